@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that break the rules, and plugins of 1.0, on the runtime as a host: what can be survived in
+// Plugins that break the rules, on the runtime as a host: what can be survived in
 // one process is, the plugin is named by its id, and the session goes on. (What crashes, hangs or ends
 // the process is the validator's to find: tests/cli/test_plugin_check.py.)
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans that several tests need."""
+"""Plans and a function that several tests need."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from narratoria import Invocation, Plan
 
 
 def one(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -18,9 +20,18 @@ def one(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> dic
     return {"requestId": "plan", "tools": [entry]}
 
 
+def plan_of(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> Plan:
+    """A plan of one tool, "t", as an object."""
+    return Plan([Invocation("t", path, tool_input or {}, **more)])
+
+
 def line(event: str) -> str:
     """A shell command that prints an event; `event` is JSON without its version."""
     return "echo '" + '{"version":"0",' + event[1:] + "'"
 
 
 DONE = line('{"type":"done","ok":true}')
+
+
+def roll_dice(sides: int = 6) -> int:
+    return min(sides, 4)

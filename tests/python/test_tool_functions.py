@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written in Python and given to a session: tools, handlers, narrators, sinks."""
+"""Functions as tools of a session: how they are called, in which thread, and how they end."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import pickle
+import threading
+import time
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
-from plans import DONE, line, one
+from plans import one, plan_of, roll_dice
 
 import narratoria
-from narratoria.events import Log, UiEvent
+from narratoria import Context, Invocation, Plan, Session
+from narratoria.events import Log
 from narratoria.tool import ToolError
+
+# Against a hang only; nothing here takes so long.
+PATIENCE_S = 60
 
 
 class TestTools:
@@ -451,335 +460,252 @@ class TestTools:
         assert tool.input_schema["required"] == ["city"]
 
 
-class TestHandlers:
-    def test_a_handler_gets_what_it_named(self, session: Any, make_tool: Any) -> None:
-        seen: list[UiEvent] = []
-        session.on_ui_event("narrative_choice")(seen.append)
-        bell = line('{"type":"ui_event","event":"bell"}')
-        choice = line('{"type":"ui_event","event":"narrative_choice","payload":{"choices":["a"]}}')
-        placeholders = []
-        session.add_sink(lambda event: placeholders.append(event.body), ["ui_placeholder"])
-        session.execute(one(make_tool("t", f"{bell}\n{choice}\n{DONE}")))
-        assert [(each.event, each.payload) for each in seen] == [
-            ("narrative_choice", {"choices": ["a"]})
-        ]
-        assert [each["event"] for each in placeholders] == ["bell"]
+class TestCalls:
+    def test_a_tool_is_called_by_its_name(self, session: Any) -> None:
+        session.tool(name="roll")(roll_dice)
+        assert session.call("roll", sides=3) == 3
+        with pytest.raises(narratoria.PlanFailedError) as raised:
+            session.call("roll", sides="x")
+        assert raised.value.code == "INPUT_INVALID" and not raised.value.result.success
+        assert pickle.loads(pickle.dumps(raised.value)).code == "INPUT_INVALID"
 
-    def test_false_leaves_it_to_the_next(self, session: Any, make_tool: Any) -> None:
-        asked = []
+    def test_its_twin_of_asyncio(self) -> None:
+        async def main() -> Any:
+            async with narratoria.aio.Session() as session:
+                session.tool(name="roll")(roll_dice)
+                return await session.call("roll", sides=2)
 
-        @session.on_ui_event()
-        def early(event: Any) -> None:
-            asked.append("early")
+        assert asyncio.run(main()) == 2
 
-        @session.on_ui_event(priority=5)
-        def important(event: Any) -> bool:
-            asked.append("important")
-            return False
+    def test_a_failure_is_raised_when_asked(self, session: Any) -> None:
+        with pytest.raises(narratoria.PlanFailedError, match="nowhere"):
+            session.execute(
+                plan_of("tools/nowhere", retry_policy=narratoria.RetryPolicy(0, 1))
+            ).raise_on_failure()
+        assert session.execute(Plan()).raise_on_failure().success
 
-        @session.on_ui_event()
-        def late(event: Any) -> bool:
-            asked.append("late")
-            return False
+    def test_sessions_share_a_toolset(self) -> None:
+        tools = narratoria.Toolset()
+        tools.tool(name="roll")(roll_dice)
 
-        bell = line('{"type":"ui_event","event":"bell"}')
-        session.execute(one(make_tool("t", f"{bell}\n{DONE}")))
-        assert asked == ["important", "late", "early"]
+        @tools.tool(thread=False)
+        def where() -> bool:
+            return threading.current_thread() is threading.main_thread()
 
-    def test_an_exception_is_logged_and_the_next_is_asked(
-        self, session: Any, make_tool: Any, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        asked = []
-        session.on_ui_event()(asked.append)
-
-        @session.on_ui_event()
-        def broken(event: Any) -> None:
-            raise RuntimeError("oh")
-
-        bell = line('{"type":"ui_event","event":"bell"}')
-        with caplog.at_level(logging.ERROR, "narratoria"):
-            assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
-        assert len(asked) == 1 and "RuntimeError: oh" in caplog.text
-
-    def test_an_asset_renderer(self, torch: str) -> None:
-        shown: list[narratoria.Asset] = []
-        with narratoria.Session(story=torch) as session:
-            session.asset_renderer("image/*")(shown.append)
-            session.play("I light the torch")
-        assert [(asset.asset_id, asset.tool_id) for asset in shown] == [("lit_torch", "light1")]
-
-    def test_an_async_handler_runs_to_its_end(self, session: Any, make_tool: Any) -> None:
-        import asyncio
-
-        ended = []
-
-        @session.on_ui_event("bell")
-        async def ring(event: UiEvent) -> None:
-            await asyncio.sleep(0.05)
-            try:
-                session.execute({"requestId": "q", "tools": []})
-            except narratoria.ReentrantError:
-                ended.append(event.event)
-
-        bell = line('{"type":"ui_event","event":"bell"}')
-        assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
-        assert ended == ["bell"]
-
-    def test_an_async_renderer_runs_to_its_end(self, torch: str) -> None:
-        import asyncio
-
-        shown = []
-        with narratoria.Session(story=torch) as session:
-
-            @session.asset_renderer("image/*")
-            async def show(asset: narratoria.Asset) -> None:
-                await asyncio.sleep(0.05)
-                shown.append(asset.asset_id)
-
-            session.play("I light the torch")
-            assert shown == ["lit_torch"]
-
-    def test_forgotten_parentheses_are_named(self, session: Any) -> None:
-        with pytest.raises(TypeError, match="parentheses"):
-            session.on_ui_event(lambda event: None)
-        with pytest.raises(TypeError, match="media types"):
-            session.asset_renderer(lambda asset: None)
+        with Session(tools=[tools]) as first, Session() as second:
+            second.use(tools)
+            assert first.call("roll", sides=1) == 1 and second.call("where") is True
+        with warnings.catch_warnings():
+            # It is closed, though nobody has it.
+            warnings.simplefilter("error", ResourceWarning)
+            with pytest.raises(TypeError, match="Toolset"):
+                Session(tools=[5])  # type: ignore[list-item]
 
 
-class TestNarrators:
-    def test_a_function_answers_with_a_plan(self, session: Any, make_tool: Any) -> None:
-        path = make_tool("t", DONE)
+class TestEnds:
+    @pytest.mark.parametrize("thread", [True, False])
+    def test_the_end_of_a_tool_that_says_much_has_room(self, session: Any, thread: bool) -> None:
+        refused = []
 
-        @session.narrator
-        def tell(request: narratoria.NarratorRequest) -> Any:
-            assert request.prompt.text == "Hello"
-            return narratoria.Plan(
-                tools=[narratoria.Invocation("t", path)], narrative="As you say."
-            )
-
-        turn = session.play("Hello")
-        assert turn.narrative == "As you say." and turn.result["t"].ok
-
-    def test_what_went_wrong_comes_back(self) -> None:
-        session = narratoria.Session(on_narrator_error="fallback")
-        requests = []
-
-        @session.narrator
-        def tell(request: Any) -> Any:
-            requests.append(request)
-            if request.generation_attempt == 1:
-                return {"requestId": "p", "tools": [{"toolId": ""}]}
-            if request.generation_attempt == 2:
-                raise ValueError("no idea")
-            if request.generation_attempt == 3:
-                return 5
-            return "at last"
-
-        turn = session.play("x")
-        assert turn.narrative == "at last" and turn.generations == 4
-        assert requests[1].plan_faults[0].pointer == "/tools/0/toolId"
-        assert "no idea" in requests[2].plan_faults[0].message
-        assert "int" in requests[3].plan_faults[0].message
-        assert ["refused", "no idea", "int"] == [
-            next(word for word in ("refused", "no idea", "int") if word in fault)
-            for fault in turn.faults
-        ]
-        session.close()
-
-    def test_why_a_plan_was_refused_stands_in_the_log(
-        self, session: Any, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        session.narrator(lambda request: {"requestId": "p", "tools": [{"toolId": "a"}]})
-        with caplog.at_level(logging.WARNING, "narratoria"):
-            assert session.play("x").outcome == "fallback"
-        assert "/tools/0/toolPath" in caplog.text
-
-    def test_as_an_argument(self) -> None:
-        with narratoria.Session(narrator=lambda request: "Yes.") as session:
-            assert session.play("x").narrative == "Yes."
-
-    def test_an_answer_that_is_no_json_says_so(self) -> None:
-        session = narratoria.Session(on_narrator_error="fallback")
-
-        class Odd:
-            def to_dict(self) -> Any:
-                raise RuntimeError("not today")
-
-        told = []
-        session.add_sink(lambda event: told.append(event.body["message"]), ["warning"])
-        answers: list[Any] = [
-            narratoria.Plan(metadata={"x": {1, 2}}),
-            {"requestId": "p", "tools": [Odd()]},
-            "at last",
-        ]
-        session.narrator(lambda request: answers.pop(0))
-        assert session.play("x").narrative == "at last"
-        assert "set" in told[0] and "not today" in told[1]
-        session.close()
-
-    def test_a_plan_of_dicts(self, session: Any) -> None:
-        session.tool(name="six")(lambda: 6)
-        plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])
-        assert repr(plan).endswith(": a>")
-        plan.tools.append({"toolId": "b", "toolPath": "six"})  # type: ignore[arg-type]
-        session.narrator(lambda request: plan)
-        assert session.play("x").result["b"].result == 6
-        plan.tools.append(5)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="/tools/2: must be a document or a dict, is a number"):
-            plan.to_dict()
-        with pytest.raises(narratoria.DocumentError, match="/tools/0/toolPath"):
-            narratoria.Plan(tools=[{"toolId": "a"}])
-
-    def test_over_the_storys(self, torch: str) -> None:
-        with narratoria.Session(story=torch, narrator=lambda request: "Mine.") as session:
-            assert session.play("I light the torch").narrative == "Mine."
-
-    def test_an_async_function(self, session: Any) -> None:
-        import asyncio
-
-        @session.narrator
-        async def tell(request: Any) -> str:
-            await asyncio.sleep(0.01)
-            return "thought about it"
-
-        assert session.play("x").narrative == "thought about it"
-
-    def test_one_that_is_late_is_cancelled(self) -> None:
-        import asyncio
-
-        told = []
-        with narratoria.Session(times=narratoria.Times(narrator_ms=20)) as session:
-
-            @session.narrator
-            async def tell(request: Any) -> str:
+        @session.tool(thread=thread)
+        def much(context: Context) -> str:
+            for _ in range(20):
                 try:
-                    await asyncio.sleep(60)
-                except asyncio.CancelledError:
-                    told.append(request.generation_attempt)
-                    raise
-                return ""
+                    context.log("x" * 1_000_000)
+                except narratoria.BusyError:
+                    refused.append(1)
+            return "all of it"
 
-            assert session.play("x").outcome == "fallback"
-        assert told == [1, 2, 3, 4, 5]
+        tool = session.execute(plan_of("much"))["t"]
+        assert tool.ok and tool.result == "all of it", tool.error
+        assert bool(refused) is not thread
 
+    def test_input_that_violates_the_schema_is_not_tried_again(self, session: Any) -> None:
+        session.tool(name="roll")(roll_dice)
+        tool = session.execute(plan_of("roll", {"sides": "six"}))["t"]
+        assert (tool.error_code, tool.retry_count) == ("INPUT_INVALID", 0)
 
-class TestSinks:
-    def test_a_sink_gets_the_whole_stream(self, session: Any, make_tool: Any) -> None:
-        seen: list[narratoria.Event] = []
-        assert session.add_sink(seen.append) == seen.append
-        log = line('{"type":"log","level":"info","message":"ä"}')
-        session.execute(one(make_tool("t", f"{log}\n{DONE}")))
-        assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
-        kinds = [event.kind for event in seen]
-        assert kinds[0] == "plan_started" and kinds[-1] == "plan_ended"
-        said = next(event for event in seen if event.type == "log")
-        assert said.body["message"] == "ä" and said.body is said.body
-        assert said.text == '{"version":"0","type":"log","level":"info","message":"ä"}'
-        assert said.plan_id == "plan" and said.tool_id == "t" and said.attempt == 1
-        assert said.session_id == session.id
-        assert said.time.tzinfo is not None
-        assert "log of t" in repr(said)
-        assert seen[0].tool_id is None and seen[0].type is None and seen[0].attempt is None
+    def test_a_tool_says_that_another_attempt_is_useless(self, session: Any) -> None:
+        calls = []
 
-    def test_records_are_those_of_the_schema(self, session: Any, make_tool: Any) -> None:
-        import json
-        from pathlib import Path
+        @session.tool
+        def open_door(again: bool) -> None:
+            calls.append(again)
+            raise ToolError("NO_DOOR", "There is no door.", retry=again)
 
-        jsonschema = pytest.importorskip("jsonschema")
-        folder = Path(narratoria.__file__).parent / "schemas"
-        schema = json.loads((folder / "event-record-1.schema.json").read_text())
-        validator = jsonschema.Draft202012Validator(schema)
-        seen: list[narratoria.Event] = []
-        session.add_sink(seen.append)
-        session.execute(one(make_tool("t", DONE)))
-        for event in seen:
-            validator.validate(event.to_dict())
-            assert json.loads(event.to_json()) == event.to_dict()
+        plan = plan_of("open_door", {"again": False}, retry_policy=narratoria.RetryPolicy(2, 1))
+        tool = session.execute(plan)["t"]
+        assert (tool.error_code, tool.retry_count, len(calls)) == ("NO_DOOR", 0, 1)
+        plan.tools[0].input["again"] = True
+        assert session.execute(plan)["t"].retry_count == 2
 
-    def test_pattern_matching(self, session: Any, make_tool: Any) -> None:
-        lines = []
+    @pytest.mark.parametrize(
+        "error, attempts",
+        [
+            (TypeError, 1),
+            (KeyError, 1),
+            (OSError, 3),
+            (ValueError, 3),
+            (narratoria.ReentrantError, 1),
+            (narratoria.InvalidDocumentError, 1),
+            (narratoria.BusyError, 3),
+        ],
+    )
+    def test_a_bug_is_not_tried_again(self, session: Any, error: Any, attempts: int) -> None:
+        calls = []
 
-        def look(event: narratoria.Event) -> None:
-            match event:
-                case narratoria.Event(data=Log(level="info", message=message)):
-                    lines.append(message)
-                case narratoria.Event("plan_ended", data):
-                    lines.append(f"success={data.success}")
+        @session.tool
+        async def fail() -> None:
+            calls.append(1)
+            raise error("no")
 
-        session.add_sink(look)
-        log = line('{"type":"log","level":"info","message":"hello"}')
-        session.execute(one(make_tool("t", f"{log}\n{DONE}")))
-        assert lines == ["hello", "success=True"]
+        plan = plan_of("fail", retry_policy=narratoria.RetryPolicy(2, 1))
+        tool = session.execute(plan)["t"]
+        assert tool.error_code == "TOOL_EXCEPTION" and len(calls) == attempts
 
-    def test_only_some_kinds(self, session: Any) -> None:
-        seen = []
-        session.add_sink(lambda event: seen.append(event.kind), ["plan_ended"])
-        session.execute({"requestId": "p", "tools": []})
-        assert seen == ["plan_ended"]
-        with pytest.raises(ValueError, match="tool_event"):
-            session.add_sink(print, ["poem"])
-        with pytest.raises(ValueError, match="empty"):
-            session.add_sink(print, [])
+    def test_an_exception_of_ten_megabytes_is_cut(self, session: Any) -> None:
+        @session.tool
+        def shout() -> None:
+            raise ValueError("x" * 10_000_000)
 
-    def test_it_may_take_itself_off(self, session: Any) -> None:
-        seen = []
-
-        def once(event: Any) -> None:
-            seen.append(event)
-            session.remove_sink(once)
-
-        session.add_sink(once)
-        session.execute({"requestId": "p", "tools": []})
-        assert len(seen) == 1
-        with pytest.raises(ValueError, match="not attached"):
-            session.remove_sink(once)
-
-    def test_an_exception_is_logged_and_others_get_theirs(
-        self, session: Any, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        seen = []
-
-        def broken(event: Any) -> None:
-            raise RuntimeError("oh")
-
-        session.add_sink(broken)
-        session.add_sink(seen.append)
-        with caplog.at_level(logging.ERROR, "narratoria"):
-            assert session.execute({"requestId": "p", "tools": []}).success
-        assert seen and "RuntimeError: oh" in caplog.text
-
-    def test_events_outlive_the_session(self, session: Any) -> None:
-        seen: list[narratoria.Event] = []
-        session.add_sink(seen.append)
-        session.execute({"requestId": "p", "tools": []})
-        session.close()
-        assert seen[-1].body["success"] is True
-
-    def test_an_async_function_is_refused(self, session: Any) -> None:
-        class Sink:
-            async def __call__(self, event: Any) -> None: ...
-
-            async def method(self, event: Any) -> None: ...
-
-        import functools
-
-        async def function(event: Any) -> None: ...
-
-        for sink in (function, Sink(), Sink().method, functools.partial(function)):
-            with pytest.raises(TypeError, match="async"):
-                session.add_sink(sink)
-
-    def test_it_cannot_be_made(self) -> None:
-        with pytest.raises(TypeError):
-            narratoria.Event()
+        tool = session.execute(plan_of("shout", retry_policy=narratoria.RetryPolicy(0, 1)))["t"]
+        assert len(tool.error) < 50_000 and "characters left out" in tool.error
 
 
-def test_an_interrupt_in_a_callback_gets_out(session: Any, make_tool: Any) -> None:
-    def stop(event: Any) -> None:
-        raise KeyboardInterrupt
+class TestThreads:
+    def test_progress_arrives_while_the_function_runs(self, session: Any) -> None:
+        heard = threading.Event()
 
-    session.add_sink(stop, ["tool_started"])
-    with pytest.raises(KeyboardInterrupt):
-        session.execute(one(make_tool("t", "sleep 60")))
-    session.remove_sink(stop)
-    assert session.execute({"requestId": "p", "tools": []}).success
+        @session.tool
+        def dig(context: Context) -> bool:
+            context.progress(0.5, "half of it")
+            return heard.wait(PATIENCE_S)
+
+        session.add_sink(lambda event: heard.set(), ["tool_event"])
+        assert session.execute(plan_of("dig"))["t"].result is True
+
+    def test_its_time_is_limited(self, session: Any) -> None:
+        leave = threading.Event()
+        seen: list[bool] = []
+
+        @session.tool
+        def long(context: Context) -> None:
+            leave.wait(PATIENCE_S)
+            seen.append(context.is_cancelled)
+
+        plan = plan_of("long", timeout_ms=50, retry_policy=narratoria.RetryPolicy(0, 1))
+        with Session(times=narratoria.Times(grace_ms=1)) as quick:
+            quick.tool(long)
+            tool = quick.execute(plan)["t"]
+            leave.set()
+        assert (tool.state, tool.error_code, seen) == ("timeout", "TIMEOUT", [True])
+
+    def test_it_reads_what_it_has_patched(self, session: Any) -> None:
+        @session.tool
+        def walk(context: Context) -> Any:
+            context.patch({"steps": 3})
+            session.state.patch({"host": True})
+            return [context.state.at("/steps"), "host" in session.state, len(session.state)]
+
+        assert session.execute(plan_of("walk"))["t"].result == [3, True, 2]
+
+    def test_it_cannot_wait_for_its_own_session(self, session: Any) -> None:
+        said = []
+
+        @session.tool
+        def echo() -> None:
+            for call in (lambda: session.execute(plan_of("echo")), session.close):
+                with pytest.raises(narratoria.ReentrantError) as raised:
+                    call()
+                said.append(str(raised.value))
+
+        assert session.execute(plan_of("echo")).success and len(said) == 2
+
+    def test_two_run_at_the_same_time(self) -> None:
+        meet = threading.Barrier(2, timeout=PATIENCE_S)
+        with Session(jobs=2) as session:
+
+            @session.tool
+            def come() -> int:
+                return meet.wait()
+
+            invocations = [Invocation(f"t{n}", "come", async_=True) for n in range(2)]
+            result = session.execute(Plan(invocations, parallel=True))
+        assert sorted(tool.result for tool in result.tool_results) == [0, 1]
+
+    def test_asyncio_goes_on_meanwhile(self) -> None:
+        async def main() -> str:
+            leave = threading.Event()
+            async with narratoria.aio.Session() as session:
+
+                @session.tool
+                def block(context: Context) -> Any:
+                    leave.wait(PATIENCE_S)
+                    return context.state.at("/who")
+
+                session.state.patch({"who": "Ada"})
+                running = asyncio.create_task(session.execute(plan_of("block")))
+                await anext(session.events(["attempt_started"]))
+                leave.set()
+                return str((await running)["t"].result)
+
+        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == "Ada"
+
+    def test_without_a_thread_it_runs_where_the_session_runs(self, session: Any) -> None:
+        @session.tool(thread=False)
+        def here() -> bool:
+            return threading.current_thread() is threading.main_thread()
+
+        assert session.call("here") is True
+
+    def test_many_that_wait_take_no_core(self) -> None:
+        meet: list[int] = []
+        with Session() as session:
+
+            @session.tool
+            async def nap() -> int:
+                meet.append(1)
+                until = time.monotonic() + PATIENCE_S
+                while len(meet) < 50 and time.monotonic() < until:
+                    await asyncio.sleep(0.001)
+                return len(meet)
+
+            naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(50)]
+            result = session.execute(Plan(naps, parallel=True))
+        assert [tool.result for tool in result.tool_results] == [50] * 50
+
+    def test_nor_do_they_in_a_session_of_asyncio(self) -> None:
+        async def main() -> list[Any]:
+            together: list[int] = []
+            all_there = asyncio.Event()
+            async with narratoria.aio.Session() as session:
+
+                @session.tool
+                async def nap() -> int:
+                    together.append(1)
+                    if len(together) == 50:
+                        all_there.set()
+                    await all_there.wait()
+                    return len(together)
+
+                naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(50)]
+                result = await session.execute(Plan(naps, parallel=True))
+            return [tool.result for tool in result.tool_results]
+
+        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == [50] * 50
+
+    def test_jobs_that_somebody_chose_hold_for_all(self) -> None:
+        most = running = 0
+        with Session(jobs=3) as session:
+
+            @session.tool
+            async def nap() -> None:
+                nonlocal most, running
+                running += 1
+                most = max(most, running)
+                await asyncio.sleep(0.001)
+                running -= 1
+
+            naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(12)]
+            assert session.execute(Plan(naps, parallel=True)).success
+        assert most == 3

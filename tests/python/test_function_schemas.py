@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools from typed functions: the schema says exactly what the function can be called with."""
+"""Schemas of typed functions: of the input, which is exactly what the function can be called with, and
+of the result."""
 
 import collections
 import copy

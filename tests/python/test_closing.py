@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a session: close, forgotten sessions, and interrupts in functions."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from plans import plan_of
+
+import narratoria
+from narratoria import Context, NarratoriaWarning, Session
+
+# Against a hang only; nothing here takes so long.
+PATIENCE_S = 60
+
+
+class TestClosing:
+    def test_an_async_tool_that_swallows_its_cancellation_does_not_hold_close(self) -> None:
+        began = threading.Event()
+        session = Session()
+
+        @session.tool
+        async def stubborn(context: Context) -> None:
+            began.set()
+            context.log("on my way")
+            until = time.monotonic() + PATIENCE_S
+            while time.monotonic() < until:
+                try:
+                    await asyncio.sleep(PATIENCE_S)
+                except asyncio.CancelledError:
+                    continue
+
+        session.add_sink(lambda event: session.cancel(), ["tool_event"])
+        session.execute(plan_of("stubborn"))
+        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
+            session.close(timeout=0.1)
+        assert began.is_set() and session.is_closed
+
+    def test_nor_does_it_hold_aclose(self) -> None:
+        async def main() -> None:
+            session = await narratoria.aio.Session(close_timeout=0.1)
+            is_over = False
+
+            @session.tool
+            async def stubborn() -> None:
+                while not is_over:
+                    try:
+                        await asyncio.sleep(0.01)
+                    except asyncio.CancelledError:
+                        continue
+
+            running = asyncio.create_task(session.execute(plan_of("stubborn")))
+            await anext(session.events(["attempt_started"]))
+            with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
+                await session.aclose()
+            is_over = True
+            with pytest.raises((narratoria.Error, asyncio.CancelledError)):
+                (await running).raise_on_failure()
+
+        asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+
+    def test_close_waits_for_a_tool_in_a_thread_and_names_one_that_goes_on(self) -> None:
+        leave = threading.Event()
+        session = Session()
+
+        @session.tool
+        def busy() -> None:
+            leave.wait(PATIENCE_S)
+
+        session.add_sink(lambda event: session.cancel(), ["attempt_started"])
+        session.execute(plan_of("busy"))
+        with pytest.warns(NarratoriaWarning, match="busy"):
+            session.close(timeout=0.05)
+        leave.set()
+
+    def test_a_session_that_was_not_closed_is_told(self) -> None:
+        import gc
+
+        session = Session()
+        with pytest.warns(ResourceWarning, match="was not closed"):
+            del session
+            gc.collect()
+
+    def test_a_session_of_asyncio_that_was_forgotten_is_collected(self) -> None:
+        import gc
+        import weakref
+
+        async def main() -> None:
+            session = await narratoria.aio.Session()
+
+            @session.tool
+            async def nap() -> None:
+                await asyncio.sleep(0)
+
+            assert (await session.execute(plan_of("nap"))).success
+            kept = weakref.ref(session)
+            with pytest.warns(ResourceWarning, match="was not closed"):
+                del session
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                    gc.collect()
+            assert kept() is None
+
+        asyncio.run(main())
+
+    @pytest.mark.parametrize("timeout", ["5", True, -2, float("nan")])
+    def test_a_wrong_timeout_is_refused(self, session: Any, timeout: Any) -> None:
+        with pytest.raises((TypeError, ValueError), match="timeout"):
+            session.close(timeout)
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+    def test_a_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
+        asked = []
+
+        @session.narrator
+        def tell(request: Any) -> str:
+            asked.append(request)
+            raise kind
+
+        with pytest.raises(kind):
+            session.play("x")
+        assert len(asked) == 1
+
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+    def test_an_async_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
+        asked = []
+
+        @session.narrator
+        async def tell(request: Any) -> str:
+            asked.append(request)
+            raise kind
+
+        with pytest.raises(kind):
+            session.play("x")
+        assert len(asked) == 1
+
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+    def test_a_sink_gets_nothing_more(self, session: Any, kind: Any) -> None:
+        got = []
+
+        @session.tool
+        def chatty(context: Context) -> None:
+            for number in range(10_000):
+                context.log(f"{number}")
+
+        def sink(event: narratoria.Event) -> None:
+            got.append(event)
+            raise kind
+
+        session.add_sink(sink, ["tool_event"])
+        with pytest.raises(kind):
+            session.execute(plan_of("chatty"))
+        assert len(got) == 1
+
+    def test_sys_exit_in_a_tool_with_a_thread_leaves_execute(self, session: Any) -> None:
+        import sys
+
+        @session.tool
+        def leave() -> None:
+            sys.exit(7)
+
+        with pytest.raises(SystemExit) as raised:
+            session.execute(plan_of("leave"))
+        assert raised.value.code == 7
+
+    def test_ctrl_c_leaves_a_tool_that_computes_behind(self, session: Any) -> None:
+        is_over = threading.Event()
+
+        @session.tool
+        def busy() -> None:
+            signal.raise_signal(signal.SIGINT)
+            is_over.wait(PATIENCE_S)
+
+        with pytest.raises(KeyboardInterrupt):
+            session.execute(plan_of("busy"))
+        is_over.set()

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions as narrators: their answers, and their exceptions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from plans import DONE
+
+import narratoria
+from narratoria import Session
+
+
+class TestNarrators:
+    def test_a_function_answers_with_a_plan(self, session: Any, make_tool: Any) -> None:
+        path = make_tool("t", DONE)
+
+        @session.narrator
+        def tell(request: narratoria.NarratorRequest) -> Any:
+            assert request.prompt.text == "Hello"
+            return narratoria.Plan(
+                tools=[narratoria.Invocation("t", path)], narrative="As you say."
+            )
+
+        turn = session.play("Hello")
+        assert turn.narrative == "As you say." and turn.result["t"].ok
+
+    def test_what_went_wrong_comes_back(self) -> None:
+        session = narratoria.Session(on_narrator_error="fallback")
+        requests = []
+
+        @session.narrator
+        def tell(request: Any) -> Any:
+            requests.append(request)
+            if request.generation_attempt == 1:
+                return {"requestId": "p", "tools": [{"toolId": ""}]}
+            if request.generation_attempt == 2:
+                raise ValueError("no idea")
+            if request.generation_attempt == 3:
+                return 5
+            return "at last"
+
+        turn = session.play("x")
+        assert turn.narrative == "at last" and turn.generations == 4
+        assert requests[1].plan_faults[0].pointer == "/tools/0/toolId"
+        assert "no idea" in requests[2].plan_faults[0].message
+        assert "int" in requests[3].plan_faults[0].message
+        assert ["refused", "no idea", "int"] == [
+            next(word for word in ("refused", "no idea", "int") if word in fault)
+            for fault in turn.faults
+        ]
+        session.close()
+
+    def test_why_a_plan_was_refused_stands_in_the_log(
+        self, session: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        session.narrator(lambda request: {"requestId": "p", "tools": [{"toolId": "a"}]})
+        with caplog.at_level(logging.WARNING, "narratoria"):
+            assert session.play("x").outcome == "fallback"
+        assert "/tools/0/toolPath" in caplog.text
+
+    def test_as_an_argument(self) -> None:
+        with narratoria.Session(narrator=lambda request: "Yes.") as session:
+            assert session.play("x").narrative == "Yes."
+
+    def test_an_answer_that_is_no_json_says_so(self) -> None:
+        session = narratoria.Session(on_narrator_error="fallback")
+
+        class Odd:
+            def to_dict(self) -> Any:
+                raise RuntimeError("not today")
+
+        told = []
+        session.add_sink(lambda event: told.append(event.body["message"]), ["warning"])
+        answers: list[Any] = [
+            narratoria.Plan(metadata={"x": {1, 2}}),
+            {"requestId": "p", "tools": [Odd()]},
+            "at last",
+        ]
+        session.narrator(lambda request: answers.pop(0))
+        assert session.play("x").narrative == "at last"
+        assert "set" in told[0] and "not today" in told[1]
+        session.close()
+
+    def test_a_plan_of_dicts(self, session: Any) -> None:
+        session.tool(name="six")(lambda: 6)
+        plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])
+        assert repr(plan).endswith(": a>")
+        plan.tools.append({"toolId": "b", "toolPath": "six"})  # type: ignore[arg-type]
+        session.narrator(lambda request: plan)
+        assert session.play("x").result["b"].result == 6
+        plan.tools.append(5)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="/tools/2: must be a document or a dict, is a number"):
+            plan.to_dict()
+        with pytest.raises(narratoria.DocumentError, match="/tools/0/toolPath"):
+            narratoria.Plan(tools=[{"toolId": "a"}])
+
+    def test_over_the_storys(self, torch: str) -> None:
+        with narratoria.Session(story=torch, narrator=lambda request: "Mine.") as session:
+            assert session.play("I light the torch").narrative == "Mine."
+
+    def test_an_async_function(self, session: Any) -> None:
+        import asyncio
+
+        @session.narrator
+        async def tell(request: Any) -> str:
+            await asyncio.sleep(0.01)
+            return "thought about it"
+
+        assert session.play("x").narrative == "thought about it"
+
+    def test_one_that_is_late_is_cancelled(self) -> None:
+        import asyncio
+
+        told = []
+        with narratoria.Session(times=narratoria.Times(narrator_ms=20)) as session:
+
+            @session.narrator
+            async def tell(request: Any) -> str:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    told.append(request.generation_attempt)
+                    raise
+                return ""
+
+            assert session.play("x").outcome == "fallback"
+        assert told == [1, 2, 3, 4, 5]
+
+
+class TestExceptions:
+    def test_a_bug_is_raised_from_play_at_once(self, session: Any) -> None:
+        asked = []
+
+        @session.narrator
+        def tell(request: Any) -> str:
+            asked.append(1)
+            return nonsense  # type: ignore[name-defined,no-any-return]  # noqa: F821
+
+        with pytest.raises(NameError, match="nonsense"):
+            session.play("x")
+        assert len(asked) == 1
+        session.narrator(lambda request: "It is dark.")
+        assert session.play("x").narrative == "It is dark."
+
+    def test_none_is_a_bug_also_of_an_async_narrator(self) -> None:
+        async def main() -> None:
+            async with narratoria.aio.Session() as session:
+
+                @session.narrator
+                async def tell(request: Any) -> None: ...
+
+                with pytest.raises(TypeError, match="NoneType"):
+                    await session.play("x")
+
+        asyncio.run(main())
+
+    def test_asked_otherwise_it_falls_back_and_the_turn_says_why(self) -> None:
+        with Session(on_narrator_error="fallback") as session:
+
+            @session.narrator
+            def tell(request: Any) -> str:
+                raise ValueError("no idea")
+
+            turn = session.play("x")
+        assert turn.outcome == "fallback" and turn.generations == 5
+        assert len(turn.faults) == 5 and all("no idea" in fault for fault in turn.faults)
+
+    def test_a_wrong_choice_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="on_narrator_error"):
+            Session(on_narrator_error="ignore")  # type: ignore[arg-type]
