@@ -31,6 +31,8 @@ if(NARRATORIA_CCACHE)
             set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
                 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
                 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_ctime,include_file_mtime
+                # ccache does not read the file that -fsanitize-ignorelist names.
+                "CCACHE_EXTRAFILES=${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt"
                 "${NARRATORIA_CCACHE}")
         endif()
     endforeach()
@@ -78,22 +80,12 @@ target_link_options(narratoria_build INTERFACE
     -Wl,--as-needed -Wl,-z,relro -Wl,-z,now)
 
 if(NARRATORIA_SANITIZE)
-    # -O1 -g1: the suite must stay quick enough to be run, and a report needs no more than lines.
-    # Tests choose a level of their own (NARRATORIA_QUICK_BUILD).
+    # -O0 -g1: compiling takes most of the time, and a report needs no more than lines.
     # Not vptr: to look at an object it opens a pipe, and takes an object for broken where the tests
     # leave no descriptor for one.
     target_compile_options(narratoria_build INTERFACE
-        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1>"
-        "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:NARRATORIA_QUICK_BUILD>>>>:-O1>")
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1;-O0>")
     target_link_options(narratoria_build INTERFACE -fsanitize=${NARRATORIA_SANITIZE})
-    # As g++ does without being asked: the Python interpreter, which has no sanitizer, loads the
-    # sanitizer's library before the package.
-    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NARRATORIA_SANITIZE MATCHES "address")
-        execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-runtime-dir
-            OUTPUT_VARIABLE narratoria_runtimes OUTPUT_STRIP_TRAILING_WHITESPACE)
-        target_link_options(narratoria_build INTERFACE
-            -shared-libasan "-Wl,-rpath,${narratoria_runtimes}")
-    endif()
 endif()
 
 if(NARRATORIA_FUZZ)

@@ -73,13 +73,12 @@ def install(report, packages):
 
 def run_stages(report, stages, latest):
     installed = install(report, [each.packages for each in (*needed_builds(stages), *stages)])
-    built = set()
+    built = {}
     for stage in stages:
         for each in needed_builds([stage]):
             if each.preset not in built and each.packages in installed:
-                if timed(report, f"build of {each.preset}", each, latest):
-                    built.add(each.preset)
-        if stage.packages in installed and built.issuperset(stage.builds):
+                built[each.preset] = timed(report, f"build of {each.preset}", each, latest)
+        if stage.packages in installed and all(built.get(preset) for preset in stage.builds):
             timed(report, stage.name, stage, latest)
 
 

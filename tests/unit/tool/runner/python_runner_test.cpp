@@ -920,8 +920,8 @@ TEST_F(PythonRunnerTest, OutputAfterACallHasLingeredStartsNoOtherTimer) {
     invocation.definition = &definition;
     invocation.request = R"({"input":{}})";
     Heard heard;
-    PlayedCall call(processes, invocation, heard);
     int terminations = 0;
+    PlayedCall call(processes, invocation, heard);
     call.take_process(std::make_unique<PlayedProcess>(terminations));
     process::Listener& listener = call.listener();
     std::string reply = "{\"ok\": true}\n";
