@@ -137,6 +137,7 @@ def selected(chosen):
 
 
 def main():
+    sys.stdout.reconfigure(line_buffering=True)
     chosen = options()
     if chosen.list:
         listed()
