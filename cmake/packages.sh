@@ -136,7 +136,7 @@ iptables            probe_command iptables
 LIST
 }
 
-# What CI has beside the packages of its stages: the tools of all checks, and a cache of the compiler's.
+# For CI, in addition to the packages of its stages: the tools of all checks, and ccache.
 packages_for_ci() {
     packages_for_clang
     cat <<'LIST'

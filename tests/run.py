@@ -66,24 +66,27 @@ def install(report, packages):
     installed = set()
     for packages_list in dict.fromkeys(packages):
         status, text = run(["bash", "-c", f". cmake/packages.sh && install_missing {packages_list}"])
-        if report.checks(f"installing {packages_list}", status, text):
+        if status == 0:
             installed.add(packages_list)
+        else:
+            report.fails(f"{packages_list} cannot be installed (what needs it is not run)", text)
     return installed
 
 
-def run_stages(report, stages, latest):
+def run_stages(report, stages, latest, loops):
     installed = install(report, [each.packages for each in (*needed_builds(stages), *stages)])
     built = {}
     for stage in stages:
         for each in needed_builds([stage]):
             if each.preset not in built and each.packages in installed:
-                built[each.preset] = timed(report, f"build of {each.preset}", each, latest)
+                built[each.preset] = timed(report, f"build of {each.preset}", each, latest, loops)
         if stage.packages in installed and all(built.get(preset) for preset in stage.builds):
-            timed(report, stage.name, stage, latest)
+            timed(report, stage.name, stage, latest, loops)
 
 
-def timed(report, name, part, latest):
-    """Runs a build or a stage within its minutes, and not beyond `latest`."""
+def timed(report, name, part, latest, loops):
+    """Runs a build or a stage within its minutes, and not beyond `latest`. Afterwards nothing
+    that it started is running."""
     print(f"— {name}", flush=True)
     begin, cases = time.monotonic(), report.cases
     Deadline.starts(part.minutes, latest)
@@ -92,6 +95,7 @@ def timed(report, name, part, latest):
         result = part.run(report)
     except TimeIsUp as up:
         report.fails(f"{name}: its time was up (limit: {part.minutes} minutes)", str(up))
+    kills_children(spared=loops)
     Deadline.at = float("inf")
     taken = time.monotonic() - begin
     report.rows.append((name, taken, report.cases - cases))
@@ -159,7 +163,7 @@ def main():
     if loops:
         print(f"{len(loops)} busy loops run beside the tests, on {JOBS} cores", flush=True)
     try:
-        run_stages(report, stages, latest)
+        run_stages(report, stages, latest, loops)
     except KeyboardInterrupt:
         report.fails("interrupted")
     finally:

@@ -40,10 +40,10 @@ def adopts_orphans():
 
 
 def kills_children(spared=()):
-    """Ends every process below this one and waits for it."""
+    """Ends every process below this one, but for the spared children, and waits for it."""
     while True:
         children = {int(child) for task in Path("/proc/self/task").iterdir()
-                    for child in (task / "children").read_text().split()} - set(spared)
+                    for child in (task / "children").read_text().split()} - {child.pid for child in spared}
         if not children:
             return
         for child in children:
