@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopts_orphans, kills_children, run
 from stages.list import BUILDS, STAGES
@@ -58,7 +59,12 @@ def named(names):
 
 
 def needed_builds(stages):
-    return [each for each in BUILDS if any(each.preset in stage.builds for stage in stages)]
+    """The builds that these stages need, each with the targets that any of them needs."""
+    for each in BUILDS:
+        targets = {target for stage in stages if each.preset in stage.builds
+                   for target in stage.targets}
+        if targets:
+            yield replace(each, targets=("all",) if "all" in targets else tuple(sorted(targets)))
 
 
 def install(report, packages):
@@ -74,11 +80,13 @@ def install(report, packages):
 
 
 def run_stages(report, stages, latest, loops):
-    installed = install(report, [each.packages for each in (*needed_builds(stages), *stages)])
+    builds = list(needed_builds(stages))
+    installed = install(report, [each.packages for each in (*builds, *stages)])
     built = {}
     for stage in stages:
-        for each in needed_builds([stage]):
-            if each.preset not in built and each.packages in installed:
+        for each in builds:
+            if (each.preset in stage.builds and each.preset not in built
+                    and each.packages in installed):
                 built[each.preset] = timed(report, f"build of {each.preset}", each, latest, loops)
         if stage.packages in installed and all(built.get(preset) for preset in stage.builds):
             timed(report, stage.name, stage, latest, loops)

@@ -30,18 +30,14 @@ for header in "${headers[@]}"; do
     fi
 done
 if [ "$standard" = c++20 ]; then
-    for header in sdk/include/narratoria/*.hpp; do
-        name=narratoria/${header##*/}
-        # A tool reports its failures by exceptions.
-        [ "$name" = narratoria/tool.hpp ] && continue
-        if ! printf '#include "%s"\nint nothing(void);\n' "$name" |
-            "$compiler" -x c++ -std=c++20 -fno-exceptions -fno-rtti -fsyntax-only \
-                -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
-                -Iabi/include -Isdk/include -; then
-            echo "$header does not compile with -fno-exceptions -fno-rtti" >&2
-            failed=1
-        fi
-    done
+    # A tool reports its failures by exceptions.
+    if ! printf '#include "%s"\n' $(cd sdk/include && ls narratoria/*.hpp | grep -v /tool.hpp) |
+        "$compiler" -x c++ -std=c++20 -fno-exceptions -fno-rtti -fsyntax-only \
+            -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+            -Iabi/include -Isdk/include -; then
+        echo "the C++ headers do not compile with -fno-exceptions -fno-rtti" >&2
+        failed=1
+    fi
 elif [ "$standard" = c++17 ]; then
     for header in sdk/include/narratoria/*.hpp; do
         name=narratoria/${header##*/}

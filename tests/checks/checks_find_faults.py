@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import absolute_paths  # noqa: E402
 import contributing_samples  # noqa: E402
 import include_arrows  # noqa: E402
-import one_definition  # noqa: E402
 
 
 class Tree(unittest.TestCase):
@@ -25,31 +24,6 @@ class Tree(unittest.TestCase):
         file = self.tree / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-
-
-class OneDefinition(Tree):
-    def found(self):
-        return list(one_definition.faults(self.tree))
-
-    def write_type(self, name, space, text):
-        self.write(name, f"namespace {space} {{\n\n{text}\n\n}}  // namespace {space}\n")
-
-    def test_types_of_one_name_clash_in_one_namespace_only(self):
-        self.write_type("sdk/command/doctor/finding.hpp", "narratoria::command", "struct Finding {\n};")
-        self.write_type("sdk/command/doctor/other.hpp", "narratoria::other", "struct Finding {\n};")
-        self.write_type("sdk/command/doctor/first.hpp", "narratoria::command", "struct Finding;")
-        self.write_type("sdk/command/doctor/part.cpp", "narratoria::command", "struct Finding::Part {\n};")
-        self.assertEqual(self.found(), [])
-        self.write_type("sdk/command/tool_check/rules.hpp", "narratoria::command",
-                        "class Finding final : public Base {\n};")
-        self.assertEqual(len(self.found()), 1)
-        self.assertIn("sdk/command/tool_check/rules.hpp:3", self.found()[0])
-
-    def test_unnamed_namespaces_have_their_own(self):
-        text = "namespace narratoria {\nnamespace {\n\nstruct Own {\n};\n\n}  // namespace\n}  // namespace narratoria\n"
-        self.write("runtime/base/one.cpp", text)
-        self.write("runtime/base/two.cpp", text)
-        self.assertEqual(self.found(), [])
 
 
 class IncludeArrows(Tree):

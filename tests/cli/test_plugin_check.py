@@ -64,7 +64,6 @@ CAUGHT = [
     ("changes_folder", "P27", "failed", "working folder"),
     ("leaks_descriptor", "P28", "failed", "/dev/null"),
     ("leaves_child", "P28", "failed", "child process"),
-    ("leaks_memory", "P29", "failed", "more bytes are allocated"),
     ("reads_beyond_size", "P30", "crashed", "beyond the end of the nar_event"),
     ("writes_beyond_size", "P30", "crashed", "beyond the end of the nar_failure"),
     ("reads_unterminated_id", "P30", "crashed", "beyond the end of the id"),
@@ -92,7 +91,6 @@ CAUGHT = [
     ("changes_priority", "P27", "failed", "the priority"),
     ("renames_thread", "P27", "failed", "the name of the engine's thread"),
     ("sets_terminate", "P27", "failed", "the terminate handler"),
-    ("loses_memory", "P29", "failed", "instances were used and ended"),
     ("writes_record", "P30", "crashed", "wrote to the nar_event, which is the host's"),
     ("writes_body", "P30", "crashed", "wrote to an event's body"),
     ("writes_table", "P30", "crashed", "wrote to narratoria.log/1"),
@@ -105,8 +103,6 @@ CAUGHT = [
     ("closes_standard", "P45", "failed", "0 (/dev/null)"),
     ("signals_group", "P46", "crashed", "signal 15"),
     ("crashes_at_exit", "P47", "crashed", "in the end of the process"),
-    ("loses_little", "P29", "failed", "instances were used and ended"),
-    ("maps_little", "P29", "failed", "more bytes are mapped"),
     ("crashes_after_deinit", "P20", "crashed", "a thread that still ran when deinit had returned"),
     ("logs_after_deinit", "P20", "failed", "log.write was called after deinit had returned"),
     ("metadata_without_size", "P34", "failed", "nar_state_metadata.size is 0"),
@@ -114,8 +110,6 @@ CAUGHT = [
 ]
 if len(os.sched_getaffinity(0)) > 1:
     CAUGHT.append(("changes_affinity", "P27", "failed", "the set of processors"))
-# Allowed, though it looks as if it were not.
-ALLOWED = ["allocates_once", "fills_cache"]
 WARNED = [
     ("unknown_extension", "P15", "org.example.unknown/1"),
     ("bad_plan", "P38", "requestId"),
@@ -162,8 +156,10 @@ def test_a_good_plugin_passes_every_rule(command):
     assert ran.err == ""
     assert "\x1b" not in ran.out
     for rule in RULES:
-        assert re.search(rf"^{rule:<4} passed   ", ran.out, re.MULTILINE), (rule, ran)
-    assert "47 passed, 0 broken, 0 warnings, 0 skipped" in ran.out
+        # Leaks are left to the address sanitizer.
+        verdict = "skipped" if rule == "P29" else "passed "
+        assert re.search(rf"^{rule:<4} {verdict}  ", ran.out, re.MULTILINE), (rule, ran)
+    assert "46 passed, 0 broken, 0 warnings, 1 skipped" in ran.out
 
 
 @pytest.mark.parametrize("variant, rule, verdict, said", CAUGHT, ids=[one[0] for one in CAUGHT])
@@ -173,12 +169,6 @@ def test_each_breach_is_found_by_its_rule_alone(command, variant, rule, verdict,
     assert said in messages(rules[rule])
     assert rules[rule]["advice"]
     assert warnings(rules) == set()
-
-
-@pytest.mark.parametrize("variant", ALLOWED)
-def test_what_is_allowed_passes(command, variant):
-    rules = check(command, library(variant))
-    assert broken(rules) == {} and warnings(rules) == set()
 
 
 @pytest.mark.parametrize("variant, rule, said", WARNED, ids=[one[0] for one in WARNED])
@@ -192,7 +182,7 @@ def test_what_is_only_a_warning_passes(command, variant, rule, said):
 def test_every_variant_of_the_family_has_its_row():
     listing = (SOURCE / "tests" / "plugin" / "libraries" / "family" / "CMakeLists.txt").read_text()
     family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
-    rows = {one[0] for one in CAUGHT} | {one[0] for one in WARNED} | set(ALLOWED)
+    rows = {one[0] for one in CAUGHT} | {one[0] for one in WARNED}
     # Nothing can be taken from a machine with one processor.
     assert family == rows | {"well_behaved", "without_cancel", "changes_affinity"}
 
@@ -201,7 +191,7 @@ def test_every_rule_of_the_page_is_examined_or_said_to_be_not():
     page = (SOURCE / "docs" / "plugin-rules.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (P\d+) \|.*\| ([^|]*) \|$", page, re.MULTILINE)
     assert sorted(name for name, _ in rows) == sorted(RULES)
-    assert all(checked.strip("* ") in ("yes", "in part", "warns") for _, checked in rows)
+    assert all(checked.strip("* ") in ("yes", "in part", "warns", "no") for _, checked in rows)
 
 
 def test_a_crash_shows_what_the_plugin_wrote_and_goes_on(command):
@@ -319,13 +309,6 @@ def test_the_console_passes(command):
     assert broken(rules) == {} and warnings(rules) == set()
 
 
-def test_a_host_shorter_than_there_can_be_is_told_and_no_breach(command):
-    rules = check(command, library("thinker"))
-    assert rules["P30"]["verdict"] == "passed"
-    assert "shorter than those of 1.0" in rules["P30"]["why"]
-    assert "signal" not in rules["P30"]["why"]
-
-
 def test_what_does_not_apply_is_skipped_and_says_why(command):
     rules = check(command, library("without_cancel"))
     assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
@@ -342,13 +325,13 @@ def test_what_a_plugin_without_metadata_does_not_have_is_not_used(command, kind)
     assert broken(rules) == {"P6": "failed"}
     skipped = {name for name, rule in rules.items() if rule["verdict"] == "skipped"}
     narrators = {"P35", "P36", "P37", "P38"} if kind == "event_log" else set()
-    assert skipped == {"P7", "P39", "P40"} | narrators
+    assert skipped == {"P7", "P29", "P39", "P40"} | narrators
 
 
 def test_rules_of_extensions_that_only_the_metadata_list_are_skipped(command):
     rules = check(command, library("note_lists_more"), "--time", "1")
     skipped = {name: rule["why"] for name, rule in rules.items() if rule["verdict"] == "skipped"}
-    assert set(skipped) == {"P35", "P36", "P37", "P38", "P39", "P40"}
+    assert set(skipped) == {"P29", "P35", "P36", "P37", "P38", "P39", "P40"}
     assert skipped["P35"] == "it is not a narrator" and skipped["P39"] == "it runs no tools"
 
 
@@ -440,7 +423,7 @@ def test_a_rule_that_does_not_exist_is_refused_with_those_near_it(command, given
 def test_the_list_names_each_rule_and_its_checks(command):
     listed = json.loads(command("plugin", "check", "--list", "--json").out)
     assert [one["rule"] for one in listed] == RULES
-    assert all(one["checks"] for one in listed), listed
+    assert [one["rule"] for one in listed if not one["checks"]] == ["P29"]
     lines = command("plugin", "check", "--list").out.splitlines()
     assert len(lines) == len(RULES) and lines[29].startswith("P30  "), lines
     ran = command("plugin", "check")
@@ -477,9 +460,3 @@ def test_a_process_that_cannot_be_ended_is_told_and_ends_the_check(command):
     assert re.search(r"process \d+ could not be ended within 5 s and is left \(state ",
                      messages(rules["P23"])), ran
     assert "could not be ended" in rules["P33"]["why"], ran
-
-
-def test_a_folder_that_is_no_cgroup_is_refused(command):
-    ran = command("plugin", "check", library("well_behaved"), "--cgroup", command.folder)
-    assert ran.status == 2 and "pids" in ran.err and ran.out == "", ran
-    assert list(command.folder.iterdir()) == []

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "conformance/json.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 
 // tests/conformance/cases/NAME.json
 inline Json cases(const std::string& name) {
-    std::ifstream in(NARRATORIA_SOURCE_DIR "/tests/conformance/cases/" + name + ".json");
+    std::ifstream in(test::in_source("tests/conformance/cases/") + name + ".json");
     if (!in) throw std::runtime_error("there is no table of cases \"" + name + "\"");
     return Json(std::string(std::istreambuf_iterator<char>(in), {}));
 }

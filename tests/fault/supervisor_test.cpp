@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/folders.hpp"
 #include "support/forked.hpp"
 #include "support/host.hpp"
 #include "support/witness.hpp"
@@ -33,8 +34,7 @@ bool forbid(uint32_t call, uint32_t error) {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-constexpr const char* kSupervisor =
-    NARRATORIA_BUILD_DIR "/libexec/narratoria/narratoria-supervisor";
+const std::string kSupervisor = test::in_build("libexec/narratoria/narratoria-supervisor");
 
 class Supervisors : public HostileTest {
 protected:
@@ -363,7 +363,7 @@ TEST_F(Supervisors, MayBeAnInstalledProgram) {
     char target[PATH_MAX] = {};
     const std::string link = "/proc/" + std::to_string(only_supervisor()) + "/exe";
     ASSERT_GT(::readlink(link.c_str(), target, sizeof target - 1), 0);
-    EXPECT_STREQ(target, kSupervisor);
+    EXPECT_EQ(target, kSupervisor);
 }
 
 // The kernel cuts off the descriptors of a request for which the supervisor has no numbers.
@@ -461,7 +461,7 @@ TEST_F(Supervisors, ThatAreAnotherProgramFailTheToolForThatReason) {
 // What a program did that was in the supervisors' place once is no reason of a later failure.
 TEST_F(Supervisors, ThatReplaceAnotherProgramAreNotBlamedForIt) {
     const std::string path = folder.path() + "/supervisor";
-    const auto install = [&](const char* program) {
+    const auto install = [&](const std::string& program) {
         std::filesystem::copy_file(program, path + ".new");
         std::filesystem::rename(path + ".new", path);
     };

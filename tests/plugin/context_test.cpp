@@ -21,6 +21,7 @@
 #include "narratoria/tool.h"
 #include "narratoria/tools.h"
 #include "narratoria/tools.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -562,7 +563,7 @@ TEST_F(ContextTest, WhatTheHostSetsIsAPatchOfTheHost) {
 
 // covers: 002-function-example
 TEST_F(ContextTest, TheExampleOfTheSpecification) {
-    const std::string path = NARRATORIA_BUILD_DIR "/tests/plugins/get_user_profile.so";
+    const std::string path = test::in_build("tests/plugins/get_user_profile.so");
     const std::string_view plugins[] = {path};
     SessionOptions options;
     options.plugins = plugins;

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "plugin/story_host.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -81,7 +82,7 @@ protected:
 TEST_P(PluginFamily, IsSurvived) {
     const Variant& variant = GetParam();
     const std::string name = variant.name;
-    use(NARRATORIA_BUILD_DIR "/tests/plugins/" + name + ".so", "org.narratoria.test." + name);
+    use(test::in_build("tests/plugins/") + name + ".so", "org.narratoria.test." + name);
     ASSERT_TRUE(found && after);
     const char* const states[] = {"active", "refused", "disabled"};
     EXPECT_EQ((*after)["state"].string(), states[static_cast<int>(variant.fate)]) << after->text();
@@ -138,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(GoneOnWithALeak, PluginFamily,
 #endif
 
 TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
-    use(NARRATORIA_BUILD_DIR "/tests/plugins/well_behaved.so", "org.narratoria.test.well_behaved");
+    use(test::in_build("tests/plugins/well_behaved.so"), "org.narratoria.test.well_behaved");
     ASSERT_TRUE(told);
     EXPECT_EQ(told->outcome, Outcome::Completed);
     EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria"))) << "nothing is reported of it";

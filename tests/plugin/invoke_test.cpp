@@ -10,6 +10,7 @@
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
 #include "narratoria/event_sink.h"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -31,7 +32,7 @@ protected:
                      std::string("title = \"Thinking\"\n") +
                          (with_thinker ? "[narrator]\nname = \"test.thinker\"\n" : ""));
         std::filesystem::create_directories(folder / "plugins");
-        std::filesystem::create_symlink(NARRATORIA_BUILD_DIR "/tests/plugins/thinker.so",
+        std::filesystem::create_symlink(test::in_build("tests/plugins/thinker.so"),
                                         folder / "plugins/thinker.so");
         tool("ok", "");
         tool("bad", "exit 3");

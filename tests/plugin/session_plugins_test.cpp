@@ -13,6 +13,7 @@
 
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -25,7 +26,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 std::string library(const std::string& name) {
-    return NARRATORIA_BUILD_DIR "/tests/plugins/" + name + ".so";
+    return test::in_build("tests/plugins/") + name + ".so";
 }
 
 // A story whose plugins/ holds libraries, and a session of it.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plugin/story_host.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -20,7 +21,7 @@ protected:
 
     // The first block of code of that language in the plugin's README.
     static std::string example(const std::string& language) {
-        std::ifstream in(NARRATORIA_SOURCE_DIR "/plugins/" + GetParam() + "/README.md");
+        std::ifstream in(test::in_source("plugins/") + GetParam() + "/README.md");
         const std::string text{std::istreambuf_iterator<char>(in), {}};
         const std::string begin = "```" + language + "\n";
         const size_t at = text.find(begin);

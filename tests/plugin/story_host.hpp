@@ -15,11 +15,12 @@
 
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 
 inline std::string built_plugin(const std::string& name) {
-    return NARRATORIA_BUILD_DIR "/lib/narratoria/plugins/" + name + ".so";
+    return test::in_build("lib/narratoria/plugins/") + name + ".so";
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {

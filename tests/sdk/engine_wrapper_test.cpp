@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "narratoria/validate.hpp"
+#include "support/folders.hpp"
 
 namespace {
 
@@ -377,7 +378,7 @@ TEST(EngineWrapper, ASessionKnowsTheTitleOfItsStory) {
     Engine engine;
     EXPECT_EQ(Session(engine).title(), "");
     EXPECT_EQ(Session(engine).opening(), "");
-    const Session session(engine, {.story = NARRATORIA_SOURCE_DIR "/examples/stories/torch"});
+    const Session session(engine, {.story = narratoria::test::in_source("examples/stories/torch")});
     EXPECT_EQ(session.title(), "The Torch and the Door");
     EXPECT_EQ(session.opening().substr(0, 9), "{\"text\":\"");
 }

@@ -22,15 +22,16 @@ class Build:
     minutes: int
     packages: str
     definitions: tuple[str, ...]
+    targets: tuple[str, ...] = ("all",)
 
     def run(self, report):
-        return build(report, self.preset, self.definitions)
+        return build(report, self.preset, self.definitions, self.targets)
 
 
 @dataclass(frozen=True)
 class Stage:
     """Some checks that are run together. `packages` is a list of cmake/packages.sh, `paths` are the
-    folders and files whose change concerns it."""
+    folders and files whose change concerns it, `targets` what it needs of its builds."""
 
     name: str
     circle: str
@@ -40,6 +41,7 @@ class Stage:
     packages: str
     paths: tuple[str, ...]
     minutes: int
+    targets: tuple[str, ...] = ("all",)
 
 
 # With the Python that runs this, which has what the tests import.
@@ -55,6 +57,7 @@ BUILDS = (
 )
 
 PROGRAMS = ("unit", "sdk", "conformance", "hostile", "fault", "plugin")
+SANITIZED = ("unit", "conformance", "hostile", "fault", "plugin")
 # Tests that start threads, or use the library from several.
 THREADED = ("sdk", "conformance", "fault", "plugin")
 # Tested through the command. No sanitizer sees what the second group tries: the supervisor, the
@@ -68,6 +71,13 @@ SDK = (*LIBRARY, "sdk/", "plugins/", "examples/")
 PACKAGE = (*LIBRARY, "sdk/include/", "bindings/", "tests/python/")
 PROGRAM_PATHS = (*SDK, *(f"tests/{program}/" for program in PROGRAMS))
 COMMAND_PATHS = (*SDK, *(f"{folder}/" for folder in (*COMMAND, *COMMAND_PLAIN)), "tests/hostile/")
+
+
+def targets_of(programs):
+    return tuple(f"narratoria_{program}_tests" for program in programs)
+
+
+FUZZ_TARGETS = tuple(target.stem for target in fuzzing.targets())
 
 
 def schema_suite(report):
@@ -96,7 +106,7 @@ def python(report):
 
 
 def sanitized(report):
-    googletest(report, "asan", [each for each in PROGRAMS if each != "sdk"], prefix=fixed_addresses())
+    googletest(report, "asan", SANITIZED, prefix=fixed_addresses())
 
 
 def threads(report):
@@ -132,13 +142,13 @@ STAGES = (
     Stage("layout", "ci", "the layout of the sources (clang-format 14)",
           sources.layout, (), "packages_for_clang", ("",), 2),
     Stage("sanitizers", "ci", "the compiled tests under the address and undefined-behaviour sanitizers",
-          sanitized, ASAN, "packages_for_clang", PROGRAM_PATHS, 12),
+          sanitized, ASAN, "packages_for_clang", PROGRAM_PATHS, 12, targets_of(SANITIZED)),
     Stage("seeds", "ci", "every fuzz target over its seeds",
-          fuzzing.seeds, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 4),
+          fuzzing.seeds, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 4, FUZZ_TARGETS),
     Stage("threads", "turn", "the compiled tests that have threads, under the thread sanitizer",
-          threads, TSAN, "packages_to_test", PROGRAM_PATHS, 8),
+          threads, TSAN, "packages_to_test", PROGRAM_PATHS, 8, targets_of(THREADED)),
     Stage("fuzz", "turn", "every fuzz target for 30 seconds",
-          fuzzing.fuzz, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 10),
+          fuzzing.fuzz, ASAN, "packages_for_clang", (*LIBRARY, "tests/fuzz/"), 10, FUZZ_TARGETS),
     Stage("browser", "turn", "the page of a real `narratoria serve` in Chromium",
           node.browser, RELEASE, "packages_for_browser",
           (*LIBRARY, "plugins/web/", "tests/page/"), 10),

@@ -26,13 +26,13 @@ def of_build(preset):
             "NARRATORIA_SOURCE_DIR": str(TREE)}
 
 
-def build(report, preset, definitions):
-    """Configures and builds everything of a preset."""
+def build(report, preset, definitions, targets):
+    """Configures a preset and builds these targets of it."""
     progress = Progress(f"build of {preset}", r"\n\[(\d+)/(\d+)\] ")
     status, text = run(["cmake", "--preset", preset, *definitions])
     if status == 0:
-        status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--", "-k", "0"],
-                           progress=progress)
+        status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--target", *targets, "--",
+                            "-k", "0"], progress=progress)
     if status != 0:
         report.fails(f"build of {preset} (what needs it is not run)", broken_steps(text) or text)
     return status == 0

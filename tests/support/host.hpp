@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "narratoria/engine.hpp"
+#include "support/folders.hpp"
 #include "support/json_view.hpp"
 #include "support/leftovers.hpp"
 
@@ -34,10 +35,10 @@ inline int64_t milliseconds_since(Clock::time_point start) {
 }
 
 inline std::string tool_path(const std::string& name) {
-    return NARRATORIA_BUILD_DIR "/tests/hostile/" + name;
+    return test::in_build("tests/hostile/") + name;
 }
 inline std::string script_path(const std::string& name) {
-    return NARRATORIA_SOURCE_DIR "/tests/hostile/tools/" + name;
+    return test::in_source("tests/hostile/tools/") + name;
 }
 
 // One tool of a plan, which may run beside others and is tried once. `more` is JSON that begins with

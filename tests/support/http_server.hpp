@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/folders.hpp"
+
 extern char** environ;
 
 namespace narratoria::test {
@@ -21,7 +23,7 @@ class HttpServer {
 public:
     // The server of http_server.py.
     explicit HttpServer(const std::vector<std::string>& arguments = {})
-        : HttpServer("python3", NARRATORIA_SOURCE_DIR "/tests/support/http_server.py", arguments) {}
+        : HttpServer("python3", in_source("tests/support/http_server.py"), arguments) {}
     HttpServer(const std::string& interpreter, const std::string& script,
                const std::vector<std::string>& arguments) {
         int input[2] = {-1, -1}, output[2] = {-1, -1};

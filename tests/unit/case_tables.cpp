@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/toml.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -114,7 +115,7 @@ ScriptCase script_case(std::string_view name, const toml::table& table) {
 
 std::vector<SampleDocument> sample_documents(const std::string& kind) {
     const toml::table table =
-        read_table(NARRATORIA_SOURCE_DIR "/tests/conformance/schemas/" + kind + ".toml");
+        read_table(test::in_source("tests/conformance/schemas/") + kind + ".toml");
     std::vector<SampleDocument> all;
     for (const auto& [verdict, cases] : table) {
         if (!cases.is_table()) throw std::runtime_error(kind + ": a document without a verdict");

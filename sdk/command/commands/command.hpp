@@ -11,11 +11,17 @@ void add_serve(Command application);
 void add_run(Command application);
 void add_script(Command application);
 void add_tool_run(Command tool);
-void add_tool_check(Command tool);
 void add_tool_list(Command tool);
 void add_validate(Command application);
 void add_doctor(Command application);
 // The group, with what plugin_command.hpp names.
 void add_plugin(Command application);
+
+// `narratoria plugin check` is a program of its own, with the same arguments: does not return then.
+void start_plugin_check_if_asked(int argument_count, char** arguments);
+
+namespace tool_check {
+void add_tool_check(Command tool);
+}
 
 }  // namespace narratoria::command

@@ -33,8 +33,8 @@ constexpr std::string_view kPlan =
     R"("retryPolicy":{"maxRetries":0}}]})";
 
 // `guarantee` as nar_engine_options.sandbox takes it; or empty.
-MachineCheck look_at(std::string_view guarantee) {
-    MachineCheck check{
+doctor::MachineCheck look_at(std::string_view guarantee) {
+    doctor::MachineCheck check{
         guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
         false, "", "", false};
     EngineOptions engine_options;
@@ -81,13 +81,14 @@ MachineCheck look_at(std::string_view guarantee) {
 }
 
 int examine(bool as_json) {
-    std::vector<MachineCheck> checks{look_at({})};
+    std::vector<doctor::MachineCheck> checks{look_at({})};
     for (const std::string_view name : kGuaranteeNames) checks.push_back(look_at(name));
     checks.push_back(look_at("secrets_allowed=PATH"));
-    for (MachineCheck& check : find_surroundings()) checks.push_back(std::move(check));
+    for (doctor::MachineCheck& check : doctor::find_surroundings())
+        checks.push_back(std::move(check));
     bool all_fine = true;
     std::string out;
-    for (const MachineCheck& check : checks) {
+    for (const doctor::MachineCheck& check : checks) {
         all_fine = all_fine && (check.is_fine || check.is_optional);
         if (as_json) {
             out += fmt::format(R"({}{{"name":{},"ok":{},"optional":{},{}:{},"version":{}}})",

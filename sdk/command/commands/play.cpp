@@ -223,14 +223,14 @@ private:
 
     // What the player asks for by name must be there.
     void require_active(const std::string& wish) const {
-        const std::optional<PluginState> state = state_of_plugin(*session_, wish);
+        const std::optional<story::PluginState> state = story::state_of_plugin(*session_, wish);
         if (state && !state->is_active && !state->reason.empty()) {
             throw Refused(fmt::format("--plugin {}: {}", printable(wish), state->reason));
         }
     }
 
     bool console_is_active() const {
-        const std::optional<PluginState> state = state_of_plugin(*session_, kConsole);
+        const std::optional<story::PluginState> state = story::state_of_plugin(*session_, kConsole);
         return state && state->is_active;
     }
 
@@ -349,7 +349,7 @@ int play(PlayOptions options) {
     if (options.story.empty() && !options.prompts.empty()) {
         require_no_story(options.prompts.front());
     }
-    options.story = find_story(options.story, "play");
+    options.story = story::find_story(options.story, "play");
     for (const std::string& prompt : options.prompts) {
         if (is_blank(prompt)) {
             throw Refused(

@@ -7,7 +7,8 @@
 
 namespace narratoria::command {
 
-void add_plugin_check(Command plugin);
+inline constexpr const char* kPluginCheckDescription = "Test a plugin against the rules of the ABI";
+
 void add_plugin_list(Command plugin);
 void add_plugin_new(Command plugin);
 

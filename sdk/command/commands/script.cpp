@@ -44,7 +44,7 @@ struct ScriptOptions {
     GroupOptions groups;
 };
 
-std::string as_json(const std::string& output, const ScriptSession::Outcome& outcome) {
+std::string as_json(const std::string& output, const script::ScriptSession::Outcome& outcome) {
     std::string error = "null";
     if (!outcome.error.empty()) {
         const json::Document read = json::read(outcome.error);
@@ -57,13 +57,13 @@ std::string as_json(const std::string& output, const ScriptSession::Outcome& out
 }
 
 // The place in the form of compilers; then the line with its caret.
-void complain_of(const ScriptError& error, const std::string& file) {
+void complain_of(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
     std::string place = shown_path(file);
     if (const auto line = json::count(read, "line")) {
         place += fmt::format(":{}:{}", line, json::count(read, "column"));
     }
-    std::vector<std::string> lines = lines_of(error);
+    std::vector<std::string> lines = script::lines_of(error);
     if (lines.empty()) return;
     complain(fmt::format("{}: {}", place, lines.front()));
     lines.erase(lines.begin());
@@ -71,7 +71,7 @@ void complain_of(const ScriptError& error, const std::string& file) {
 }
 
 // For editors: exactly one line, always with a place.
-void complain_to_editor(const ScriptError& error, const std::string& file) {
+void complain_to_editor(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
     complain_lines(
         {fmt::format("{}:{}:{}: error: {}: {}", shown_path(file),
@@ -81,9 +81,9 @@ void complain_to_editor(const ScriptError& error, const std::string& file) {
 }
 
 int parse_only(const std::string& source, const ScriptOptions& options) {
-    ScriptSession::Outcome outcome;
+    script::ScriptSession::Outcome outcome;
     std::string tree;
-    outcome.error = parse_script(source, options.tree ? &tree : nullptr);
+    outcome.error = script::parse_script(source, options.tree ? &tree : nullptr);
     const bool is_valid = outcome.error.empty();
     if (options.tree && is_valid) print_output(tree + "\n", "the syntax tree");
     else if (options.json) print_output(as_json({}, outcome) + "\n", "the result");
@@ -115,16 +115,16 @@ int run_file(const ScriptOptions& options) {
     require_standard_output("what the script prints is written to it");
 
     const std::unique_ptr<CallTrace> trace = trace_of(options);
-    ScriptSession session(options.story, options.tools, options.project, options.groups,
-                          trace.get());
+    script::ScriptSession session(options.story, options.tools, options.project, options.groups,
+                                  trace.get());
     const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     std::string lines;
     const auto on_line = [&](std::string_view line) {
         if (options.json) (lines += lines.empty() ? "" : ",") += json::quoted(line);
         else (lines += is_terminal ? printable_lines(line) : std::string(line)) += '\n';
     };
-    const ScriptSession::Outcome outcome = session.run(source, scope, on_line, [&] {
-        if (!options.json) print_lines(lines);
+    const script::ScriptSession::Outcome outcome = session.run(source, scope, on_line, [&] {
+        if (!options.json) script::print_lines(lines);
     });
     const bool was_interrupted = interruption::received() != 0;
     if (options.json) {
@@ -167,9 +167,9 @@ int run_script(ScriptOptions options) {
     }
     const std::string scope = read_object(kScriptScope, options.scope);
     const std::unique_ptr<CallTrace> trace = trace_of(options);
-    ScriptSession session(options.story, options.tools, options.project, options.groups,
-                          trace.get());
-    return run_repl(session, scope);
+    script::ScriptSession session(options.story, options.tools, options.project, options.groups,
+                                  trace.get());
+    return script::run_repl(session, scope);
 }
 
 }  // namespace

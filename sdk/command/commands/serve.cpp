@@ -71,7 +71,7 @@ public:
             refuse_document(error, shown_path(options.story), "story", "the story was not served");
         }
         for (const std::string& plugin : options.plugins) {
-            const auto state = state_of_plugin(*session_, plugin);
+            const auto state = story::state_of_plugin(*session_, plugin);
             if (state && !state->is_active && !state->reason.empty()) {
                 throw Refused(fmt::format("--plugin {}: {}", printable(plugin), state->reason));
             }
@@ -130,7 +130,7 @@ private:
     }
 
     void require_page() const {
-        const auto state = state_of_plugin(*session_, kWeb);
+        const auto state = story::state_of_plugin(*session_, kWeb);
         if (state && state->is_active) return;
         throw Refused(fmt::format("cannot serve the page with the plugin {}: {}", kWeb,
                                   state && !state->reason.empty()
@@ -175,7 +175,7 @@ private:
     const std::uint32_t log_level_;
     bool is_open_ = false;
     bool is_told_ = false;
-    Browser browser_;
+    story::Browser browser_;
     std::vector<std::string> logged_early_;
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;
@@ -183,7 +183,7 @@ private:
 };
 
 int serve(ServeOptions options) {
-    options.story = find_story(options.story, "serve");
+    options.story = story::find_story(options.story, "serve");
     require_standard_output("the page's address is written to it");
     Served served(options);
     return served.drive();

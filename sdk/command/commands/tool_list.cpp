@@ -113,7 +113,7 @@ int list(Options options) {
     }
     struct stat status {};
     if (!options.story.empty()) {
-        options.story = find_story(options.story, "tool list");
+        options.story = story::find_story(options.story, "tool list");
     } else if (options.project.empty() && stat("story.toml", &status) == 0) {
         options.story = ".";
     }

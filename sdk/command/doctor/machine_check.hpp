@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace narratoria::command {
+namespace narratoria::command::doctor {
 
 // One line of `narratoria doctor`.
 struct MachineCheck {
@@ -14,4 +14,4 @@ struct MachineCheck {
     bool is_optional = false;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::doctor

@@ -20,7 +20,7 @@
 
 extern char** environ;
 
-namespace narratoria::command {
+namespace narratoria::command::doctor {
 namespace {
 
 constexpr std::chrono::seconds kPatience(10);
@@ -111,4 +111,4 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     return result;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::doctor

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::command::doctor {
 
 // The file of a program: a path, or a name that is looked for in PATH. Empty if it is not found.
 std::string find_program(const std::string& name);
@@ -17,4 +17,4 @@ struct ProgramOutput {
 };
 ProgramOutput output_of(std::vector<std::string> arguments);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::doctor

@@ -19,7 +19,7 @@
 #include "doctor/program_output.hpp"
 #include "io/message.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::doctor {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -185,4 +185,4 @@ std::vector<MachineCheck> find_surroundings() {
     return checks;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::doctor

@@ -6,8 +6,8 @@
 
 #include "doctor/machine_check.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::doctor {
 
 std::vector<MachineCheck> find_surroundings();
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::doctor

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 namespace {
 
 // A function is nothing without its parenthesis.
@@ -74,4 +74,4 @@ std::string_view common_beginning(const std::vector<std::string>& words) {
     return common;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

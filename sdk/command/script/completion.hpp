@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 struct Completion {
     std::size_t typed = 0;           // bytes of the word that stand in front of the cursor
@@ -24,4 +24,4 @@ Completion complete(std::string_view before, const Names& tools, const Names& va
 // What all of them begin with.
 std::string_view common_beginning(const std::vector<std::string>& words);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

@@ -16,7 +16,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 namespace {
 
 constexpr std::size_t kKeptLines = 1000;
@@ -92,4 +92,4 @@ void HistoryFile::fail(const std::string& why) {
     path_.reset();
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 class HistoryFile {
 public:
@@ -25,4 +25,4 @@ private:
     std::optional<std::string> path_;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

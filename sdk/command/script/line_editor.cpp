@@ -20,7 +20,7 @@
 #include "display.hpp"
 #include "io/interruption.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 namespace {
 
 constexpr int kHistoryLines = 1000;
@@ -207,16 +207,16 @@ std::unique_ptr<LineEditor> open_line_editor(
     return std::make_unique<LibeditEditor>(engine, std::move(complete));
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script
 
 #else
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 std::unique_ptr<LineEditor> open_line_editor(Engine&, std::function<Completion(std::string_view)>) {
     return nullptr;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script
 
 #endif

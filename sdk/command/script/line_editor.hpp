@@ -11,7 +11,7 @@
 #include "narratoria/engine.hpp"
 #include "script/completion.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 class LineEditor {
 public:
@@ -35,4 +35,4 @@ public:
 std::unique_ptr<LineEditor> open_line_editor(
     Engine& engine, std::function<Completion(std::string_view before)> complete);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

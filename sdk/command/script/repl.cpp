@@ -12,7 +12,7 @@
 #include "script/history_file.hpp"
 #include "script/line_editor.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 namespace {
 
 // What an expression is wrapped in, so that its value is shown.
@@ -155,4 +155,4 @@ int run_repl(ScriptSession& session, std::string scope) {
     return Repl(session, std::move(scope)).run();
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

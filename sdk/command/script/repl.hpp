@@ -6,10 +6,10 @@
 
 #include "script/script_session.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 // Until Ctrl-D. `scope`: the variables to begin with, a JSON object or empty. Returns the exit code.
 // Throws Refused in a build without a line editor.
 int run_repl(ScriptSession& session, std::string scope);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

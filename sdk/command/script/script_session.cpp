@@ -17,7 +17,7 @@
 #include "narratoria/script.h"
 #include "story/folder.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 namespace {
 
 // Of the details of an error that refused a script.
@@ -69,7 +69,7 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
                              const GroupOptions& groups, CallTrace* trace)
     : groups_(groups),
       trace_(trace),
-      story_(story ? find_story(*story, "script") : std::string()),
+      story_(story ? story::find_story(*story, "script") : std::string()),
       tools_(tools ? absolute_path(*tools) : std::string()) {
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_KEEP;
@@ -147,4 +147,4 @@ void ScriptSession::tell_notices() {
     if (!notices_.empty()) write_all(STDERR_FILENO, std::exchange(notices_, {}));
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

@@ -15,7 +15,7 @@
 #include "io/message.hpp"
 #include "narratoria/engine.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::script {
 
 // The error of a script as the library gives it: {"name","message","line","column","text"}; empty if
 // there is none.
@@ -67,4 +67,4 @@ private:
     std::optional<Session> session_;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::script

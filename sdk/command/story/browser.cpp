@@ -15,7 +15,7 @@
 #include "io/message.hpp"
 #include "output.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::story {
 namespace {
 
 constexpr std::string_view kInstead = "open the address yourself";
@@ -106,4 +106,4 @@ void Browser::look_after() {
     }
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::story

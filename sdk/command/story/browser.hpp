@@ -9,7 +9,7 @@
 
 #include "io/file.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::story {
 
 class Browser {
 public:
@@ -36,4 +36,4 @@ private:
     Descriptor ended_;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::story

@@ -8,7 +8,7 @@
 
 #include "io/message.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::story {
 
 std::string find_story(const std::string& given, std::string_view command) {
     struct stat status {};
@@ -31,4 +31,4 @@ std::string find_story(const std::string& given, std::string_view command) {
         command));
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::story

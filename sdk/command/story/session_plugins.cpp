@@ -8,7 +8,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::story {
 namespace {
 
 std::string real_path(const std::string& path) {
@@ -40,4 +40,4 @@ std::optional<PluginState> state_of_plugin(const Session& session, std::string_v
     return found;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::story

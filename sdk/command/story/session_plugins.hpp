@@ -8,7 +8,7 @@
 
 #include "narratoria/session.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::story {
 
 struct PluginState {
     bool is_active = false;
@@ -18,4 +18,4 @@ struct PluginState {
 // `wish`: an id or a path, as the session was told. Nothing: the session knows of no such plugin.
 std::optional<PluginState> state_of_plugin(const Session& session, std::string_view wish);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::story

@@ -29,7 +29,7 @@
 #include "tool_check/observed_run.hpp"
 #include "tool_check/rules.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 namespace {
 
 constexpr std::size_t kShownFindings = 10;
@@ -284,4 +284,4 @@ void add_tool_check(Command tool) {
     command.action([options] { return tool_check(*options); });
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

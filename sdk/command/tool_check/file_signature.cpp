@@ -5,7 +5,7 @@
 
 #include <cctype>
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 namespace {
 
 struct Signature {
@@ -83,4 +83,4 @@ std::string contradiction(std::string_view media_type, std::string_view first_by
                             : std::string("the content of the file is something else");
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 
 // How many bytes of a file contradiction() wants to see.
 inline constexpr std::size_t kSignatureBytes = 64;
@@ -15,4 +15,4 @@ inline constexpr std::size_t kSignatureBytes = 64;
 // known signature are believed.
 std::string contradiction(std::string_view media_type, std::string_view first_bytes);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

@@ -9,7 +9,7 @@
 #include "narratoria/engine.hpp"
 #include "narratoria/tools.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 namespace {
 
 namespace json = terminal::json;
@@ -65,4 +65,4 @@ std::string ManifestCheck::fault_of(const std::string& result) const {
     return fault;
 }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

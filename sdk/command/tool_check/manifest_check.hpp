@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 
 class ManifestCheck {
 public:
@@ -23,4 +23,4 @@ private:
     std::optional<std::string> result_schema_;
 };
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

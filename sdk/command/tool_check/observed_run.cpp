@@ -24,7 +24,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -297,4 +297,4 @@ void Run::find_left_behind() {
 
 ObservedRun observe_run(const ObservedRunOptions& options) { return Run(options).observe(); }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

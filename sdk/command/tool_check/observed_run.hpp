@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 
 struct ObservedRun {
     int start_error = 0;  // errno when it could not be started
@@ -39,4 +39,4 @@ struct ObservedRunOptions {
 // signal asked the command to end meanwhile.
 ObservedRun observe_run(const ObservedRunOptions& options);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

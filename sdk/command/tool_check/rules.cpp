@@ -22,7 +22,7 @@
 #include "tool_check/file_signature.hpp"
 #include "tool_check/manifest_check.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 namespace {
 
 constexpr Rule kRules[] = {
@@ -583,4 +583,4 @@ std::optional<bool> reported_success(const ObservedRun& run) {
 
 std::vector<Judgement> judge(const Evidence& evidence) { return Judge(evidence).all(); }
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

@@ -9,7 +9,7 @@
 
 #include "tool_check/observed_run.hpp"
 
-namespace narratoria::command {
+namespace narratoria::command::tool_check {
 
 struct Rule {
     std::string_view id;      // never given to another rule
@@ -57,4 +57,4 @@ std::optional<bool> reported_success(const ObservedRun& run);
 // Every rule, in order.
 std::vector<Judgement> judge(const Evidence& evidence);
 
-}  // namespace narratoria::command
+}  // namespace narratoria::command::tool_check

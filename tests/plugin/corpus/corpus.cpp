@@ -56,7 +56,6 @@ static void do_own(struct instance*) {
     if (way("joinable")) std::thread([] {}).swap(*std::make_unique<std::thread>([] {}));
     if (way("set-terminate")) std::set_terminate([] { std::_Exit(3); });
     if (way("static-destructor")) at_exit.armed = true;
-    if (way("new-leak")) static_cast<void>((new std::vector<char>(64 * 1024))->data());
     if (way("delete-twice")) {
         auto* const piece = new std::string(100, 'x');
         std::string* volatile again = piece;

@@ -66,8 +66,6 @@ C = [
     ("P20", "leak-thread", "init handle"),
     ("P28", "leak-fd leak-pipe leak-socket leak-child leak-zombie", "init"),
     ("P28", "leak-fd leak-child", "handle deinit"),
-    ("P29", "leak-memory leak-mapping", "init"),
-    ("P29", "leak-memory", "sink handle render generate start invoke deinit"),
     ("P21", "share-host", "init handle"),
     ("P42", "fork-bomb fork-wide many-threads all-memory", "handle"),
     ("P42", "fork-bomb many-threads all-memory", "init"),
@@ -102,8 +100,7 @@ C = [
     ("P9", "reason-endless", "init-refused entry-refused"),
     ("P39", "ended-refused", "start-refused"),
     # Tricks (tricks.h)
-    ("P27", "reset-hand alt-stack dumpable no-new-privs no-subreaper keep-alive uselocale putenv clearenv "
-            "environ fp-traps flush-to-zero stack-limit posix-timer writable-code", "init"),
+    ("P27", "reset-hand uselocale putenv clearenv environ fp-traps flush-to-zero stack-limit", "init"),
     ("P27", "posix-timer-now seccomp trace-me", "handle"),
     ("P25", "pthread-exit cancel-self exit-thread", "handle"),
     ("P46", "raise-thread stop-self", "handle"),
@@ -163,7 +160,6 @@ CPP = [
     ("P25", "terminate joinable", "handle"),
     ("P27", "set-terminate", "init handle"),
     ("P47", "static-destructor", "init"),
-    ("P29", "new-leak", "init handle"),
     ("P26", "delete-twice", "handle"),
     ("P26", "null-write overflow", "sink"),
     ("P42", "all-memory", "invoke"),
@@ -180,7 +176,6 @@ RUST = [
     ("P27", "chdir setenv", "init sink"),
     ("P28", "leak-file", "init sink"),
     ("P28", "leak-child", "init"),
-    ("P29", "leak-box", "init sink"),
     ("P20", "leak-thread", "init sink"),
     ("P30", "write-seq read-body", "sink"),
 ]

@@ -152,7 +152,6 @@ fn at(place: &str, event: *const nar_event) {
         "chdir" => std::env::set_current_dir("/").unwrap(),
         "setenv" => unsafe { std::env::set_var("RAIN", "1") },
         "leak-file" => std::mem::forget(std::fs::File::open("/dev/null").unwrap()),
-        "leak-box" => std::mem::forget(vec![1u8; 256 * 1024]),
         "leak-thread" => {
             std::thread::spawn(|| loop {
                 std::thread::park();

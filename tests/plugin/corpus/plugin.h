@@ -294,15 +294,6 @@ static void leave_behind(struct instance *instance) {
     if (way("leak-socket") && socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0) abort();
     if (way("leak-child") && fork() == 0) wait_for_ever();
     if (way("leak-zombie") && fork() == 0) _exit(0);
-    if (way("leak-memory")) {
-        char *volatile lost = (char *)malloc(64 * 1024);
-        if (lost != NULL) lost[0] = 1;
-    }
-    if (way("leak-mapping")) {
-        char *volatile lost =
-            (char *)mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        (void)lost;
-    }
     if (way("leak-thread")) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, sleep_for_ever, NULL) == 0) pthread_detach(thread);

@@ -53,18 +53,6 @@ static void change_process_more(void) {
         action.sa_flags = (int)SA_RESETHAND;
         sigaction(SIGUSR2, &action, NULL);
     }
-    if (way("alt-stack")) {
-        static char own[64 * 1024];
-        stack_t stack;
-        memset(&stack, 0, sizeof stack);
-        stack.ss_size = sizeof own;
-        stack.ss_sp = own;
-        sigaltstack(&stack, NULL);
-    }
-    if (way("dumpable")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (way("no-new-privs")) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (way("no-subreaper")) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-    if (way("keep-alive")) prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
     if (way("uselocale")) {
         static locale_t own;
         if (own == (locale_t)0) own = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
@@ -80,16 +68,6 @@ static void change_process_more(void) {
     if (way("stack-limit")) {
         const struct rlimit little = {1 << 20, 1 << 20};
         setrlimit(RLIMIT_STACK, &little);
-    }
-    if (way("posix-timer")) {
-        timer_t timer;
-        struct sigevent event;
-        memset(&event, 0, sizeof event);
-        event.sigev_notify = SIGEV_SIGNAL;
-        event.sigev_signo = SIGUSR1;
-        const struct itimerspec hour = {{0, 0}, {3600, 0}};
-        if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
-            timer_settime(timer, 0, &hour, NULL);
     }
     if (way("posix-timer-now")) {
         timer_t timer;
@@ -153,10 +131,6 @@ static void go_around_host(struct instance *instance, const struct given *given)
     if (way("unlock-record") && given->record != NULL) {
         unlock(given->record);
         ((volatile char *)(uintptr_t)given->record)[8] = 1;
-    }
-    if (way("writable-code")) {
-        const uintptr_t page = (uintptr_t)(void *)host->get_extension & ~(uintptr_t)4095;
-        mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
     }
     if (instance->log != NULL) {
         const nar_str endless = {"x", UINT64_MAX / 2};

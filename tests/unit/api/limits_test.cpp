@@ -10,6 +10,7 @@
 
 #include "api/options.hpp"
 #include "conformance/json.hpp"
+#include "support/folders.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ std::vector<Row> rows() {
 }
 
 TEST(Limits, AreTheOnesOfTheStorysSchema) {
-    std::ifstream file(NARRATORIA_SOURCE_DIR "/abi/schemas/story-1.schema.json");
+    std::ifstream file(test::in_source("abi/schemas/story-1.schema.json"));
     std::stringstream text;
     text << file.rdbuf();
     const test::Json schema(text.str());

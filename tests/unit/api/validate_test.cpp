@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "narratoria/validate.h"
+#include "support/folders.hpp"
 
 #include <gtest/gtest.h>
 
@@ -39,8 +40,9 @@ TEST(Validate, ListsTheFaultsOfEachKindOfDocument) {
                         R"("canReplan":false})"),
               "[]");
     EXPECT_NE(faults_of(NAR_DOCUMENT_RESULT, "{").find("json-syntax"), std::string::npos);
-    EXPECT_EQ(faults_of(NAR_DOCUMENT_STORY, NARRATORIA_SOURCE_DIR "/examples/stories/torch"), "[]");
-    EXPECT_NE(faults_of(NAR_DOCUMENT_STORY, NARRATORIA_SOURCE_DIR "/examples")
+    EXPECT_EQ(faults_of(NAR_DOCUMENT_STORY, narratoria::test::in_source("examples/stories/torch")),
+              "[]");
+    EXPECT_NE(faults_of(NAR_DOCUMENT_STORY, narratoria::test::in_source("examples"))
                   .find(R"([{"file":"story.toml","pointer":"",)"),
               std::string::npos);
 }
@@ -105,10 +107,10 @@ TEST(Validate, IsCalledFromAnyThread) {
     for (std::string& mine : listed) {
         threads.emplace_back([&mine] {
             for (int i = 0; i < 50; ++i) {
-                mine =
-                    faults_of(NAR_DOCUMENT_STORY, NARRATORIA_SOURCE_DIR "/examples/stories/torch") +
-                    faults_of(NAR_DOCUMENT_EVENTS, "[]") + faults_of(NAR_DOCUMENT_PLAN, "{}") +
-                    faults_of(NAR_DOCUMENT_RESULT, "{}");
+                mine = faults_of(NAR_DOCUMENT_STORY,
+                                 narratoria::test::in_source("examples/stories/torch")) +
+                       faults_of(NAR_DOCUMENT_EVENTS, "[]") + faults_of(NAR_DOCUMENT_PLAN, "{}") +
+                       faults_of(NAR_DOCUMENT_RESULT, "{}");
             }
         });
     }

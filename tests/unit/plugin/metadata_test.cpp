@@ -10,6 +10,7 @@
 
 #include "conformance/cases.hpp"
 #include "conformance/folder.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::plugin {
 namespace {
@@ -146,7 +147,7 @@ TEST(PluginNote, ThatClaimsMoreThanIsThereIsNone) {
 class PluginFile : public ::testing::Test {
 protected:
     std::string library() const {
-        std::ifstream in(NARRATORIA_BUILD_DIR "/tests/plugins/probe.so", std::ios::binary);
+        std::ifstream in(test::in_build("tests/plugins/probe.so"), std::ios::binary);
         return {std::istreambuf_iterator<char>(in), {}};
     }
     std::string reason(const std::string& content) const {
@@ -159,7 +160,7 @@ protected:
 
 TEST_F(PluginFile, IsReadWithoutBeingLoaded) {
     std::string why;
-    const auto metadata = read_metadata(NARRATORIA_BUILD_DIR "/tests/plugins/probe.so", why);
+    const auto metadata = read_metadata(test::in_build("tests/plugins/probe.so"), why);
     ASSERT_TRUE(metadata) << why;
     EXPECT_EQ(metadata->id, "test.probe");
     EXPECT_EQ(metadata->extensions.size(), 6U);

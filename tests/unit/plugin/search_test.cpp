@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "conformance/folder.hpp"
+#include "support/folders.hpp"
 
 namespace narratoria::plugin {
 namespace {
@@ -21,7 +22,7 @@ class PluginSearch : public ::testing::Test {
 protected:
     void plugin(const std::string& file, const std::string& id, const std::string& abi = "1.0") {
         std::filesystem::create_directories(std::filesystem::path(folder / file).parent_path());
-        std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1", folder / file);
+        std::filesystem::copy_file(test::in_build("lib/libnarratoria.so.1"), folder / file);
         folder.write(file + ".json", R"({"schema":"plugin/1","id":")" + id +
                                          R"(","name":"N","version":"1","abi":")" + abi +
                                          R"(","extensions":[]})");

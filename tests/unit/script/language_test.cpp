@@ -10,6 +10,7 @@
 #include "conformance/json.hpp"
 #include "script/machine.hpp"
 #include "script/program.hpp"
+#include "support/folders.hpp"
 #include "test_tools.hpp"
 #include "unit/case_tables.hpp"
 
@@ -86,7 +87,8 @@ std::string result_of(const ScriptCase& one, uint64_t steps) {
 }
 
 void run_cases(const std::string& table) {
-    const std::string path = NARRATORIA_SOURCE_DIR "/tests/conformance/script/" + table + ".toml";
+    const std::string path =
+        narratoria::test::in_source("tests/conformance/script/") + table + ".toml";
     const std::vector<ScriptCase> cases = narratoria::test::script_cases(path);
     EXPECT_FALSE(cases.empty());
     for (const ScriptCase& one : cases) {

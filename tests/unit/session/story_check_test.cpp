@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/utf8.hpp"
+#include "support/folders.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ protected:
     // A plugin that may bring tools.
     void add_dice() {
         std::filesystem::create_directory(folder / "plugins");
-        std::filesystem::copy_file(NARRATORIA_BUILD_DIR "/lib/libnarratoria.so.1",
+        std::filesystem::copy_file(test::in_build("lib/libnarratoria.so.1"),
                                    folder / "plugins/dice.so");
         write("plugins/dice.so.json",
               R"({"schema":"plugin/1","id":"org.example.dice","name":"N","version":"1",)"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "session/prompts.hpp"
+#include "support/folders.hpp"
 
 namespace {
 
@@ -132,7 +133,7 @@ TEST(Story, ListsTheFaultsOfBothFiles) {
 TEST(Story, OfTheExamplesIsValid) {
     Faults faults;
     const std::optional<Story> story =
-        load_story(NARRATORIA_SOURCE_DIR "/examples/stories/torch", faults);
+        load_story(test::in_source("examples/stories/torch"), faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
     EXPECT_EQ(story->title, "The Torch and the Door");
     faults.clear();

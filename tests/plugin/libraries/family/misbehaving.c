@@ -52,7 +52,6 @@
  * changes_folder             handle changes the working folder to /
  * leaks_descriptor           init opens /dev/null, deinit does not close it
  * leaves_child               init starts a process, which waits for ever
- * leaks_memory               4 KiB for each instance
  * reads_beyond_size          the sink reads behind nar_event without looking at size
  * writes_beyond_size         start refuses, and fills 508 bytes of message whatever the size
  * reads_unterminated_id      get_extension takes the id for a C string
@@ -75,7 +74,6 @@
  * huge_size                  nar_plugin.size is 0xFFFFFFFF
  * huge_extension             so is that of the ui_handler's struct
  * huge_end                   and that of the nar_invocation_end of a tool
- * allocates_once             the entry allocates what it never frees, which is allowed
  * sets_alarm                 init lets SIGALRM come in an hour
  * lets_timer_end_it          handle lets SIGALRM come at once
  * changes_flags              init sets the standard output not to block
@@ -83,7 +81,6 @@
  * changes_affinity           init keeps to one processor
  * renames_thread             init names the thread
  * sets_terminate             init replaces the terminate handler (throwing.cpp)
- * loses_memory               1 MiB for each handle
  * writes_record              the sink writes into the nar_event
  * writes_body                the sink writes into the body
  * writes_table               init writes NULL into nar_host_log.write
@@ -96,9 +93,6 @@
  * closes_standard            handle closes the descriptors 0 to 2
  * signals_group              handle sends SIGTERM to its process group
  * crashes_at_exit            init registers an atexit handler that crashes
- * loses_little               90 bytes for each picture that is rendered
- * maps_little                a page for each instance
- * fills_cache                100 bytes for each of the first 200 instances, which is allowed
  * crashes_after_deinit       a thread of init crashes 20 ms after deinit, which did not join it
  * logs_after_deinit          a thread of init logs 300 ms after deinit, which did not join it
  * metadata_without_size      handle registers metadata of the state whose size is 0
@@ -113,7 +107,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <time.h>
@@ -306,9 +299,6 @@ static nar_status ui_handle(void *self, const nar_ui_event *event) {
     const struct itimerval soon = {{0, 0}, {0, 1}};
     setitimer(ITIMER_REAL, &soon, NULL);
     for (;;) pause();
-#elif MISBEHAVIOUR_LOSES_MEMORY
-    char *volatile lost = malloc(1 << 20);
-    if (lost != NULL) lost[0] = 1;
 #elif MISBEHAVIOUR_FORKS_WITHOUT_END
     for (;;) (void)!fork();
 #elif MISBEHAVIOUR_TIMER_WITHOUT_END
@@ -377,10 +367,6 @@ static const nar_ui_handler_extension ui_handler = {
 
 static nar_status render(void *self, const nar_asset *asset) {
     struct instance *instance = self;
-#if MISBEHAVIOUR_LOSES_LITTLE
-    char *volatile lost = malloc(90);
-    if (lost != NULL) lost[0] = 1;
-#endif
     char *path = malloc(asset->path.size + 1);
     if (path == NULL) return NAR_OUT_OF_MEMORY;
     if (asset->path.size > 0) memcpy(path, asset->path.data, asset->path.size);
@@ -688,16 +674,7 @@ static void *run_for_ever(void *unused) {
 }
 #endif
 
-#if MISBEHAVIOUR_FILLS_CACHE
-static char **cache; /* what the entry has allocated, of 200 */
-static void fill_cache(void) {
-    for (int at = 0; at < 200; ++at) {
-        if (cache[at] != NULL) continue;
-        cache[at] = malloc(100);
-        return;
-    }
-}
-#elif MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
+#if MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
 /* The thread waits for the mutex, which deinit unlocks. */
 struct late {
     pthread_mutex_t mutex;
@@ -765,9 +742,6 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
     if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) say(instance, NAR_STR("no /dev/null"));
 #elif MISBEHAVIOUR_LEAVES_CHILD
     if (fork() == 0) wait_for_ever();
-#elif MISBEHAVIOUR_LEAKS_MEMORY
-    char *volatile lost = malloc(4096);
-    if (lost != NULL) lost[0] = 1;
 #elif MISBEHAVIOUR_SETS_ALARM
     alarm(3600);
 #elif MISBEHAVIOUR_CHANGES_FLAGS
@@ -798,12 +772,6 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
     instance->prompt = offered(host, NAR_STR(NAR_HOST_PROMPT), sizeof(nar_host_prompt));
 #elif MISBEHAVIOUR_CRASHES_AT_EXIT
     atexit(crash);
-#elif MISBEHAVIOUR_MAPS_LITTLE
-    char *volatile lost =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    (void)lost;
-#elif MISBEHAVIOUR_FILLS_CACHE
-    fill_cache();
 #elif MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
     instance->late = start_late(host, instance->log);
 #endif
@@ -983,12 +951,6 @@ nar_status nar_plugin_entry(const nar_host_description *host, const nar_plugin *
     }
 #endif
     if (nothing_more) return NAR_FAILED;
-#if MISBEHAVIOUR_ALLOCATES_ONCE
-    char *volatile kept = malloc(1 << 20);
-    if (kept != NULL) kept[0] = 1;
-#elif MISBEHAVIOUR_FILLS_CACHE
-    if (cache == NULL) cache = calloc(200, sizeof *cache);
-#endif
 #if !MISBEHAVIOUR_NULL_PLUGIN
     *found = &plugin;
 #endif

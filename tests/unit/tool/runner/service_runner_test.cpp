@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json/writer.hpp"
+#include "support/folders.hpp"
 #include "support/http_server.hpp"
 #include "support/json_view.hpp"
 #include "tool/project/binding.hpp"
@@ -373,7 +374,7 @@ TEST_F(ServiceRunnerTest, SaysThatTheHandshakeFailed) {
 // ---- examples/service
 
 TEST_F(ServiceRunnerTest, CallsTheReferenceService) {
-    const HttpServer service("python3", NARRATORIA_SOURCE_DIR "/examples/service/service.py",
+    const HttpServer service("python3", test::in_source("examples/service/service.py"),
                              {"--port", "0", "--enforced", "no_network"});
     binding.url = service.url("/tools");
     require(Guarantee::NoNetwork);

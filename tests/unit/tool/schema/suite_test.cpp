@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include "support/folders.hpp"
 #include "tool/schema/schema.hpp"
 
 namespace narratoria::tool {
@@ -30,7 +31,7 @@ void PrintTo(const Draft& draft, std::ostream* out) { *out << draft.folder; }
 
 fs::path suite() {
     const char* const given = std::getenv("NARRATORIA_SCHEMA_SUITE");
-    return given != nullptr ? given : NARRATORIA_SOURCE_DIR "/build/schema-suite";
+    return given != nullptr ? given : test::in_source("build/schema-suite");
 }
 
 // What is left out, by name. docs/tool-schemas.md says why.

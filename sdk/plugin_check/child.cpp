@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_check/child.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "display.hpp"
+#include "io/children.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "plugin_check/process_state.hpp"
+
+namespace narratoria::command::plugin_check {
+
+constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
+
+// Shared between the trial and who watches it; read when the trial has ended, the count always. What
+// the trial says stands here too: a plugin that closes every descriptor does not silence it.
+struct TrialPage {
+    std::atomic<std::uint64_t> progress;
+    std::atomic<bool> busy;  // in the plugin
+    char crash[8];
+    char hang[8];
+    char leaving[8];
+    char doing[200];
+    std::atomic<int> lent;  // one of Lent…
+    char lent_what[64];
+    std::atomic<bool> has_no_memory;  // when it crashed
+    // kYes, or anything else when the plugin has overwritten the page:
+    std::atomic<int> by_outliving;    // a thread crashed that deinit had not joined
+    std::atomic<int> has_copy;        // a child that the plugin forked came back to the check
+    std::atomic<int> is_overwritten;  // what was lent to the plugin, which had unlocked it
+    std::atomic<bool> finished;
+    std::atomic<std::size_t> said_size;
+    char said[kMaxSaid];
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
+// How a crash touched what was lent.
+constexpr int kBehindEnd = 1, kAfterTime = 2, kWritten = 3;
+constexpr int kYes = 1;
+// How often a trial's processes are counted.
+constexpr int kTickMilliseconds = 20;
+// What the check itself may need between two calls.
+constexpr double kOwnWork = 30;
+constexpr off_t kMaxOutput = 64 * 1024;
+// The kernel ends a process at once, unless it waits for a device or a file system.
+constexpr double kEnding = 5;
+constexpr std::string_view kOverwritten =
+    "it overwrote memory of the check that it was never given";
+
+TrialPage* this_page = nullptr;
+
+template <std::size_t size>
+void copy_text(char (&into)[size], std::string_view text) {
+    const std::size_t length = std::min(text.size(), size - 1);
+    std::memcpy(into, text.data(), length);
+    into[length] = '\0';
+}
+
+// A text of the page, where a plugin that writes anywhere may have overwritten its end.
+template <std::size_t size>
+std::string text_in(const char (&text)[size]) {
+    return printable(std::string_view(text, strnlen(text, size)));
+}
+
+// ---------------------------------------------------------------- lent memory
+
+struct Region {
+    std::atomic<char*> begin;
+    std::atomic<char*> end;  // of what was lent
+    std::atomic<char*> guard_end;
+    std::atomic<bool> is_over;
+    char what[64];
+};
+// As many as one trial lends; a signal handler reads them. More are lent without being watched.
+Region regions[16384];
+std::atomic<std::size_t> region_count{0};
+// The region of a piece that malloc gave.
+constexpr std::size_t kOfMalloc = SIZE_MAX;
+
+// Threads that deinit has left running; a signal handler reads them. More than a plugin may have.
+std::atomic<pid_t> outliving[kMaxTrialThreads];
+std::atomic<std::size_t> outliving_count{0};
+
+void tell_crashes_apart(int signal, siginfo_t* information, void*) {
+    this_page->has_no_memory = memory_is_used_up();
+    const pid_t thread = gettid();
+    for (const std::atomic<pid_t>& one : outliving) {
+        if (one.load() == thread) this_page->by_outliving = kYes;
+    }
+    const char* address = static_cast<const char*>(information->si_addr);
+    const std::size_t count = std::min(region_count.load(), std::size(regions));
+    for (std::size_t index = 0; information->si_code > 0 && index < count; ++index) {
+        Region& region = regions[index];
+        if (address < region.begin.load() || address >= region.guard_end.load()) continue;
+        std::memcpy(this_page->lent_what, region.what, sizeof region.what);
+        this_page->lent = address >= region.end.load() ? kBehindEnd
+                          : region.is_over.load()      ? kAfterTime
+                                                       : kWritten;
+        break;
+    }
+    // A fault comes again as soon as this returns, and then ends the process; a trap, and a signal
+    // that somebody sent, do not.
+    ::signal(signal, SIG_DFL);
+    if (information->si_code <= 0 || signal == SIGTRAP) raise(signal);
+}
+
+// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time. So is
+// one of a thread that deinit should have joined: P20.
+void watch_crashes() {
+    // A crash may be one of the stack's.
+    static char stack[64 * 1024];
+    stack_t alternative{};
+    alternative.ss_sp = stack;
+    alternative.ss_size = sizeof stack;
+    sigaltstack(&alternative, nullptr);
+    struct sigaction action {};
+    action.sa_sigaction = tell_crashes_apart;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP}) {
+        sigaction(signal, &action, nullptr);
+    }
+}
+
+std::size_t page_size() {
+    static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+// ---------------------------------------------------------------- the trial's process
+
+[[noreturn]] void run_in_child(int output, TrialPage* page,
+                               const std::function<void(TrialReport&)>& trial) {
+    setpgid(0, 0);
+    limit_this_process();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // What the plugin starts and loses comes here, where it is seen.
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    // The command's own handlers, and a sanitizer's, are not what a host has.
+    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    close(null);
+    close(output);
+    this_page = page;
+    watch_crashes();
+    TrialReport told(page);
+    try {
+        trial(told);
+    } catch (const std::exception& error) {
+        told.begins({"P26", "P23", "P25"}, "the check itself");
+        fprintf(stderr, "the check itself failed: %s\n", error.what());
+        _exit(1);
+    }
+    told.finish();
+}
+
+std::string end_of(int output) {
+    const off_t size = lseek(output, 0, SEEK_END);
+    if (size <= 0) return {};
+    const off_t kept = std::min(size, kMaxOutput);
+    std::string text(static_cast<std::size_t>(kept), '\0');
+    const ssize_t got = pread(output, text.data(), text.size(), size - kept);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+void take_line(std::string_view line, TrialOutcome& outcome) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const std::size_t tab = line.find('\t');
+        parts.push_back(line.substr(0, tab));
+        if (tab == std::string_view::npos) break;
+        line.remove_prefix(tab + 1);
+    }
+    if (parts.size() < 2) return;
+    const std::string rule(parts[1]);
+    if (parts[0] == "covers") outcome.covered.insert(rule);
+    if (parts.size() < 3) return;
+    if (parts[0] == "skips") outcome.skipped.emplace(rule, parts[2]);
+    if (parts[0] == "finding" || parts[0] == "warning") {
+        outcome.findings.push_back({rule, parts[0] == "warning", std::string(parts[2])});
+    }
+}
+
+// The line with which the C library or a sanitizer says that the heap or the stack was damaged.
+std::string damage_in(const std::string& output) {
+    for (const std::string_view sign :
+         {"free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "malloc_consolidate(): ",
+          "malloc_printerr", "double free or corruption", "corrupted ", "*** stack smashing",
+          "*** buffer overflow", "ERROR: AddressSanitizer"}) {
+        const std::size_t found = output.rfind(sign);
+        if (found == std::string::npos) continue;
+        const std::size_t before = output.rfind('\n', found);
+        const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+        return output.substr(begin, std::min<std::size_t>(output.find('\n', found) - begin, 200));
+    }
+    return {};
+}
+
+struct TrialEnd {
+    int wait_status = 0;
+    double processor_seconds = 0;
+    bool out_of_time = false;  // nothing happened for too long
+    std::string excess;        // the limit that it went over, and so was ended
+    std::string stopped;       // "state T (stopped)": then
+    std::string remains;       // "process 4711 …": it was killed, and is still there
+    bool is_traced = false;    // it made this process its tracer
+    bool has_seccomp = false;
+};
+
+// The rule and the story of a process that a signal ended.
+void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end,
+                  const std::string& doing) {
+    const int signal = WTERMSIG(end.wait_status);
+    const std::string what = shown_wait_status(end.wait_status);
+    // In trials of another rule the blame is that rule's, whatever the crash was.
+    const bool is_ordinary = outcome.blamed == "P26";
+    if (page.by_outliving == kYes) {
+        outcome.blamed = "P20";
+        outcome.story = fmt::format(
+            "a thread that still ran when deinit had returned crashed {}: {}", doing, what);
+        return;
+    }
+    if (end.has_seccomp && (signal == SIGKILL || signal == SIGSYS)) {
+        outcome.blamed = "P27";
+        outcome.story = fmt::format(
+            "a restriction of the process's system calls (seccomp) ended it {}: {}", doing, what);
+        return;
+    }
+    switch (signal) {
+        case SIGXFSZ:
+            outcome.blamed = "P42";
+            outcome.story =
+                fmt::format("wrote more than {} MiB to a file {}", kMaxTrialFile >> 20, doing);
+            return;
+        case SIGALRM:
+        case SIGVTALRM:
+        case SIGPROF:
+            outcome.blamed = "P27";
+            outcome.story = fmt::format("a timer of the process ended it {}: {}", doing, what);
+            return;
+        case SIGXCPU:
+            outcome.blamed = "P42";
+            outcome.story = fmt::format("used more than {} s of processor time {}",
+                                        kMaxTrialProcessorSeconds, doing);
+            return;
+        case SIGHUP:
+        case SIGINT:
+        case SIGQUIT:
+        case SIGKILL:
+        case SIGTERM:
+        case SIGUSR1:
+        case SIGUSR2:
+            if (signal == SIGKILL && end.processor_seconds >= kMaxTrialProcessorSeconds) {
+                outcome.blamed = "P42";
+                outcome.story = fmt::format("used more than {} s of processor time {}",
+                                            kMaxTrialProcessorSeconds, doing);
+                return;
+            }
+            outcome.blamed = "P46";
+            outcome.story =
+                fmt::format("a signal to its process group ended the host {}: {}", doing, what);
+            return;
+        case SIGABRT: {
+            outcome.story = fmt::format("crashed {}: {}", doing, what);
+            if (!is_ordinary) return;
+            if (const std::string damage = damage_in(outcome.output); !damage.empty()) {
+                outcome.story = fmt::format("crashed {}: {}", doing, damage);
+            } else if (outcome.output.find("terminate called after throwing") !=
+                       std::string::npos) {
+                outcome.blamed = "P24";
+                outcome.story = fmt::format(
+                    "an exception left a thread or a noexcept function {}: {}", doing, what);
+            } else {
+                outcome.blamed = text_in(page.leaving);
+            }
+            return;
+        }
+        default: break;
+    }
+    outcome.story = fmt::format("crashed {}: {}", doing, what);
+    const std::string lent = text_in(page.lent_what);
+    if (page.lent == kBehindEnd) {
+        outcome.blamed = "P30";
+        outcome.story =
+            fmt::format("touched memory beyond the end of {}, {}: {}", lent, doing, what);
+    } else if (page.lent == kAfterTime) {
+        outcome.blamed = "P41";
+        outcome.story =
+            fmt::format("touched {}, which was no longer valid, {}: {}", lent, doing, what);
+    } else if (page.lent == kWritten) {
+        outcome.blamed = "P30";
+        outcome.story = fmt::format("wrote to {}, which is the host's, {}: {}", lent, doing, what);
+    } else if (is_ordinary && page.has_no_memory) {
+        outcome.blamed = "P42";
+        outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
+                                    kMaxTrialMemory >> 20, doing, what);
+    }
+}
+
+void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
+    const std::string doing =
+        fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.doing));
+    if (end.is_traced) {
+        outcome.end = TrialOutcome::End::Left;
+        outcome.blamed = "P27";
+        outcome.story = fmt::format("made its parent trace it (PTRACE_TRACEME) {}", doing);
+    } else if (!end.excess.empty()) {
+        outcome.end = TrialOutcome::End::Exceeded;
+        outcome.blamed = "P42";
+        outcome.story = fmt::format("{} {}", end.excess, doing);
+    } else if (end.out_of_time) {
+        outcome.end = TrialOutcome::End::Hung;
+        outcome.blamed = text_in(page.hang);
+        outcome.story = fmt::format("did not return {}", doing);
+        if (!end.stopped.empty()) {
+            outcome.blamed = "P46";
+            outcome.story =
+                fmt::format("the host was stopped or traced {}: {}", doing, end.stopped);
+        }
+    } else if (WIFSIGNALED(end.wait_status)) {
+        outcome.end = TrialOutcome::End::Crashed;
+        outcome.blamed = text_in(page.crash);
+        judge_signal(outcome, page, end, doing);
+    } else if (!page.finished) {
+        outcome.end = TrialOutcome::End::Left;
+        outcome.blamed = text_in(page.leaving);
+        outcome.story =
+            fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
+        // A sanitizer does not abort.
+        if (const std::string damage = damage_in(outcome.output);
+            outcome.blamed == "P25" && !damage.empty()) {
+            outcome.end = TrialOutcome::End::Crashed;
+            outcome.blamed = "P26";
+            outcome.story = fmt::format("crashed {}: {}", doing, damage);
+        }
+    } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
+        outcome.end = TrialOutcome::End::Left;
+        outcome.blamed = text_in(page.leaving);
+        outcome.story = fmt::format("changed how the process ends {}: {}", doing,
+                                    shown_wait_status(end.wait_status));
+    }
+}
+
+}  // namespace
+
+void blame_for_outliving(pid_t thread) {
+    outliving[outliving_count++ % std::size(outliving)] = thread;
+}
+
+// ---------------------------------------------------------------- TrialReport
+
+TrialReport::TrialReport(TrialPage* page) : page_(page), process_(getpid()) {}
+
+// A child that the plugin forked and that did not end: it would go on with the trial.
+void TrialReport::end_copies() {
+    if (getpid() == process_) return;
+    page_->has_copy = kYes;
+    _exit(0);
+}
+
+void TrialReport::begins(const Blame& blame, std::string_view doing) {
+    end_copies();
+    look_at_page();
+    copy_text(page_->crash, blame.crash);
+    copy_text(page_->hang, blame.hang);
+    copy_text(page_->leaving, blame.leaving);
+    copy_text(page_->doing, doing);
+    page_->busy = true;
+    ++page_->progress;
+}
+
+void TrialReport::ends() {
+    end_copies();
+    page_->busy = false;
+    ++page_->progress;
+}
+
+void TrialReport::lives() { ++page_->progress; }
+
+void TrialReport::say(const std::string& line) {
+    if (line.size() > kMaxSaid - said_size_) return;
+    std::memcpy(page_->said + said_size_, line.data(), line.size());
+    said_size_ += line.size();
+    page_->said_size = said_size_;
+}
+
+void TrialReport::look_at_page() {
+    const std::lock_guard lock(mutex_);
+    if (page_->said_size == said_size_) return;
+    // What stands before it is not a line any more.
+    say(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
+}
+
+void TrialReport::finding(std::string_view rule, std::string_view message) {
+    const std::lock_guard lock(mutex_);
+    auto& said = said_[std::string(rule)];
+    if (said.size() >= kMaxFindings || !said.insert(std::string(message)).second) return;
+    say(fmt::format("finding\t{}\t{}\n", rule, printable(message)));
+}
+
+void TrialReport::warning(std::string_view rule, std::string_view message) {
+    const std::lock_guard lock(mutex_);
+    say(fmt::format("warning\t{}\t{}\n", rule, printable(message)));
+}
+
+void TrialReport::covers(std::string_view rule) {
+    const std::lock_guard lock(mutex_);
+    say(fmt::format("covers\t{}\n", rule));
+}
+
+void TrialReport::skips(std::string_view rule, std::string_view why) {
+    const std::lock_guard lock(mutex_);
+    say(fmt::format("skips\t{}\t{}\n", rule, printable(why)));
+}
+
+bool TrialReport::has_finding(std::string_view rule) {
+    const std::lock_guard lock(mutex_);
+    return said_.contains(std::string(rule));
+}
+
+void TrialReport::finish() {
+    look_at_page();
+    page_->finished = true;
+    // What the plugin does at the end of a process is looked at in a trial of its own.
+    _exit(0);
+}
+
+void TrialReport::finish_as_a_host() {
+    look_at_page();
+    page_->finished = true;
+    std::exit(0);
+}
+
+// ---------------------------------------------------------------- run_trial
+
+TrialOutcome run_trial(const TrialOptions& options,
+                       const std::function<void(TrialReport&)>& trial) {
+    void* memory = mmap(nullptr, sizeof(TrialPage), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const Descriptor output(memfd_create("plugin-output", MFD_CLOEXEC));
+    if (memory == MAP_FAILED || !output) {
+        throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
+    }
+    // Zeros already; a value-initialisation would touch all of it.
+    const std::unique_ptr<TrialPage, void (*)(TrialPage*)> page(
+        static_cast<TrialPage*>(memory),
+        [](TrialPage* shared) { munmap(static_cast<void*>(shared), sizeof(TrialPage)); });
+
+    const pid_t process = fork();
+    if (process < 0)
+        throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
+    if (process == 0) run_in_child(output.get(), page.get(), trial);
+    setpgid(process, process);
+    const Descriptor exit(static_cast<int>(syscall(SYS_pidfd_open, process, 0u)));
+
+    TrialOutcome outcome;
+    TrialEnd end;
+    std::uint64_t progress = 0;
+    const Clock::time_point began = Clock::now();
+    Clock::time_point progressed = began;
+    std::optional<Clock::time_point> ended;
+    const auto stop = [&] {
+        end_trial(process);
+        ended = Clock::now();
+    };
+    const auto seconds_since = [](Clock::time_point then) {
+        return std::chrono::duration<double>(Clock::now() - then).count();
+    };
+    for (;;) {
+        pollfd waiting[] = {{exit.get(), POLLIN, 0}, {interruption::descriptor(), POLLIN, 0}};
+        poll(waiting, 2, exit ? kTickMilliseconds : 5);
+        if (const int signal = interruption::received(); signal != 0) {
+            stop();
+            end_all_children();
+            throw Interrupted{signal};
+        }
+        rusage usage{};
+        end.has_seccomp |= has_seccomp(process) && !has_seccomp(getpid());
+        if (wait4(process, &end.wait_status, WNOHANG, &usage) == process) {
+            if (WIFSTOPPED(end.wait_status)) {
+                end.is_traced = true;
+                if (!ended) stop();
+                continue;
+            }
+            end.processor_seconds = static_cast<double>(usage.ru_utime.tv_sec) +
+                                    static_cast<double>(usage.ru_stime.tv_sec);
+            break;
+        }
+        if (ended) {
+            if (seconds_since(*ended) < kEnding) continue;
+            end.remains =
+                fmt::format("process {} could not be ended within {:.0f} s and is left ({})",
+                            process, kEnding, shown_process_state(process));
+            break;
+        }
+        if (options.is_alive) options.is_alive();
+        end.excess = excess(use_of(process));
+        if (end.excess.empty() && seconds_since(began) > options.whole) {
+            end.excess = fmt::format("did not end within {:.0f} s", options.whole);
+        }
+        if (!end.excess.empty()) {
+            stop();
+        } else if (const std::uint64_t now = page->progress.load(); now != progress) {
+            progress = now;
+            progressed = Clock::now();
+        } else if (seconds_since(progressed) >
+                   (page->busy.load() ? options.limit : options.limit + kOwnWork)) {
+            end.out_of_time = true;
+            const std::string state = shown_process_state(process);
+            if (state.starts_with("state T") || state.starts_with("state t")) end.stopped = state;
+            stop();
+        }
+    }
+    // What it left.
+    end_trial(process);
+    if (end.remains.empty()) end_all_children();
+
+    std::string_view rest(page->said, std::min(page->said_size.load(), kMaxSaid));
+    for (std::size_t at; (at = rest.find('\n')) != std::string_view::npos;) {
+        take_line(rest.substr(0, at), outcome);
+        rest.remove_prefix(at + 1);
+    }
+    outcome.output = end_of(output.get());
+    judge_end(outcome, *page, end);
+    if (page->has_copy == kYes) {
+        outcome.findings.push_back({"P28", false,
+                                    "a child process that it forked returned to the check or "
+                                    "called the host; end the child with _exit, or let it exec"});
+    }
+    if (page->is_overwritten == kYes) {
+        outcome.findings.push_back(
+            {"P30", false,
+             fmt::format("it made {} writable and wrote to it", text_in(page->lent_what))});
+    }
+    if (!end.remains.empty()) {
+        outcome.story += "; " + end.remains;
+        outcome.is_left = true;
+    }
+    return outcome;
+}
+
+// ---------------------------------------------------------------- Loan
+
+void* Loan::bytes(const void* content, std::size_t size, const char* what, std::size_t room,
+                  LentAccess access) {
+    const std::size_t page = page_size();
+    // Without a place among the regions a table still cannot be written.
+    if (memory_ == LentMemory::Roomy ||
+        (memory_ == LentMemory::Guarded && region_count.load() >= std::size(regions))) {
+        constexpr std::size_t kRoom = 256;
+        char* begin = static_cast<char*>(std::malloc(size + room + kRoom));
+        if (begin == nullptr) throw std::bad_alloc();
+        if (size > 0) std::memcpy(begin, content, size);
+        std::memset(begin + size, 0xA5, room + kRoom);
+        pieces_.push_back({begin, size, kOfMalloc, {}, begin, what});
+        return begin;
+    }
+    const std::size_t whole = size + room;
+    const std::size_t data = std::max<std::size_t>((whole + page - 1) / page, 1) * page;
+    void* mapped =
+        mmap(nullptr, data + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    char* begin = static_cast<char*>(mapped);
+    char* at = begin + data - whole;
+    if (size > 0) std::memcpy(at, content, size);
+    std::memset(at + size, 0xA5, room);
+    mprotect(begin + data, page, PROT_NONE);
+    const bool is_constant = memory_ == LentMemory::Table || access == LentAccess::ReadOnly;
+    if (is_constant) mprotect(begin, data, PROT_READ);
+    const std::size_t index = region_count.fetch_add(1);
+    if (index < std::size(regions)) {
+        Region& region = regions[index];
+        copy_text(region.what, what);
+        region.end = begin + data;
+        region.guard_end = begin + data + page;
+        region.begin = begin;
+    }
+    pieces_.push_back({begin, data, index,
+                       std::string(is_constant ? std::string_view(at, size) : std::string_view()),
+                       at, what});
+    return at;
+}
+
+nar_failure* Loan::failure(std::size_t room) {
+    nar_failure empty{};
+    empty.size = static_cast<std::uint32_t>(offsetof(nar_failure, message) + room);
+    return static_cast<nar_failure*>(
+        bytes(&empty, empty.size, "the nar_failure", 0, LentAccess::Writable));
+}
+
+Loan::~Loan() {
+    for (const Piece& piece : pieces_) {
+        if (piece.region == kOfMalloc) {
+            std::memset(piece.begin, 0xDD, piece.size);
+            std::free(piece.begin);
+            continue;
+        }
+        mprotect(piece.begin, piece.size, PROT_READ);
+        if (std::memcmp(piece.at, piece.content.data(), piece.content.size()) != 0) {
+            copy_text(this_page->lent_what, piece.what);
+            this_page->is_overwritten = kYes;
+        }
+        if (memory_ == LentMemory::Table) {
+            // Others may be mapped there next.
+            if (piece.region < std::size(regions)) regions[piece.region].guard_end = nullptr;
+            munmap(piece.begin, piece.size + page_size());
+            continue;
+        }
+        // Kept without access until the trial ends: whoever still looks there is found.
+        if (piece.region < std::size(regions)) regions[piece.region].is_over = true;
+        madvise(piece.begin, piece.size, MADV_DONTNEED);
+        mprotect(piece.begin, piece.size, PROT_NONE);
+    }
+}
+
+}  // namespace narratoria::command::plugin_check

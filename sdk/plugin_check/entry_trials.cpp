@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading the library, and its entry with hosts of several versions.
+#include <fmt/core.h>
+
+#include "plugin_check/fake_host.hpp"
+#include "plugin_check/left_behind.hpp"
+#include "plugin_check/process_state.hpp"
+#include "plugin_check/trials.hpp"
+
+namespace narratoria::command::plugin_check {
+namespace {
+
+constexpr double kLoadBudget = 0.25;
+
+}  // namespace
+
+void try_loading(TrialReport& report, const std::string& path) {
+    const Before before;
+    const Clock::time_point began = Clock::now();
+    const Library library = load_library(report, path);
+    const double seconds = seconds_since(began);
+    if (library.handle == nullptr) return;
+    cover(report, {"P1", "P2", "P5"});
+    if (seconds > kLoadBudget) {
+        report.finding("P5", fmt::format("loading took {:.0f} ms; the limit is {:.0f} ms",
+                                         seconds * 1000, kLoadBudget * 1000));
+    }
+    before.judge_state(report, "P5", "once it is loaded");
+    const auto threads = added_threads(before.threads);
+    if (!threads.empty()) {
+        report.finding("P5", fmt::format("loading started a thread: {}", joined(threads)));
+    }
+    const auto open = added(before.descriptors, open_descriptors());
+    if (!open.empty()) {
+        report.finding("P5", fmt::format("loading opened a descriptor: {}", joined(open)));
+    }
+    if (has_children()) report.finding("P5", "loading started a process");
+}
+
+namespace {
+
+struct EntryResult {
+    bool came_back = false;
+    nar_status status = NAR_FAILED;
+    const nar_plugin* plugin = nullptr;
+};
+
+EntryResult ask_entry(TrialReport& report, const Library& library, const nar_host_description* host,
+                      const std::string& doing, CallTimes& times) {
+    EntryResult answer;
+    Loan loan(LentMemory::Roomy);
+    constexpr std::size_t kRoom = 256;
+    nar_failure* const failure = loan.failure(kRoom);
+    report.begins({}, doing);
+    const Clock::time_point began = Clock::now();
+    try {
+        answer.status = library.entry(host, &answer.plugin, failure);
+        answer.came_back = true;
+    } catch (...) {
+        report.finding("P24", "the entry threw an exception");
+    }
+    times.took("entry", seconds_since(began));
+    report.ends();
+    if (answer.came_back && answer.status != NAR_OK) {
+        PluginCheckHost::reason_in(report, *failure, kRoom, "the entry");
+        if (report.has_finding("P9")) return answer;
+    }
+    return answer;
+}
+
+}  // namespace
+
+void try_entry(TrialReport& report, const std::string& path) {
+    const Library library = load_library(report, path);
+    if (library.entry == nullptr) return;
+    CallTimes times;
+    nar_host_description host{};
+    host.size = sizeof host;
+    host.abi_version = NAR_ABI_VERSION;
+    host.name = NAR_STR("narratoria plugin check");
+    host.version = to_c(nar_library_version());
+    const EntryResult answer = ask_entry(report, library, &host, "entry", times);
+    times.judge(report);
+    cover(report, {"P8", "P9"});
+    if (!answer.came_back) return;
+    if (answer.status != NAR_OK) {
+        // Without a reason it is that rule's finding.
+        if (!report.has_finding("P9")) {
+            report.finding(
+                "P8", fmt::format("it refuses a host of ABI {}.{}", NAR_ABI_MAJOR, NAR_ABI_MINOR));
+        }
+        return;
+    }
+    if (answer.plugin == nullptr) {
+        report.finding("P8", "it returned NAR_OK and left *plugin NULL");
+        return;
+    }
+    report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
+    const std::uint32_t built_with = answer.plugin->abi_version;
+    if (built_with >> 16 != NAR_ABI_MAJOR) {
+        report.finding("P10", fmt::format("its abi_version is {}.{}; that of the host is {}.{}",
+                                          built_with >> 16, built_with & 0xFFFF, NAR_ABI_MAJOR,
+                                          NAR_ABI_MINOR));
+    }
+    report.ends();
+}
+
+// A host of another major has another struct: nothing is there but size and abi_version.
+void try_other_major(TrialReport& report, const std::string& path) {
+    const Library library = load_library(report, path);
+    if (library.entry == nullptr) return;
+    CallTimes times;
+    for (const std::uint32_t major : {NAR_ABI_MAJOR + 1, 0u}) {
+        Loan loan(LentMemory::Guarded);
+        const std::uint32_t head[2] = {sizeof head, major << 16};
+        const auto* host = static_cast<const nar_host_description*>(
+            loan.bytes(head, sizeof head, "the nar_host_description"));
+        const EntryResult answer =
+            ask_entry(report, library, host, "entry with another major", times);
+        if (!answer.came_back) continue;
+        if (answer.status == NAR_OK) {
+            report.finding("P10", fmt::format("it accepts a host of ABI {}.0", major));
+        } else if (answer.status != NAR_UNSUPPORTED) {
+            report.finding(
+                "P10", fmt::format("it refuses a host of ABI {}.0 with {}; return NAR_UNSUPPORTED",
+                                   major, nar_status_name(answer.status)));
+        }
+    }
+    cover(report, {"P10"});
+}
+
+void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t minor) {
+    const Library library = load_library(report, path);
+    if (library.entry == nullptr) return;
+    CallTimes times;
+    nar_host_description host{};
+    host.size = sizeof host + 64;  // a Loan is roomy
+    host.abi_version = (NAR_ABI_MAJOR << 16) | minor;
+    Loan loan(LentMemory::Roomy);
+    const EntryResult answer =
+        ask_entry(report, library, loan.object(host, "the nar_host_description"),
+                  fmt::format("entry with minor {}", minor), times);
+    if (answer.came_back && answer.status != NAR_OK) {
+        report.finding(
+            "P10",
+            fmt::format(
+                "it refuses a host of ABI {}.{}; accept every minor version of the same major",
+                NAR_ABI_MAJOR, minor));
+    }
+    cover(report, {"P10"});
+}
+
+}  // namespace narratoria::command::plugin_check

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_check/fake_host.hpp"
+
+#include <cxxabi.h>
+#include <fmt/core.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "io/message.hpp"
+#include "json.hpp"
+#include "plugin_check/library_file.hpp"
+#include "plugin_check/process_state.hpp"
+
+namespace narratoria::command::plugin_check {
+namespace {
+
+// Which hosts there are, and which of them the engine thread is in. The plugin may hand back any
+// address: it is looked for here before it is looked at.
+struct Registry {
+    std::mutex mutex;
+    std::map<const nar_host*, PluginCheckHost*> hosts;
+    // Of the last ones that are gone.
+    std::array<const nar_host*, 64> ended{};
+    std::size_t ended_count = 0;
+};
+Registry& registry() {
+    static Registry one;
+    return one;
+}
+PluginCheckHost* current = nullptr;
+TrialReport* current_report = nullptr;
+
+// Of the engine thread: how many instances there are, and the threads that were there before the first.
+unsigned living_instances = 0;
+std::map<int, std::string> threads_before;
+
+void count_instance() {
+    if (living_instances++ == 0) threads_before = running_threads();
+}
+
+void forget_instance() {
+    if (--living_instances > 0) return;
+    for (const auto& [thread, name] : running_threads()) {
+        if (!threads_before.contains(thread)) blame_for_outliving(thread);
+    }
+}
+
+}  // namespace
+
+PluginCheckHost::PluginCheckHost(TrialReport& report, CallTimes& times,
+                                 PluginCheckHostOptions options)
+    : report_(report),
+      times_(times),
+      options_(std::move(options)),
+      loan_(options_.memory == LentMemory::Roomy ? LentMemory::Table : options_.memory),
+      engine_thread_(gettid()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    nar_host host{};
+    host.size = sizeof host;
+    host.abi_version = NAR_ABI_VERSION;
+    host.get_extension = host_get_extension;
+    host.context = this;
+    host_ = loan_.object(host, "its nar_host");
+    settings_.data = static_cast<const char*>(
+        loan_.bytes(options_.settings.data(), options_.settings.size(), "its settings"));
+    settings_.size = options_.settings.size();
+    if (!options_.lacks_extensions) publish_extensions();
+    const std::lock_guard lock(registry().mutex);
+    registry().hosts[host_] = this;
+    current_report = &report_;
+}
+
+PluginCheckHost::~PluginCheckHost() {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    all.hosts.erase(host_);
+    all.ended[all.ended_count++ % all.ended.size()] = host_;
+}
+
+template <typename Extension>
+void PluginCheckHost::publish(const char* id, const Extension& functions) {
+    Extension whole = functions;
+    whole.size = sizeof whole;
+    extensions_[id] = loan_.bytes(&whole, whole.size, id);
+}
+
+void PluginCheckHost::publish_extensions() {
+    publish(NAR_HOST_LOG, nar_host_log{0, 0, log_write});
+    publish(NAR_HOST_CONFIG, nar_host_config{0, 0, config_settings, config_story, config_title,
+                                             config_opening, config_publish});
+    publish(NAR_HOST_THREAD_CHECK, nar_host_thread_check{0, 0, thread_check_is_engine_thread});
+    publish(NAR_HOST_STATE, nar_host_state{0, 0, state_read, state_patch});
+    publish(NAR_HOST_CONTEXT,
+            nar_host_context{0, 0, context_set_state, context_get_state_value, context_has_state,
+                             context_get_all_state, context_clear_state, context_get_state_metadata,
+                             context_get_all_state_metadata, context_register_state_metadata,
+                             context_format_state_for_prompt});
+    publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
+    publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
+    publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});
+    publish(NAR_HOST_TIMER, nar_host_timer{0, 0, timer_start, timer_stop});
+    publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_stop, poll_watch, poll_change});
+    publish(NAR_HOST_PROCESS,
+            nar_host_process{0, 0, process_start, process_write, process_close_input,
+                             process_terminate, process_release});
+    publish(NAR_EXTENSION_NARRATOR, nar_host_narrator{0, 0, narrator_reply, narrator_fail});
+    publish(NAR_HOST_INVOKE, nar_host_invoke{0, 0, invoke_tool, invoke_cancel});
+    publish(NAR_HOST_INVOCATION,
+            nar_host_invocation{0, 0, invocation_output, invocation_diagnostics, invocation_ended,
+                                invocation_run});
+}
+
+bool PluginCheckHost::is_engine_thread() const { return gettid() == engine_thread_; }
+
+void PluginCheckHost::wake() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(wake_.get(), &one, sizeof one));
+}
+
+bool PluginCheckHost::call(const std::string& doing, const std::string& function,
+                           const std::function<void()>& ask) {
+    PluginCheckHost* const before = current;
+    current = this;
+    Blame blame = options_.blame;
+    if (function == "deinit") blame.hang = "P19";
+    report_.begins(blame, doing);
+    const Clock::time_point began = Clock::now();
+    bool came_back = true;
+    try {
+        ask();
+    } catch (const abi::__forced_unwind&) {
+        report_.finding("P25", fmt::format("{} ended the engine's thread (pthread_exit)", doing));
+        throw;
+    } catch (const std::bad_alloc& error) {
+        came_back = false;
+        report_.finding(memory_is_used_up() ? "P42" : "P24",
+                        fmt::format("{} threw an exception: {}", doing, error.what()));
+    } catch (const std::exception& error) {
+        came_back = false;
+        report_.finding("P24", fmt::format("{} threw an exception: {}", doing, error.what()));
+    } catch (...) {
+        came_back = false;
+        report_.finding("P24",
+                        fmt::format("{} threw an exception that is not a std::exception", doing));
+    }
+    times_.took(function, seconds_since(began));
+    report_.ends();
+    current = before;
+    return came_back;
+}
+
+std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& failure,
+                                       std::size_t room, std::string_view who) {
+    const char* end = static_cast<const char*>(std::memchr(failure.message, '\0', room));
+    if (end == nullptr) {
+        report.finding("P9",
+                       fmt::format("{} refused with a reason that does not end with a NUL", who));
+        return std::string(failure.message, room);
+    }
+    std::string text(failure.message, end);
+    if (text.empty()) {
+        report.finding("P9", fmt::format("{} refused without a reason; write it to "
+                                         "failure->message",
+                                         who));
+    } else if (!is_plain_utf8(text)) {
+        report.finding("P9", fmt::format("{} refused with a reason that is not UTF-8", who));
+    }
+    return text;
+}
+
+nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std::string* why_not) {
+    {
+        const std::lock_guard lock(mutex_);
+        life_ = Life::Init;
+    }
+    Loan loan(options_.memory);
+    // The least that the contract promises: 256 bytes of message.
+    constexpr std::size_t kRoom = 256;
+    nar_failure* const failure = loan.failure(kRoom);
+    nar_status status = NAR_FAILED;
+    *instance = nullptr;
+    count_instance();
+    const bool came_back =
+        call("init", "init", [&] { status = plugin.init(host_, instance, failure); });
+    judge_use();
+    if (came_back && status != NAR_OK) {
+        *why_not = reason_in(report_, *failure, kRoom, "init");
+    } else if (!came_back) {
+        *why_not = "it threw an exception";
+        status = NAR_FAILED;
+    }
+    // What init posted is called when the instance is active, or dropped.
+    if (status != NAR_OK) {
+        take_loop_away();
+        forget_instance();
+    }
+    const std::lock_guard lock(mutex_);
+    life_ = status == NAR_OK ? Life::Active : Life::Ended;
+    return status;
+}
+
+void PluginCheckHost::deinit(const nar_plugin& plugin, void* instance) {
+    take_loop_away();
+    {
+        const std::lock_guard lock(mutex_);
+        life_ = Life::Deinit;
+    }
+    call("deinit", "deinit", [&] { plugin.deinit(instance); });
+    forget_instance();
+    const std::lock_guard lock(mutex_);
+    life_ = Life::Ended;
+}
+
+void PluginCheckHost::judge_use() {
+    const std::string more = excess(use_of(getpid()));
+    if (!more.empty()) report_.finding("P42", more);
+}
+
+bool PluginCheckHost::owns(const void* address) const {
+    if (address == host_) return true;
+    return std::any_of(extensions_.begin(), extensions_.end(),
+                       [&](const auto& one) { return one.second == address; });
+}
+
+PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* function,
+                                          unsigned allowed, bool belongs_to_engine_thread,
+                                          nar_status* status) {
+    PluginCheckHost* self = nullptr;
+    bool was_there = false;
+    {
+        Registry& all = registry();
+        const std::lock_guard lock(all.mutex);
+        const auto found = all.hosts.find(host);
+        if (found != all.hosts.end()) self = found->second;
+        was_there = std::find(all.ended.begin(), all.ended.end(), host) != all.ended.end();
+    }
+    if (self == nullptr) {
+        *status = NAR_INVALID_ARGUMENT;
+        if (current_report != nullptr && was_there && host != nullptr) {
+            current_report->finding(
+                "P20", fmt::format("{} was called after deinit had returned", function));
+        } else if (current_report != nullptr) {
+            current_report->finding(
+                "P34", fmt::format("{} was called with a nar_host that does not exist", function));
+        }
+        return nullptr;
+    }
+    TrialReport& report = self->report_;
+    const bool on_engine_thread = self->is_engine_thread();
+    if (belongs_to_engine_thread && !on_engine_thread) {
+        report.finding(
+            "P22",
+            fmt::format("{} was called on another thread than the engine's: use narratoria.post/1",
+                        function));
+        *status = NAR_WRONG_THREAD;
+        return nullptr;
+    }
+    if (on_engine_thread && current != nullptr && current != self) {
+        report.finding("P21",
+                       fmt::format("{} was called with the nar_host of {} during a call of {}",
+                                   function, self->options_.name, current->options_.name));
+    }
+    const std::lock_guard lock(self->mutex_);
+    *status = NAR_GONE;
+    switch (self->life_) {
+        case Life::Active: break;
+        case Life::Init:
+            if ((allowed & kInInit) != 0) break;
+            report.finding("P18", fmt::format("{} was called in init", function));
+            return nullptr;
+        case Life::Deinit:
+            if ((allowed & kInDeinit) != 0) break;
+            // A thread that is being joined cannot know that deinit has begun.
+            if (on_engine_thread) {
+                report.finding("P18", fmt::format("{} was called in deinit", function));
+            }
+            return nullptr;
+        case Life::Before:
+        case Life::Ended:
+            report.finding("P20", fmt::format("{} was called after deinit had returned", function));
+            return nullptr;
+    }
+    *status = NAR_OK;
+    return self;
+}
+
+bool PluginCheckHost::text_is_good(nar_str text, const char* function, const char* what) {
+    if (text.data == nullptr && text.size > 0) {
+        report_.finding("P34",
+                        fmt::format("{}: {} is NULL with {} bytes", function, what, text.size));
+        return false;
+    }
+    if (!is_plain_utf8(to_view(text))) {
+        if (options_.gives_odd_data) return false;
+        report_.finding("P34", fmt::format("{}: {} is not UTF-8", function, what));
+        return false;
+    }
+    return true;
+}
+
+bool PluginCheckHost::object_is_good(nar_str text, const char* function) {
+    if (!text_is_good(text, function, "the JSON")) return false;
+    const auto mistake = json::mistake_in_object(to_view(text));
+    if (!mistake) return true;
+    if (options_.gives_odd_data) return false;
+    report_.finding("P34", fmt::format("{}: not a JSON object: {}", function, mistake->message));
+    return false;
+}
+
+const void* PluginCheckHost::host_get_extension(const nar_host* host, nar_str id) {
+    nar_status status;
+    PluginCheckHost* self =
+        entered(host, "get_extension", kInInit | kInActive | kInDeinit, false, &status);
+    if (self == nullptr || !self->text_is_good(id, "get_extension", "the id")) return nullptr;
+    const auto found = self->extensions_.find(to_view(id));
+    return found != self->extensions_.end() ? found->second : nullptr;
+}
+
+}  // namespace narratoria::command::plugin_check

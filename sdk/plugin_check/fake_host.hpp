@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A host that does what the contract asks of one, for one instance, and writes down what the plugin
+// does with it. It has no runtime behind it: what a plugin breaks is found here and not survived.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/file.hpp"
+#include "narratoria/asset_renderer.h"
+#include "narratoria/context.h"
+#include "narratoria/event_sink.h"
+#include "narratoria/host_loop.h"
+#include "narratoria/host_process.h"
+#include "narratoria/host_session.h"
+#include "narratoria/narrator.h"
+#include "narratoria/status.hpp"
+#include "narratoria/tool.h"
+#include "narratoria/tool_runner.h"
+#include "narratoria/ui_handler.h"
+#include "plugin_check/call_times.hpp"
+#include "plugin_check/child.hpp"
+#include "plugin_check/fake_processes.hpp"
+
+namespace narratoria::command::plugin_check {
+
+// A struct of a later version is larger than today's, but not by so much.
+inline constexpr std::uint32_t kMaxStructSize = 64 * 1024;
+
+using detail::to_c;
+using detail::to_view;
+
+struct PluginCheckHostOptions {
+    std::string name = "the instance";
+    std::string settings = "{}";
+    LentMemory memory = LentMemory::Roomy;
+    bool lacks_extensions = false;  // get_extension knows nothing
+    bool gives_odd_data = false;    // so what the plugin passes on of it is not judged
+    Blame blame;                    // when the plugin does not come back from an ordinary call
+};
+
+// What a plugin said about one request of a narrator.
+struct NarratorRequest {
+    unsigned answers = 0;
+    bool has_plan = false;
+    std::string plan;
+    std::string message;
+    bool is_cancelled = false;
+    bool is_told = false;  // there is a cancel, and it was called
+    Clock::time_point cancelled_at;
+};
+
+// And about one try of a tool.
+struct ObservedInvocation {
+    std::string output;
+    std::size_t unread = 0;  // of it, since the loop ran last
+    bool is_cut = false;     // there was more than is kept
+    unsigned ends = 0;
+    bool is_cancelled = false;
+    bool is_handed_over = false;
+    bool is_refused = false;  // start did not answer NAR_OK: the token is dead
+    std::int32_t exit_status = 0;
+    std::string error_code;
+    Clock::time_point cancelled_at;
+    Clock::time_point ended_at;
+};
+
+class PluginCheckHost {
+public:
+    PluginCheckHost(TrialReport& report, CallTimes& times, PluginCheckHostOptions options);
+    PluginCheckHost(PluginCheckHost&&) = delete;
+    ~PluginCheckHost();
+
+    const nar_host* host() const { return host_; }
+    const PluginCheckHostOptions& options() const { return options_; }
+    TrialReport& report() { return report_; }
+
+    // Asks the plugin for something, on the engine thread. False when an exception came out.
+    bool call(const std::string& doing, const std::string& function,
+              const std::function<void()>& ask);
+
+    // The instance's life. Deinit takes timers, polls and posts away first, as every host does.
+    nar_status init(const nar_plugin& plugin, void** instance, std::string* why_not);
+    void deinit(const nar_plugin& plugin, void* instance);
+
+    // Runs posts, timers and polls until `is_enough`, or for so many seconds. True: it was enough.
+    bool run_loop(double seconds, const std::function<bool()>& is_enough);
+
+    std::uint64_t new_request();
+    std::uint64_t new_invocation();
+    void will_cancel_request(std::uint64_t token, bool is_told);
+    void will_cancel_invocation(std::uint64_t token);
+    void forget_refused(std::uint64_t token);
+    NarratorRequest request(std::uint64_t token);
+    ObservedInvocation invocation(std::uint64_t token);
+
+    // A failure to write the reason into, as small as the contract allows, and what it says then:
+    // findings of P9 go to the report.
+    static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
+                                 std::string_view who);
+
+    // Tells the plugin why a call is refused; NULL, or too small: it has not asked.
+    static void write_reason(nar_failure* failure, std::string_view why);
+
+    // The plugin submitted a prompt since the last call.
+    bool take_prompt();
+
+    // Processes and threads that exist now are more than a plugin may have.
+    void judge_use();
+
+    // Every address that belongs to this host, for who looks for them where they should not be.
+    bool owns(const void* address) const;
+
+private:
+    enum class Life { Before, Init, Active, Deinit, Ended };
+    static constexpr unsigned kInInit = 1, kInActive = 2, kInDeinit = 4;
+
+    // How many callbacks led to this one without a moment between them.
+    using ChainLength = unsigned;
+    struct Post {
+        void (*function)(void*);
+        void (*drop)(void*);
+        void* user;
+        ChainLength chain;
+    };
+    struct Timer {
+        Clock::time_point due;
+        void (*on_time)(void*);
+        void* user;
+        ChainLength chain;
+    };
+    struct Poll {
+        int descriptor;
+        dev_t device;  // of what the descriptor is
+        ino_t inode;
+        std::uint32_t events;
+        void (*on_readable)(void*);
+        void (*on_ready)(void*, std::uint32_t);  // or this
+        void* user;
+        unsigned ready_rounds = 0;  // of the loop, one after the other
+    };
+
+    // The host that a call is for, or null and the status to answer.
+    static PluginCheckHost* entered(const nar_host* host, const char* function, unsigned allowed,
+                                    bool belongs_to_engine_thread, nar_status* status);
+    bool text_is_good(nar_str text, const char* function, const char* what);
+    bool object_is_good(nar_str text, const char* function);
+    bool is_engine_thread() const;
+    void wake();
+    template <typename Extension>
+    void publish(const char* id, const Extension& functions);
+    void publish_extensions();
+    nar_status answer(std::uint64_t token, const char* function, nar_str text, bool is_plan);
+    void take_loop_away();
+
+    static const void* host_get_extension(const nar_host* host, nar_str id);
+    static void log_write(const nar_host* host, std::uint32_t level, nar_str message);
+    static nar_str config_settings(const nar_host* host);
+    static nar_str config_story(const nar_host* host);
+    static nar_str config_title(const nar_host* host);
+    static nar_str config_opening(const nar_host* host);
+    static nar_status config_publish(const nar_host* host, nar_str name, nar_str value);
+    static std::uint32_t thread_check_is_engine_thread(const nar_host* host);
+    static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
+                                 void* user);
+    static nar_status state_patch(const nar_host* host, nar_str patch);
+    static nar_status context_set_state(const nar_host* host, std::uint64_t token, nar_str key,
+                                        nar_str value, const nar_state_metadata* metadata,
+                                        nar_failure* failure);
+    static nar_status context_get_state_value(const nar_host* host, nar_str key, nar_write_fn write,
+                                              void* user);
+    static nar_status context_has_state(const nar_host* host, nar_str key);
+    static nar_status context_get_all_state(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status context_clear_state(const nar_host* host, std::uint64_t token,
+                                          nar_failure* failure);
+    static nar_status context_get_state_metadata(const nar_host* host, nar_str key,
+                                                 nar_write_fn write, void* user);
+    static nar_status context_get_all_state_metadata(const nar_host* host, nar_write_fn write,
+                                                     void* user);
+    static nar_status context_register_state_metadata(const nar_host* host, nar_str key,
+                                                      const nar_state_metadata* metadata,
+                                                      nar_failure* failure);
+    static nar_status context_format_state_for_prompt(const nar_host* host, nar_write_fn write,
+                                                      void* user);
+    bool has_open_invocation(std::uint64_t token);
+    // Uses the metadata as a host does that takes it. False, and a finding: it has no valid size.
+    bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
+    static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status prompt_submit(const nar_host* host, nar_str text);
+    static nar_status prompt_cancel(const nar_host* host);
+    static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
+                                void* user);
+    static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,
+                                  void (*on_time)(void*), void* user, std::uint64_t* timer);
+    static nar_status timer_stop(const nar_host* host, std::uint64_t timer);
+    static nar_status poll_start(const nar_host* host, std::int32_t descriptor,
+                                 void (*on_readable)(void*), void* user, std::uint64_t* poll);
+    static nar_status poll_stop(const nar_host* host, std::uint64_t poll);
+    static nar_status poll_watch(const nar_host* host, std::int32_t descriptor,
+                                 std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
+                                 void* user, std::uint64_t* poll);
+    static nar_status poll_change(const nar_host* host, std::uint64_t poll, std::uint32_t events);
+    static nar_status process_start(const nar_host* host, const nar_program* program,
+                                    const nar_process_events* events, void* user,
+                                    std::uint64_t* process, nar_failure* failure);
+    static nar_status process_write(const nar_host* host, std::uint64_t process, nar_str bytes);
+    static nar_status process_close_input(const nar_host* host, std::uint64_t process);
+    static nar_status process_terminate(const nar_host* host, std::uint64_t process,
+                                        std::uint32_t grace_ms);
+    static nar_status process_release(const nar_host* host, std::uint64_t process,
+                                      std::uint32_t grace_ms);
+    nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
+    // False, and a finding: the plugin closed the descriptor while it was polled.
+    bool is_still_open(const Poll& poll);
+    bool nothing_can_happen() const;
+    void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
+    static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
+    static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
+    static nar_status invoke_tool(const nar_host* host, std::uint64_t token, nar_str invocation,
+                                  void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str),
+                                  void* user, std::uint64_t* number, nar_failure* failure);
+    static nar_status invoke_cancel(const nar_host* host, std::uint64_t token,
+                                    std::uint64_t number);
+    static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);
+    static nar_status invocation_diagnostics(const nar_host* host, std::uint64_t token,
+                                             nar_str bytes);
+    static nar_status invocation_ended(const nar_host* host, std::uint64_t token,
+                                       const nar_invocation_end* end);
+    static nar_status invocation_run(const nar_host* host, std::uint64_t token,
+                                     const nar_command* command);
+
+    TrialReport& report_;
+    CallTimes& times_;
+    const PluginCheckHostOptions options_;
+    Loan loan_;  // the host and its extensions
+    nar_host* host_ = nullptr;
+    nar_str settings_{};
+    pid_t engine_thread_;
+    Descriptor wake_;
+    FakeProcesses processes_;  // of the engine thread
+
+    mutable std::mutex mutex_;  // of all below
+    Life life_ = Life::Before;
+    std::map<std::string, void*, std::less<>> extensions_;
+    std::deque<Post> posts_;
+    std::map<std::uint64_t, Timer> timers_;
+    std::map<std::uint64_t, Poll> polls_;
+    std::map<std::uint64_t, NarratorRequest> requests_;
+    std::map<std::uint64_t, ObservedInvocation> invocations_;
+    std::set<std::string, std::less<>> published_;  // the names that have a value
+    bool a_prompt_waits_ = false;
+    ChainLength chain_ = 0;  // of the callback that runs; of the engine thread
+};
+
+}  // namespace narratoria::command::plugin_check

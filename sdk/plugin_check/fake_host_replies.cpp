@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests and invocations of the fake host, and what a plugin replies to them
+// (narratoria/narrator.h, tool_runner.h, tool.h).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "plugin_check/fake_host.hpp"
+#include "plugin_check/tokens.hpp"
+
+namespace narratoria::command::plugin_check {
+namespace {
+
+// An answer that crosses with a cancel is nobody's fault.
+constexpr double kCrossing = 0.15;
+constexpr std::size_t kMaxUnread = std::size_t{16} << 20;
+constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
+
+// A token that this host did not give is another instance's, or was never given.
+void tell_unknown_token(TrialReport& report, const char* function, std::uint64_t token) {
+    if (is_given_token(token)) {
+        report.finding("P21", fmt::format("{}: the token belongs to another instance", function));
+    } else {
+        report.finding("P34", fmt::format("{}: there is no such token", function));
+    }
+}
+
+}  // namespace
+
+std::uint64_t PluginCheckHost::new_request() {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t token = fresh_token();
+    requests_[token];
+    return token;
+}
+
+std::uint64_t PluginCheckHost::new_invocation() {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t token = fresh_token();
+    invocations_[token];
+    return token;
+}
+
+void PluginCheckHost::will_cancel_request(std::uint64_t token, bool is_told) {
+    const std::lock_guard lock(mutex_);
+    NarratorRequest& request = requests_[token];
+    request.is_cancelled = true;
+    request.is_told = is_told;
+    request.cancelled_at = Clock::now();
+}
+
+void PluginCheckHost::will_cancel_invocation(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    ObservedInvocation& invocation = invocations_[token];
+    invocation.is_cancelled = true;
+    invocation.cancelled_at = Clock::now();
+}
+
+void PluginCheckHost::forget_refused(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    ObservedInvocation& invocation = invocations_[token];
+    invocation.is_refused = true;
+    if (invocation.ends > 0) {
+        report_.finding("P39", "start refused an invocation for which ended had been called");
+    }
+}
+
+NarratorRequest PluginCheckHost::request(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    return requests_[token];
+}
+
+ObservedInvocation PluginCheckHost::invocation(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    return invocations_[token];
+}
+
+nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, nar_str text,
+                                   bool is_plan) {
+    if (!text_is_good(text, function, is_plan ? "the plan" : "the message")) {
+        return NAR_INVALID_ARGUMENT;
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(token);
+    if (found == requests_.end()) {
+        tell_unknown_token(report_, function, token);
+        return NAR_GONE;
+    }
+    NarratorRequest& request = found->second;
+    if (request.answers++ > 0) {
+        report_.finding("P36", fmt::format("{}: this request already has a reply", function));
+        return NAR_STALE;
+    }
+    if (request.is_cancelled) {
+        if (request.is_told &&
+            (is_engine_thread() || seconds_since(request.cancelled_at) > kCrossing)) {
+            report_.finding("P37", fmt::format("{}: this request was cancelled", function));
+        }
+        return NAR_GONE;
+    }
+    request.has_plan = is_plan;
+    (is_plan ? request.plan : request.message) = to_view(text);
+    wake();
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::narrator_reply(const nar_host* host, std::uint64_t token,
+                                           nar_str plan) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "narrator.reply", kInActive, false, &status);
+    return self != nullptr ? self->answer(token, "narrator.reply", plan, true) : status;
+}
+
+nar_status PluginCheckHost::narrator_fail(const nar_host* host, std::uint64_t token,
+                                          nar_str message) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "narrator.fail", kInActive, false, &status);
+    return self != nullptr ? self->answer(token, "narrator.fail", message, false) : status;
+}
+
+// A check has no tools: each invocation fails, from the loop.
+nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t token,
+                                        nar_str invocation,
+                                        void (*on_outcome)(void*, std::uint64_t, std::uint64_t,
+                                                           nar_str),
+                                        void* user, std::uint64_t* number, nar_failure*) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invoke.invoke", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (on_outcome == nullptr) {
+        self->report_.finding("P34", "invoke.invoke: the function is NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (!self->text_is_good(invocation, "invoke.invoke", "the invocation")) {
+        return NAR_INVALID_ARGUMENT;
+    }
+    {
+        const std::lock_guard lock(self->mutex_);
+        const auto found = self->requests_.find(token);
+        if (found == self->requests_.end() || found->second.is_cancelled ||
+            found->second.answers > 0) {
+            return NAR_GONE;
+        }
+        struct Outcome {
+            void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str);
+            void* user;
+            std::uint64_t token;
+            std::uint64_t number;
+        };
+        const std::uint64_t its_number = fresh_token();
+        if (number != nullptr) *number = its_number;
+        self->posts_.push_back(
+            {[](void* its) {
+                 const std::unique_ptr<Outcome> outcome(static_cast<Outcome*>(its));
+                 outcome->on_outcome(
+                     outcome->user, outcome->token, outcome->number,
+                     NAR_STR(R"({"toolId":"check-1","state":"failed","ok":false,"result":null,)"
+                             R"("output":{},"executionTime":0,"retryCount":0,)"
+                             R"("error":"a check has no tools","errorCode":"TOOL_REFUSED"})"));
+             },
+             [](void* its) { delete static_cast<Outcome*>(its); },
+             new Outcome{on_outcome, user, token, its_number}, self->chain_ + 1});
+    }
+    self->wake();
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::invoke_cancel(const nar_host* host, std::uint64_t, std::uint64_t) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invoke.cancel", kInActive, true, &status);
+    // Its outcome is on the way.
+    return self != nullptr ? NAR_NOT_FOUND : status;
+}
+
+nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_t token,
+                                              nar_str bytes) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invocation.output", kInActive, false, &status);
+    if (self == nullptr) return status;
+    if (bytes.data == nullptr && bytes.size > 0) {
+        self->report_.finding("P34", "invocation.output: bytes is NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    const std::lock_guard lock(self->mutex_);
+    const auto found = self->invocations_.find(token);
+    if (found == self->invocations_.end()) {
+        tell_unknown_token(self->report_, "invocation.output", token);
+        return NAR_GONE;
+    }
+    ObservedInvocation& one = found->second;
+    if (one.ends > 0 || one.is_handed_over || one.is_refused) {
+        self->report_.finding("P39", fmt::format("invocation.output was called after {}",
+                                                 one.ends > 0         ? "ended"
+                                                 : one.is_handed_over ? "run"
+                                                                      : "start had refused"));
+        return NAR_GONE;
+    }
+    if (one.unread > 0 && one.unread + bytes.size > kMaxUnread) return NAR_BUSY;
+    one.unread += bytes.size;
+    one.is_cut |= one.output.size() >= kMaxOutput;
+    if (!one.is_cut) one.output += to_view(bytes);
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::invocation_diagnostics(const nar_host* host, std::uint64_t token,
+                                                   nar_str bytes) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invocation.diagnostics", kInActive, false, &status);
+    if (self == nullptr) return status;
+    const std::lock_guard lock(self->mutex_);
+    const auto found = self->invocations_.find(token);
+    if (found == self->invocations_.end()) {
+        tell_unknown_token(self->report_, "invocation.diagnostics", token);
+        return NAR_GONE;
+    }
+    if (bytes.data == nullptr && bytes.size > 0) {
+        self->report_.finding("P34", "invocation.diagnostics: bytes is NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (found->second.ends > 0) {
+        self->report_.finding("P39", "invocation.diagnostics was called after ended");
+        return NAR_GONE;
+    }
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t token,
+                                             const nar_invocation_end* end) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invocation.ended", kInActive, false, &status);
+    if (self == nullptr) return status;
+    nar_invocation_end read{};
+    if (end != nullptr) {
+        if (end->size < 2 * sizeof(std::uint32_t) || end->size > kMaxStructSize) {
+            self->report_.finding(
+                "P34", fmt::format("invocation.ended: size is {} in the struct", end->size));
+            return NAR_INVALID_ARGUMENT;
+        }
+        std::memcpy(&read, end, std::min<std::size_t>(end->size, sizeof read));
+        if (!self->text_is_good(read.error_code, "invocation.ended", "error_code") ||
+            !self->text_is_good(read.error, "invocation.ended", "error")) {
+            return NAR_INVALID_ARGUMENT;
+        }
+    }
+    const std::lock_guard lock(self->mutex_);
+    const auto found = self->invocations_.find(token);
+    if (found == self->invocations_.end()) {
+        tell_unknown_token(self->report_, "invocation.ended", token);
+        return NAR_GONE;
+    }
+    ObservedInvocation& one = found->second;
+    if (one.ends++ > 0) {
+        self->report_.finding("P39", "invocation.ended was called a second time");
+        return NAR_STALE;
+    }
+    if (one.is_handed_over || one.is_refused) {
+        self->report_.finding("P39", fmt::format("invocation.ended was called after {}",
+                                                 one.is_refused ? "start had refused" : "run"));
+        return NAR_GONE;
+    }
+    one.ended_at = Clock::now();
+    one.exit_status = read.exit_status;
+    one.error_code = to_view(read.error_code);
+    self->wake();
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::invocation_run(const nar_host* host, std::uint64_t token,
+                                           const nar_command* command) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invocation.run", kInActive, true, &status);
+    if (self == nullptr) return status;
+    const std::lock_guard lock(self->mutex_);
+    const auto found = self->invocations_.find(token);
+    if (found == self->invocations_.end()) {
+        tell_unknown_token(self->report_, "invocation.run", token);
+        return NAR_GONE;
+    }
+    if (command == nullptr || command->size < sizeof(nar_command) ||
+        command->size > kMaxStructSize || command->argument_count == 0 ||
+        command->arguments == nullptr) {
+        self->report_.finding("P34", "invocation.run: there is no program in the nar_command");
+        return NAR_INVALID_ARGUMENT;
+    }
+    ObservedInvocation& one = found->second;
+    if (one.ends > 0 || !one.output.empty() || one.is_handed_over) {
+        self->report_.finding("P39", "invocation.run was called after output, ended or run");
+        return NAR_GONE;
+    }
+    one.is_handed_over = true;
+    self->wake();
+    return NAR_OK;
+}
+
+}  // namespace narratoria::command::plugin_check

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_check/left_behind.hpp"
+
+#include <fmt/core.h>
+
+#include "plugin_check/trials.hpp"
+
+namespace narratoria::command::plugin_check {
+
+void Before::judge_state(TrialReport& report, std::string_view rule, std::string_view when) const {
+    const auto gone = lost(descriptors, open_descriptors());
+    if (!gone.empty()) {
+        report.finding("P45", fmt::format("a descriptor that is not its own is closed or "
+                                          "replaced {}: {}",
+                                          when, joined(gone)));
+    }
+    // The environment, for example, may point anywhere.
+    report.begins({rule, rule, rule}, "looking at the process");
+    for (const std::string& name : ProcessState::now().changed_since(state)) {
+        report.finding(rule, fmt::format("{} changed {}", name, when));
+    }
+    report.ends();
+}
+
+void Before::judge_rest(TrialReport& report) const {
+    const auto threads_left = added_threads(threads);
+    if (!threads_left.empty()) {
+        report.finding("P20", fmt::format("a thread still runs when deinit has returned: {}",
+                                          joined(threads_left)));
+    }
+    const auto open = added(descriptors, open_descriptors());
+    if (!open.empty()) {
+        report.finding("P28", fmt::format("a descriptor is still open when deinit has "
+                                          "returned: {}",
+                                          joined(open)));
+    }
+    if (has_children()) {
+        report.finding("P28", "a child process is left when deinit has returned");
+    }
+}
+
+}  // namespace narratoria::command::plugin_check

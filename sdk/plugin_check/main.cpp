@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria-plugin-check: what `narratoria plugin check` starts, with the same arguments. A program of
+// its own: it loads what may break it, and nothing of it is in the command.
+
+#include "arguments/program.hpp"
+#include "plugin_check/command.hpp"
+
+int main(int argument_count, char** arguments) {
+    return narratoria::command::run_program(
+        argument_count, arguments, [](narratoria::command::Command root) {
+            narratoria::command::plugin_check::add_plugin_check(
+                root.group("plugin", "List, check and create plugins"));
+        });
+}
