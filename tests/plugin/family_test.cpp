@@ -133,11 +133,6 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{"missing_done", Fate::Active}, Variant{"leaks_descriptor", Fate::Active}),
     name_of);
 
-#ifndef NARRATORIA_SANITIZED  // where the leak is found, and not survived
-INSTANTIATE_TEST_SUITE_P(GoneOnWithALeak, PluginFamily,
-                         ::testing::Values(Variant{"leaks_memory", Fate::Active}), name_of);
-#endif
-
 TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
     use(test::in_build("tests/plugins/well_behaved.so"), "org.narratoria.test.well_behaved");
     ASSERT_TRUE(told);

@@ -109,7 +109,8 @@ def _member_of(attribute: str, annotation: str, default: Any) -> Member:
     if isinstance(default, Field):
         if default.metadata:
             return Member(attribute, string_or_null)
-        is_optional = default.default_factory in (MissingObject, MissingArray)
+        made: Any = default.default_factory
+        is_optional = made in (MissingObject, MissingArray)
     else:
         is_optional = default is None
     return Member(attribute, _READERS[kind], OPTIONAL if is_optional else REQUIRED)
