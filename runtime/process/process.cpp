@@ -21,6 +21,7 @@
 #include "base/json/tape.hpp"
 #include "process/error_text.hpp"
 #include "process/packet_socket.hpp"
+#include "process/process_tree.hpp"
 #include "process/reaper.hpp"
 #include "process/script.hpp"
 #include "process/start_error.hpp"
@@ -37,6 +38,10 @@ constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for u
 constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
+// How often it is looked whether supervisors do what they were told, and how often one that its tool
+// stops again and again is woken.
+constexpr int kLookMs = 200;
+constexpr int kWakes = 3;
 // How many new supervisors one start tries: each could be gone before the request is sent.
 constexpr int kMaxNewSupervisors = 3;
 
@@ -136,6 +141,7 @@ public:
         watch_.start(socket_.get(), [this] { read(); });
     }
     ~Supervisor() {
+        owes_no_end();
         watch_.stop();
         // Closing would not do: a forked child of the host may hold the socket, too.
         ::shutdown(socket_.get(), SHUT_RDWR);
@@ -153,9 +159,21 @@ public:
         if (pool_.reaper_) pool_.reaper_->wake();
         is_awaited = kind == SUPERVISOR_TERMINATE;
         awaited_until_ms = clock::steady_ms() + grace_ms + kPatienceMs;
+        owes_end_in(grace_ms);
         Request request(kind);
         request.head.grace_ms = grace_ms;
         send(request.packet(), nullptr, 0);
+    }
+
+    // It was told to end its invocation, or does so because its reaper has ended.
+    void owes_end_in(uint32_t milliseconds) {
+        if (end_due_ms == kNever) ++pool_.owing_;
+        end_due_ms = clock::steady_ms() + milliseconds;
+        pool_.look_after_owing();
+    }
+    void owes_no_end() {
+        if (std::exchange(end_due_ms, kNever) != kNever) --pool_.owing_;
+        wakes = 0;
     }
 
     // Starts a command with an empty path, which fails at exec, to test the steps before it. Blocks
@@ -246,6 +264,12 @@ public:
             WEXITSTATUS(exit.wait_status) == 127) {
             exit.probable_cause = script_trouble(owner->path_);
         }
+        if (std::exchange(was_stuck, false)) {
+            // The host has killed the tool.
+            exit = Exit();
+            exit.supervisor_lost = true;
+            exit.loss = "was stopped";
+        }
         if (ended.left_behind) {
             if (exit.started) pool.warn_left_behind(REAPER_LEFT_SURVIVORS);
             pool.discard(this);
@@ -267,6 +291,7 @@ public:
     // start another process on this supervisor.
     Process* release() {
         busy = is_awaited = false;
+        owes_no_end();
         if (std::exchange(counted, false)) --pool_.busy_;
         return std::exchange(process, nullptr);
     }
@@ -281,6 +306,11 @@ public:
     bool closed = false;      // has ended
     bool reported = false;    // the reaper has reported it
     int64_t awaited_until_ms = 0;
+    static constexpr int64_t kNever = INT64_MAX;
+    int64_t end_due_ms = kNever;  // kNever: it owes no end
+    int wakes = 0;                // since then
+    bool was_stuck = false;       // so that the host has ended its invocation
+    pid_t its_process = 0;        // 0: not reported yet
 
 private:
     Pool& pool_;
@@ -498,6 +528,7 @@ Pool::Pool(Loop& loop, std::string supervisor_path)
           [this](const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
                  StartFailure& failure) { return run_probe(sandboxed, ended, output, failure); }),
       patience_(loop),
+      look_(loop),
       kept_idle_(kKeptIdle) {}
 
 // Order: wait for graceful ends, then close the sockets of all others at once, then wait for the
@@ -507,6 +538,11 @@ Pool::~Pool() {
         if (supervisor->is_awaited) supervisor->wait_for_end(supervisor->awaited_until_ms);
     }
     ending_.clear();
+    // Those that a tool has stopped or traces, where the reaper does not see it.
+    for (const auto& supervisor : all_) {
+        const bool has_reaper = reaper_ && supervisor->generation == generation_;
+        if (supervisor->busy && supervisor->its_process > 0) end_stuck(*supervisor, has_reaper);
+    }
     all_.clear();
     reaper_.reset();
     groups_.remove_groups(kGroupPatienceMs);
@@ -739,6 +775,12 @@ std::string Pool::why_no_supervisor() const {
 }
 
 void Pool::on_report(const SupervisorReport& report) {
+    if (report.started > 0) {
+        if (Supervisor* const supervisor = find(report.id)) {
+            supervisor->its_process = report.started;
+        }
+        return;
+    }
     warn_left_behind(report.left_behind);
     std::erase(leaving_, report.id);
     // Searched again after each read, which may destroy the supervisor. Its process has ended, so
@@ -762,6 +804,10 @@ void Pool::on_reaper_lost() {
     // Counted until their sockets close, so that the engine is not idle before.
     for (Supervisor* const idle : idle_) count_as_busy(*idle);
     idle_.clear();
+    for (const auto& each : all_) {
+        const bool is_orphan = !each->closed && each->generation == generation_;
+        if (is_orphan && each->end_due_ms == Supervisor::kNever) each->owes_end_in(0);
+    }
     // Searched from the start each time: a listener may start other processes.
     for (;;) {
         const auto lost = std::find_if(all_.begin(), all_.end(), [&](const auto& each) {
@@ -786,6 +832,65 @@ void Pool::await_report() {
             on_reaper_lost();
         }
     });
+}
+
+// A tool has the rights of its user: it can stop or trace its supervisor, and stop or kill the reaper,
+// which would otherwise end a stopped supervisor. Then the host does it.
+void Pool::look_after_owing() {
+    if (look_.running()) return;
+    look_.start(kLookMs, [this] {
+        std::vector<uint32_t> owing;
+        for (const auto& each : all_) {
+            if (each->end_due_ms <= clock::steady_ms()) owing.push_back(each->id);
+        }
+        for (const uint32_t id : owing) {
+            Supervisor* const supervisor = find(id);
+            // An answer that has come settles it.
+            if (supervisor != nullptr && !supervisor->closed && !supervisor->read()) {
+                press(*supervisor);
+            }
+        }
+        if (owing_ > 0) look_after_owing();
+    });
+}
+
+void Pool::press(Supervisor& supervisor) {
+    if (reaper_) reaper_->wake();
+    const int64_t late_ms = clock::steady_ms() - supervisor.end_due_ms;
+    const SupervisorState state = state_of_supervisor(supervisor.its_process);
+    if (state == SupervisorState::Stopped && supervisor.wakes++ < kWakes) {
+        ::kill(supervisor.its_process, SIGCONT);
+        return;
+    }
+    const bool is_given_up = late_ms >= 2 * kPatienceMs;
+    if (state == SupervisorState::Stopped || state == SupervisorState::Traced ||
+        (state == SupervisorState::Runs && late_ms >= kPatienceMs)) {
+        supervisor.was_stuck = true;
+        // Descendants first: when nobody watches over them, those that it adopted are lost. They may
+        // fork meanwhile, and are looked for again.
+        if (!kill_descendants(supervisor.its_process) || is_given_up) {
+            ::kill(supervisor.its_process, SIGKILL);
+        }
+    }
+    if (is_given_up) lose(supervisor, nullptr);
+}
+
+void Pool::end_stuck(Supervisor& supervisor, bool has_reaper) {
+    const pid_t process = supervisor.its_process;
+    const int64_t deadline = clock::steady_ms() + kPatienceMs;
+    SupervisorState state = state_of_supervisor(process);
+    for (; state != SupervisorState::Gone && clock::steady_ms() < deadline;
+         state = state_of_supervisor(process)) {
+        // The reaper ends stopped supervisors, and what they leave. It does not see a traced one.
+        if (has_reaper && state != SupervisorState::Traced) return;
+        if (state == SupervisorState::Runs) {
+            // It ends by itself, because its reaper has.
+            supervisor.wait_for_end(clock::steady_ms() + 1);
+        } else if (!kill_descendants(process)) {
+            ::kill(process, SIGKILL);
+        }
+        ::poll(nullptr, 0, 1);
+    }
 }
 
 void Pool::end(std::unique_ptr<Process> process, uint32_t grace_ms) {

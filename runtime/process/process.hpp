@@ -276,6 +276,9 @@ private:
     void on_report(const SupervisorReport& report);
     void on_reaper_lost();
     void await_report();
+    void look_after_owing();
+    void press(Supervisor& supervisor);
+    void end_stuck(Supervisor& supervisor, bool has_reaper);
     bool try_group(Controllers limited, std::string& why);
     // As SandboxProbes::Run.
     bool run_probe(const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
@@ -297,6 +300,9 @@ private:
     uint32_t last_id_ = 0;
     // While a report is awaited: the reaper is killed if it does not come.
     Timer patience_;
+    // While supervisors owe the end of an invocation.
+    Timer look_;
+    size_t owing_ = 0;
     std::vector<std::unique_ptr<Supervisor>> all_;
     std::vector<Supervisor*> idle_;
     size_t kept_idle_;

@@ -222,8 +222,8 @@ void Reaper::read() {
             on_lost();
             return;
         }
-        on_report(
-            {report.id, report.fate == REAPER_STOPPED, report.start_error, report.left_behind});
+        on_report({report.id, report.process, report.fate == REAPER_STOPPED, report.start_error,
+                   report.left_behind});
         if (watch.destroyed()) return;
     }
 }

@@ -4,6 +4,8 @@
 // (supervisor/reaper.c). It starts them, ends what a killed one leaves behind, and reports each that
 // has gone.
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,9 +20,11 @@ namespace narratoria::process {
 
 struct StartFailure;
 
-// A supervisor has ended, and nothing that it left behind lives, unless `left_behind` says otherwise.
+// A supervisor has been started; or it has ended, and nothing that it left behind lives, unless
+// `left_behind` says otherwise.
 struct SupervisorReport {
     uint32_t id = 0;
+    pid_t started = 0;         // its process; 0: it has ended
     bool stopped = false;      // somebody stopped it, so the reaper killed it
     int start_error = 0;       // errno; not 0: it was never started
     uint32_t left_behind = 0;  // a reaper_left

@@ -259,6 +259,78 @@ TEST_F(Supervisors, AndAStoppedReaperEndTheirTools) {
     expect_only_supervisors();
 }
 
+// Whatever a tool does to the reaper and to its supervisor, in whatever order: the tool's time ends it
+// with everything that it has started. (Both killed: AndTheReaperKilledEndTheTool.)
+TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
+    EngineOptions options;
+    options.times = times(NAR_NONE, 100);
+    make_host(std::move(options));
+    const std::string trace = tool_path("traces") + " $PPID & sleep 0.1";
+    const std::string reapers[] = {"true", "kill -KILL $up", "kill -STOP $up"};
+    const std::string supervisors[] = {"kill -STOP $PPID",
+                                       "while :; do kill -STOP $PPID; done & true", trace};
+    for (const std::string& reaper : reapers) {
+        for (const std::string& supervisor : supervisors) {
+            for (const std::string& both :
+                 {reaper + "; " + supervisor, supervisor + "; " + reaper}) {
+                const Json result = run_script(
+                    std::string(kGrandparent) + "(setsid sleep 39 &)\n" + both + "\nsleep 39",
+                    R"(,"timeoutMs":500)");
+                const std::string code = result["/errorCode"].text();
+                EXPECT_TRUE(code == "SUPERVISOR_LOST" || code == "TIMEOUT") << both << ": " << code;
+                // The tool may have killed the reaper just after the reaper had ended it.
+                const Json next = host->run_tool(tool_path("patcher"), "{}",
+                                                 R"(,"retryPolicy":{"maxRetries":1})");
+                EXPECT_EQ(next["/state"].text(), "completed") << both << next.dump();
+            }
+        }
+    }
+    host.reset();
+    EXPECT_TRUE(reap_all()) << describe(descendants());
+}
+
+// The engine ends while a tool holds both.
+TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
+    const std::string cases[] = {"kill -STOP $up $PPID", "kill -KILL $up; kill -STOP $PPID",
+                                 tool_path("traces") + " $PPID & sleep 0.1; kill -STOP $up"};
+    for (const std::string& both : cases) {
+        make_host();
+        const Witnesses witnesses;
+        const std::string path =
+            script(std::string(kGrandparent) + "cat > " + folder.path() + "/input\n" + both + "\n" +
+                   tool_path("daemonizes") + " < " + folder.path() + "/input\n");
+        host->begin(plan_json({tool_json("tool", path, witnesses.input(R"(,"stay":true)"))}));
+        const Witness one = witnesses.accept(host.get());
+        const Witness two = witnesses.accept(host.get());
+        host.reset();
+        EXPECT_TRUE(one.is_gone()) << both;
+        EXPECT_TRUE(two.is_gone()) << both;
+        ::unlink(path.c_str());
+        ::unlink((folder.path() + "/input").c_str());
+        reap_all();
+    }
+}
+
+// Nobody is left then whom the host could tell: its end wakes the reaper.
+TEST_F(Supervisors, ThatAToolHasStoppedEndWithTheHost) {
+    const Witnesses witnesses;
+    Forked killed([&] {
+        Host own;
+        own.begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+        own.until([] { return false; }, -1, milliseconds(60000));
+        return "";
+    });
+    const Witness witness = witnesses.accept(nullptr);
+    const int supervisor = only_supervisor();
+    ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
+    ASSERT_TRUE(signal_descendant(supervisor, SIGSTOP));
+    killed.kill(SIGKILL);
+    EXPECT_TRUE(witness.is_gone());
+    killed.wait();
+    EXPECT_TRUE(reap_all()) << describe(descendants());
+    expect_the_next_host_removes_the_folder();
+}
+
 TEST_F(Supervisors, StoppedAreEndedWithTheirTool) {
     make_host();
     const Witnesses witnesses;

@@ -94,8 +94,9 @@ inline bool reap_all(milliseconds patience = kPatience) {
     for (;;) {
         const pid_t pid = ::waitpid(-1, nullptr, WNOHANG | __WALL);
         if (pid < 0 && errno == ECHILD) return true;
+        if (pid != 0) continue;
         if (Clock::now() >= deadline) return false;
-        if (pid == 0) ::poll(nullptr, 0, 2);
+        ::poll(nullptr, 0, 2);
     }
 }
 

@@ -6,8 +6,8 @@
  * SOCK_SEQPACKET pair. All sides come from the same build, so the layout needs no version.
  *
  *   library → reaper       start a supervisor (with its socket, and its cgroup2 folder)
- *   reaper → library       gone, once per supervisor, when it has ended and no process that it
- *                          left behind lives
+ *   reaper → library       started, with its process id; and gone, once per supervisor, when it has
+ *                          ended and no process that it left behind lives
  *
  *   library → supervisor   start (with descriptors 0, 1, 2, and 3 when the input is a file),
  *                          terminate, kill
@@ -49,7 +49,7 @@ struct reaper_request {
     char prefix[REAPER_PREFIX_BYTES];
 };
 
-/* How a supervisor ended. */
+/* How a supervisor ended; 0: it has been started. */
 enum reaper_fate {
     REAPER_EXITED = 1,
     REAPER_KILLED = 2,
@@ -68,6 +68,7 @@ struct reaper_report {
     uint32_t fate;
     int32_t start_error; /* errno, 0 when the supervisor was started */
     uint32_t left_behind;
+    int32_t process; /* of a supervisor that has been started; else 0 */
 };
 
 /* A request and its texts must fit in one packet. */

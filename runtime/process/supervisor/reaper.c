@@ -143,6 +143,9 @@ static void start_supervisor(const struct reaper_request *request, const int *de
     supervisors[count] = report;
     pids[count] = child;
     swap(alive++, count++);
+    // Without it the library can do less about a stopped one, so that it need not be sent again.
+    report.process = child;
+    send_report(&report);
 }
 
 // Receives one packet. False if the library has closed the socket.
@@ -187,9 +190,8 @@ static void leave(void) {
         siginfo_t child;
         if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) _exit(0);
         const int64_t passed = now_ms() - start;
-        if (passed >= LEAVING_MS) {
-            for (int i = 0; i < alive; ++i) kill(pids[i], SIGKILL);
-        }
+        // With all that descends from them: who traces a supervisor hides its end.
+        if (passed >= LEAVING_MS) kill_all_except(NULL, 0);
         if (passed >= LEAVING_MS + UNKILLABLE_MS) _exit(0);
         struct pollfd signals = {.fd = REAPER_SIGNALS, .events = POLLIN};
         if (poll(&signals, 1, ROUND_MS) > 0) take_signal();
@@ -218,6 +220,10 @@ static void become_quiet(void) {
     fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-reap", 0, 0, 0);
+    // No tool traces it or the supervisors, except with privilege.
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    // If a tool has stopped it, the end of the host wakes it.
+    prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 
 int main(int argument_count, char **arguments) {

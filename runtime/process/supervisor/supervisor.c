@@ -613,6 +613,8 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
+    // If its tool has stopped it, the end of the reaper wakes it.
+    prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     if (prefix[0] != '\0') group.prefix = prefix;
     group.supervisor = id;
     begin_scratch(id);
