@@ -136,6 +136,12 @@ iptables            probe_command iptables
 LIST
 }
 
+packages_to_bootstrap() {
+    cat <<'LIST'
+debootstrap         probe_command debootstrap
+LIST
+}
+
 # For CI, in addition to the packages of its stages: the tools of all checks, and ccache.
 packages_for_ci() {
     packages_for_clang

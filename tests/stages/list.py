@@ -178,4 +178,6 @@ STAGES = (
           python_package.under_asan, ASAN, "packages_for_clang", PACKAGE, 10),
     Stage("control-groups", "full", "limits on all processes of a tool, in a virtual machine",
           machine.control_groups, RELEASE, "packages_to_test", (*LIBRARY, "tests/machine/"), 10),
+    Stage("fresh-debian", "full", "./play and ./test in a Debian 12 with git alone, as root and with sudo",
+          machine.fresh_debian, (), "packages_to_bootstrap", ("play", "test", "cmake/packages.sh"), 80),
 )

@@ -19,3 +19,14 @@ def control_groups(report):
                      "\n".join(lines[number + 1:number + 31]))
     if status != 0 and not failed:
         report.fails(name, text)
+
+
+def fresh_debian(report):
+    """The README's two commands where nothing is installed."""
+    for who in ("root", "sudo"):
+        name = f"machine: ./play and ./test in a bare Debian, {who}"
+        status, text = run(["tests/machine/fresh_debian.sh", who])
+        if status == 77:
+            report.skips(name, text.strip())
+        else:
+            report.checks(name, status, text[-4000:])
