@@ -15,6 +15,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -154,22 +155,28 @@ public:
         return send_packet(socket_, packet, descriptors, count);
     }
 
-    void request(uint32_t kind, uint32_t grace_ms) {
+    // Destructors need it, so that it allocates nothing that it could not do without.
+    void request(uint32_t kind, uint32_t grace_ms) noexcept {
         // A tool can stop its supervisor and the reaper. The reaper kills a stopped supervisor.
         if (pool_.reaper_) pool_.reaper_->wake();
         is_awaited = kind == SUPERVISOR_TERMINATE;
         awaited_until_ms = clock::steady_ms() + grace_ms + kPatienceMs;
         owes_end_in(grace_ms);
-        Request request(kind);
-        request.head.grace_ms = grace_ms;
-        send(request.packet(), nullptr, 0);
+        supervisor_request head{};
+        head.kind = kind;
+        head.grace_ms = grace_ms;
+        send({reinterpret_cast<const char*>(&head), sizeof head}, nullptr, 0);
     }
 
     // It was told to end its invocation, or does so because its reaper has ended.
     void owes_end_in(uint32_t milliseconds) {
         if (end_due_ms == kNever) ++pool_.owing_;
         end_due_ms = clock::steady_ms() + milliseconds;
-        pool_.look_after_owing();
+        try {
+            pool_.look_after_owing();
+        } catch (const std::bad_alloc&) {
+            // Then nobody looks whether it does, until the next one is told.
+        }
     }
     void owes_no_end() {
         if (std::exchange(end_due_ms, kNever) != kNever) --pool_.owing_;

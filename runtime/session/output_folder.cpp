@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -153,8 +154,12 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
 OutputFolder::~OutputFolder() {
     if (is_kept_) return;
     std::error_code ignored;
-    // Does not follow links. What a dying tool adds meanwhile is left for remove_abandoned().
-    std::filesystem::remove_all(path_, ignored);
+    // Does not follow links. What a dying tool adds meanwhile is left for remove_abandoned(), and
+    // everything if memory has run out.
+    try {
+        std::filesystem::remove_all(path_, ignored);
+    } catch (const std::bad_alloc&) {
+    }
     if (owns_base_) ::rmdir(base_.c_str());
 }
 

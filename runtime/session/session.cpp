@@ -2,6 +2,7 @@
 #include "session/session.hpp"
 
 #include <algorithm>
+#include <new>
 #include <unordered_set>
 #include <utility>
 
@@ -81,7 +82,11 @@ Session::~Session() {
     destroying_ = true;
     with_.runner_settings->grace_ms = 0;
     request_cancel();
-    take_cancel();
+    try {
+        take_cancel();
+    } catch (const std::bad_alloc&) {
+        // Without memory the handlers are not called; what runs is ended below.
+    }
     // Deferred callbacks check this flag, because the loop outlives the session.
     *alive_ = false;
     if (output_ != nullptr && with_.engine.settings().output_mode == NAR_OUTPUT_KEEP) {

@@ -4,12 +4,11 @@ tests/install/new_plugins.sh."""
 
 import os
 import resource
-import signal
 import subprocess
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA
+from harness import DEADLINE, NARRATORIA, default_signals
 
 KINDS = ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool", "event-sink"]
 FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugin_test.c"]
@@ -136,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_refused(command):
 
 def test_a_disk_that_refuses_leaves_nothing(command):
     def no_bytes():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        default_signals()
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
     done = subprocess.run([NARRATORIA, "plugin", "new", "paper-rain", "--kind", "tool"], cwd=command.folder,

@@ -296,6 +296,18 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(command):
     assert process.wait(timeout=300) == 1
 
 
+def test_a_state_larger_than_the_shell_allows_is_told(command):
+    patch = json.dumps({"version": "0", "type": "state_patch", "patch": {"text": "x" * 3_000_000}})
+    plan = command.plan(command.tool("fill", patch, done()))
+    state = command.file("state.json", "{}")
+    ran = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -f 4096; exec "$0" "$@"', NARRATORIA, "run", plan, "--quiet", "--state", state],
+        capture_output=True, cwd=command.folder, env=environment(), preexec_fn=default_signals, timeout=300)
+    assert ran.returncode == 1, ran
+    assert b"state.json: File too large; the file is unchanged" in ran.stderr
+    assert state.read_text() == "{}"
+
+
 def test_a_large_result_streams_to_a_slow_pipe_whole(command):
     # Over the 8 MiB above which events are kept in a file.
     tool = command.script(

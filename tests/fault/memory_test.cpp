@@ -12,6 +12,7 @@
 #include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
+#include "support/forked.hpp"
 #include "support/host.hpp"
 
 namespace {
@@ -246,6 +247,37 @@ TEST_F(MemoryShortage, InAnExtensionLeavesNothingOfItBehind) {
         ASSERT_FALSE(HasFailure()) << others << " extensions";
     }
     std::filesystem::remove(script);
+}
+
+// From each allocation of a turn on, none succeeds. The process goes on, and its engine can end.
+TEST_F(MemoryShortage, InATurnEndsCallsAndNotTheProcess) {
+    const std::string plan = plan_json({tool_json("tool", tool_path("patcher"))});
+    int refused = 0;
+    for (int64_t allocations = 0;; ++allocations) {
+        ASSERT_LT(allocations, 100'000);
+        Forked turn([&] {
+            auto own = std::make_unique<Host>();
+            allocations_left = allocations;
+            try {
+                own->begin(plan);
+                while (own->engine.is_busy()) own->engine.run_once();
+            } catch (const std::exception&) {
+                // Of the library, or of the test's own callbacks.
+            }
+            const bool was_enough = allocations_left > 0;
+            own.reset();
+            allocations_left = -1;
+            return std::string(was_enough ? "enough" : "refused");
+        });
+        const std::string said = turn.report();
+        ASSERT_FALSE(HasFailure()) << "allocation " << allocations;
+        if (said == "enough") break;
+        ASSERT_EQ(said, "refused") << "allocation " << allocations;
+        ++refused;
+    }
+    EXPECT_GT(refused, 100) << "the library allocates elsewhere";
+    EXPECT_TRUE(reap_all()) << describe(descendants());
+    expect_the_next_host_removes_the_folder();
 }
 
 }  // namespace

@@ -88,10 +88,11 @@ void install() {
         wake_writer.store(ends[1]);
     }
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) take_over(signal, on_end);
-    // A reader that goes away is an error of write(), not the end of the process.
+    // A reader that goes away, and a file that becomes larger than the shell's limit (ulimit -f), are
+    // errors of write(), not the end of the process.
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &ignored, nullptr);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignored, nullptr);
 }
 
 CancelsSession::CancelsSession(nar_session* session) noexcept {
