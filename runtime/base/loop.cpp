@@ -36,12 +36,30 @@ void make_sure_of_descriptors() {
 
 }  // namespace
 
+struct Timer::Handle {
+    uv_timer_t timer;
+    Loop* loop;
+    Timer* owner;
+    std::function<void()> on_time;
+    std::list<Timer*> place{owner};  // its node, unless that is in Loop::due_
+    std::list<Timer*>::iterator node = place.begin();
+};
+
+struct Watch::Handle {
+    uv_poll_t poll;
+    Watch* owner;
+    std::function<void()> on_ready;
+    std::list<Watch*> place{owner};  // its node, unless that is in Loop::postponed_
+    std::list<Watch*>::iterator node = place.begin();
+};
+
 Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPadding]()) {
     make_sure_of_descriptors();
     const StandardStreamsTaken taken;
     check(uv_loop_init(&loop_), "be made");
     wake_.data = this;
     idle_.data = this;
+    check_.data = this;
     const int status = uv_async_init(&loop_, &wake_, [](uv_async_t* handle) {
         auto* self = static_cast<Loop*>(handle->data);
         self->guard([self] {
@@ -53,12 +71,14 @@ Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPaddin
         check(status, "be made");
     }
     uv_idle_init(&loop_, &idle_);
+    uv_check_init(&loop_, &check_);
 }
 
 Loop::~Loop() {
     deferred_.clear();
     uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
     uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
+    uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
     // All timers and watches are stopped by now; this runs their close callbacks.
     while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) {
     }
@@ -108,15 +128,16 @@ bool Loop::time_is_up() const { return deadline_ns_ != 0 && uv_hrtime() >= deadl
 // An active idle handle keeps the loop from blocking.
 void Loop::keep_turning() {
     if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
-    uv_idle_start(&idle_, [](uv_idle_t* handle) {
-        auto* self = static_cast<Loop*>(handle->data);
-        self->run_due();
-        self->run_deferred();
-    });
+    uv_idle_start(&idle_,
+                  [](uv_idle_t* handle) { static_cast<Loop*>(handle->data)->run_deferred(); });
+    uv_check_start(&check_,
+                   [](uv_check_t* handle) { static_cast<Loop*>(handle->data)->run_due(); });
 }
 
 void Loop::rest() {
-    if (deferred_.empty() && due_.empty()) uv_idle_stop(&idle_);
+    if (!deferred_.empty() || !due_.empty()) return;
+    uv_idle_stop(&idle_);
+    uv_check_stop(&check_);
 }
 
 void Loop::defer(std::function<void()> task) {
@@ -125,7 +146,8 @@ void Loop::defer(std::function<void()> task) {
 }
 
 // libuv runs a timer that is due again at once in the same round, for ever. So its callbacks only
-// enter the timers here.
+// enter the timers here. They run after the reads of the round: a host that was stopped, or did not
+// drive the loop, finds what has arrived before it finds that its time is up.
 void Loop::run_due() {
     if (ran_timers_ || due_.empty()) return;
     ran_timers_ = true;
@@ -133,8 +155,8 @@ void Loop::run_due() {
     size_t left = due_.size();
     do {
         Timer* const timer = due_.front();
-        due_.pop_front();
         timer->due_ = false;
+        timer->handle_->place.splice(timer->handle_->place.begin(), due_, due_.begin());
         timer->fire();
     } while (--left > 0 && !due_.empty() && !time_is_up());
     rest();
@@ -154,8 +176,8 @@ void Loop::run_postponed() {
     for (size_t left = postponed_.size(); left > 0 && !postponed_.empty() && !time_is_up();
          --left) {
         Watch* watch = postponed_.front();
-        postponed_.pop_front();
         watch->postponed_ = false;
+        watch->handle_->place.splice(watch->handle_->place.begin(), postponed_, postponed_.begin());
         watch->on_ready();
     }
 }
@@ -166,13 +188,6 @@ int Loop::timeout() {
     uv_update_time(&loop_);
     return uv_backend_timeout(&loop_);
 }
-
-struct Timer::Handle {
-    uv_timer_t timer;
-    Loop* loop;
-    Timer* owner;
-    std::function<void()> on_time;
-};
 
 void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
     stop();
@@ -193,7 +208,7 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
         [](uv_timer_t* timer) {
             auto* handle = static_cast<Handle*>(timer->data);
             handle->owner->due_ = true;
-            handle->loop->due_.push_back(handle->owner);
+            handle->loop->due_.splice(handle->loop->due_.end(), handle->place);
             handle->loop->keep_turning();
         },
         milliseconds, 0);
@@ -209,21 +224,17 @@ void Timer::fire() {
 void Timer::stop() {
     if (clock_timer_ != 0) loop_.clock_->stop(std::exchange(clock_timer_, 0));
     if (handle_ == nullptr) return;
-    if (std::exchange(due_, false)) std::erase(loop_.due_, this);
+    if (std::exchange(due_, false)) {
+        handle_->place.splice(handle_->place.begin(), loop_.due_, handle_->node);
+    }
     uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
              [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });
     handle_ = nullptr;
 }
 
-struct Watch::Handle {
-    uv_poll_t poll;
-    Watch* owner;
-    std::function<void()> on_ready;
-};
-
 void Watch::start(int descriptor, std::function<void()> on_ready, unsigned events) {
     stop();
-    auto handle = std::make_unique<Handle>(Handle{{}, this, std::move(on_ready)});
+    std::unique_ptr<Handle> handle(new Handle{{}, this, std::move(on_ready)});
     check(uv_poll_init(loop_.uv(), &handle->poll, descriptor), "watch a descriptor");
     handle_ = handle.release();
     handle_->poll.data = handle_;
@@ -263,7 +274,7 @@ void Watch::listen() {
             watch->on_ready();
         } else if (!watch->postponed_) {
             watch->postponed_ = true;
-            watch->loop_.postponed_.push_back(watch);
+            watch->loop_.postponed_.splice(watch->loop_.postponed_.end(), watch->handle_->place);
         }
     });
 }
@@ -282,7 +293,7 @@ void Watch::stop() {
     if (handle_ == nullptr) return;
     if (postponed_) {
         postponed_ = false;
-        std::erase(loop_.postponed_, this);
+        handle_->place.splice(handle_->place.begin(), loop_.postponed_, handle_->node);
     }
     uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
              [](uv_handle_t* closed) { delete static_cast<Handle*>(closed->data); });

@@ -10,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -93,15 +94,17 @@ private:
     Clock* const clock_;
     uv_loop_t loop_;
     uv_async_t wake_;
-    uv_idle_t idle_;
+    uv_idle_t idle_;    // while there is something to do, the loop does not wait
+    uv_check_t check_;  // comes after the reads of a round
     std::function<void()> on_wake_;
     std::deque<std::function<void()>> deferred_;
-    std::deque<Timer*> due_;   // timers whose time has come
+    // Timers whose time has come. Each brings its node: callbacks of libuv must not throw.
+    std::list<Timer*> due_;
     bool ran_timers_ = false;  // in this driving call
     std::vector<ForeignWatch*> foreign_;
     // Watches that were ready when the budget ran out. They come first in the next call, so that
     // each gets its turn however small the budget is.
-    std::deque<Watch*> postponed_;
+    std::list<Watch*> postponed_;
     bool reading_is_first_ = false;
     std::unique_ptr<char[]> buffer_;
     std::exception_ptr thrown_;

@@ -548,7 +548,13 @@ Pool::~Pool() {
     // Those that a tool has stopped or traces, where the reaper does not see it.
     for (const auto& supervisor : all_) {
         const bool has_reaper = reaper_ && supervisor->generation == generation_;
-        if (supervisor->busy && supervisor->its_process > 0) end_stuck(*supervisor, has_reaper);
+        if (!supervisor->busy || supervisor->its_process <= 0) continue;
+        try {
+            end_stuck(*supervisor, has_reaper);
+        } catch (const std::bad_alloc&) {
+            // Without memory to list what it started.
+            ::kill(supervisor->its_process, SIGKILL);
+        }
     }
     all_.clear();
     reaper_.reset();

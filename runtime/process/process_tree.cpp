@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,15 +19,17 @@ namespace narratoria::process {
 namespace {
 
 struct Stat {
-    std::string name;
+    bool is_supervisor = false;
     char state = '\0';  // '\0': there is no such process
     pid_t parent = 0;
 };
 
 // /proc/PID/stat: "pid (name) state parent …". The name may contain any character, parentheses too.
+// Allocates nothing: destructors ask.
 Stat stat_of(pid_t process) {
-    const Descriptor file(
-        ::open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+    char path[40];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
+    const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
     char line[512];
     const ssize_t got = file ? ::read(file.get(), line, sizeof line - 1) : 0;
     if (got <= 0) return {};
@@ -34,14 +37,15 @@ Stat stat_of(pid_t process) {
     const char* const begin = std::strchr(line, '(');
     const char* const end = std::strrchr(line, ')');
     if (begin == nullptr || end == nullptr || end[1] == '\0') return {};
-    return {std::string(begin + 1, end), end[2], static_cast<pid_t>(std::atoi(end + 3))};
+    const std::string_view name(begin + 1, static_cast<size_t>(end - begin - 1));
+    return {name == "narratoria-sup", end[2], static_cast<pid_t>(std::atoi(end + 3))};
 }
 
 }  // namespace
 
 SupervisorState state_of_supervisor(pid_t process) {
     const Stat stat = stat_of(process);
-    if (stat.name != "narratoria-sup") return SupervisorState::Gone;
+    if (!stat.is_supervisor) return SupervisorState::Gone;
     switch (stat.state) {
         case 'Z':
         case 'X': return SupervisorState::Gone;

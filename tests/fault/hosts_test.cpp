@@ -259,6 +259,21 @@ TEST_F(Hosts, WithBlockedAndIgnoredSignalsHandNoneOn) {
     ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
 }
 
+// A laptop that sleeps, a debugger, a long frame: what ended in time has ended in time.
+TEST_F(Hosts, ThatDoNotLookForLongerThanALimitFindWhatHasEnded) {
+    make_host();
+    const Witnesses witnesses;
+    host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
+                                     R"(,"timeoutMs":2000)")}));
+    const Witness witness = witnesses.accept(host.get());
+    const Clock::time_point begun = Clock::now();
+    EXPECT_TRUE(witness.tell('d'));
+    EXPECT_TRUE(witness.is_gone());
+    while (milliseconds_since(begun) < 2500) ::poll(nullptr, 0, 10);
+    const Json result = host->finish()["/toolResults/0"];
+    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+}
+
 // A host without 0, 1 and 2 may yet write to them: none of ours may come to stand there.
 TEST_F(Hosts, WithoutStandardStreamsDoNotGetOursInstead) {
     Forked closed([] {

@@ -289,22 +289,28 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
     EXPECT_TRUE(reap_all()) << describe(descendants());
 }
 
-// The engine ends while a tool holds both.
+// The engine ends while a tool holds both, or holds the supervisor when the reaper is gone.
 TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
-    const std::string cases[] = {"kill -STOP $up $PPID", "kill -KILL $up; kill -STOP $PPID",
-                                 tool_path("traces") + " $PPID & sleep 0.1; kill -STOP $up"};
-    for (const std::string& both : cases) {
+    const std::string trace = tool_path("traces") + " $PPID & sleep 0.1";
+    const struct {
+        std::string script;
+        bool kills_reaper;
+    } cases[] = {{"kill -STOP $up $PPID", false}, {trace, false}, {trace, true}};
+    for (const auto& each : cases) {
         make_host();
         const Witnesses witnesses;
         const std::string path =
-            script(std::string(kGrandparent) + "cat > " + folder.path() + "/input\n" + both + "\n" +
-                   tool_path("daemonizes") + " < " + folder.path() + "/input\n");
+            script(std::string(kGrandparent) + "cat > " + folder.path() + "/input\n" + each.script +
+                   "\n" + tool_path("daemonizes") + " < " + folder.path() + "/input\n");
         host->begin(plan_json({tool_json("tool", path, witnesses.input(R"(,"stay":true)"))}));
         const Witness one = witnesses.accept(host.get());
         const Witness two = witnesses.accept(host.get());
+        if (each.kills_reaper) {
+            ASSERT_TRUE(signal_descendant(only_reaper(), SIGKILL));
+        }
         host.reset();
-        EXPECT_TRUE(one.is_gone()) << both;
-        EXPECT_TRUE(two.is_gone()) << both;
+        EXPECT_TRUE(one.is_gone()) << each.script;
+        EXPECT_TRUE(two.is_gone()) << each.script;
         ::unlink(path.c_str());
         ::unlink((folder.path() + "/input").c_str());
         reap_all();
