@@ -23,6 +23,7 @@ bare=${NARRATORIA_DEBIAN:-$work/bare}
 system=$work/system
 cp -a "$bare" "$system"
 cp /etc/resolv.conf "$system/etc/resolv.conf"
+echo '127.0.0.1 localhost' >"$system/etc/hosts"
 mount -t proc proc "$system/proc"
 mount --rbind /sys "$system/sys"
 mount --rbind /dev "$system/dev"

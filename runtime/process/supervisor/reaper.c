@@ -220,8 +220,6 @@ static void become_quiet(void) {
     fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-reap", 0, 0, 0);
-    // No tool traces it or the supervisors, except with privilege.
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     // If a tool has stopped it, the end of the host wakes it.
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }

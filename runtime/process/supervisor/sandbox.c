@@ -105,8 +105,6 @@ static void take_namespaces_of_child(void) {
     const pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        // Else its files in /proc would belong to root.
-        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         if (getppid() == self) make_namespaces(ready[1]);
         _exit(0);
     }
