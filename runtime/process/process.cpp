@@ -39,9 +39,9 @@ constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for u
 constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
-// How often it is looked whether supervisors do what they were told, and how often one that its tool
-// stops again and again is woken.
+// The interval at which the pool checks on supervisors that owe an end.
 constexpr int kLookMs = 200;
+// How many times a stopped supervisor is woken before the host ends it.
 constexpr int kWakes = 3;
 // How many new supervisors one start tries: each could be gone before the request is sent.
 constexpr int kMaxNewSupervisors = 3;
@@ -155,7 +155,7 @@ public:
         return send_packet(socket_, packet, descriptors, count);
     }
 
-    // Destructors need it, so that it allocates nothing that it could not do without.
+    // Called by destructors: needs no memory.
     void request(uint32_t kind, uint32_t grace_ms) noexcept {
         // A tool can stop its supervisor and the reaper. The reaper kills a stopped supervisor.
         if (pool_.reaper_) pool_.reaper_->wake();
@@ -175,12 +175,13 @@ public:
         try {
             pool_.look_after_owing();
         } catch (const std::bad_alloc&) {
-            // Then nobody looks whether it does, until the next one is told.
+            // The pool checks on it when the next request is sent.
         }
     }
     void owes_no_end() {
-        if (std::exchange(end_due_ms, kNever) != kNever) --pool_.owing_;
         wakes = 0;
+        if (std::exchange(end_due_ms, kNever) == kNever) return;
+        if (--pool_.owing_ == 0) pool_.look_.stop();
     }
 
     // Starts a command with an empty path, which fails at exec, to test the steps before it. Blocks
@@ -272,7 +273,7 @@ public:
             exit.probable_cause = script_trouble(owner->path_);
         }
         if (std::exchange(was_stuck, false)) {
-            // The host has killed the tool.
+            // What it reports is the kill by the host.
             exit = Exit();
             exit.supervisor_lost = true;
             exit.loss = "was stopped";
@@ -316,7 +317,7 @@ public:
     static constexpr int64_t kNever = INT64_MAX;
     int64_t end_due_ms = kNever;  // kNever: it owes no end
     int wakes = 0;                // since then
-    bool was_stuck = false;       // so that the host has ended its invocation
+    bool was_stuck = false;       // the host has ended its invocation
     pid_t its_process = 0;        // 0: not reported yet
 
 private:
@@ -545,7 +546,7 @@ Pool::~Pool() {
         if (supervisor->is_awaited) supervisor->wait_for_end(supervisor->awaited_until_ms);
     }
     ending_.clear();
-    // Those that a tool has stopped or traces, where the reaper does not see it.
+    // Supervisors that a tool has stopped or traces, and that the reaper does not see.
     for (const auto& supervisor : all_) {
         const bool has_reaper = reaper_ && supervisor->generation == generation_;
         if (!supervisor->busy || supervisor->its_process <= 0) continue;
@@ -848,7 +849,7 @@ void Pool::await_report() {
 }
 
 // A tool has the rights of its user: it can stop or trace its supervisor, and stop or kill the reaper,
-// which would otherwise end a stopped supervisor. Then the host does it.
+// which otherwise ends a stopped supervisor. The host then ends the supervisor itself.
 void Pool::look_after_owing() {
     if (look_.running()) return;
     look_.start(kLookMs, [this] {
@@ -858,7 +859,7 @@ void Pool::look_after_owing() {
         }
         for (const uint32_t id : owing) {
             Supervisor* const supervisor = find(id);
-            // An answer that has come settles it.
+            // If its answer has arrived, nothing is left to do.
             if (supervisor != nullptr && !supervisor->closed && !supervisor->read()) {
                 press(*supervisor);
             }
@@ -879,8 +880,8 @@ void Pool::press(Supervisor& supervisor) {
     if (state == SupervisorState::Stopped || state == SupervisorState::Traced ||
         (state == SupervisorState::Runs && late_ms >= kPatienceMs)) {
         supervisor.was_stuck = true;
-        // Descendants first: when nobody watches over them, those that it adopted are lost. They may
-        // fork meanwhile, and are looked for again.
+        // Descendants first: the ones that it has adopted cannot be found once it is gone. They may
+        // fork meanwhile, so the next check looks for more.
         if (!kill_descendants(supervisor.its_process) || is_given_up) {
             ::kill(supervisor.its_process, SIGKILL);
         }

@@ -317,24 +317,29 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
     }
 }
 
-// Nobody is left then whom the host could tell: its end wakes the reaper.
-TEST_F(Supervisors, ThatAToolHasStoppedEndWithTheHost) {
-    const Witnesses witnesses;
-    Forked killed([&] {
-        Host own;
-        own.begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
-        own.until([] { return false; }, -1, milliseconds(60000));
-        return "";
-    });
-    const Witness witness = witnesses.accept(nullptr);
-    const int supervisor = only_supervisor();
-    ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
-    ASSERT_TRUE(signal_descendant(supervisor, SIGSTOP));
-    killed.kill(SIGKILL);
-    EXPECT_TRUE(witness.is_gone());
-    killed.wait();
-    EXPECT_TRUE(reap_all()) << describe(descendants());
-    expect_the_next_host_removes_the_folder();
+// The end of the host wakes the reaper, which ends a stopped supervisor.
+TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
+    for (const bool stops_supervisor : {false, true}) {
+        const Witnesses witnesses;
+        Forked killed([&] {
+            Host own;
+            own.begin(
+                plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
+            own.until([] { return false; }, -1, milliseconds(60000));
+            return "";
+        });
+        const Witness witness = witnesses.accept(nullptr);
+        const int supervisor = only_supervisor();
+        ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
+        if (stops_supervisor) {
+            ASSERT_TRUE(signal_descendant(supervisor, SIGSTOP));
+        }
+        killed.kill(SIGKILL);
+        EXPECT_TRUE(witness.is_gone());
+        killed.wait();
+        EXPECT_TRUE(reap_all()) << describe(descendants());
+        expect_the_next_host_removes_the_folder();
+    }
 }
 
 TEST_F(Supervisors, StoppedAreEndedWithTheirTool) {
@@ -363,24 +368,6 @@ TEST_F(Supervisors, AndAStoppedReaperEndWithTheEngine) {
     host.reset();
     EXPECT_TRUE(one.is_gone_already());
     EXPECT_TRUE(two.is_gone_already());
-}
-
-// The host is killed while the reaper is stopped: the supervisors wake it on their way out.
-TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
-    const Witnesses witnesses;
-    Forked killed([&] {
-        Host own;
-        own.begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
-        own.until([] { return false; }, -1, milliseconds(60000));
-        return "";
-    });
-    const Witness witness = witnesses.accept(nullptr);
-    ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
-    killed.kill(SIGKILL);
-    EXPECT_TRUE(witness.is_gone());
-    killed.wait();
-    EXPECT_TRUE(reap_all()) << describe(descendants());
-    expect_the_next_host_removes_the_folder();
 }
 
 // A forked child holds copies of all sockets and pipes. The engine's end does not wait for it.

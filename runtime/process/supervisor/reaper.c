@@ -143,7 +143,8 @@ static void start_supervisor(const struct reaper_request *request, const int *de
     supervisors[count] = report;
     pids[count] = child;
     swap(alive++, count++);
-    // Without it the library can do less about a stopped one, so that it need not be sent again.
+    // The library needs it only for a supervisor that a tool stops, so a report that is lost is not sent
+    // again.
     report.process = child;
     send_report(&report);
 }
@@ -190,7 +191,7 @@ static void leave(void) {
         siginfo_t child;
         if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) _exit(0);
         const int64_t passed = now_ms() - start;
-        // With all that descends from them: who traces a supervisor hides its end.
+        // With all their descendants: a process that traces a supervisor hides the supervisor's end.
         if (passed >= LEAVING_MS) kill_all_except(NULL, 0);
         if (passed >= LEAVING_MS + UNKILLABLE_MS) _exit(0);
         struct pollfd signals = {.fd = REAPER_SIGNALS, .events = POLLIN};
@@ -220,7 +221,8 @@ static void become_quiet(void) {
     fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-reap", 0, 0, 0);
-    // If a tool has stopped it, the end of the host wakes it.
+    // If a tool has stopped it, the end of the host wakes it, or of any thread of the host that was its
+    // parent.
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 

@@ -590,9 +590,7 @@ static void pump_input(void) {
 
 // ---- start, main loop, exit
 
-static void leave(pid_t reaper) {
-    // A stopped reaper would outlive the library's process.
-    if (getppid() == reaper) kill(reaper, SIGCONT);
+static void leave(void) {
     if (invocation.phase != IDLE) {
         begin_killing();
         for (const int64_t patience = now_ms() + UNKILLABLE_MS;
@@ -650,7 +648,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             timeout = left > 0 ? (int)left : 0;
         }
         const int ready = poll(polled, 6, timeout);
-        if (ready < 0 && errno != EINTR) leave(reaper);
+        if (ready < 0 && errno != EINTR) leave();
 
         if (polled[1].revents != 0) {
             // One SIGCHLD may stand for several children.
@@ -661,11 +659,11 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
         if (polled[3].revents != 0 && invocation.input_pipe >= 0) pump_input();
         if (polled[5].revents != 0 && invocation.listener == polled[5].fd) on_refusal();
         if (polled[0].revents & POLLIN) {
-            if (!on_request()) leave(reaper);
+            if (!on_request()) leave();
         } else if (polled[0].revents != 0) {
-            leave(reaper);
+            leave();
         }
-        if (polled[2].revents != 0 || polled[4].revents != 0) leave(reaper);
+        if (polled[2].revents != 0 || polled[4].revents != 0) leave();
 
         if (invocation.phase == TERMINATING && now_ms() >= invocation.deadline_ms) {
             begin_killing();
