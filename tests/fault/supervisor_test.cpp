@@ -317,11 +317,14 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
     }
 }
 
-// The end of the host wakes the reaper, which ends a stopped supervisor.
-TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
-    for (const bool stops_supervisor : {false, true}) {
+// The host cannot do it: the end of a parent wakes the reaper, and a supervisor.
+TEST_F(Supervisors, ThatAreStoppedEndWithTheHost) {
+    const struct {
+        bool supervisor_is_stopped, reaper_is_killed;
+    } cases[] = {{false, false}, {true, false}, {true, true}};
+    for (const auto& each : cases) {
         const Witnesses witnesses;
-        Forked killed([&] {
+        Forked host_process([&] {
             Host own;
             own.begin(
                 plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
@@ -329,14 +332,18 @@ TEST_F(Supervisors, AndAStoppedReaperEndWithTheHost) {
             return "";
         });
         const Witness witness = witnesses.accept(nullptr);
-        const int supervisor = only_supervisor();
-        ASSERT_TRUE(signal_descendant(only_reaper(), SIGSTOP));
-        if (stops_supervisor) {
+        const int supervisor = only_supervisor(), reaper = only_reaper();
+        host_process.kill(SIGSTOP);
+        ASSERT_TRUE(signal_descendant(reaper, SIGSTOP));
+        if (each.supervisor_is_stopped) {
             ASSERT_TRUE(signal_descendant(supervisor, SIGSTOP));
         }
-        killed.kill(SIGKILL);
+        if (each.reaper_is_killed) {
+            ASSERT_TRUE(signal_descendant(reaper, SIGKILL));
+        }
+        host_process.kill(SIGKILL);
         EXPECT_TRUE(witness.is_gone());
-        killed.wait();
+        host_process.wait();
         EXPECT_TRUE(reap_all()) << describe(descendants());
         expect_the_next_host_removes_the_folder();
     }
