@@ -68,4 +68,23 @@ bool is_surrogate(std::string_view text) {
            static_cast<unsigned char>(text[1]) <= 0xBF;
 }
 
+void append(std::string& text, uint32_t code) {
+    const auto byte = [&](uint32_t value) { text += static_cast<char>(value); };
+    if (code < 0x80) {
+        byte(code);
+    } else if (code < 0x800) {
+        byte(0xC0 | code >> 6);
+        byte(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        byte(0xE0 | code >> 12);
+        byte(0x80 | (code >> 6 & 0x3F));
+        byte(0x80 | (code & 0x3F));
+    } else {
+        byte(0xF0 | code >> 18);
+        byte(0x80 | (code >> 12 & 0x3F));
+        byte(0x80 | (code >> 6 & 0x3F));
+        byte(0x80 | (code & 0x3F));
+    }
+}
+
 }  // namespace narratoria::utf8

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,9 @@ constexpr std::string_view suffix_of(std::string_view text, size_t most) {
     while (!text.empty() && continues(text.front())) text.remove_prefix(1);
     return text;
 }
+
+// `code` is a code point other than a surrogate.
+void append(std::string& text, uint32_t code);
 
 // True if the invalid bytes at the start of `text` encode a surrogate (ED A0..BF xx).
 bool is_surrogate(std::string_view text);

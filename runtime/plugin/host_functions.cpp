@@ -515,14 +515,9 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
 
 // ---------------------------------------------------------------- context
 
-// Lets a write of an invocation follow the invocation's output so far. The patch is then applied by
-// `apply`, which is left empty for token 0.
-nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, std::string& why) {
-    if (instance.disabled()) {
-        why = "the plugin is disabled";
-        return NAR_GONE;
-    }
-    if (token == 0) return NAR_OK;
+// Delivers what the tool has output so far, and finds its receiver.
+nar_status deliver_output(Instance& instance, uint64_t token, InvocationReceiver*& receiver,
+                          std::string& why) {
     Inbox& inbox = instance.inbox();
     Inbox::Found found = inbox.find(&instance, token);
     if (found.status == NAR_OK) {
@@ -539,11 +534,33 @@ nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, st
                                                    : "the invocation has ended, or never existed";
         return found.status;
     }
-    apply = [receiver = static_cast<InvocationReceiver*>(found.receiver)](std::string_view patch,
-                                                                          std::string& reason) {
+    receiver = static_cast<InvocationReceiver*>(found.receiver);
+    return NAR_OK;
+}
+
+// Lets a write of an invocation follow the invocation's output so far. The patch is then applied by
+// `apply`, which is left empty for token 0.
+nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, std::string& why) {
+    if (instance.disabled()) {
+        why = "the plugin is disabled";
+        return NAR_GONE;
+    }
+    if (token == 0) return NAR_OK;
+    InvocationReceiver* receiver = nullptr;
+    const nar_status status = deliver_output(instance, token, receiver, why);
+    if (status != NAR_OK) return status;
+    apply = [receiver](std::string_view patch, std::string& reason) {
         return receiver->on_patch(patch, reason);
     };
     return NAR_OK;
+}
+
+nar_status context_deliver_output(const nar_host* host, uint64_t token) {
+    return on_engine_thread(host, "context.deliver_output", [&](Instance& instance) {
+        InvocationReceiver* receiver = nullptr;
+        std::string why;
+        return deliver_output(instance, token, receiver, why);
+    });
 }
 
 // Calls `set` with the metadata, if any was given; the session keeps it if `set` succeeds.
@@ -762,7 +779,8 @@ constexpr nar_host_context kContext{sizeof(nar_host_context),
                                     context_get_metadata,
                                     context_get_all_metadata,
                                     context_register,
-                                    context_format};
+                                    context_format,
+                                    context_deliver_output};
 constexpr nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
 constexpr nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
 constexpr nar_host_post kPost{sizeof(nar_host_post), 0, post};

@@ -2,11 +2,14 @@
 #include "process/redactor.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <optional>
 
 #include "base/json/writer.hpp"
+#include "base/utf8.hpp"
 
 namespace narratoria::process {
 namespace {
@@ -41,6 +44,48 @@ std::string with_ascii_only(std::string_view text) {
         i += length;
     }
     return escaped;
+}
+
+// A character of a string of JSON: what it says, and how many bytes say it. 0: none begins here, or
+// the rest of an escape is not there yet.
+struct Character {
+    std::string text;
+    size_t size = 0;
+};
+
+// Two of \uXXXX.
+constexpr size_t kLongestEscape = 12;
+
+std::optional<uint32_t> code_unit_at(std::string_view text) {
+    if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+    uint32_t unit = 0;
+    const char* const end = text.data() + 6;
+    const auto read = std::from_chars(text.data() + 2, end, unit, 16);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    return unit;
+}
+
+Character character_at(std::string_view text) {
+    if (text.front() == '"' || text.front() == '\n') return {};
+    if (text.front() != '\\') return {std::string(1, text.front()), 1};
+    if (text.size() < 2) return {};
+    if (text[1] != 'u') {
+        constexpr std::string_view kEscapes = "bfnrt";
+        constexpr std::string_view kMeanings = "\b\f\n\r\t";
+        const size_t at = kEscapes.find(text[1]);
+        return {std::string(1, at == std::string_view::npos ? text[1] : kMeanings[at]), 2};
+    }
+    const auto first = code_unit_at(text);
+    if (!first) return {};
+    std::string out;
+    if (*first < 0xD800 || *first > 0xDFFF) {
+        utf8::append(out, *first);
+        return {out, 6};
+    }
+    const auto second = code_unit_at(text.substr(6));
+    if (*first > 0xDBFF || !second || *second < 0xDC00 || *second > 0xDFFF) return {};
+    utf8::append(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
+    return {out, kLongestEscape};
 }
 
 // The members of events and replies at the top. Their values may be anything.
@@ -137,6 +182,7 @@ bool is_number(std::string_view word) {
 Redactor::Redactor(const std::vector<std::string>& secrets, Kind kind) : kind_(kind) {
     for (const std::string& secret : secrets) {
         if (!is_replaced(secret)) continue;
+        secrets_.push_back(secret);
         std::string quoted;
         json::append_string(quoted, secret);
         const std::string inside = quoted.substr(1, quoted.size() - 2);
@@ -144,10 +190,11 @@ Redactor::Redactor(const std::vector<std::string>& secrets, Kind kind) : kind_(k
             const bool is_new =
                 std::none_of(patterns_.begin(), patterns_.end(),
                              [&](const Pattern& each) { return each.text == form; });
-            if (!form.empty() && is_new)
-                patterns_.push_back({form, form != secret || form == inside, is_punctuation(form)});
+            if (!form.empty() && is_new) patterns_.push_back({form, is_punctuation(form)});
         }
     }
+    std::stable_sort(secrets_.begin(), secrets_.end(),
+                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
     std::stable_sort(patterns_.begin(), patterns_.end(),
                      [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
     for (const Pattern& each : patterns_) {
@@ -191,17 +238,44 @@ void Redactor::begin_line() {
 }
 
 Redactor::Found Redactor::find_at(size_t at, size_t longer_than) const {
+    if (in_string_) return find_in_string(at);
     const std::string_view rest = std::string_view(held_).substr(at);
     if (rest.empty() || !starts_pattern_[static_cast<unsigned char>(rest.front())]) return {};
-    const bool is_structure = kind_ == Kind::Json && !is_text_line_ && !in_string_;
+    const bool is_structure = kind_ == Kind::Json && !is_text_line_;
     for (const Pattern& pattern : patterns_) {
         if (pattern.text.size() <= longer_than) break;
-        if (in_string_ && !pattern.fits_string) continue;
         if (is_structure && pattern.is_punctuation) continue;
         if (rest.starts_with(pattern.text)) return {.size = pattern.text.size()};
         // A longer pattern may still come, so a shorter one must wait.
         if (!is_at_end_ && rest.size() < pattern.text.size() &&
             std::string_view(pattern.text).starts_with(rest)) {
+            return {.may_come = true};
+        }
+    }
+    return {};
+}
+
+Redactor::Found Redactor::find_in_string(size_t at) const {
+    const std::string_view rest = std::string_view(held_).substr(at);
+    const bool is_escape = rest.starts_with('\\');
+    for (const std::string& secret : secrets_) {
+        if (!is_escape && !rest.starts_with(secret.front())) continue;
+        size_t compared = 0;  // bytes of the secret
+        size_t read = 0;      // bytes of the string
+        while (compared < secret.size() && read < rest.size()) {
+            const Character next = character_at(rest.substr(read));
+            if (next.size == 0) break;
+            if (!std::string_view(secret).substr(compared).starts_with(next.text)) break;
+            compared += next.text.size();
+            read += next.size;
+        }
+        if (compared == secret.size()) return {.size = read};
+        if (is_at_end_) continue;
+        // A longer secret may still come, so a shorter one must wait.
+        const std::string_view left = rest.substr(read);
+        if (left.empty() || (left.front() == '\\' && left.size() < kLongestEscape &&
+                             left.find_first_of("\"\n", 1) == std::string_view::npos &&
+                             character_at(left).size == 0)) {
             return {.may_come = true};
         }
     }

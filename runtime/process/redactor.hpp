@@ -25,7 +25,8 @@ public:
     // first byte that no JSON has, and the next line may be JSON again.
     enum class Kind : bool { Text, Json };
 
-    // Also finds each secret as JSON and as Python's json module write it in a string.
+    // In strings of JSON a secret is found in every spelling ("tok\/en", "\u00C4"): what they say is
+    // compared. In text it is found as it is, and as writers of JSON escape it by default.
     Redactor(const std::vector<std::string>& secrets, Kind kind);
 
     // False if the value is too short: to replace it would leave no text readable.
@@ -56,16 +57,18 @@ private:
     };
     // The secret that begins there and is longer than so many bytes.
     Found find_at(size_t at, size_t longer_than) const;
+    // The same within a string.
+    Found find_in_string(size_t at) const;
     bool has_secret(std::string_view text, size_t shortest) const;
     bool is_word_of_protocol(std::string_view text) const;
     void run();
 
     struct Pattern {
         std::string text;
-        bool fits_string;     // without a byte that would end a string of JSON
         bool is_punctuation;  // of JSON only
     };
-    std::vector<Pattern> patterns_;           // the longest first
+    std::vector<std::string> secrets_;        // the longest first
+    std::vector<Pattern> patterns_;           // their spellings in text, the longest first
     std::array<bool, 256> starts_pattern_{};  // by the first byte
     const Kind kind_;
     std::string held_;

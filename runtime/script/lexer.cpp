@@ -263,22 +263,7 @@ bool Lexer::read_escape(std::string& out, size_t& at) {
         at += 6;
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
-    const auto byte = [&](uint32_t value) { out += static_cast<char>(value); };
-    if (code < 0x80) {
-        byte(code);
-    } else if (code < 0x800) {
-        byte(0xC0 | code >> 6);
-        byte(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        byte(0xE0 | code >> 12);
-        byte(0x80 | (code >> 6 & 0x3F));
-        byte(0x80 | (code & 0x3F));
-    } else {
-        byte(0xF0 | code >> 18);
-        byte(0x80 | (code >> 12 & 0x3F));
-        byte(0x80 | (code >> 6 & 0x3F));
-        byte(0x80 | (code & 0x3F));
-    }
+    utf8::append(out, code);
     return true;
 }
 

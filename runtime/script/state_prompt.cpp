@@ -54,7 +54,10 @@ void append_on_one_line(std::string& out, std::string_view text) {
 // JSON indented by two. The depth of a value is bounded, see Value.
 void append_indented(std::string& out, const Value& value, size_t indent) {
     const bool is_empty = !value.is_block() || value.is_string() || value.block()->count == 0;
-    if (is_empty) return append_json(out, value);
+    if (is_empty) {
+        append_json(out, value);
+        return;
+    }
     const auto line = [&](size_t spaces) { out.append(1, '\n').append(spaces, ' '); };
     const char* separator = "";
     out += value.is_list() ? '[' : '{';
@@ -88,7 +91,10 @@ void append_default(std::string& out, std::string_view key, const Value& value) 
         out += " (" + time + ")";
         return;
     }
-    if (!value.is_list() && !value.is_object()) return append_json(out, value);
+    if (!value.is_list() && !value.is_object()) {
+        append_json(out, value);
+        return;
+    }
     std::string compact;
     append_json(compact, value);
     if (beginning(compact, kLongest).size() < compact.size()) {

@@ -297,10 +297,12 @@ void append_text(std::string& out, const Value& value) {
     }
 }
 
-void append_json(std::string& out, const Value& value) {
+bool append_json(std::string& out, const Value& value) {
+    bool is_exact = true;
     switch (value.type()) {
         case Type::Number:
-            if (std::isfinite(value.number())) append_number_text(out, value.number());
+            is_exact = std::isfinite(value.number());
+            if (is_exact) append_number_text(out, value.number());
             else out += "null";
             break;
         case Type::String: json::append_string(out, value.text()); break;
@@ -309,7 +311,7 @@ void append_json(std::string& out, const Value& value) {
             const char* separator = "";
             for (const Value& element : value.elements()) {
                 out += separator;
-                append_json(out, element);
+                is_exact &= append_json(out, element);
                 separator = ",";
             }
             out += ']';
@@ -322,7 +324,7 @@ void append_json(std::string& out, const Value& value) {
                 out += separator;
                 json::append_string(out, member.key.text());
                 out += ':';
-                append_json(out, member.value);
+                is_exact &= append_json(out, member.value);
                 separator = ",";
             }
             out += '}';
@@ -330,6 +332,7 @@ void append_json(std::string& out, const Value& value) {
         }
         default: append_text(out, value);
     }
+    return is_exact;
 }
 
 bool is_integer_key(std::string_view key, uint32_t& number) {

@@ -200,8 +200,8 @@ bool equal(const Value& a, const Value& b);
 // Appends the value as PRINT shows it.
 void append_text(std::string& out, const Value& value);
 
-// Appends the value as JSON. A number that JSON cannot express is null.
-void append_json(std::string& out, const Value& value);
+// Appends the value as JSON. A number that JSON does not have is null, and false is returned.
+bool append_json(std::string& out, const Value& value);
 
 // A key that ECMAScript orders as an array index: "0", "17", but not "01". Sets its number.
 bool is_integer_key(std::string_view key, uint32_t& number);

@@ -102,6 +102,9 @@ std::unique_ptr<plan::Plan> Invocations::read(std::string_view invocation, uint3
         why = describe(faults);
         return nullptr;
     }
+    // An invocation is one attempt; plans have the default of spec 003 §13.3.
+    const json::Value policy = document.root().find("retryPolicy");
+    if (!policy || !policy.find("maxRetries")) plan->tools[0].max_retries = 0;
     plan->tools[0].line = line;
     return plan;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "script/number_text.hpp"
 #include "tool/tool_schema.hpp"
 
 namespace narratoria::session {
@@ -22,8 +23,7 @@ uint8_t type_bit(const script::Value& value) {
         case script::Type::Object: return tool::ObjectBit;
         case script::Type::Number: {
             const double number = value.number();
-            // An infinite one is null in JSON. A fraction here may be a large integer there.
-            if (!std::isfinite(number)) return 0;
+            // A fraction here may be a large integer in JSON.
             const bool is_integer =
                 std::fabs(number) < 9007199254740992.0 && number == std::trunc(number);
             return is_integer ? tool::IntegerBit : tool::FractionBit;
@@ -54,15 +54,40 @@ bool fits(const tool::Schema::PlainMembers& plain, const script::Value& argument
     return required == plain.required_count;
 }
 
+// Describes the first number that JSON does not have. Nothing is appended if there is none.
+void describe_not_finite(const script::Value& value, const std::string& place,
+                         std::string& faults) {
+    if (value.type() == script::Type::Number) {
+        if (std::isfinite(value.number())) return;
+        faults = "Parameter '" + place + "': Expected a finite number, received ";
+        script::append_number_text(faults, value.number());
+        return;
+    }
+    const auto look = [&](const script::Value& each, const std::string& name) {
+        describe_not_finite(each, place.empty() ? name : place + '.' + name, faults);
+        return !faults.empty();
+    };
+    size_t index = 0;
+    if (value.is_list()) {
+        for (const script::Value& each : value.elements()) {
+            if (look(each, std::to_string(index++))) return;
+        }
+    } else if (value.is_object()) {
+        for (const script::Member& each : value.members()) {
+            if (look(each.value, std::string(each.key.text()))) return;
+        }
+    }
+}
+
 }  // namespace
 
 // The tool's runner checks its input, too; here the faults are told in the words of the language.
 bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments,
                             script::Memory& memory, std::string& faults) {
     json_.clear();
-    if (schema == nullptr) return true;
+    if (schema == nullptr) return is_finite(arguments, faults);
     const tool::Schema::PlainMembers* const plain = schema->plain_members();
-    if (plain != nullptr && fits(*plain, arguments)) return true;
+    if (plain != nullptr && fits(*plain, arguments)) return is_finite(arguments, faults);
     if (schema->lists_its_members()) {
         const auto is_known = [&](const script::Member& each) {
             return schema->has_member(each.key.text());
@@ -75,16 +100,18 @@ bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments
             if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
         }
     }
+    if (!is_finite(arguments, faults)) return false;
     json::ParseError error;
-    if (!document_.parse(json(arguments), error)) return true;
+    if (!document_.parse(json_, error)) return true;
     const auto found = schema->check(document_.root());
     if (!found.empty()) faults = tool::describe_as_parameters(found);
     return found.empty();
 }
 
-const std::string& ScriptArguments::json(const script::Value& arguments) {
-    if (json_.empty()) script::append_json(json_, arguments);
-    return json_;
+bool ScriptArguments::is_finite(const script::Value& arguments, std::string& faults) {
+    if (script::append_json(json_, arguments)) return true;
+    describe_not_finite(arguments, {}, faults);
+    return false;
 }
 
 }  // namespace narratoria::session

@@ -18,11 +18,14 @@ public:
     // of the language. `schema` NULL: any object fits.
     bool check(const tool::Schema* schema, script::Value& arguments, script::Memory& memory,
                std::string& faults);
-    // Of the last checked ones, as JSON. Valid until the next check.
-    const std::string& json(const script::Value& arguments);
+    // Those of the last check that succeeded, as JSON.
+    const std::string& json() const { return json_; }
 
 private:
-    std::string json_;  // empty: not made yet
+    // Makes their JSON.
+    bool is_finite(const script::Value& arguments, std::string& faults);
+
+    std::string json_;
     json::Document document_;
 };
 

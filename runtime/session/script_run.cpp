@@ -169,7 +169,7 @@ bool ScriptRun::is_next() const {
 
 script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory& memory,
                                         script::Value& result, std::string& message) {
-    const std::string& input = arguments_.json(call.arguments);
+    const std::string& input = arguments_.json();
     if (answers_at_once(call)) {
         plan::CallAtOnce made{input, 0, call.line, std::nullopt};
         if (is_next() && input.size() <= kShortInput) made.now_us = answered_us_;

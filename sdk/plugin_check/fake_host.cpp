@@ -101,7 +101,7 @@ void PluginCheckHost::publish_extensions() {
             nar_host_context{0, 0, context_set_state, context_get_state_value, context_has_state,
                              context_get_all_state, context_clear_state, context_get_state_metadata,
                              context_get_all_state_metadata, context_register_state_metadata,
-                             context_format_state_for_prompt});
+                             context_format_state_for_prompt, context_deliver_output});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
     publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});

@@ -192,6 +192,7 @@ private:
                                                       nar_failure* failure);
     static nar_status context_format_state_for_prompt(const nar_host* host, nar_write_fn write,
                                                       void* user);
+    static nar_status context_deliver_output(const nar_host* host, std::uint64_t token);
     bool has_open_invocation(std::uint64_t token);
     // Uses the metadata as a host does that takes it. False, and a finding: it has no valid size.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);

@@ -146,4 +146,11 @@ nar_status PluginCheckHost::context_format_state_for_prompt(const nar_host* host
     return write != nullptr ? write(user, NAR_STR("visits: 3 (times)")) : NAR_INVALID_ARGUMENT;
 }
 
+nar_status PluginCheckHost::context_deliver_output(const nar_host* host, std::uint64_t token) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "context.deliver_output", kInActive, true, &status);
+    if (self == nullptr) return status;
+    return self->has_open_invocation(token) ? NAR_OK : NAR_GONE;
+}
+
 }  // namespace narratoria::command::plugin_check

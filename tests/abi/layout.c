@@ -244,7 +244,7 @@ FIELD(nar_state_metadata, user, 24);
 FIELD(nar_state_metadata, format, 32);
 FIELD(nar_state_metadata, released, 40);
 
-SIZE(nar_host_context, 80);
+SIZE(nar_host_context, 88);
 FIELD(nar_host_context, size, 0);
 FIELD(nar_host_context, reserved, 4);
 FIELD(nar_host_context, set_state, 8);
@@ -256,6 +256,7 @@ FIELD(nar_host_context, get_state_metadata, 48);
 FIELD(nar_host_context, get_all_state_metadata, 56);
 FIELD(nar_host_context, register_state_metadata, 64);
 FIELD(nar_host_context, format_state_for_prompt, 72);
+FIELD(nar_host_context, deliver_output, 80);
 
 /* host_session.h */
 SIZE(nar_host_state, 24);

@@ -121,7 +121,7 @@ TEST_F(ScriptNarrator, AfterAFailedToolItRunsAgainWithTheSkillDisabled) {
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
     EXPECT_EQ(ended.narrative, "[fails]");
-    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 4u) << "as a plan's tool: three retries";
+    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 1u) << "a CALL is one attempt";
     EXPECT_THAT(warnings(), ElementsAre(HasSubstr("tale.nuwa:1:30: ToolExecutionError: ")));
 }
 
@@ -132,7 +132,7 @@ TEST_F(ScriptNarrator, AScriptThatFailsInTheSameWayAgainEndsInTheFallback) {
     EXPECT_EQ(ended.narrative, "The river is silent.");
     // The second run learns that the skill is disabled; a third would learn nothing.
     EXPECT_EQ(ended.generations, 3u);
-    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 4u);
+    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 1u);
     EXPECT_THAT(log, HasSubstr("tale.nuwa:1:1: ToolExecutionError"));
 }
 

@@ -212,6 +212,21 @@ TEST_F(ContextTest, AFunctionReadsWhatAProcessPatched) {
     EXPECT_EQ(seen, "5");
 }
 
+TEST_F(ContextTest, AToolReadsThePatchesThatItHasOutput) {
+    tool("counter", [](Acting& self, uint64_t token) {
+        self.say(token, patch(R"({"n":1})"));
+        EXPECT_EQ(self.get("n"), "nothing");
+        EXPECT_EQ(self.context().deliver_output(self.host, token), NAR_OK);
+        EXPECT_EQ(self.get("n"), "1");
+        self.finish(token);
+        EXPECT_EQ(self.context().deliver_output(self.host, token), NAR_STALE);
+        EXPECT_EQ(self.context().deliver_output(self.host, 0), NAR_GONE);
+    });
+    run(plan_of({entry("t", "counter")}));
+    EXPECT_THAT(told("t"), ElementsAre("tool_pending", "tool_started", "attempt_started",
+                                       R"({"n":1})", "done", "attempt_ended", "tool_ended"));
+}
+
 TEST_F(ContextTest, AToolSetsKeysAfterItsFunctionHasReturned) {
     tool("late", [](Acting& self, uint64_t token) {
         std::thread([&self, token] {

@@ -309,7 +309,7 @@ class TestTools:
             context.error("SMALL", "nothing serious")
             context.emit({"type": "log", "level": "info", "message": "raw"})
             assert context.request["tool"] == "busy"
-            assert context.state.to_dict() == {}
+            assert context.state.to_dict() == {"n": n}
             assert not context.is_cancelled
             return "done"
 
@@ -320,6 +320,25 @@ class TestTools:
         assert events[1]["fields"] == {"progress": 0.5}
         assert session.state["n"] == 2
         assert session.assets[0].asset_id == "p"
+
+    @pytest.mark.parametrize("thread", [True, False])
+    def test_a_tool_reads_its_own_patches(self, session: Any, thread: bool) -> None:
+        @session.tool(thread=thread)
+        def count(context: narratoria.Context) -> int:
+            for _ in range(100):
+                context.patch({"n": context.state.get("n", 0) + 1})
+            return context.state["n"]
+
+        assert session.call("count") == 100
+
+    def test_an_async_tool_reads_its_own_patches(self, session: Any) -> None:
+        @session.tool
+        async def count(context: narratoria.Context) -> int:
+            for _ in range(100):
+                context.patch({"n": context.state.get("n", 0) + 1})
+            return context.state["n"]
+
+        assert session.call("count") == 100
 
     def test_a_generator_yields_events(self, session: Any) -> None:
         @session.tool

@@ -92,6 +92,10 @@ typedef struct nar_host_context {
     /* formatStateForPrompt: writes the state as text for a model, like
      * nar_session_format_state_for_prompt. [engine-thread, active] */
     nar_status (*format_state_for_prompt)(const nar_host *host, nar_write_fn write, void *user);
+    /* Delivers what the tool has output so far, before it returns: a read that follows sees the
+     * patches in it. The loop does the same, later. NAR_GONE, NAR_STALE and NAR_REENTRANT as for
+     * writes; NAR_INVALID_ARGUMENT for a tool that answers at once. [engine-thread, active] */
+    nar_status (*deliver_output)(const nar_host *host, uint64_t token);
 } nar_host_context;
 
 #ifdef __cplusplus

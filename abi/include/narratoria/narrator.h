@@ -69,8 +69,9 @@ typedef struct nar_host_narrator {
  *
  * The tools of one request run in an execution of their own: sinks receive its records, with a
  * planId of its own (NAR_KIND_PLAN_STARTED has "open": true, and each tool follows with
- * NAR_KIND_TOOL_PENDING). Retries, limits, state patches, assets and ui events are those of a plan's
- * tools. Several may run at once, within the job slots. A tool that fails does not fail the request:
+ * NAR_KIND_TOOL_PENDING). Limits, state patches, assets and ui events are those of a plan's tools. An
+ * invocation is one attempt, unless its "retryPolicy" asks for retries: a tool that has patched the
+ * state and then failed would patch it again. Several may run at once, within the job slots. A tool that fails does not fail the request:
  * the narrator decides. Its skill is disabled for the rest of the prompt, unless a later invocation
  * of it in the same request completes.
  *

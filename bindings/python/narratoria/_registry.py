@@ -406,11 +406,18 @@ class Registry:
         invocation: OpenInvocation,
         thread: bool,
     ) -> None:
+        def use() -> CoreSession:
+            there = self._use()
+            # The thread of a tool does so where it calls the engine.
+            if there is self._core:
+                invocation.deliver_output()
+            return there
+
         def call() -> Any:
             made = arguments_of(about, invocation.request["input"])
             if about.context_parameter:
                 made[about.context_parameter] = Context(
-                    invocation, State(self._core, self._use, self._changed)
+                    invocation, State(self._core, use, self._changed)
                 )
             return function(**made)
 

@@ -125,6 +125,7 @@ class EngineCalls:
 
         def answer() -> None:
             try:
+                self._invocation.deliver_output()
                 answers.append((function(), None))
             except Exception as exception:
                 answers.append((None, exception))

@@ -62,8 +62,7 @@ class Context:
 
     @property
     def state(self) -> State:
-        """The session's state. In a function with a thread of its own the patches of this tool are in it
-        at once; in an async function soon afterwards; with ``thread=False`` when it has ended."""
+        """The session's state, with the patches that this tool has made so far."""
         return self._state
 
     @property

@@ -165,6 +165,7 @@ PYBIND11_MODULE(_core, module) {
                                                                                       "Invocation")
         .def("emit", &python::Invocation::emit)
         .def("diagnostics", &python::Invocation::diagnostics)
+        .def("deliver_output", &python::Invocation::deliver_output)
         .def("end", &python::Invocation::end, py::arg("lines") = "", py::arg("code") = "",
              py::arg("message") = "");
     py::class_<python::Question, python::Open, std::shared_ptr<python::Question>>(module,

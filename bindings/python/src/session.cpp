@@ -1022,6 +1022,13 @@ void Session::set_state(std::string_view key, py::handle value, py::object metad
     });
 }
 
+void Invocation::deliver_output() {
+    if (!is_open()) return;
+    session_->directly([&] {
+        host_functions<nar_host_context>(host_, NAR_HOST_CONTEXT).deliver_output(host_, token_);
+    });
+}
+
 void Session::clear_state(std::shared_ptr<Invocation> invocation) {
     directly([&] {
         const nar_host* const host = writer(invocation);

@@ -81,6 +81,8 @@ public:
     // One event. False when nobody listens any more.
     bool emit(py::handle event);
     bool diagnostics(std::string_view text);
+    // What was emitted takes effect before this returns, unless an event is being handled.
+    void deliver_output();
     // Says how it ended, once: after these last lines of events, which have room in any case, and with
     // the code and the message of a failure, if there is one.
     void end(std::string_view lines, std::string_view code, std::string_view message);

@@ -15,8 +15,8 @@
 namespace narratoria::plugin {
 
 // The session's state by keys, and what its keys mean: narratoria/context.h has the rules. One that
-// Invocation::context() returned writes for its tool: a write follows the output so far, and takes
-// effect before the call returns. One that was made from a Host writes for the plugin.
+// Invocation::context() returned is the tool's: reads and writes follow its output so far, and a
+// write takes effect before the call returns. One that was made from a Host writes for the plugin.
 //
 // Engine thread; a tool that works elsewhere posts the call (Host::post), or writes a state_patch
 // event. Copies are cheap, and safe to keep. Functions that fail throw narratoria::Error:
@@ -138,6 +138,8 @@ private:
     template <class Call>
     std::optional<std::string> read(Call&& call) const {
         const auto& functions = core_->require<nar_host_context>();
+        // If the tool has ended, the state is read all the same.
+        if (token_ != 0) functions.deliver_output(core_->host(), token_);
         std::string text;
         const nar_status status = call(functions, text);
         if (status == NAR_NOT_FOUND) return std::nullopt;

@@ -43,6 +43,16 @@ TEST(Redactor, FindsASecretAsJsonWritesIt) {
     EXPECT_EQ(redacted(secrets, secrets.front(), 2), "***");
 }
 
+TEST(Redactor, FindsEverySpellingInAStringOfJson) {
+    expect_json("tok/en\xC3\x84", R"({"a":"tok\/en\u00C4","b":"\u0074\u006f\u006B/en\u00c4"})",
+                R"({"a":"***","b":"***"})");
+    expect_json("\xF0\x9F\x98\x80key", R"(["x\uD83D\uDE00key","\ud83d\ude01key","\ud83dkey"])",
+                R"(["x***","\ud83d\ude01key","\ud83dkey"])");
+    expect_json("a\tb\"c", R"(["a\tb\"c","a\u0009b\u0022c","a\\tb"])", R"(["***","***","a\\tb"])");
+    expect_json("tok/en", R"(["tok\/","tok\u00","tok\u","tok\)",
+                R"(["tok\/","tok\u00","tok\u","tok\)");
+}
+
 TEST(Redactor, LeavesShortValuesAlone) {
     EXPECT_FALSE(Redactor({"abc", ""}, Kind::Text).is_needed());
     EXPECT_EQ(redacted({"true"}, "true", 1), "***");

@@ -20,9 +20,9 @@ protected:
         Json told;
     };
 
-    // {"tool":"/a","retryPolicy":{"maxRetries":0}}
+    // {"tool":"/a"}
     static std::string tool(std::string_view name, std::string_view members = {}) {
-        return R"({"tool":"/)" + std::string(name) + R"(","retryPolicy":{"maxRetries":0})" +
+        return R"({"tool":"/)" + std::string(name) + '"' +
                (members.empty() ? "" : "," + std::string(members)) + "}";
     }
     nar_status invoke(const std::string& invocation) {
@@ -89,6 +89,20 @@ TEST_F(InvocationsTest, AToolRunsWhileTheNarratorThinks) {
     EXPECT_EQ(Json(bodies(event::Kind::ToolStarted)[0])["line"].integer(), 4);
     EXPECT_THAT(warnings(), IsEmpty());
     EXPECT_FALSE(engine.busy());
+}
+
+TEST_F(InvocationsTest, AFailureIsRetriedOnlyWhenAsked) {
+    open();
+    ask();
+    invoke_tool("a");
+    end("a", plan::failed("EXIT_STATUS", "wet"));
+    EXPECT_THAT(told(), ElementsAre("1 failed EXIT_STATUS"));
+    invoke_tool("b", R"("retryPolicy":{"maxRetries":1,"backoffMs":9})");
+    end("b", plan::failed("EXIT_STATUS", "wet"));
+    clock.advance(9);
+    run();
+    end("b");
+    EXPECT_THAT(told(), ElementsAre("1 failed EXIT_STATUS", "2 completed"));
 }
 
 TEST_F(InvocationsTest, SeveralRunAtOnceAndOneMayFollowAnother) {
