@@ -27,6 +27,8 @@ namespace {
 constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
+// A younger folder may be one that a host has made and not locked yet.
+constexpr time_t kNewSeconds = 10;
 constexpr size_t kMaxIdInName = 100;
 // Between two steps another host may remove the base or the new folder.
 constexpr int kMaxTries = 20;
@@ -132,6 +134,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!lock || keep_clear_of_standard_streams(lock) != 0) {
             why = base + "/" + name + " cannot be opened: " + std::strerror(errno);
+            if (!lock && errno == ENOENT) continue;
             ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
             return nullptr;
         }
@@ -191,10 +194,13 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
         const Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!lock || ::fstat(lock.get(), &status) != 0) continue;
+        const time_t age = std::time(nullptr) - status.st_mtime;
+        // The clock may have been set back.
+        if (age >= 0 && age < kNewSeconds) continue;
         // A living session holds a shared lock.
-        if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-        if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
-                            std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
+        if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+        if (may_be_kept && age < kKeptSeconds) {
             // An empty one keeps nothing. This fails if it is not empty.
             if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) --left;
             continue;

@@ -79,8 +79,32 @@ async function shown(stage: Stage): Promise<Player> {
   return player;
 }
 
-function isPlaying(media: Locator): Promise<boolean> {
-  return media.evaluate((one) => !(one as HTMLMediaElement).paused && (one as HTMLMediaElement).currentTime > 0);
+// "playing", or why it is not yet.
+function standing(media: Locator): Promise<string> {
+  return media.evaluate((element) => {
+    const one = element as HTMLMediaElement;
+    if (!one.paused && one.currentTime > 0) return "playing";
+    return `paused ${one.paused}, error ${one.error?.message ?? "none"}, network ${one.networkState}, ready ${one.readyState}`;
+  });
+}
+
+// What plays in the dialog of this name, begun without its sound.
+async function played(player: Player, name: string): Promise<Locator> {
+  await player.main.getByRole("link", { name }).click();
+  const dialog = player.page.getByRole("dialog", { name });
+  await dialog.waitFor();
+  const media = dialog.getByLabel(name);
+  await media.waitFor().catch(async (problem: unknown) => {
+    throw new Error(`the dialog says: ${await dialog.innerText()}`, { cause: problem });
+  });
+  await media.evaluate((element) => {
+    const one = element as HTMLMediaElement;
+    one.muted = true;
+    one.loop = one instanceof HTMLVideoElement;
+    void one.play();
+  });
+  await expect.poll(() => standing(media)).toBe("playing");
+  return media;
 }
 
 // covers: 003-12.2-asset-gallery, 003-14.1-asset-gallery, 003-12.2-graceful-degradation,
@@ -138,13 +162,7 @@ test("sound is played, and another place in it is fetched as a part of the file"
     if (response.url().includes("/api/assets/")) parts.push(response.status());
   });
   await player.go("Assets");
-  await player.main.getByRole("link", { name: "Drops that fall" }).click();
-  const sound = player.page.getByRole("dialog", { name: "Drops that fall" }).getByLabel("Drops that fall");
-  await sound.evaluate((one) => {
-    (one as HTMLMediaElement).muted = true;
-    return (one as HTMLMediaElement).play();
-  });
-  await expect.poll(() => isPlaying(sound)).toBe(true);
+  const sound = await played(player, "Drops that fall");
   await expect.poll(() => sound.evaluate((one) => Math.round((one as HTMLMediaElement).duration))).toBe(90);
   await sound.evaluate((one) => void ((one as HTMLMediaElement).currentTime = 80));
   await expect.poll(() => sound.evaluate((one) => (one as HTMLMediaElement).currentTime)).toBeGreaterThan(80);
@@ -154,14 +172,7 @@ test("sound is played, and another place in it is fetched as a part of the file"
 test("a film is played", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");
-  await player.main.getByRole("link", { name: "Sparks that fly" }).click();
-  const picture = player.page.getByRole("dialog", { name: "Sparks that fly" }).getByLabel("Sparks that fly");
-  await picture.evaluate((one) => {
-    (one as HTMLMediaElement).muted = true;
-    (one as HTMLMediaElement).loop = true;
-    return (one as HTMLMediaElement).play();
-  });
-  await expect.poll(() => isPlaying(picture)).toBe(true);
+  const picture = await played(player, "Sparks that fly");
   expect(await picture.evaluate((one) => (one as HTMLVideoElement).videoWidth)).toBe(64);
 });
 
@@ -202,7 +213,7 @@ async function playsByItsControls(player: Player, media: Locator): Promise<void>
   expect(size.height).toBeGreaterThan(30);
   await player.tabTo(media);
   await player.page.keyboard.press("Space");
-  await expect.poll(() => isPlaying(media)).toBe(true);
+  await expect.poll(() => standing(media)).toBe("playing");
   await player.page.keyboard.press("Space");
   await expect.poll(state).toEqual({ controls: true, isPaused: true });
 }
