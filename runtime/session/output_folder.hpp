@@ -36,7 +36,7 @@ public:
     void keep() { is_kept_ = true; }
 
     // Removes the folders in `base` whose hosts are gone: those that may be kept a day after their
-    // last change, the others ten seconds after it. Returns how many entries `base` has then.
+    // last change, the others at once. Returns how many entries `base` has then.
     static size_t remove_abandoned(const std::string& base);
 
 private:
