@@ -66,6 +66,19 @@ def test_a_session_without_an_opening_has_none(session: Any) -> None:
     assert session.opening is None
 
 
+@pytest.mark.parametrize(("mode", "stays"), [("remove", False), ("keep", True)])
+def test_output_mode(torch: str, mode: str, stays: bool) -> None:
+    with narratoria.Session(story=torch, output_mode=mode) as session:
+        path = Path(session.play("I light the torch").assets[0].path)
+        assert path.exists()
+    assert path.exists() is stays
+
+
+def test_an_unknown_output_mode(torch: str) -> None:
+    with pytest.raises(ValueError, match='output_mode is "remove", "keep" or "none"'):
+        narratoria.Session(story=torch, output_mode="kept")
+
+
 def test_assets_of_a_turn_are_those_that_it_made(torch: str) -> None:
     with narratoria.Session(story=torch) as session:
         session.play("I light the torch")

@@ -321,6 +321,21 @@ class TestTools:
         assert session.state["n"] == 2
         assert session.assets[0].asset_id == "p"
 
+    def test_what_a_tool_says_after_its_end_is_dropped_with_a_warning(self, session: Any) -> None:
+        kept: list[narratoria.Context] = []
+
+        @session.tool
+        def early(context: narratoria.Context) -> None:
+            kept.append(context)
+
+        session.call("early")
+        with pytest.warns(narratoria.NarratoriaWarning, match="a log event was dropped") as warned:
+            kept[0].log("late")
+        assert warned[0].filename == __file__
+        with pytest.warns(narratoria.NarratoriaWarning, match="a state_patch event was dropped"):
+            kept[0].patch({"late": True})
+        assert session.state.to_dict() == {}
+
     @pytest.mark.parametrize("thread", [True, False])
     def test_a_tool_reads_its_own_patches(self, session: Any, thread: bool) -> None:
         @session.tool(thread=thread)

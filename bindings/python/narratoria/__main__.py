@@ -43,7 +43,7 @@ def _show(turn: narratoria.Turn) -> None:
 
 def _play(story: str) -> None:
     choices: list[str] = []
-    with narratoria.Session(story=story) as session:
+    with narratoria.Session(story=story, output_mode="keep") as session:
         session.add_sink(_tell, ["tool_event"])
         if opening := session.opening:
             if opening.text:

@@ -29,19 +29,19 @@ def say(invocation: OpenInvocation, event: Any) -> None:
     emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
 
 
-def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> None:
-    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it."""
+def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
+    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it. Returns
+    False if the tool has ended."""
     while True:
         try:
-            invocation.emit(event)
-            return
+            return invocation.emit(event)
         except BusyError:
             from narratoria._threads import in_tool_thread
 
             if not in_tool_thread():
                 raise
             if invocation.is_cancelled:
-                return
+                return False
             from time import sleep
 
             sleep(0.001)

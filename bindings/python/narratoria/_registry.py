@@ -124,6 +124,7 @@ class Registry:
         times: Times | None = None,
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
+        output_mode: Literal["remove", "keep", "none"] = "remove",
         tools: Iterable[Toolset] = (),
         strict: bool = False,
         on_narrator_error: Literal["raise", "fallback"] = "raise",
@@ -170,6 +171,7 @@ class Registry:
             times=times,
             limits=limits,
             cgroup=cgroup,
+            output_mode=output_mode,
         )
         self._core = _core.Session(options)
         self._id = self._core.id()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from narratoria.options import Limits, Times
 
+# In the order of NAR_OUTPUT_….
+_OUTPUT_MODES = ("remove", "keep", "none")
+
 
 def core_options(
     story: str | PathLike[str] | None,
@@ -36,6 +39,7 @@ def core_options(
     times: Times | None,
     limits: Limits | None,
     cgroup: str | PathLike[str] | None,
+    output_mode: str,
 ) -> dict[str, Any]:
     """The options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
@@ -50,6 +54,8 @@ def core_options(
         raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
     if environment is not None and not hasattr(environment, "items"):
         raise TypeError(f"environment is a dict, not {type(environment).__name__}")
+    if output_mode not in _OUTPUT_MODES:
+        raise ValueError(f'output_mode is "remove", "keep" or "none", not {output_mode!r}')
     given_environment: list[str] = []
     for name, value in (environment or {}).items():
         if "=" in text_of("the name of a variable of environment", name):
@@ -66,6 +72,7 @@ def core_options(
         "id": None if id is None else text_of("id", id),
         "jobs": 0 if jobs is None else whole_number("jobs", jobs, 1, 0xFFFF_FFFF),
         "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
+        "output_mode": _OUTPUT_MODES.index(output_mode),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],

@@ -72,8 +72,9 @@ class Context:
         return self._invocation.is_cancelled
 
     def emit(self, event: Mapping[str, Any]) -> None:
-        """Emits an event unchanged, with ``version`` added. The methods below are shorter. Events
-        after the tool was abandoned are dropped.
+        """Emits an event unchanged, with ``version`` added. The methods below are shorter. An event
+        after the end of the tool is dropped, with a :class:`narratoria.NarratoriaWarning` unless the tool
+        was cancelled.
 
         Raises:
             ValueError, TypeError: it is not JSON.
@@ -93,10 +94,24 @@ class Context:
         """
         if not hasattr(event, "keys"):
             raise TypeError(f"an event is a dict, not {type(event).__name__}")
+        self._emit(event)
+
+    def _emit(self, event: Mapping[str, Any]) -> None:
         line = event if "version" in event else {"version": "0", **event}
         from narratoria._invocations import emit_patiently
 
-        emit_patiently(self._invocation, dict(line))
+        if emit_patiently(self._invocation, dict(line)) or self.is_cancelled:
+            return
+        from warnings import warn
+
+        from narratoria.errors import NarratoriaWarning
+
+        # Of the caller of the method that emits.
+        warn(
+            f"a {event.get('type', 'event')} event was dropped: the tool has ended",
+            NarratoriaWarning,
+            stacklevel=3,
+        )
 
     def log(self, message: str, level: str = "info", **fields: Any) -> None:
         """Emits a log message. ``level``: debug, info, warn or error.
@@ -116,7 +131,7 @@ class Context:
         }
         if fields:
             event["fields"] = fields
-        self.emit(event)
+        self._emit(event)
 
     def progress(self, fraction: float, message: str = "", level: str = "info") -> None:
         """Reports progress from 0 to 1 (values outside are clamped), shown as a bar. The default
@@ -144,7 +159,7 @@ class Context:
         """
         if not hasattr(patch, "keys"):
             raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
-        self.emit({"type": "state_patch", "patch": dict(patch)})
+        self._emit({"type": "state_patch", "patch": dict(patch)})
 
     def set_state(
         self,
@@ -284,7 +299,7 @@ class Context:
         }
         if metadata is not None:
             event["metadata"] = dict(metadata)
-        self.emit(event)
+        self._emit(event)
 
     def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
         """Emits a ui_event, for example ``narrative_choice`` with ``{"choices": […]}``.
@@ -306,7 +321,7 @@ class Context:
             for place, choice in enumerate(choices):
                 if not isinstance(choice, str):
                     raise TypeError(f"choices[{place}] is a str, not {type(choice).__name__}")
-        self.emit({"type": "ui_event", "event": _text("name", name), "payload": given})
+        self._emit({"type": "ui_event", "event": _text("name", name), "payload": given})
 
     def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
         """Reports an error; it does not end the tool.
@@ -324,4 +339,4 @@ class Context:
         }
         if details is not None:
             event["details"] = dict(details)
-        self.emit(event)
+        self._emit(event)

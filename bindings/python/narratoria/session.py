@@ -170,6 +170,9 @@ class Session(Registry):
         limits: resource limits of tools.
         cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its
             own control group there. Default: none.
+        output_mode: what becomes of the folder ``NARRATORIA_OUTPUT_DIR``, in which tools put their
+            files. ``"remove"``: it is removed when the session is closed, with the files of the assets
+            in it. ``"keep"``: it stays for a day if an asset is in it. ``"none"``: there is none.
         tools: toolsets whose tools the session gets (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; else they are shown as
             :class:`narratoria.NarratoriaWarning`.

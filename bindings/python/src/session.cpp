@@ -476,6 +476,7 @@ Session::Session(const py::dict& options)
     engine_options.allow_paths = allow_paths.views;
     engine_options.allow_schemes = allow_schemes.views;
     engine_options.sandbox = text_option(options, "sandbox");
+    engine_options.output_mode = py::cast<std::uint32_t>(options["output_mode"]);
     engine_options.cgroup = text_option(options, "cgroup");
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
