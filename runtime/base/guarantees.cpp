@@ -98,14 +98,6 @@ bool Guarantees::any() const {
                        [](GuaranteeSource source) { return source != GuaranteeSource::None; });
 }
 
-std::string_view Guarantees::first_capability() const {
-    for (size_t i = 0; i < kGuarantees; ++i) {
-        const auto guarantee = static_cast<Guarantee>(i);
-        if (requires_one(guarantee)) return capability_of(guarantee);
-    }
-    return secrets_ ? kSecretsCapability : "none";
-}
-
 void Guarantees::append_json(std::string& out) const {
     json::ObjectWriter writer(out);
     for (size_t i = 0; i < kGuarantees; ++i) {

@@ -64,8 +64,6 @@ public:
     GuaranteeSource secrets_source() const { return secrets_source_; }
     // False if nothing is required.
     bool any() const;
-    // What the first of those that are required is about; "none" without one.
-    std::string_view first_capability() const;
 
     // {"no_filesystem_write":true,"no_filesystem_read":false,…,"secrets_allowed":["KEY"]}
     void append_json(std::string& out) const;

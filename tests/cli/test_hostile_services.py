@@ -301,7 +301,7 @@ def test_no_call_follows_a_handshake_with(call, how):
         ran, trace = call(server.url, settings="[capability_overrides]\none = { no_network = true }\n")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and told in ran.err, ran
     assert [path for path, _ in server.requests] == ["/capabilities/handshake"]
-    assert trace["decision"] == "blocked"
+    assert trace["error_type"] == "CapabilityViolation"
 
 
 @pytest.mark.parametrize("act, code", [

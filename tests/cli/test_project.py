@@ -357,8 +357,19 @@ def test_checks_of_a_reply_are_traced_and_a_blocked_act_is_told(project):
                      "resolved_source": "binding", "capability": "network", "allowed": False,
                      "guarantee_source": "user", "reason": "guarantee_blocked",
                      "protocol_version": 1, "duration_ms": 2}
-    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
-        "blocked", "network", "guarantee_blocked", "blocked")
+    # The call was permitted; what it may do is another matter.
+    assert (call["status"], call["decision"], call["capability"], call["reason"], call["result"]) == (
+        "error", "allowed", "none", "policy_allowed", "error")
+
+
+def test_a_tool_that_catches_a_refusal_succeeds(project):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, '{"ok": true, "result": 1, "capability_checks": ['
+              '{"capability": "network", "allowed": false, "guarantee_source": "user", '
+              '"reason": "guarantee_blocked"}]}')
+    ran, (check, call) = project.run("greeter")
+    assert ran.status == 0 and check["allowed"] is False, ran
+    assert (call["status"], call["decision"], call["result"]) == ("ok", "allowed", "ok")
 
 
 # ---------------------------------------------------------------- packs, settings, guarantees
@@ -528,8 +539,8 @@ def test_a_guarantee_that_nothing_enforces_stops_the_call_before_it_starts(proje
         assert (check["allowed"], check["guarantee_source"], check["reason"]) == (
             False, "tool", "coverage_missing")
     call = trace[-1]
-    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
-        "blocked", "filesystem_write", "coverage_missing", "blocked")
+    assert (call["status"], call["error_type"], call["decision"], call["result"]) == (
+        "error", "CapabilityViolation", "allowed", "error")
 
 
 # covers: 001-trace-unsafe-override
@@ -538,8 +549,8 @@ def test_allow_unsafe_execution_waives_coverage_and_the_trace_says_so(project):
     project.write("namel3ss.toml", "[capability_overrides]\ngreet = { allow_unsafe_execution = true }\n")
     ran, trace = project.run("greet", {"name": "Ada"})
     assert ran.status == 0, ran
-    assert [each["reason"] for each in trace[:-1]] == ["guarantee_allowed"] * 6 + ["secrets_allowed"]
-    assert trace[-1]["unsafe_override"] is True
+    (call,) = trace
+    assert call["unsafe_override"] is True
     assert bound(project, "greet")["binding"]["guarantees"]["no_network"] is True
 
 
@@ -672,7 +683,7 @@ def test_a_pack_does_not_vouch_for_its_own_image(project, where, claim):
     env = a_client(project)
     ran, trace = project.run("pick", env=env)
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
-    assert trace[-1]["reason"] == "coverage_missing" and "container_enforcement" not in trace[-1]
+    assert trace[0]["reason"] == "coverage_missing" and "container_enforcement" not in trace[-1]
     if "pure" in claim:  # no_subprocess, which no container covers
         return
     assert "cannot vouch for itself" in ran.err, ran
@@ -691,7 +702,7 @@ def test_a_pack_does_not_vouch_for_its_own_service(project, lying_service, where
          more=tool + (f"    url: {address}" if where != "service_url" else f"service_url: {address}"))
     ran, trace = project.run("pick")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "cannot vouch" in ran.err, ran
-    assert lying_service.paths == [] and trace[-1]["reason"] == "coverage_missing"
+    assert lying_service.paths == [] and trace[0]["reason"] == "coverage_missing"
     # The user trusts it: then it is asked, and its answer counts.
     project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "declared" }\n')
     ran, _ = project.run("pick")
@@ -830,8 +841,8 @@ def test_a_call_that_does_not_begin_is_traced(project):
     check, call = [json.loads(line) for line in trace_file.read_text().splitlines()]
     assert (check["type"], check["capability"], check["allowed"], check["reason"]) == (
         "capability_check", "network", False, "coverage_missing")
-    assert (call["decision"], call["capability"], call["reason"], call["result"]) == (
-        "blocked", "network", "coverage_missing", "blocked")
+    assert (call["error_type"], call["decision"], call["result"]) == (
+        "CapabilityViolation", "allowed", "error")
 
 
 # ---------------------------------------------------------------- the other commands
@@ -936,15 +947,16 @@ def test_allowed_paths_are_also_those_of_a_projects_code(command):
 def test_what_the_command_requires_of_all_tools_is_in_the_request_and_the_trace(project):
     ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
     assert ran.status == 0, ran
-    [check, call] = trace
-    assert (check["capability"], check["guarantee_source"], check["reason"]) == (
-        "network", "policy", "guarantee_allowed")
+    (call,) = trace
     assert call["sandbox"] is True
     # It holds in the kernel, and the words are those of the specification.
     project.write("tools/sample_tool.py", "import socket\ndef greet(payload):\n    socket.socket()\n")
     ran, trace = project.run("greeter", {}, "--sandbox", "no_network")
     assert ran.status == 1 and 'Tool "greeter" cannot use the network.' in ran.err, ran
-    assert trace[-1]["decision"] == "blocked"
+    check, call = trace
+    assert (check["capability"], check["allowed"], check["guarantee_source"], check["reason"]) == (
+        "network", False, "policy", "guarantee_blocked")
+    assert (call["error_type"], call["decision"]) == ("CapabilityViolation", "allowed")
 
 
 def test_what_the_command_requires_also_covers_what_the_project_requires(project):
@@ -953,7 +965,7 @@ def test_what_the_command_requires_also_covers_what_the_project_requires(project
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
     ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
     assert ran.status == 0, ran
-    assert {check["capability"] for check in trace[:-1]} == {"network", "subprocess"}
+    assert len(trace) == 1 and trace[0]["sandbox"] is True
 
 
 def test_the_example_runs(command):

@@ -82,7 +82,7 @@ def test_a_container_answers_and_its_prints_are_logged(project):
     call = trace[-1]
     assert call["type"] == "tool_call" and call["status"] == "ok", trace
     assert call["runner"] == "container" and call["image"] == IMAGE
-    assert call["command"] == ["python", "-m", "namel3ss_tools.runner"]
+    assert call["command"] == "python -m namel3ss_tools.runner"
     assert call["container_runtime"] == os.path.basename(project.runtime.program)
     assert call["protocol_version"] == 1
     assert not project.runtime.names()
@@ -134,7 +134,7 @@ def test_no_network_and_no_write_are_asked_of_the_runtime(project):
     ran, trace = project.run()
     assert result_of(ran) == ["lo"], ran
     assert trace[-1]["container_enforcement"] == "verified"
-    assert [check["reason"] for check in trace[:-1]] == ["guarantee_allowed"]
+    assert len(trace) == 1
     project.guarantee("no_filesystem_write")
     project.bind("write", "enforcement: declared")
     ran, _ = project.run()

@@ -338,7 +338,7 @@ BLOCKED = {
 def test_what_a_guarantee_forbids_fails_with_the_words_of_the_specification(
         project, guarantee, code):
     reply = project.guarded(guarantee, code)
-    assert reply.message("CapabilityError").startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}.')
+    assert reply.message("CapabilityViolation").startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}.')
     assert reply.error()["reason_code"] == "guarantee_blocked"
     assert reply.reply["capability_checks"] == [
         {"capability": guarantee[len("no_"):], "allowed": False, "guarantee_source": "user",
@@ -371,7 +371,7 @@ REFUSED = "raise PermissionError(13, 'Permission denied', '/place')"
 
 def test_what_the_kernel_refused_is_told_of_the_guarantee_that_forbids_it(project):
     for guarantee in ("no_filesystem_write", "no_filesystem_read"):
-        said = project.guarded(guarantee, REFUSED).message("CapabilityError")
+        said = project.guarded(guarantee, REFUSED).message("CapabilityViolation")
         assert said.startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}. It tried to use'), said
 
 

@@ -136,11 +136,8 @@ std::string Call::request(bool with_context) const {
 bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
     if (!guarantees_.any()) return true;
     is_unsafe_override_ = !is_covered && may_be_uncovered();
-    const bool may_start = is_covered || may_be_uncovered();
-    traces_ = check_traces(*binding_, guarantees_, may_start);
-    if (may_start) return true;
-    blocked_capability_ = guarantees_.first_capability();
-    blocked_reason_ = "coverage_missing";
+    if (is_covered || may_be_uncovered()) return true;
+    traces_ = uncovered_traces(*binding_, guarantees_);
     std::string message = "the guarantees of the tool \"" + binding_->name +
                           "\" would not be enforced: " + std::string(how_to_cover);
     if (binding_->allow_unsafe) {
@@ -148,7 +145,7 @@ bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
             "; allow_unsafe_execution of the project does not waive what the host or the story "
             "requires";
     }
-    fail_soon("COVERAGE_MISSING", "CapabilityError", std::move(message));
+    fail_soon("COVERAGE_MISSING", std::string(kCapabilityViolation), std::move(message));
     return false;
 }
 
@@ -203,9 +200,7 @@ void Call::end_with_failure(std::string_view code, std::string_view error_type, 
     error_type_ = error_type;
     if (code == "GUARANTEE_UNAVAILABLE") {
         // The runner covers the guarantees, and then this machine did not.
-        traces_ = check_traces(*binding_, guarantees_, false);
-        blocked_capability_ = guarantees_.first_capability();
-        blocked_reason_ = "coverage_missing";
+        traces_ = uncovered_traces(*binding_, guarantees_);
     }
     outcome.ok = false;
     outcome.code = code;
@@ -214,10 +209,8 @@ void Call::end_with_failure(std::string_view code, std::string_view error_type, 
 }
 
 void Call::note_blocked(Guarantee guarantee) {
-    blocked_capability_ = capability_of(guarantee);
-    blocked_reason_ = "guarantee_blocked";
-    traces_.push_back(check_trace(*binding_, blocked_capability_, false,
-                                  name_of(guarantees_.source_of(guarantee)), blocked_reason_));
+    traces_.push_back(check_trace(*binding_, capability_of(guarantee), false,
+                                  name_of(guarantees_.source_of(guarantee)), "guarantee_blocked"));
 }
 
 void Call::fail_soon(std::string code, std::string error_type, std::string message) {
@@ -269,9 +262,6 @@ void Call::end(const Reply* reply, Outcome outcome) {
                 check_trace(*binding_, text_of(each, "capability"), each.find("allowed").boolean(),
                             text_of(each, "guarantee_source"), text_of(each, "reason"),
                             is_timed ? duration.raw() : std::string_view()));
-            if (each.find("allowed").boolean()) continue;
-            blocked_capability_ = text_of(each, "capability");
-            blocked_reason_ = text_of(each, "reason");
         }
     }
     traces_.push_back(trace_of(reply, outcome));
@@ -291,8 +281,6 @@ std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
                       : is_late            ? "TimeoutError"
                                            : "CancelledError";
     call.error_message = reply != nullptr ? reply->error_message : outcome.error;
-    call.blocked_capability = blocked_capability_;
-    call.blocked_reason = blocked_reason_;
     complete(call);
     return tool_call_trace(call);
 }

@@ -60,8 +60,8 @@ protected:
     // sandbox and trace_id.
     std::string request(bool with_context) const;
 
-    // Adds a capability_check for each guarantee to the trace. `is_covered`: the runner enforces them.
-    // True if the tool may start; otherwise ends the call soon (COVERAGE_MISSING).
+    // `is_covered`: the runner enforces the guarantees. True if the tool may start; otherwise ends the
+    // call soon (COVERAGE_MISSING), with a capability_check for each guarantee.
     bool check_coverage(bool is_covered, std::string_view how_to_cover);
 
     // Sends a log event. False if the listener destroyed this object.
@@ -99,8 +99,6 @@ private:
     const int64_t started_ms_;
     event::Decoder decoder_;
     std::vector<std::string> traces_;
-    std::string blocked_capability_;  // of a check that was not allowed
-    std::string blocked_reason_;
     std::string error_type_;
     bool is_unsafe_override_ = false;
     bool has_ended_ = false;

@@ -59,12 +59,12 @@ void append_fields_of_runner(json::ObjectWriter& trace, const ToolCall& call) {
             break;
         case project::RunnerKind::Container: {
             trace.string("image", its.image);
-            std::string list = "[";
+            std::string words;
             for (const std::string& each : its.container_command()) {
-                if (list.size() > 1) list += ',';
-                json::append_string(list, each);
+                if (!words.empty()) words += ' ';
+                words += each;
             }
-            trace.raw("command", list + "]");
+            trace.string("command", words);
             if (!its.enforcement.empty()) trace.string("container_enforcement", its.enforcement);
             trace.string("container_runtime", call.container_runtime)
                 .number("protocol_version", project::kProtocolVersion);
@@ -95,20 +95,18 @@ std::string check_trace(const project::Binding& binding, std::string_view capabi
     return out;
 }
 
-std::vector<std::string> check_traces(const project::Binding& binding, const Guarantees& guarantees,
-                                      bool allowed) {
+std::vector<std::string> uncovered_traces(const project::Binding& binding,
+                                          const Guarantees& guarantees) {
     std::vector<std::string> out;
     for (size_t i = 0; i < kGuarantees; ++i) {
         const auto guarantee = static_cast<Guarantee>(i);
         if (!guarantees.requires_one(guarantee)) continue;
-        out.push_back(check_trace(binding, capability_of(guarantee), allowed,
-                                  name_of(guarantees.source_of(guarantee)),
-                                  allowed ? "guarantee_allowed" : "coverage_missing"));
+        out.push_back(check_trace(binding, capability_of(guarantee), false,
+                                  name_of(guarantees.source_of(guarantee)), "coverage_missing"));
     }
     if (guarantees.secrets()) {
-        out.push_back(check_trace(binding, kSecretsCapability, allowed,
-                                  name_of(guarantees.secrets_source()),
-                                  allowed ? "secrets_allowed" : "coverage_missing"));
+        out.push_back(check_trace(binding, kSecretsCapability, false,
+                                  name_of(guarantees.secrets_source()), "coverage_missing"));
     }
     return out;
 }
@@ -140,13 +138,13 @@ std::string tool_call_trace(const ToolCall& call) {
         trace.string("error_type", call.error_type).string("error_message", call.error_message);
     }
     trace.number("duration_ms", call.duration_ms);
-    const bool is_blocked = !call.blocked_reason.empty();
-    trace.string("decision", is_blocked ? "blocked" : "allowed")
-        .string("capability", is_blocked ? call.blocked_capability : "none")
-        .string("reason", is_blocked ? call.blocked_reason : "policy_allowed")
-        .string("result", is_blocked ? "blocked"
-                          : call.ok  ? "ok"
-                                     : "error");
+    // The decision whether the tool may be called at all. What it may do is in the checks.
+    trace.string("decision", call.is_forbidden ? "blocked" : "allowed")
+        .string("capability", "none")
+        .string("reason", call.is_forbidden ? "policy_denied" : "policy_allowed")
+        .string("result", call.is_forbidden ? "blocked"
+                          : call.ok         ? "ok"
+                                            : "error");
     trace.end();
     return out;
 }
@@ -164,14 +162,11 @@ std::vector<std::string> refused_call_traces(const project::Binding& binding,
     if (failure.code == "GUARANTEE_UNAVAILABLE") {
         Guarantees all = binding.guarantees;
         all.tighten(guarantees);
-        out = check_traces(binding, all, false);
-        call.error_type = "CapabilityError";
-        call.blocked_capability = all.first_capability();
-        call.blocked_reason = "coverage_missing";
+        out = uncovered_traces(binding, all);
+        call.error_type = kCapabilityViolation;
     } else if (is_forbidden) {
-        call.error_type = "CapabilityError";
-        call.blocked_capability = "none";
-        call.blocked_reason = "policy_denied";
+        call.error_type = kCapabilityViolation;
+        call.is_forbidden = true;
     }
     if (binding.runner == project::RunnerKind::Container) {
         std::string ignored;

@@ -13,14 +13,19 @@
 
 namespace narratoria::tool {
 
+// The type of the error of a call that a guarantee ended.
+inline constexpr std::string_view kCapabilityViolation = "CapabilityViolation";
+
 // A capability_check. `duration`: a number as JSON, or empty.
 std::string check_trace(const project::Binding& binding, std::string_view capability, bool allowed,
                         std::string_view source, std::string_view reason,
                         std::string_view duration = {});
 
-// One for each of the guarantees: all are allowed, or all lack coverage.
-std::vector<std::string> check_traces(const project::Binding& binding, const Guarantees& guarantees,
-                                      bool allowed);
+// One for each of the guarantees of a call that may not begin, because nothing enforces them. A
+// guarantee that is enforced has no entry: an entry is an act that was tried, and "allowed" says whether
+// it was permitted.
+std::vector<std::string> uncovered_traces(const project::Binding& binding,
+                                          const Guarantees& guarantees);
 
 // What a tool_call is made of. What it points to must outlive it.
 struct ToolCall {
@@ -36,9 +41,7 @@ struct ToolCall {
     std::string_view result{};         // JSON, if ok
     std::string_view error_type{};     // if not
     std::string_view error_message{};  // if not
-    // Of a call that may not run: what stands in its way. Empty: it may.
-    std::string_view blocked_capability{};
-    std::string_view blocked_reason{};
+    bool is_forbidden = false;         // by the host or the story
 };
 std::string tool_call_trace(const ToolCall& call);
 

@@ -154,7 +154,7 @@ void ProcessCall::on_exit(const process::Exit& exit) {
         if (!refused.empty()) {
             if (exit.refused_sockets > 0) note_blocked(Guarantee::NoNetwork);
             if (exit.refused_programs > 0) note_blocked(Guarantee::NoSubprocess);
-            return end_with_failure("GUARANTEE_BLOCKED", "CapabilityError",
+            return end_with_failure("GUARANTEE_BLOCKED", kCapabilityViolation,
                                     refused + " What follows: " + message, std::move(outcome));
         }
         return end_with_failure(signaled ? "SIGNALED" : "EXIT_STATUS", "ToolError",

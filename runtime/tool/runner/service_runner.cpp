@@ -259,7 +259,7 @@ private:
         if (!check_coverage(is_covered_ && uncovered_.empty(), why + kHowToCover)) return;
         if (is_covered_ || binding().allow_unsafe) return post_call();
         // The project requires a handshake of a tool without guarantees.
-        end_with_failure("COVERAGE_MISSING", "CapabilityError",
+        end_with_failure("COVERAGE_MISSING", kCapabilityViolation,
                          "the tool \"" + binding().name + "\" may not run: " + why);
     }
 

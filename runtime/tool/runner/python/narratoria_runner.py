@@ -108,7 +108,7 @@ class Fault(Exception):
         self.type = type_
 
 
-class CapabilityError(PermissionError):
+class CapabilityViolation(PermissionError):
     """The tool tried what a guarantee forbids."""
 
 
@@ -274,7 +274,7 @@ def explain(error, guards):
     details = {"traceback": traceback_of(error)}
     blocked = guards.blocked_by(error) if guards is not None else None
     if blocked is not None:
-        return failure("CapabilityError", blocked, reason_code="guarantee_blocked",
+        return failure("CapabilityViolation", blocked, reason_code="guarantee_blocked",
                        details=details)
     if isinstance(error, SystemExit):
         message = "The tool exited (sys.exit) with %s instead of returning a result." \
@@ -469,14 +469,14 @@ class Guards:
         if attempt:
             message += " It tried to %s." % attempt[:1000]
         self.blocked.setdefault(guarantee, message)
-        raise CapabilityError(1, message)
+        raise CapabilityViolation(1, message)
 
     def blocked_by(self, error):
         """The message if the error, or one that led to it, is a guarantee's; otherwise None."""
         for _ in range(50):
             if error is None:
                 return None
-            if isinstance(error, CapabilityError):
+            if isinstance(error, CapabilityViolation):
                 return error.strerror
             guarantee = self.kernel_refused(error)
             if guarantee is not None:
