@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,22 +75,6 @@ Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
     return folder;
 }
 
-// While a session creates its folder and locks it, it holds a shared lock of the base. Nobody holds the
-// exclusive one for long; from a host that is stopped meanwhile the tries in create() protect.
-void lock_for_creation(const Descriptor& base) {
-    for (int i = 0; i < kMaxTries && ::flock(base.get(), LOCK_SH | LOCK_NB) != 0; ++i) {
-        ::sched_yield();
-    }
-}
-
-// Takes the lock of a session's folder, which a living session holds, unless one is just being created.
-bool is_abandoned(const Descriptor& base, const Descriptor& session) {
-    if (::flock(base.get(), LOCK_EX | LOCK_NB) != 0) return false;
-    const bool is_locked = ::flock(session.get(), LOCK_EX | LOCK_NB) == 0;
-    ::flock(base.get(), LOCK_UN);
-    return is_locked;
-}
-
 bool is_same_file(const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -138,7 +121,6 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
     for (int i = 0; i < kMaxTries; ++i) {
         const Descriptor folder = open_base(base, owns_base, why);
         if (!folder) return nullptr;
-        lock_for_creation(folder);
         if (::mkdirat(folder.get(), name.c_str(), 0700) != 0) {
             why = base + "/" + name + " cannot be created: " + std::strerror(errno);
             // EEXIST: another session of this id. ENOENT: the base was removed meanwhile.
@@ -150,6 +132,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!lock || keep_clear_of_standard_streams(lock) != 0) {
             why = base + "/" + name + " cannot be opened: " + std::strerror(errno);
+            // Another host has taken it for an abandoned one.
             if (!lock && errno == ENOENT) continue;
             ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
             return nullptr;
@@ -210,7 +193,8 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
         const Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        if (!lock || !is_abandoned(folder, lock)) continue;
+        // A living session holds a shared lock.
+        if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
                             std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
             // An empty one keeps nothing. This fails if it is not empty.

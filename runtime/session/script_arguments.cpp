@@ -85,9 +85,9 @@ void describe_not_finite(const script::Value& value, const std::string& place,
 bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments,
                             script::Memory& memory, std::string& faults) {
     json_.clear();
-    if (schema == nullptr) return is_finite(arguments, faults);
+    if (schema == nullptr) return write_json(arguments, faults);
     const tool::Schema::PlainMembers* const plain = schema->plain_members();
-    if (plain != nullptr && fits(*plain, arguments)) return is_finite(arguments, faults);
+    if (plain != nullptr && fits(*plain, arguments)) return write_json(arguments, faults);
     if (schema->lists_its_members()) {
         const auto is_known = [&](const script::Member& each) {
             return schema->has_member(each.key.text());
@@ -100,7 +100,7 @@ bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments
             if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
         }
     }
-    if (!is_finite(arguments, faults)) return false;
+    if (!write_json(arguments, faults)) return false;
     json::ParseError error;
     if (!document_.parse(json_, error)) return true;
     const auto found = schema->check(document_.root());
@@ -108,7 +108,7 @@ bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments
     return found.empty();
 }
 
-bool ScriptArguments::is_finite(const script::Value& arguments, std::string& faults) {
+bool ScriptArguments::write_json(const script::Value& arguments, std::string& faults) {
     if (script::append_json(json_, arguments)) return true;
     describe_not_finite(arguments, {}, faults);
     return false;

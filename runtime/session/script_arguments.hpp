@@ -22,8 +22,8 @@ public:
     const std::string& json() const { return json_; }
 
 private:
-    // Makes their JSON.
-    bool is_finite(const script::Value& arguments, std::string& faults);
+    // False: a number has no form in JSON, and `faults` names it.
+    bool write_json(const script::Value& arguments, std::string& faults);
 
     std::string json_;
     json::Document document_;

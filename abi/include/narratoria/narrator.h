@@ -71,9 +71,9 @@ typedef struct nar_host_narrator {
  * planId of its own (NAR_KIND_PLAN_STARTED has "open": true, and each tool follows with
  * NAR_KIND_TOOL_PENDING). Limits, state patches, assets and ui events are those of a plan's tools. An
  * invocation is one attempt, unless its "retryPolicy" asks for retries: a tool that has patched the
- * state and then failed would patch it again. Several may run at once, within the job slots. A tool that fails does not fail the request:
- * the narrator decides. Its skill is disabled for the rest of the prompt, unless a later invocation
- * of it in the same request completes.
+ * state and then failed would patch it again. Several may run at once, within the job slots. A tool
+ * that fails does not fail the request: the narrator decides. Its skill is disabled for the rest of
+ * the prompt, unless a later invocation of it in the same request completes.
  *
  * Times: narrator_ms does not run while an invoked tool runs; plan_ms limits the time during which
  * any of them runs. Tools that run when the request ends are cancelled: when it is answered (with the

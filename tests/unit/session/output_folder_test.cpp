@@ -186,7 +186,7 @@ TEST_F(OutputFolderTest, ASessionGetsItsFolderWhileOthersAreRemoved) {
         while (!is_over) OutputFolder::remove_abandoned(base);
     });
     int failed = 0;
-    for (int i = 0; i < 1'000; ++i) failed += make() == nullptr;
+    for (int i = 0; i < 3'000; ++i) failed += make() == nullptr;
     is_over = true;
     neighbour.join();
     EXPECT_EQ(failed, 0) << why;
