@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include "asset/media_type.hpp"
@@ -18,19 +20,39 @@
 namespace narratoria::asset {
 namespace {
 
+std::string not_found(const std::string& path) {
+    return "\"" + path + "\" cannot be found: " + std::strerror(errno);
+}
+
 // Says why a file cannot be read; empty if it can.
 std::string unreadable(const std::string& path) {
     if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-        return "\"" + path + "\" cannot be found: " + std::strerror(errno);
-    }
+    if (::stat(path.c_str(), &status) != 0) return not_found(path);
     if (!S_ISREG(status.st_mode)) return "\"" + path + "\" is not a regular file";
     // Opened only after the check for a regular file: opening a FIFO could block or affect its
     // writer.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return "\"" + path + "\" cannot be read: " + std::strerror(errno);
     return {};
+}
+
+// Empty, with errno: there is no such file, or no way to it.
+std::string without_links(const std::string& path) {
+    if (path.find('\0') != std::string::npos) {
+        errno = EINVAL;
+        return {};
+    }
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                           &std::free);
+    return real == nullptr ? std::string() : std::string(real.get());
+}
+
+// `path`: without symbolic links, like the files and folders of the list.
+bool is_among(std::string_view path, const std::vector<std::string>& readable) {
+    return std::any_of(readable.begin(), readable.end(), [&](const std::string& each) {
+        return path.starts_with(each) && (path.size() == each.size() || path[each.size()] == '/');
+    });
 }
 
 // True for the names that scratch.c makes: narratoria-scratch-<uuid>-<number>.
@@ -65,7 +87,7 @@ bool is_in_scratch(std::string_view path) {
 
 }  // namespace
 
-std::optional<Refusal> Registry::add(Asset asset) {
+std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>* readable) {
     if (!is_media_type(asset.media_type)) {
         std::string shown;
         json::append_string(shown, asset.media_type.substr(0, 80));
@@ -87,6 +109,18 @@ std::optional<Refusal> Registry::add(Asset asset) {
             "\"" + asset.path +
                 "\" is in the tool's scratch folder, which is removed when the tool ends; a "
                 "tool that must not write files (no_filesystem_write) can leave none"};
+    }
+    if (readable != nullptr) {
+        std::string path = without_links(asset.path);
+        if (path.empty()) return Refusal{"ASSET_UNREADABLE", not_found(asset.path)};
+        if (!is_among(path, *readable)) {
+            return Refusal{
+                "ASSET_FORBIDDEN",
+                "\"" + asset.path +
+                    "\" is not a file that the tool may read (no_filesystem_read); it may announce "
+                    "files in the folder of its program and in NARRATORIA_OUTPUT_DIR"};
+        }
+        asset.path = std::move(path);
     }
     std::string reason = unreadable(asset.path);
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};

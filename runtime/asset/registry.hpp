@@ -26,7 +26,8 @@ struct Asset {
 };
 
 struct Refusal {
-    const char* code;  // ASSET_UNREADABLE, ASSET_INVALID, ASSET_DUPLICATE, ASSET_TEMPORARY
+    // ASSET_UNREADABLE, ASSET_FORBIDDEN, ASSET_INVALID, ASSET_DUPLICATE, ASSET_TEMPORARY
+    const char* code;
     std::string message;
 };
 
@@ -38,8 +39,9 @@ public:
 
     // Registers an asset; `path` is as the tool sent it. A later attempt of the same tool in the
     // same execution replaces the asset of an earlier attempt. The same id twice in one attempt is
-    // refused. Returns nothing on success.
-    std::optional<Refusal> add(Asset asset);
+    // refused. Returns nothing on success. `readable`: see tool::Attempt::readable(); the asset of a
+    // tool with such a list is registered under its path without symbolic links.
+    std::optional<Refusal> add(Asset asset, const std::vector<std::string>* readable = nullptr);
 
     // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}]
     void append_json(std::string& out) const;

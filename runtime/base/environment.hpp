@@ -6,6 +6,9 @@
 
 namespace narratoria {
 
+// Names the folder of a session for the files that its tools make.
+inline constexpr const char* kOutputVariable = "NARRATORIA_OUTPUT_DIR";
+
 // Replaces or appends `variable`, which is NAME=value, in a list of such.
 void set_variable(std::vector<std::string>& environment, const std::string& variable);
 

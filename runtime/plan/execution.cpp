@@ -541,7 +541,10 @@ void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& e
     asset.execution = settings_.number;
     asset.seq = number;
     asset.attempt = running_[tool]->record.attempt;
-    const auto refusal = with_.assets.add(std::move(asset));
+    // A tool that speaks before its start has returned is not a process in a sandbox.
+    const auto& attempt = running_[tool]->attempt;
+    const auto refusal =
+        with_.assets.add(std::move(asset), attempt ? attempt->readable() : nullptr);
     if (!refusal) return;
     with_.stream.publish(
         event::Kind::AssetRefused, subject_of(tool),

@@ -944,6 +944,8 @@ std::unique_ptr<Process> Pool::start(const Command& command, Listener& listener,
     if (process == nullptr) return nullptr;
     process->path_ = command.path;
     process->receipts_ = probes_.receipts(*command.guarantees);
+    process->is_reading_limited_ = command.guarantees->requires_one(Guarantee::NoFilesystemRead);
+    process->readable_ = std::move(sandboxed.readable);
     std::vector<std::string> secrets;
     for (auto& [name, value] : sandboxed.secrets) {
         if (!Redactor::is_replaced(value)) warn_of_short_secret(name);

@@ -143,6 +143,12 @@ public:
     // The input of a service that still runs; otherwise NULL.
     InputPipe* input() { return input_.get(); }
 
+    // The files and folders that a process under no_filesystem_read may read, without symbolic links,
+    // as they were at its start; NULL: any.
+    const std::vector<std::string>* readable() const {
+        return is_reading_limited_ ? &readable_ : nullptr;
+    }
+
 private:
     friend class Pool;
     friend class Supervisor;
@@ -184,6 +190,8 @@ private:
     struct Secrets;
     std::unique_ptr<Secrets> secrets_;  // NULL: the output is passed on as it is
     std::string receipts_;
+    bool is_reading_limited_ = false;
+    std::vector<std::string> readable_;
 };
 
 struct StartFailure {

@@ -274,6 +274,11 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
     if ((out.bits & SANDBOX_READ) == 0) return out;
 
     out.readable = readable;
+    // Where it writes it may read. And because it may, the kernel refuses to link or to rename into it
+    // what the tool may not read.
+    if (std::string folder = variable_in(out.environment, kOutputVariable); !folder.empty()) {
+        out.readable.push_back(std::move(folder));
+    }
     const std::string real = real_path(program);
     add_program(program, real, out.readable);
     for (const std::string& folder : {folder_of(program), folder_of(real)}) {
@@ -292,6 +297,7 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
         const std::string found = find_program(line[1], out.environment, reason);
         if (!found.empty()) add_program(found, out.readable);
     }
+    for (std::string& each : out.readable) each = real_path(each);
     std::sort(out.readable.begin(), out.readable.end());
     out.readable.erase(std::unique(out.readable.begin(), out.readable.end()), out.readable.end());
     out.readable.insert(out.readable.end(), system_files().begin(), system_files().end());

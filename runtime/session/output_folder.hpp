@@ -10,8 +10,6 @@
 
 namespace narratoria::session {
 
-inline constexpr const char* kOutputVariable = "NARRATORIA_OUTPUT_DIR";
-
 // Created in a base folder that belongs to the user and that nobody else may enter, so that no other
 // user can swap it for a link. Removed by the destructor, except after keep(). The folder is locked
 // (flock) while this object exists: remove_abandoned() recognizes by the lock what a killed host

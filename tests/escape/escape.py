@@ -93,9 +93,9 @@ class Place:
         return path
 
 
-def run(place, guarantees, acts, tool=ACTS, before=(), environment=None, user=None):
+def run(place, guarantees, acts, tool=ACTS, before=(), environment=None, user=None, options=()):
     """{act: what it reported} and the whole result."""
-    line = [*before, NARRATORIA, "run", place.plan(acts, tool), "--quiet", "--jobs", "1"]
+    line = [*before, NARRATORIA, "run", place.plan(acts, tool), "--quiet", "--jobs", "1", *options]
     if guarantees:
         line += ["--sandbox", guarantees]
     env = {**os.environ, "HOME": "/home-of-the-host", **(environment or {})}

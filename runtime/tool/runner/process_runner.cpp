@@ -10,6 +10,7 @@ public:
         : process_(std::move(its_process)) {}
     void terminate(uint32_t grace_ms) override { process_->terminate(grace_ms); }
     void stop_reading() override { process_->stop_reading(); }
+    const std::vector<std::string>* readable() const override { return process_->readable(); }
 
 private:
     std::unique_ptr<process::Process> process_;

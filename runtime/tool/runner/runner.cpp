@@ -19,6 +19,7 @@ public:
 
     void terminate() override { inner_->terminate(); }
     std::string diagnostics() const override { return inner_->diagnostics(); }
+    const std::vector<std::string>* readable() const override { return inner_->readable(); }
     Outcome outcome_of_done() const override {
         Outcome outcome = inner_->outcome_of_done();
         check_result(definition_, outcome);

@@ -102,6 +102,9 @@ public:
     virtual void terminate() = 0;
     // The diagnostic output so far, for the report of an abandoned attempt.
     virtual std::string diagnostics() const = 0;
+    // The files and folders that the tool may read, without symbolic links; NULL: any. It cannot
+    // announce others as assets.
+    virtual const std::vector<std::string>* readable() const { return nullptr; }
     // The outcome of a tool that has sent `done` but still runs: `done` decides it. Called before an
     // abandoned attempt is destroyed, and only after the `done` event.
     virtual Outcome outcome_of_done() const = 0;

@@ -31,6 +31,8 @@ public:
     virtual void terminate(uint32_t grace_ms) = 0;
     // Discards all further output.
     virtual void stop_reading() = 0;
+    // As Attempt::readable().
+    virtual const std::vector<std::string>* readable() const { return nullptr; }
 };
 
 // Created, then given its source, before any output arrives. Ends with one
@@ -64,6 +66,7 @@ public:
 
     void terminate() override;
     std::string diagnostics() const override { return diagnostics_.text(); }
+    const std::vector<std::string>* readable() const override { return source_->readable(); }
     Outcome outcome_of_done() const override;
 
     void on_output(char* data, size_t size) override;

@@ -106,7 +106,7 @@ describe("the story", () => {
     take(["turn_ended", { outcome: "completed", generations: 1, choices: ["Open", "Leave"] }]);
     await settled();
     expect(texts("h2")).toEqual(["You: I light the torch"]);
-    expect(texts(".telling p")).toEqual(["You reach for the torch on the wall."]);
+    expect(texts(".telling p")).toEqual(["You reach for the torch on the wall.", "Torch lit.", "Door examined."]);
     expect(texts("narratoria-tools-line").length).toBe(1);
     expect(texts("narratoria-choices mdui-button")).toEqual(["1Open", "2Leave"]);
   });

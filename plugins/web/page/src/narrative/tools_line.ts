@@ -208,9 +208,10 @@ export class ToolsLine extends LitElement {
     if (turn === undefined) return nothing;
     const working = turn.outcome === undefined ? this.#working(turn) : nothing;
     if (turn.outcome === undefined && !this.details) return working;
+    const words = toolsWords(turn);
     return html`${working}
       <details ?open=${this.isOpen} @toggle=${this.#toggled}>
-        <summary>${icon("right")}<span>${toolsWords(turn)} · <span class="more">details</span></span></summary>
+        <summary>${icon("right")}<span>${words === undefined ? "" : `${words} · `}<span class="more">details</span></span></summary>
         ${this.isOpen ? this.#all(turn) : nothing}
       </details>`;
   }

@@ -13,7 +13,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./remark.ts";
 import "./tools_line.ts";
-import { refusalWords, remarkOf } from "./words.ts";
+import { refusalWords, remarkOf, turnDetails } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
@@ -213,7 +213,7 @@ export class TurnView extends LitElement {
     const remark = remarkOf(turn, this.stoppedHere);
     const entries = turn.entries.filter((one) => isShown(turn, one));
     const left = entries.length - this.shown;
-    const hasDetails = turn.plans.length > 0 || turn.outcome === "fallback";
+    const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
       ${left > 0

@@ -52,8 +52,8 @@ function storyWords(invocation: Invocation): string {
   return said === "" ? "" : withStop(shortened(said, kWords));
 }
 
-// "3 tools ran", "3 tools ran, 1 failed".
-export function toolsWords(turn: Turn): string {
+// "3 tools ran", "3 tools ran, 1 failed"; undefined if none ran.
+export function toolsWords(turn: Turn): string | undefined {
   let ran = 0;
   let failed = 0;
   for (const plan of turn.plans) {
@@ -62,7 +62,7 @@ export function toolsWords(turn: Turn): string {
       if (hasFailed(invocation)) ++failed;
     }
   }
-  if (ran === 0) return "No tool ran";
+  if (ran === 0) return undefined;
   return `${counted(ran, "tool")} ran${failed === 0 ? "" : `, ${failed.toLocaleString("en")} failed`}`;
 }
 

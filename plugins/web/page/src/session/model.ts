@@ -93,6 +93,7 @@ export interface Narrative {
   time: number;
   planKey: string | undefined;
   text: string;
+  // "tool" where a tool said it at its end; else as the record has it.
   source: string;
 }
 

@@ -104,11 +104,12 @@ describe("a turn", () => {
     expect(session.turns[0]!.narratives.map((one) => one.text)).toEqual([
       "You close both hands around the lever and pull.",
       "The torch is beyond reach. You examine the mysterious door instead.",
+      "Door examined.",
     ]);
   });
 
   it("keeps an asset where it came, between what was told", () => {
-    expect(session.turns[1]!.entries.map((entry) => entry.what)).toEqual(["plan", "narrative", "asset"]);
+    expect(session.turns[1]!.entries.map((entry) => entry.what)).toEqual(["plan", "narrative", "asset", "narrative", "narrative"]);
   });
 
   it("offers its choices, as its end says them", () => {

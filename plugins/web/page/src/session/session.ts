@@ -149,7 +149,7 @@ export class Session {
     switch (record.kind) {
       case "tool_event": return this.#toolEvent(record, time);
       case "prompt": return this.#prompt(record, time);
-      case "narrative": return this.#narrative(record, time);
+      case "narrative": return this.#narrative(record, time, textOf(record.event, "text") ?? "", textOf(record.event, "source") ?? "");
       case "plan_started": return this.#planStarted(record, time);
       case "plan_ended": return this.#planEnded(record, time);
       case "tool_pending": return this.#toolPending(record, time);
@@ -189,15 +189,9 @@ export class Session {
     return turn;
   }
 
-  #narrative(record: EventRecord, time: number): void {
+  #narrative(record: EventRecord, time: number, text: string, source: string): void {
     const turn = this.#turnOf(record, time);
-    const narrative = {
-      seq: record.seq,
-      time,
-      planKey: this.#planOf(record)?.key,
-      text: textOf(record.event, "text") ?? "",
-      source: textOf(record.event, "source") ?? "",
-    };
+    const narrative = { seq: record.seq, time, planKey: this.#planOf(record)?.key, text, source };
     turn.narratives.push(narrative);
     turn.entries.push({ what: "narrative", narrative });
   }
@@ -346,6 +340,10 @@ export class Session {
     invocation.errorCode = textOf(record.event, "errorCode");
     invocation.stderr = textOf(record.event, "stderr");
     if (invocation.state === "failed" && invocation.errorCode === kCancelled) invocation.state = "stopped";
+    // What a tool that failed says is part of the turn's remark.
+    const said = invocation.state === "completed" ? (invocation.summary ?? "").trim() : "";
+    const told = textOf(this.#planOf(record)?.plan ?? {}, "narrative") ?? "";
+    if (!told.includes(said)) this.#narrative(record, time, said, "tool");
   }
 
   // The attempt that a record is about, begun by the first record that names it.
