@@ -11,10 +11,10 @@ namespace {
 
 // In the order of Field.
 constexpr std::string_view kFieldNames[] = {
-    "version",  "type",    "requestId", "timestamp", "level",        "message",
-    "fields",   "patch",   "assetId",   "kind",      "mediaType",    "path",
-    "metadata", "event",   "payload",   "errorCode", "errorMessage", "details",
-    "ok",       "summary", "result",    "retry",
+    "version", "type",     "requestId", "timestamp", "level",     "message",
+    "fields",  "patch",    "nulls",     "assetId",   "kind",      "mediaType",
+    "path",    "metadata", "event",     "payload",   "errorCode", "errorMessage",
+    "details", "ok",       "summary",   "result",    "retry",
 };
 static_assert(std::size(kFieldNames) == static_cast<size_t>(Field::Count));
 
@@ -38,6 +38,7 @@ Field field_of(std::string_view key) {
         case 5:
             if (key[0] == 'p') return is<Field::Patch>(key);
             if (key[0] == 'r') return is<Field::Retry>(key);
+            if (key[0] == 'n') return is<Field::Nulls>(key);
             return key[0] == 'l' ? is<Field::Level>(key) : is<Field::Event>(key);
         case 6: return key[0] == 'f' ? is<Field::Fields>(key) : is<Field::Result>(key);
         case 7:
@@ -77,7 +78,10 @@ constexpr Rule kLog[] = {
     {Field::Message, Wanted::TextNotEmpty, true},
     {Field::Fields, Wanted::Object, false},
 };
-constexpr Rule kStatePatch[] = {{Field::Patch, Wanted::Object, true}};
+constexpr Rule kStatePatch[] = {
+    {Field::Patch, Wanted::Object, true},
+    {Field::Nulls, Wanted::Object, false},
+};
 constexpr Rule kAsset[] = {
     {Field::AssetId, Wanted::TextNotEmpty, true},   {Field::Kind, Wanted::TextNotEmpty, true},
     {Field::MediaType, Wanted::TextNotEmpty, true}, {Field::Path, Wanted::TextNotEmpty, true},

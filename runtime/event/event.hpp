@@ -26,6 +26,7 @@ enum class Field : uint8_t {
     Message,
     Fields,
     Patch,
+    Nulls,
     AssetId,
     Kind,
     MediaType,

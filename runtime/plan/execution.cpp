@@ -503,7 +503,8 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
 std::optional<state::Refusal> Execution::take_patch(uint32_t tool, uint64_t number,
                                                     const event::Event& event) {
     Running& running = *running_[tool];
-    if (auto refusal = with_.state.refusal(event.field(event::Field::Patch))) return refusal;
+    const json::Value nulls = event.field(event::Field::Nulls);
+    if (auto refusal = with_.state.refusal(event.field(event::Field::Patch), nulls)) return refusal;
     if (!running.origin) {
         running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
             std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
@@ -512,6 +513,7 @@ std::optional<state::Refusal> Execution::take_patch(uint32_t tool, uint64_t numb
         event.field(event::Field::Patch), running.writer,
         {number, with_.stream.time_us(), running.record.attempt, running.origin}, &conflicts_);
     running.output.merge(patch);
+    if (nulls) running.output.merge(with_.state.apply_nulls(nulls, running.writer, &conflicts_));
     return {};
 }
 

@@ -549,7 +549,7 @@ nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, st
     InvocationReceiver* receiver = nullptr;
     const nar_status status = deliver_output(instance, token, receiver, why);
     if (status != NAR_OK) return status;
-    apply = [receiver](std::string_view patch, std::string& reason) {
+    apply = [receiver](const state::Replacement& patch, std::string& reason) {
         return receiver->on_patch(patch, reason);
     };
     return NAR_OK;

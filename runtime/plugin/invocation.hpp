@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/inbox.hpp"
+#include "state/replacement.hpp"
 
 namespace narratoria::plugin {
 
@@ -36,7 +37,7 @@ public:
     // True while an event of the invocation is handled: nothing may be delivered meanwhile.
     virtual bool is_delivering() const = 0;
     // The tool patches the state by a call; takes effect at once. `patch`: a JSON object on one line.
-    virtual nar_status on_patch(std::string_view patch, std::string& why) = 0;
+    virtual nar_status on_patch(const state::Replacement& patch, std::string& why) = 0;
 };
 
 }  // namespace narratoria::plugin

@@ -14,6 +14,7 @@
 #include "narratoria/status.h"
 #include "process/process.hpp"
 #include "state/metadata.hpp"
+#include "state/replacement.hpp"
 
 namespace narratoria::script {
 struct Limits;
@@ -39,8 +40,8 @@ struct ProcessDefaults {
     const process::Limits& limits;
 };
 
-// Applies a patch, a JSON object on one line, for a running tool. Otherwise `why` says what to do.
-using ApplyPatch = std::function<nar_status(std::string_view patch, std::string& why)>;
+// Applies a patch and its nulls for a running tool. Otherwise `why` says what to do.
+using ApplyPatch = std::function<nar_status(const state::Replacement& patch, std::string& why)>;
 
 // Implemented by the session, which outlives its plugins. Engine thread only, except where a
 // function says otherwise.

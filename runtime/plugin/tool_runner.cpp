@@ -157,20 +157,22 @@ public:
 
     bool is_delivering() const override { return is_delivering_; }
 
-    nar_status on_patch(std::string_view patch, std::string& why) override {
+    nar_status on_patch(const state::Replacement& patch, std::string& why) override {
         if (answers_at_once_) {
             why = kAnswersAtOnce;
             return NAR_INVALID_ARGUMENT;
         }
         start_early();
         std::string line = R"({"version":"0","type":"state_patch","patch":)";
-        line += patch;
+        line += patch.patch;
+        if (!patch.nulls.empty()) line.append(R"(,"nulls":)").append(patch.nulls);
         line += '}';
+        const size_t bytes = line.size();
         bool is_taken = false;
         deliver([&] { is_taken = attempt_.take_event(std::move(line)); });
         if (is_taken) return NAR_OK;
         why = "the tool has written done or an invalid line, or the patch of " +
-              std::to_string(patch.size()) + " bytes exceeds the limit line_bytes";
+              std::to_string(bytes) + " bytes exceeds the limit line_bytes";
         return NAR_STALE;
     }
 

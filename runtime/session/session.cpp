@@ -415,8 +415,9 @@ void Session::warn(std::string_view code, std::string_view message) {
     });
 }
 
-std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who) {
-    if (auto refusal = with_.store->refusal(patch)) return refusal;
+std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who,
+                                                   json::Value nulls) {
+    if (auto refusal = with_.store->refusal(patch, nulls)) return refusal;
     // The store records the number of the event that reports the patch, so it is reserved first.
     const uint64_t number = stream_.take_number();
     const std::shared_ptr<const state::HistoryOrigin> origin =
@@ -424,7 +425,13 @@ std::optional<state::Refusal> Session::patch_state(json::Value patch, std::strin
     const std::string_view text =
         with_.store->apply_host(patch, {number, loop().wall_us(), 0, origin});
     std::string body;
-    json::ObjectWriter(body).raw("patch", text).string("by", who).end();
+    json::ObjectWriter writer(body);
+    writer.raw("patch", text);
+    if (nulls) {
+        with_.store->apply_nulls(nulls);
+        writer.raw("nulls", nulls.raw());
+    }
+    writer.string("by", who).end();
     stream_.publish(number, event::Kind::StatePatched, {}, body);
     return {};
 }
@@ -447,19 +454,21 @@ nar_status Session::patch_state(std::string_view patch, std::string_view who) {
     return NAR_OK;
 }
 
-nar_status Session::apply_patch(std::string_view patch, const plugin::ApplyPatch& apply,
+nar_status Session::apply_patch(const state::Replacement& patch, const plugin::ApplyPatch& apply,
                                 std::string_view who, std::string& why) {
-    json::Document document;
+    json::Document document, nulls;
     json::ParseError error;
-    if (!document.parse(patch, error)) {
+    if (!document.parse(patch.patch, error) ||
+        (!patch.nulls.empty() && !nulls.parse(patch.nulls, error))) {
         why = "the patch is not valid: " + error.message;
         return NAR_INVALID_DOCUMENT;
     }
+    const json::Value root = patch.nulls.empty() ? json::Value() : nulls.root();
     // Here and not only where it is applied: a tool that calls a function can act on the refusal,
     // one that prints an event is ended.
-    auto refusal = with_.store->refusal(document.root());
+    auto refusal = with_.store->refusal(document.root(), root);
     if (!refusal && apply) return apply(patch, why);
-    if (!refusal) refusal = patch_state(document.root(), who);
+    if (!refusal) refusal = patch_state(document.root(), who, root);
     if (!refusal) return NAR_OK;
     why = std::move(refusal->message);
     return NAR_INVALID_ARGUMENT;
@@ -493,8 +502,8 @@ nar_status Session::clear_state(const plugin::ApplyPatch& apply, std::string_vie
         return NAR_GONE;
     }
     if (!with_.store->tree().empty()) {
-        std::string patch;
-        state::append_removal_of_all(patch, with_.store->tree());
+        state::Replacement patch;
+        state::append_removal_of_all(patch.patch, with_.store->tree());
         if (const auto status = apply_patch(patch, apply, who, why)) return status;
     }
     metadata_.clear();

@@ -105,7 +105,9 @@ public:
     event::Stream& stream() { return stream_; }
     // Applies a patch that no tool made. `who` is a plugin's id, or empty for the host. Returns why
     // it was not applied, if a limit of the session refuses it.
-    std::optional<state::Refusal> patch_state(json::Value patch, std::string_view who);
+    // `nulls`: see state::Replacement; or an empty Value.
+    std::optional<state::Refusal> patch_state(json::Value patch, std::string_view who,
+                                              json::Value nulls = {});
     state::Store& state() { return *with_.store; }
     // The operations of spec 002's ToolContext, for plugins and for the host, whose `who` is empty.
     nar_status set_state(std::string_view key, std::string_view value,
@@ -168,7 +170,7 @@ private:
     nar_status patch_state(std::string_view patch, std::string_view who) override;
     void list_assets(std::string& json) override { assets_.append_json(json); }
     bool is_publishing() const override { return stream_.is_sending(); }
-    nar_status apply_patch(std::string_view patch, const plugin::ApplyPatch& apply,
+    nar_status apply_patch(const state::Replacement& patch, const plugin::ApplyPatch& apply,
                            std::string_view who, std::string& why);
     nar_status submit_prompt(std::string_view text) override;
     void cancel() override { request_cancel(); }

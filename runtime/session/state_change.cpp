@@ -3,7 +3,6 @@
 
 #include "base/json/tape.hpp"
 #include "base/utf8.hpp"
-#include "state/replacement.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -12,22 +11,10 @@ namespace {
 // deeply for an event.
 constexpr uint32_t kDepth = json::kMaximumDepth - 3;
 
-// Whether an object is a value with its metadata (narratoria/context.h), and not a value that has
-// members of these names.
+// Whether an object is a value with its metadata (narratoria/context.h).
 bool is_packed(json::Value object) {
-    bool has_value = false;
-    json::Value metadata;
-    for (const json::Member member : object.members()) {
-        if (member.key == "value") has_value = true;
-        else if (member.key == "metadata") metadata = member.value;
-        else return false;
-    }
-    if (!has_value || !metadata) return false;
-    if (!metadata.is_object()) return metadata.is_null();
-    for (const json::Member member : metadata.members()) {
-        if (member.key != "description" && member.key != "formatter") return false;
-    }
-    return true;
+    const json::Value metadata = object.find("metadata");
+    return metadata && (metadata.is_object() || metadata.is_null()) && object.find("value");
 }
 
 }  // namespace
@@ -60,7 +47,7 @@ nar_status read_state_change(const state::Tree& tree, std::string_view key, std:
             change.description.emplace(text ? text.text() : std::string_view());
         }
     }
-    state::append_replacement(change.patch, tree, key, its);
+    change.patch = state::replacement_of(tree, key, its);
     return NAR_OK;
 }
 

@@ -7,12 +7,13 @@
 #include <string_view>
 
 #include "narratoria/status.h"
+#include "state/replacement.hpp"
 #include "state/tree.hpp"
 
 namespace narratoria::session {
 
 struct StateChange {
-    std::string patch;                       // a JSON object on one line
+    state::Replacement patch;
     std::optional<std::string> description;  // of the key's new metadata
     bool forgets = false;                    // the key's metadata is removed
 };

@@ -7,7 +7,8 @@
 namespace narratoria::state {
 
 void History::release_text(HistoryEntry& patch) {
-    bytes_ -= patch.text.size();
+    bytes_ -= patch.text.size() + patch.nulls.size();
+    std::string().swap(patch.nulls);
     // Short texts keep their capacity for the next patch in this slot.
     if (patch.text.capacity() > 4096) std::string().swap(patch.text);
 }
@@ -51,6 +52,15 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     ++count_;
 }
 
+void History::add_nulls(std::string_view nulls) {
+    if (count_ == 0) return;
+    HistoryEntry& newest = ring_[wrapped(first_ + count_ - 1)];
+    // Otherwise the patch was not kept.
+    if (newest.ordinal != next_ordinal_ - 1) return;
+    newest.nulls = nulls;
+    bytes_ += nulls.size();
+}
+
 void History::rewind(const Mark& mark) {
     while (count_ > 0) {
         HistoryEntry& newest = ring_[wrapped(first_ + count_ - 1)];
@@ -78,6 +88,7 @@ void History::append_json(std::string& out) const {
         writer.string("toolId", patch.origin->tool_id);
         writer.number("attempt", patch.attempt);
         writer.raw("patch", patch.text);
+        if (!patch.nulls.empty()) writer.raw("nulls", patch.nulls);
         writer.end();
     }
     out += ']';

@@ -23,6 +23,7 @@ struct HistoryEntry {
     std::shared_ptr<const HistoryOrigin> origin;
     uint64_t ordinal = 0;  // position in the history; never reused
     std::string text;
+    std::string nulls;  // of the patch, see replacement.hpp; or empty
 };
 
 // The latest patches, up to `limit`, and the number of older ones dropped. Engine thread only;
@@ -33,6 +34,9 @@ public:
 
     void add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
              uint32_t attempt, std::string_view text);
+
+    // To the patch that was added last.
+    void add_nulls(std::string_view nulls);
 
     // A point in the history, for rewind().
     struct Mark {

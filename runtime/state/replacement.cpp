@@ -42,10 +42,39 @@ void append_object(std::string& out, json::Value value, json::Value before) {
     out += '}';
 }
 
+// Appends the member with its nulls and the way to them. False, and nothing is appended, if it has
+// none.
+bool append_nulls(std::string& out, std::string_view key, json::Value value) {
+    if (!value.is_null() && !value.is_object()) return false;
+    const size_t before = out.size();
+    append_member_name(out, key);
+    if (value.is_null()) {
+        out += "null";
+        return true;
+    }
+    out += '{';
+    bool has_any = false;
+    // Of a repeated name the last one counts.
+    std::unordered_map<std::string_view, json::Value> last;
+    for (const json::Member member : value.members())
+        last.insert_or_assign(member.key, member.value);
+    for (const json::Member member : value.members()) {
+        if (last.at(member.key).index() != member.value.index()) continue;
+        has_any |= append_nulls(out, member.key, member.value);
+    }
+    if (has_any) out += '}';
+    else out.resize(before);
+    return has_any;
+}
+
 }  // namespace
 
-void append_replacement(std::string& patch, const Tree& tree, std::string_view key,
-                        json::Value value) {
+Replacement replacement_of(const Tree& tree, std::string_view key, json::Value value) {
+    Replacement out;
+    out.nulls += '{';
+    if (append_nulls(out.nulls, key, value)) out.nulls += '}';
+    else out.nulls.clear();
+    std::string& patch = out.patch;
     patch += '{';
     append_member_name(patch, key);
     std::string pointer;
@@ -61,6 +90,7 @@ void append_replacement(std::string& patch, const Tree& tree, std::string_view k
         json::append_compact(patch, value.raw());
     }
     patch += '}';
+    return out;
 }
 
 void append_removal_of_all(std::string& patch, const Tree& tree) {

@@ -10,11 +10,15 @@
 
 namespace narratoria::state {
 
-// Appends a merge patch (RFC 7396), on one line, after which the tree's member `key` equals `value`.
-// The patch removes what an object has now and `value` has not. A patch cannot write null, so null
-// removes the key, and members of objects that are null are left out.
-void append_replacement(std::string& patch, const Tree& tree, std::string_view key,
-                        json::Value value);
+// What makes the tree's member `key` equal to `value`, two JSON objects on one line. `patch` (RFC
+// 7396) removes what an object has now and `value` has not; it cannot write null. `nulls` has the
+// nulls of `value` and the way to them, to be merged after it with Patch::prepare_nulls(); it is
+// empty if there are none. Those in arrays are written by the patch.
+struct Replacement {
+    std::string patch;
+    std::string nulls;
+};
+Replacement replacement_of(const Tree& tree, std::string_view key, json::Value value);
 
 // Appends the patch that removes all members of the tree; {} if there are none.
 void append_removal_of_all(std::string& patch, const Tree& tree);

@@ -18,8 +18,9 @@ Store::Store(uint32_t history_limit, SizeLimits limits) : history_(history_limit
 
 void Store::assign(json::Value document) { tree_.assign(document); }
 
-std::optional<Refusal> Store::refusal(json::Value patch) {
-    const uint64_t bytes = patch.raw().size();
+std::optional<Refusal> Store::refusal(json::Value patch, json::Value nulls) {
+    const uint64_t of_nulls = nulls ? nulls.raw().size() : 0;
+    const uint64_t bytes = patch.raw().size() + of_nulls;
     if (bytes > limits_.patch_bytes) {
         return Refusal{"PATCH_TOO_LARGE", "the patch has " + std::to_string(bytes) +
                                               " bytes; the limit patch_bytes is " +
@@ -29,7 +30,7 @@ std::optional<Refusal> Store::refusal(json::Value patch) {
     // Far from the limit, as if the patch only added.
     if (before + bytes <= limits_.state_bytes || limits_.state_bytes == UINT64_MAX) return {};
     patch_.prepare(patch);
-    const uint64_t after = tree_.json_bytes_after(patch_);
+    const uint64_t after = tree_.json_bytes_after(patch_) + of_nulls;
     if (after <= std::max(before, limits_.state_bytes)) return {};
     return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(before) +
                                           " bytes, and would have " + std::to_string(after) +
@@ -45,6 +46,21 @@ void Store::close_writer(Writer writer) {
 const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& origin,
                           ConflictListener* listener) {
     patch_.prepare(patch);
+    merge(writer, listener);
+    history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch.raw());
+    return patch_;
+}
+
+const Patch& Store::apply_nulls(json::Value nulls, Writer writer, ConflictListener* listener) {
+    patch_.prepare_nulls(nulls);
+    if (writer == kHost) tree_.merge(patch_);
+    else merge(writer, listener);
+    history_.add_nulls(nulls.raw());
+    return patch_;
+}
+
+// Merges `patch_`.
+void Store::merge(Writer writer, ConflictListener* listener) {
     // Without a concurrent writer a patch overwrites no concurrent value. Its removals still matter
     // if a later writer may overlap: a removed entry cannot store its writer.
     const bool is_watched =
@@ -55,8 +71,6 @@ const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& o
         overlap_.oldest = writers_.oldest_peer(writer);
     }
     tree_.merge(patch_, writer, is_watched ? &overlap_ : nullptr);
-    history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch.raw());
-    return patch_;
 }
 
 std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin) {

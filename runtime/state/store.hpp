@@ -90,7 +90,8 @@ public:
 
     // Checks a patch against the limits. Callers of apply() and apply_host() do not apply a patch
     // that is refused. A full state takes each patch that does not enlarge it.
-    std::optional<Refusal> refusal(json::Value patch);
+    // `nulls`: what apply_nulls() would merge after it, or an empty Value.
+    std::optional<Refusal> refusal(json::Value patch, json::Value nulls = {});
 
     // Merges a patch, which must be an object, for an open writer, and records its source text.
     // Returns the prepared patch for merging into other trees; it is valid until the next call.
@@ -101,6 +102,11 @@ public:
     // Merges a patch of the host or a plugin. Records it without white space and returns that line,
     // which is valid until the next call.
     std::string_view apply_host(json::Value patch, const PatchOrigin& origin);
+
+    // Merges the nulls of the patch that was applied last (state/replacement.hpp), by the same writer,
+    // and records them with it. Returns them prepared, as apply() does.
+    const Patch& apply_nulls(json::Value nulls, Writer writer = kHost,
+                             ConflictListener* listener = nullptr);
 
     // Copies the state and marks the current end of the history.
     Snapshot snapshot() const { return {tree_.clone(), history_.mark()}; }
@@ -119,6 +125,8 @@ private:
     const SizeLimits limits_;
     Patch patch_;       // its memory is reused for every patch
     std::string text_;  // the latest host patch
+
+    void merge(Writer writer, ConflictListener* listener);
 
     // Valid during apply().
     Overlap overlap_;

@@ -156,8 +156,9 @@ uint64_t size_of(json::Value value) {
 
 Patch::Patch() : seed_(hash_seed()) {}
 
-void Patch::prepare(json::Value value) {
+void Patch::prepare(json::Value value, bool keeps_nulls) {
     removes_ = false;
+    keeps_nulls_ = keeps_nulls;
     count_ = 0;
     compacted_.clear();
     // Frees the memory that an unusually large patch required.
@@ -208,8 +209,9 @@ void Patch::add_members(const json::Tape& tape, uint32_t object) {
         const uint32_t value = at + 1;
         switch (nodes[value].type) {
             case json::Type::Null:
-                member.kind = Kind::Removed;
-                removes_ = true;
+                member.kind = keeps_nulls_ ? Kind::Plain : Kind::Removed;
+                member.value = kept_text({&tape, value});
+                removes_ |= !keeps_nulls_;
                 break;
             case json::Type::Object:
                 member.kind = Kind::Object;

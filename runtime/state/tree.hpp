@@ -39,7 +39,9 @@ class Patch {
 public:
     Patch();
     // `value` must be an object.
-    void prepare(json::Value value);
+    void prepare(json::Value value) { prepare(value, false); }
+    // A null of `nulls` is a value, and removes nothing.
+    void prepare_nulls(json::Value nulls) { prepare(nulls, true); }
     // True if it contains a null, which removes a key. A null that a later duplicate supersedes
     // counts as well.
     bool removes() const { return removes_; }
@@ -55,12 +57,14 @@ private:
         Kind kind;        // kind of the value; Removed: null
         bool superseded;  // a later member has the same key
     };
+    void prepare(json::Value value, bool keeps_nulls);
     uint32_t add_member();
     void add_members(const json::Tape& tape, uint32_t object);
     std::string_view kept_array(json::Value value);
     void settle_duplicates(uint32_t first, uint32_t count);
 
     bool removes_ = false;
+    bool keeps_nulls_ = false;
     uint64_t seed_;
     std::vector<Member> members_;  // only the first count_ are in use
     uint32_t count_ = 0;

@@ -454,21 +454,6 @@ TEST_F(ContextTest, AFormatterThatAsksForTheTextGetsTheDefaultForm) {
 }
 
 // covers: 002-language-state-unpacked
-TEST_F(ContextTest, AnObjectWithOtherMembersIsAValue) {
-    for (const std::string value :
-         {R"({"value":5,"metadata":{},"unit":"mg"})", R"({"value":5,"metadata":{"source":"lab"}})",
-          R"({"value":5,"metadata":{"source":"lab","description":"a"}})"}) {
-        session->set_state("dose", value);
-        EXPECT_EQ(state(), R"({"dose":)" + value + "}");
-        EXPECT_FALSE(session->get_state_metadata("dose").has_value()) << value;
-    }
-    session->set_state("dose", "{\"value\":5,\"metadata\":null,\"unit\":\"mg\"}");
-    EXPECT_EQ(state(), R"({"dose":{"value":5,"unit":"mg"}})");
-    session->set_state("dose", R"({"metadata":{"formatter":true,"description":"a"},"value":6})");
-    EXPECT_EQ(prompt(), "dose: 6 (a)");
-}
-
-// covers: 002-language-state-unpacked
 TEST_F(ContextTest, AValueWithMetadataIsUnpacked) {
     session->set_state("gold", R"({"value":5,"metadata":{"description":"coins"}})");
     EXPECT_EQ(prompt(), "gold: 5 (coins)");
@@ -482,8 +467,18 @@ TEST_F(ContextTest, AValueWithMetadataIsUnpacked) {
     EXPECT_EQ(state(), R"({"gold":{"value":9,"metadata":7}})");
     session->set_state("gold", R"({"value":9})");
     EXPECT_EQ(state(), R"({"gold":{"value":9}})");
+    session->set_state("gold", R"({"value":3,"unit":"oz","metadata":{"source":"mine"}})");
+    EXPECT_EQ(state(), R"({"gold":3})") << "whatever other members it has";
+}
+
+// covers: 002-context-set-state
+TEST_F(ContextTest, NullIsAValue) {
     session->set_state("gold", "null");
-    EXPECT_EQ(prompt(), "No state information available.");
+    EXPECT_EQ(prompt(), "gold: null");
+    EXPECT_EQ(recorder.of(Kind::StatePatched)[0].body.text(),
+              R"({"patch":{"gold":null},"nulls":{"gold":null},"by":""})");
+    session->patch_state(R"({"gold":null})");
+    EXPECT_EQ(prompt(), "No state information available.") << "a patch removes";
 }
 
 // covers: 002-metadata-formatter

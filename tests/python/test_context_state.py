@@ -131,20 +131,33 @@ def test_a_value_with_metadata_is_unpacked(session: Any) -> None:
 
 
 # covers: 002-language-state-unpacked
-def test_a_dict_with_other_members_is_a_value(session: Any) -> None:
-    for value in (
-        {"value": 5, "metadata": {"source": "lab"}, "unit": "mg"},
-        {"value": 5, "metadata": {"description": "a", "source": "lab"}},
-    ):
-        session.state.set("dose", value)
-        assert session.state["dose"] == value
-    for metadata in ({"formatter": str, "source": "lab"}, StateMetadata("a")):
-        with pytest.raises(TypeError, match="/metadata"):
-            session.state.set("dose", {"value": 5, "metadata": metadata, "unit": "mg"})
-    with pytest.raises(TypeError, match="/metadata"):
-        session.state.set("dose", {"value": 5, "metadata": {"formatter": str, "source": "lab"}})
-    session.state.set("dose", {"value": 6, "metadata": {"formatter": None}})
-    assert session.state["dose"] == 6
+def test_a_value_with_metadata_may_have_other_members(session: Any) -> None:
+    for metadata in ({"source": "lab"}, {"formatter": str, "source": "lab"}, StateMetadata("a")):
+        session.state.set("dose", {"value": 5, "metadata": metadata, "unit": "mg"})
+        assert session.state["dose"] == 5
+    assert session.state.metadata("dose") == StateMetadata("a")
+
+
+# covers: 002-context-set-state
+def test_none_is_a_value(session: Any) -> None:
+    @session.tool
+    def forget(context: Context) -> list[Any]:
+        context.set_state("a", {"b": None, "c": {"d": None}, "e": [None]})
+        context.set_state("f", None)
+        return [context.get_all_state(), context.has_state("f")]
+
+    session.state.set("f", 1)
+    state = {"f": None, "a": {"b": None, "c": {"d": None}, "e": [None]}}
+    result = session.execute(Plan([narratoria.Invocation("t", "forget")]))["t"]
+    assert result.result == [state, True]
+    assert result.output == state
+    assert session.state.to_dict() == state
+    session.state.set("a", None)
+    assert session.state.to_dict() == {"f": None, "a": None}
+    assert [each.get("nulls") for each in session.history()["patches"]] == [
+        None, {"a": {"b": None, "c": {"d": None}}}, {"f": None}, {"a": None}]
+    session.state.patch({"a": None})
+    assert session.state.to_dict() == {"f": None}
 
 
 def test_a_formatter_that_asks_for_the_text_gets_the_default_form(session: Any) -> None:

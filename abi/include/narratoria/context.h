@@ -61,11 +61,10 @@ typedef struct nar_host_context {
     uint32_t size;
     uint32_t reserved;
     /* setState: the key has this JSON value from now on. The value replaces the former one, also an
-     * object; as in every patch, null removes the key, and members of objects that are null are left
-     * out. An object {"value": …, "metadata": {"description": …}} is unpacked; "metadata": null
-     * removes the key's metadata. With any other member, of the object or of its metadata ("formatter"
-     * may be there, and says nothing), it is a value like others. `metadata` may be NULL: the metadata
-     * stays as it is.
+     * object. A null is a value like others; a patch removes keys. An object
+     * {"value": …, "metadata": {"description": …}} is unpacked, whatever other members it has;
+     * "metadata": null removes the key's metadata. `metadata` may be NULL: the metadata stays as it
+     * is. In records a null is in `nulls`, beside the `patch`, which cannot say it.
      * [engine-thread, active] */
     nar_status (*set_state)(const nar_host *host, uint64_t token, nar_str key, nar_str value,
                             const nar_state_metadata *metadata, nar_failure *failure);

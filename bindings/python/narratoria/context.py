@@ -167,7 +167,7 @@ class Context:
         value: Any,
         metadata: StateMetadata | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Sets a key of the state, at once: the value replaces the former one, and None removes the key.
+        """Sets a key of the state, at once: the value, which may be None, replaces the former one.
 
         It is a patch of this tool, as :meth:`patch` emits it, and follows what was emitted before.
         ``metadata`` says what the key means.

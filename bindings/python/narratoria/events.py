@@ -206,12 +206,14 @@ class StatePatch(ToolEvent):
 
     Attributes:
         patch: merged into the state: objects recursively, arrays replaced, None removes.
+        nulls: merged after the patch; a None in it is a value and removes nothing.
 
     >>> StatePatch({"torch": {"lit": True}}).to_dict()
     {'version': '0', 'type': 'state_patch', 'patch': {'torch': {'lit': True}}}
     """
 
     patch: Mapping[str, Any]
+    nulls: Mapping[str, Any] = field(default_factory=MissingObject)
 
     type = "state_patch"
 
@@ -629,6 +631,7 @@ class StatePatched(RuntimeEvent):
     Attributes:
         patch: merged into the state (RFC 7396).
         by: the plugin's id; empty for the host.
+        nulls: merged after the patch; a None in it is a value and removes nothing.
 
     >>> StatePatched({"score": 1}, "").patch
     {'score': 1}
@@ -636,6 +639,7 @@ class StatePatched(RuntimeEvent):
 
     patch: Mapping[str, Any]
     by: str
+    nulls: Mapping[str, Any] = field(default_factory=MissingObject)
 
     record_kind = "state_patched"
 

@@ -82,13 +82,11 @@ def _key(key: Any) -> str:
 
 
 def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: Any) -> None:
-    if metadata is None and hasattr(value, "keys") and set(value) == {"value", "metadata"}:
+    if metadata is None and hasattr(value, "keys") and {"value", "metadata"} <= set(value):
         packed = value["metadata"]
         # The runtime unpacks what is JSON, by the same rule (context.h); a function is none.
         if isinstance(packed, StateMetadata) or (
-            hasattr(packed, "keys")
-            and callable(packed.get("formatter"))
-            and set(packed) <= {"description", "formatter"}
+            hasattr(packed, "keys") and callable(packed.get("formatter"))
         ):
             value, metadata = value["value"], packed
     core.set_state(_key(key), value, _plain(metadata), invocation)
@@ -238,12 +236,12 @@ class State(_Base):
         value: Any,
         metadata: StateMetadata | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Sets a key to a value, which replaces the former one, also a dict. None removes the key.
+        """Sets a key to a value, which replaces the former one, also a dict.
 
         Args:
             key: a key of the state; not a JSON Pointer.
-            value: JSON. ``{"value": …, "metadata": …}`` without other members is unpacked, if the
-                metadata is None or has a ``description`` and a ``formatter`` at most.
+            value: JSON; None is a value, and :meth:`patch` removes keys. ``{"value": …,
+                "metadata": …}`` is unpacked, if the metadata is None or an object.
             metadata: what the key means; None leaves what is known.
 
         Raises:

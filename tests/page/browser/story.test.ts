@@ -215,7 +215,7 @@ test("narration is read out politely, once, and only what is new", async ({ stag
   await player.isDone();
   await expect
     .poll(() => region.getByRole("paragraph").allInnerTexts())
-    .toEqual(["The well is deep.", "Picture: A well", "You can choose: Jump"]);
+    .toEqual(["The well is deep.", "Picture: A well", "Seen.", "You can choose: Jump"]);
 
   // What was told before the page was opened is not read out again.
   await player.page.reload();

@@ -8,20 +8,27 @@
 namespace narratoria::state {
 namespace {
 
-// The patch that sets `key`, and the state after it.
+// The patch that sets `key`, its nulls, and the state after both.
 std::string after(const std::string& state, std::string_view key, const std::string& value) {
     json::Document document, given, made;
     json::ParseError error;
     EXPECT_TRUE(document.parse(state, error) && given.parse(value, error)) << error.message;
     Tree tree;
     tree.assign(document.root());
-    std::string patch;
-    append_replacement(patch, tree, key, given.root());
-    EXPECT_TRUE(made.parse(patch, error)) << patch << ": " << error.message;
+    Replacement made_of = replacement_of(tree, key, given.root());
+    std::string& shown = made_of.patch;
+    EXPECT_TRUE(made.parse(shown, error)) << shown << ": " << error.message;
     tree.merge(made.root());
-    patch += " -> ";
-    tree.append_json(patch);
-    return patch;
+    if (!made_of.nulls.empty()) {
+        EXPECT_TRUE(made.parse(made_of.nulls, error)) << made_of.nulls << ": " << error.message;
+        Patch nulls;
+        nulls.prepare_nulls(made.root());
+        tree.merge(nulls);
+        shown += " + " + made_of.nulls;
+    }
+    shown += " -> ";
+    tree.append_json(shown);
+    return shown;
 }
 
 TEST(Replacement, ReplacesWhatIsThere) {
@@ -40,10 +47,16 @@ TEST(Replacement, RemovesWhatTheNewObjectHasNot) {
     EXPECT_EQ(after(R"({"a":{"x":null}})", "a", "{}"), R"({"a":{"x":null}} -> {"a":{}})");
 }
 
-TEST(Replacement, NullRemoves) {
-    EXPECT_EQ(after(R"({"a":{"x":1},"b":1})", "a", "null"), R"({"a":null} -> {"b":1})");
-    EXPECT_EQ(after(R"({"a":{"x":1}})", "a", R"({"x":null,"y":[null]})"),
-              R"({"a":{"x":null,"y":[null]}} -> {"a":{"y":[null]}})");
+TEST(Replacement, NullIsAValue) {
+    EXPECT_EQ(after(R"({"a":{"x":1},"b":1})", "a", "null"),
+              R"({"a":null} + {"a":null} -> {"b":1,"a":null})");
+    EXPECT_EQ(
+        after(R"({"a":{"x":1}})", "a", R"({"x":null,"y":[null],"z":{"o":{"n":null}},"p":{}})"),
+        R"({"a":{"x":null,"y":[null],"z":{"o":{"n":null}},"p":{}}} + )"
+        R"({"a":{"x":null,"z":{"o":{"n":null}}}} -> )"
+        R"({"a":{"y":[null],"z":{"o":{"n":null}},"p":{},"x":null}})");
+    EXPECT_EQ(after("{}", "a", R"({"x":null,"x":1})"), R"({"a":{"x":null,"x":1}} -> {"a":{"x":1}})")
+        << "of a repeated name the last one counts";
 }
 
 TEST(Replacement, KeysAreNoPointers) {

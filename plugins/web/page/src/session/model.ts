@@ -161,6 +161,8 @@ export interface Patch {
   // Who posted a patch that comes from no tool: "" the host, else a plugin's id.
   by: string | undefined;
   patch: JsonObject;
+  // Merged after the patch: a null in it is a value, where the same null of the patch removes.
+  nulls: JsonObject | undefined;
 }
 
 // What the story begins with, before anything was said: story.toml's [opening].

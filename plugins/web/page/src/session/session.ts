@@ -463,6 +463,7 @@ export class Session {
       attempt: record.attempt ?? undefined,
       by,
       patch,
+      nulls: objectOf(record.event, "nulls"),
     });
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one patch does to the state before it, in words that a list can show.
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
+import type { StatePatch } from "./merge.ts";
 import { valueAt } from "./pointer.ts";
 
 export interface Change {
@@ -10,7 +11,7 @@ export interface Change {
   before: Json | undefined;
 }
 
-export function changesOf(before: JsonObject, patch: JsonObject, limit: number): { changes: Change[]; more: boolean } {
+export function changesOf(before: JsonObject, { patch, nulls = {} }: StatePatch, limit: number): { changes: Change[]; more: boolean } {
   const changes: Change[] = [];
   const walk = (one: JsonObject, above: string[]): boolean => {
     for (const key of Object.keys(one)) {
@@ -22,7 +23,8 @@ export function changesOf(before: JsonObject, patch: JsonObject, limit: number):
       }
       if (changes.length === limit) return false;
       const old = valueAt(before, segments);
-      changes.push({ segments, what: whatHappened(old, value), value: value === null ? undefined : value, before: old });
+      const isRemoval = value === null && valueAt(nulls, segments) !== null;
+      changes.push({ segments, what: isRemoval ? removal(old) : whatHappened(old, value), value: isRemoval ? undefined : value, before: old });
     }
     return true;
   };
@@ -30,8 +32,11 @@ export function changesOf(before: JsonObject, patch: JsonObject, limit: number):
   return { changes, more: !complete };
 }
 
+function removal(old: Json | undefined): Change["what"] {
+  return old === undefined ? "same" : "removed";
+}
+
 function whatHappened(old: Json | undefined, value: Json): Change["what"] {
-  if (value === null) return old === undefined ? "same" : "removed";
   if (old === undefined) return "added";
   if (isObject(value) && isObject(old)) return "same";
   return old === value ? "same" : "changed";

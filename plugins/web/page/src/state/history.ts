@@ -2,7 +2,7 @@
 // The state after any number of patches. A state is kept every so many patches; the others are merged again from
 // the nearest one before. Snapshots share what did not change, and are thinned out when they would cost too much.
 import type { JsonObject } from "../session/record.ts";
-import { Merger } from "./merge.ts";
+import { Merger, type StatePatch } from "./merge.ts";
 
 const closest = 128;
 // Members that all snapshots together may hold beyond the first: some 40 bytes each.
@@ -18,7 +18,7 @@ interface Snapshot {
 
 export class StateHistory {
   readonly initial: JsonObject;
-  readonly #patches: readonly { patch: JsonObject }[];
+  readonly #patches: readonly StatePatch[];
   #interval = closest;
   #snapshots: Snapshot[];
   // The newest state there is, and what it costs as the next snapshot.
@@ -27,7 +27,7 @@ export class StateHistory {
   #visited: Snapshot;
 
   // `patches` only ever grows.
-  constructor(initial: JsonObject, patches: readonly { patch: JsonObject }[]) {
+  constructor(initial: JsonObject, patches: readonly StatePatch[]) {
     this.initial = initial;
     this.#patches = patches;
     const first = { count: 0, state: initial, cost: 0 };
@@ -52,7 +52,7 @@ export class StateHistory {
     while (this.#head.count < this.#patches.length) {
       const head = this.#head;
       const next = head.count + 1;
-      head.state = merger.apply(head.state, this.#patches[head.count]!.patch);
+      head.state = merger.apply(head.state, this.#patches[head.count]!);
       head.count = next;
       if (next % this.#interval === 0) {
         this.#keep({ count: next, state: head.state, cost: head.cost + merger.copied });
@@ -73,7 +73,7 @@ export class StateHistory {
     if (this.#visited.count <= wanted && this.#visited.count > from.count) from = this.#visited;
     const merger = new Merger();
     let state = from.state;
-    for (let index = from.count; index < wanted; ++index) state = merger.apply(state, this.#patches[index]!.patch);
+    for (let index = from.count; index < wanted; ++index) state = merger.apply(state, this.#patches[index]!);
     this.#visited = { count: wanted, state, cost: 0 };
     return state;
   }

@@ -52,7 +52,7 @@ describe("merge", () => {
         const before = JSON.stringify([state, patches]);
         const merger = new Merger();
         let together = state;
-        for (const one of patches) together = merger.apply(together, one);
+        for (const one of patches) together = merger.apply(together, { patch: one });
         expect(plain(together)).toEqual(plain(patches.reduce<Json>((sum, one) => naive(sum, one), state)));
         expect(JSON.stringify([state, patches])).toBe(before);
       }),

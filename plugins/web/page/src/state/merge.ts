@@ -4,6 +4,12 @@
 // compared by identity.
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
 
+export interface StatePatch {
+  patch: JsonObject;
+  // Merged after the patch: a null in it is a value.
+  nulls?: JsonObject | undefined;
+}
+
 // Several patches merged one after the other copy each object that they touch once: what a Merger made itself, it
 // may change in place. What it returns is final once the Merger is dropped or sealed.
 export class Merger {
@@ -11,18 +17,23 @@ export class Merger {
   copied = 0;
   #own = new Set<JsonObject>();
 
-  apply(target: JsonObject, patch: JsonObject): JsonObject {
+  apply(target: JsonObject, { patch, nulls }: StatePatch): JsonObject {
+    const out = this.#merge(target, patch, false);
+    return nulls === undefined ? out : this.#merge(out, nulls, true);
+  }
+
+  #merge(target: JsonObject, patch: JsonObject, keepsNulls: boolean): JsonObject {
     let out = target;
     for (const key of Object.keys(patch)) {
       const value = patch[key]!;
       const old = Object.hasOwn(out, key) ? out[key] : undefined;
-      if (value === null) {
+      if (value === null && !keepsNulls) {
         if (old === undefined) continue;
         out = this.#writable(out);
         delete out[key];
         continue;
       }
-      const next: Json = isObject(value) ? this.apply(isObject(old) ? old : this.#empty(), value) : value;
+      const next: Json = isObject(value) ? this.#merge(isObject(old) ? old : this.#empty(), value, keepsNulls) : value;
       if (next === old) continue;
       out = this.#writable(out);
       out[key] = next;
@@ -51,5 +62,5 @@ export class Merger {
 }
 
 export function merge(target: JsonObject, patch: JsonObject): JsonObject {
-  return new Merger().apply(target, patch);
+  return new Merger().apply(target, { patch });
 }

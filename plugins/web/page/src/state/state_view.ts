@@ -650,7 +650,7 @@ export class StateView extends SessionView {
   #thisPatch(session: Session): unknown {
     const patch = session.patches[this.#count - 1];
     if (patch === undefined || this.#history === undefined) return nothing;
-    const { changes, more } = changesOf(this.#history.at(this.#count - 1), patch.patch, mostChanges);
+    const { changes, more } = changesOf(this.#history.at(this.#count - 1), patch, mostChanges);
     return html`<section>
       <h3>${this.position === undefined ? "The newest patch" : "This patch"}, by ${author(patch)}</h3>
       <ul>
