@@ -192,6 +192,12 @@ std::string Resolver::near_registered(std::string_view tool_path) const {
 }
 
 void Resolver::find_runner(Resolution& resolution) const {
+    const auto& binding = resolution.definition->binding;
+    if (binding && !binding->problem.empty()) {
+        resolution.error = "the tool " + json::quoted(binding->name) +
+                           " of the project cannot be called: " + binding->problem;
+        return;
+    }
     const Definition& definition = *resolution.definition;
     resolution.runner = runners_.find(definition.runner);
     if (resolution.runner != nullptr) return;

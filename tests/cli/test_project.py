@@ -2,6 +2,7 @@
 """A Namel3ss project (spec 001): its tools, their traces, and what is wrong with one."""
 
 import http.server
+import hashlib
 import json
 import os
 import subprocess
@@ -73,9 +74,9 @@ class Project:
 
     def faults(self):
         """The faults of tools.yaml, with place and message."""
-        ran = self.command("tool", "run", "any", "--project", self.folder)
-        assert ran.status == 2, ran
-        return ran.err
+        ran = self.command("validate", "project", self.folder)
+        assert ran.status == 1, ran
+        return ran.out
 
 
 @pytest.fixture
@@ -815,9 +816,68 @@ def test_built_in_packs_are_found_in_their_folder_and_come_first(project):
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     assert trace[-1]["resolved_source"] == "builtin_pack" and trace[-1]["pack_id"] == "pack.one"
     pack(project, name="two")
-    ran = project.command("tool", "list", "--project", project.folder, env=env)
-    assert ran.status == 2 and "packs/two/pack.yaml" in ran.err, ran
+    ran, (call,) = project.run("pick", env=env)
+    assert ran.status == 1 and "packs/two/pack.yaml" in ran.err, ran
     assert f"also in {project.command.folder}/builtin/one/pack.yaml" in ran.err, ran
+    assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_collision", "error")
+
+
+# ---------------------------------------------------------------- what a fault leaves out
+
+def test_a_fault_leaves_out_only_its_tool(project):
+    project.bind("tools:\n  greeter:\n    entry: tools.sample_tool:greet\n"
+                 "  odd:\n    entry: tools.sample_tool:greet\n    runner: node\n")
+    ran, _ = project.run("greeter", {"name": "Ada"})
+    assert ran.status == 0 and events(ran)[-1]["result"]["message"] == "Hello Ada", ran
+    ran, (call,) = project.run("odd")
+    assert ran.status == 1 and "cannot be called: .namel3ss/tools.yaml: line 6, column 13" in ran.err, ran
+    assert (call["decision"], call["reason"], call["result"]) == ("error", "unknown_runner", "error")
+    assert "tools.yaml" in bound(project, "odd")["problem"]
+
+
+def test_a_fault_in_a_pack_leaves_out_only_its_tools(project):
+    pack(project, more=ENTRYPOINTS + "colour: red\n")
+    ran, _ = project.run("greeter", {"name": "Ada"})
+    assert ran.status == 0, ran
+    ran, _ = project.run("pick")
+    assert ran.status == 1 and "cannot be called: .namel3ss/packs/one/pack.yaml: line " in ran.err, ran
+    assert "colour" in project.faults()
+
+
+def sign(project, place):
+    """As the original's `packs sign` does."""
+    file = project.folder / place / "pack.yaml"
+    text = "\n".join(line.rstrip() for line in file.read_text().split("\n")).strip()
+    tools = project.folder / place / "tools.yaml"
+    if tools.exists():
+        text += "\n" + "\n".join(line.rstrip() for line in tools.read_text().split("\n")).strip()
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    file.write_text(file.read_text() + f'signer_id: "maintainer"\nsigned_at: "not_recorded"\ndigest: "sha256:{digest}"\n')
+
+
+@pytest.mark.parametrize("has_tools", [False, True])
+def test_a_signed_pack_runs_until_it_is_changed(project, has_tools):
+    place = pack(project)
+    if has_tools:
+        project.write(f"{place}/tools.yaml", "tools: \n  pick:\n    entry: one_tools:run\n\n")
+    sign(project, place)
+    ran, _ = project.run("pick")
+    assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
+    changed = project.folder / place / ("tools.yaml" if has_tools else "pack.yaml")
+    changed.write_text("# changed\n" + changed.read_text())
+    ran, _ = project.run("pick")
+    assert ran.status == 1 and "was changed after it was signed" in ran.err, ran
+
+
+def test_without_tools_yaml_each_function_in_tools_is_a_tool(project):
+    (project.folder / ".namel3ss/tools.yaml").unlink()
+    project.write("tools/hello.py", "def run(payload):\n    return 'hello ' + payload['name']\n")
+    project.write("tools/words.py", "def count(payload):\n    return 1\n")
+    ran, (call,) = project.run("hello", {"name": "Ada"})
+    assert ran.status == 0 and events(ran)[-1]["result"] == "hello Ada", ran
+    assert call["entry"] == "tools.hello:run" and call["resolved_source"] == "binding"
+    ran = project.command("tool", "list", "--project", project.folder)
+    assert "hello" in ran.out and "words" not in ran.out, ran
 
 
 # ---------------------------------------------------------------- calls that do not begin
@@ -927,6 +987,7 @@ def test_a_story_that_is_a_project_calls_its_tools_by_name(command):
     (story / ".namel3ss/tools.yaml").write_text("tools:\n  greeter:\n    entry: 7\n")
     checked = command("validate", "story", story)
     assert checked.status == 1 and ".namel3ss/tools.yaml:3:" in checked.out, checked
+    (story / ".namel3ss/tools.yaml").write_text("tools: 7\n")
     assert command("play", "--story", story, "hello").status == 2
 
 

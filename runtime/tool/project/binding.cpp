@@ -93,6 +93,7 @@ std::string coverage_problem(const Binding& binding, const Guarantees& guarantee
 }
 
 std::string problem_of(const Binding& binding) {
+    if (!binding.problem.empty()) return binding.problem;
     if (binding.runner == RunnerKind::Local && !binding.python.problem.empty()) {
         return binding.python.problem;
     }

@@ -60,6 +60,9 @@ struct Binding {
     std::string image;                 // container
     std::vector<std::string> command;  // container
     std::string enforcement;           // container: "declared", "verified" or empty
+    // For people, not empty: a file of the project is wrong about this tool, which cannot be called.
+    std::string problem;
+    std::string_view problem_reason;  // of the trace (spec 001): "unknown_runner", "pack_collision"
     // Service and container: the pack's own, and the user has not vouched for it. What it says that
     // it enforces covers nothing then.
     bool is_unvouched = false;

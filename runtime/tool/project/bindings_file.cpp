@@ -24,6 +24,8 @@ bool is_identifier(std::string_view text) {
            std::all_of(text.begin(), text.end(), fits);
 }
 
+}  // namespace
+
 bool is_entry(std::string_view text) {
     const size_t colon = text.find(':');
     if (colon == std::string_view::npos || !is_identifier(text.substr(colon + 1))) return false;
@@ -35,6 +37,8 @@ bool is_entry(std::string_view text) {
         module.remove_prefix(dot + 1);
     }
 }
+
+namespace {
 
 // Sets of runners.
 constexpr uint8_t kLocal = 1;
@@ -103,6 +107,8 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
         draft.runner = *runner == "local"     ? RunnerKind::Local
                        : *runner == "service" ? RunnerKind::Service
                                               : RunnerKind::Container;
+    } else {
+        draft.has_unknown_runner = fields.find("runner") != nullptr;
     }
     binding.url = fields.url("url").value_or("");
     binding.image = fields.text("image", true).value_or("");
@@ -143,7 +149,12 @@ std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& 
             continue;
         }
         Fault place = file.place_of(name.byte, at);
+        const size_t errors = file.errors();
+        const size_t first_fault = file.listed();
         drafts.push_back(read_tool(file, name, value, at));
+        drafts.back().is_faulty = file.errors() != errors;
+        drafts.back().first_fault = first_fault;
+        drafts.back().end_fault = file.listed();
         drafts.back().place = std::move(place);
     }
     return drafts;

@@ -1,11 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/project/pack_files.hpp"
 
+#include <algorithm>
+
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/sha256.hpp"
 #include "tool/project/fields.hpp"
 
 namespace narratoria::tool::project {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\v\f\x1c\x1d\x1e\x1f";
+
+bool is_about_signing(std::string_view line) {
+    if (line.empty() || kSpace.find(line.front()) != std::string_view::npos) return false;
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return false;
+    std::string_view key = line.substr(0, colon);
+    key = key.substr(0, key.find_last_not_of(kSpace) + 1);
+    return key == "signer_id" || key == "signed_at" || key == "digest";
+}
+
+// Without spaces at the ends of lines and empty lines at both ends.
+std::string normalized(std::string_view text, bool without_signing) {
+    std::string out;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+        const std::string_view line = text.substr(0, end);
+        if (!without_signing || !is_about_signing(line)) {
+            out += line.substr(0, line.find_last_not_of(kSpace) + 1);
+            out += '\n';
+        }
+        text.remove_prefix(end);
+        if (!text.empty()) text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
+    }
+    const std::string space = std::string(kSpace) + '\n';
+    out.erase(out.find_last_not_of(space) + 1);
+    out.erase(0, std::min(out.find_first_not_of(space), out.size()));
+    return out;
+}
+
+}  // namespace
+
+std::string digest_of(std::string_view manifest, const std::optional<std::string>& tools) {
+    std::string text = normalized(manifest, true);
+    if (tools) text += '\n' + normalized(*tools, false);
+    return "sha256:" + sha256(text);
+}
 
 std::optional<Manifest> read_manifest(File& file) {
     const std::optional<Node> root = parse_yaml(file);
@@ -19,13 +62,17 @@ std::optional<Manifest> read_manifest(File& file) {
     manifest.place = file.place_of(0, "");
     Fields fields(file, *root, "the pack", "");
     fields.allow({"id", "name", "version", "description", "author", "license", "tools", "runners",
-                  "service_url", "container", "entrypoints"});
+                  "service_url", "container", "entrypoints", "signer_id", "signed_at", "digest"});
     manifest.pack.id = fields.required_text("id", "\"my.pack\"", true);
     manifest.pack.name = fields.required_text("name", "\"My pack\"", true);
     manifest.pack.version = fields.required_text("version", "\"0.1.0\"", true);
     fields.required_text("description", "\"what it is for\"", true);
     fields.required_text("author", "\"who\"", true);
     fields.required_text("license", "\"MIT\"", true);
+    manifest.signer = fields.text("signer_id", true).value_or("");
+    fields.text("signed_at", true);
+    manifest.digest = fields.text("digest", true).value_or("");
+    if (!manifest.digest.empty()) manifest.digest_place = fields.place_of("digest");
     manifest.url = fields.url("service_url").value_or("");
     if (!manifest.url.empty()) manifest.url_place = fields.place_of("service_url");
     if (const Node* tools = fields.find("tools"); tools == nullptr) {

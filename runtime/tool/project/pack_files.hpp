@@ -23,7 +23,15 @@ struct Manifest {
     std::optional<Fault> entrypoints_place;
     std::optional<std::vector<Draft>> entrypoints;
     Fault place;  // of the whole file
+    // Of a pack that was signed.
+    std::string signer;
+    std::string digest;  // "sha256:‹64 digits›", or empty
+    std::optional<Fault> digest_place;
 };
+
+// The digest with which a pack is signed: of its pack.yaml without signer_id, signed_at and digest, and
+// of its tools.yaml, if it has one.
+std::string digest_of(std::string_view manifest, const std::optional<std::string>& tools);
 
 // Reads pack.yaml.
 std::optional<Manifest> read_manifest(File& file);

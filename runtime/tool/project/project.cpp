@@ -105,7 +105,7 @@ std::string variable_of_process(const char* name) {
 
 // A tool whose fields are known, and where they stand.
 struct Bound {
-    std::shared_ptr<const Binding> binding;
+    std::shared_ptr<Binding> binding;
     Fault place;
 };
 
@@ -136,7 +136,8 @@ public:
         std::vector<Draft> drafts;
         const bool has_bindings =
             read_file(kBindings, [&](File& file) { drafts = read_bindings(file); });
-        for (Draft& draft : drafts) add(std::move(draft), nullptr, {}, {});
+        if (!has_bindings) drafts = find_functions();
+        for (Draft& draft : drafts) add_of_project(std::move(draft));
         settle_packs();
         check_overrides();
         check_mentions();
@@ -147,15 +148,17 @@ public:
                                      "under [capability_overrides] in namel3ss.toml",
                                      true));
         }
-        if (has_bindings || has_packs || is_project(root_)) return true;
-        faults_.push_back(file_fault(
-            "", kFolderRule,
-            json::quoted(root_) + " is no project: it has no " + kBindings + " and no packs"));
+        if (has_bindings || has_packs || !tools_.empty() || is_project(root_)) return true;
+        faults_.push_back(file_fault("", kFolderRule,
+                                     json::quoted(root_) + " is not a project: it has no " +
+                                         kBindings + ", no packs and no tools/NAME.py"));
         return false;
     }
 
     const std::string& root() const { return root_; }
     const std::vector<Bound>& tools() const { return tools_; }
+    // The indexes of the faults that concern single tools, or packs, and leave out only those.
+    const std::vector<size_t>& contained() const { return contained_; }
 
 private:
     struct PackOfProject {
@@ -256,12 +259,80 @@ private:
         return true;
     }
 
+    // What the first error among these faults says, with its place; or empty. They do not concern the
+    // rest of the project.
+    std::string contain(size_t first, size_t end) {
+        std::string problem;
+        for (size_t i = first; i < end; ++i) {
+            if (faults_[i].is_warning) continue;
+            contained_.push_back(i);
+            if (problem.empty()) problem = describe_faults({faults_[i]}, "");
+        }
+        return problem;
+    }
+
+    // A fault in a pack leaves out its tools.
     void read_pack(const std::string& folder, const std::string& source) {
+        const size_t first_fault = faults_.size();
+        const size_t first_tool = tools_.size();
+        read_tools_of_pack(folder, source);
+        const std::string problem = contain(first_fault, faults_.size());
+        if (problem.empty()) return;
+        for (size_t i = first_tool; i < tools_.size(); ++i) tools_[i].binding->problem = problem;
+    }
+
+    // Without a tools.yaml each tools/NAME.py that defines run() is the tool NAME.
+    std::vector<Draft> find_functions() {
+        std::vector<Draft> drafts;
+        std::error_code failure;
+        fs::directory_iterator file(root_ + "/tools", failure), end;
+        for (; !failure && file != end; file.increment(failure)) {
+            const std::string name = file->path().stem().string();
+            if (file->path().extension() != ".py" || !is_entry("tools." + name + ":run")) continue;
+            const std::string shown = "tools/" + name + ".py";
+            std::string text, why;
+            if (read_regular_file(file->path().string(), shown, kMaxFileBytes, text, why) !=
+                FileReading::Read) {
+                continue;
+            }
+            text.insert(0, "\n");
+            if (text.find("\ndef run(") == std::string::npos &&
+                text.find("\nasync def run(") == std::string::npos) {
+                continue;
+            }
+            Draft& draft = drafts.emplace_back();
+            draft.binding.name = name;
+            draft.binding.entry = "tools." + name + ":run";
+            draft.place = file_fault(shown, "", "");
+        }
+        std::sort(drafts.begin(), drafts.end(), [](const Draft& one, const Draft& other) {
+            return one.binding.name < other.binding.name;
+        });
+        return drafts;
+    }
+
+    // A fault about a tool of the project leaves out that tool.
+    void add_of_project(Draft draft) {
+        std::string problem = contain(draft.first_fault, draft.end_fault);
+        if (draft.is_faulty && problem.empty()) problem = "its file has more than a hundred faults";
+        const size_t first_fault = faults_.size();
+        const bool has_unknown_runner = draft.has_unknown_runner;
+        add(std::move(draft), nullptr, {}, {});
+        const std::string missing = contain(first_fault, faults_.size());
+        Binding& binding = *tools_.back().binding;
+        binding.problem = problem.empty() ? missing : problem;
+        if (has_unknown_runner) binding.problem_reason = "unknown_runner";
+    }
+
+    void read_tools_of_pack(const std::string& folder, const std::string& source) {
         PackOfProject pack;
         pack.folder = path_of(root_, folder);
         std::optional<Manifest> manifest;
-        if (!read_file(folder + "/pack.yaml",
-                       [&](File& file) { manifest = read_manifest(file); })) {
+        std::string text;
+        if (!read_file(folder + "/pack.yaml", [&](File& file) {
+                manifest = read_manifest(file);
+                text = file.text();
+            })) {
             faults_.push_back(
                 file_fault(folder, "project-pack", "this folder of a pack has no pack.yaml"));
         }
@@ -278,8 +349,12 @@ private:
             return;
         }
         std::vector<Draft> drafts;
-        const bool has_bindings =
-            read_file(folder + "/tools.yaml", [&](File& file) { drafts = read_bindings(file); });
+        std::optional<std::string> text_of_tools;
+        const bool has_bindings = read_file(folder + "/tools.yaml", [&](File& file) {
+            drafts = read_bindings(file);
+            text_of_tools = file.text();
+        });
+        check_digest(pack.manifest, text, text_of_tools);
         if (!has_bindings && pack.manifest.entrypoints) drafts = *pack.manifest.entrypoints;
         read_file(folder + "/capabilities.yaml",
                   [&](File& file) { pack.capabilities = read_capabilities(file); });
@@ -294,6 +369,26 @@ private:
             }
             add(std::move(draft), &pack.manifest, pack.folder, std::move(guarantees), source);
         }
+    }
+
+    // A signature is made with a secret of the signer, so that only the signed digest can be checked here.
+    void check_digest(const Manifest& manifest, std::string_view text,
+                      const std::optional<std::string>& tools) {
+        const std::string whose = "the pack " + json::quoted(manifest.pack.id);
+        if (manifest.digest.empty()) {
+            if (manifest.signer.empty()) return;
+            faults_.push_back(placed(manifest.place, "project-pack",
+                                     whose + " says that " + json::quoted(manifest.signer) +
+                                         " signed it, and has no digest; its signature is not "
+                                         "verified",
+                                     true));
+            return;
+        }
+        if (manifest.digest == digest_of(text, tools)) return;
+        faults_.push_back(
+            placed(*manifest.digest_place, "project-pack",
+                   whose + " was changed after it was signed: its digest is not that of its "
+                           "pack.yaml and tools.yaml; install it again, or sign it again"));
     }
 
     // `has_file`: the pack has a tools.yaml.
@@ -457,8 +552,7 @@ private:
         if (binding.image.starts_with('-')) {
             fault("image", "the name of an image does not begin with \"-\"");
         }
-        tools_.push_back(
-            {std::make_shared<const Binding>(std::move(binding)), std::move(draft.place)});
+        tools_.push_back({std::make_shared<Binding>(std::move(binding)), std::move(draft.place)});
     }
 
     // What the user says of a container, or of the service of a pack.
@@ -496,7 +590,9 @@ private:
                 for (const size_t i : all) is_left_out[i] = i != *chosen;
                 continue;
             }
+            const size_t first_fault = faults_.size();
             for (auto i = all.begin() + 1; i != all.end(); ++i) {
+                is_left_out[*i] = true;
                 Fault fault = tools_[*i].place;
                 fault.rule = "project-collision";
                 fault.message = "the tool " + json::quoted(name) + " is also in " +
@@ -504,6 +600,9 @@ private:
                                 "with pinned_tools in [tool_packs] of namel3ss.toml";
                 faults_.push_back(std::move(fault));
             }
+            Binding& kept = *tools_[all.front()].binding;
+            kept.problem = contain(first_fault, faults_.size());
+            kept.problem_reason = "pack_collision";
         }
         std::vector<Bound> left;
         for (size_t i = 0; i < tools_.size(); ++i) {
@@ -552,6 +651,7 @@ private:
     std::map<std::string, std::string> packs_;  // id → pack.yaml, of those that are used
     std::vector<std::string> known_packs_;      // their ids, and those of the others
     std::vector<Bound> tools_;
+    std::vector<size_t> contained_;
 };
 
 std::shared_ptr<const Definition> definition_of(const std::string& root, const Bound& tool) {
@@ -663,7 +763,9 @@ std::optional<Project> load(const std::string& folder, const Surroundings& surro
                             Faults& faults) {
     const size_t first = faults.size();
     Loader loader(surroundings, faults);
-    if (!loader.read(folder) || has_errors(faults, first)) return std::nullopt;
+    if (!loader.read(folder)) return std::nullopt;
+    for (const size_t i : loader.contained()) faults[i].is_warning = true;
+    if (has_errors(faults, first)) return std::nullopt;
     Project project;
     project.root = loader.root();
     for (const Bound& tool : loader.tools()) {
@@ -679,6 +781,7 @@ void check(const std::string& folder, const Surroundings& surroundings, Faults& 
     bool is_told_of_containers = false;
     for (const Bound& tool : loader.tools()) {
         const Binding& binding = *tool.binding;
+        if (!binding.problem.empty()) continue;
         const auto report = [&](const char* rule, const char* field, std::string message,
                                 bool is_warning) {
             Fault fault = tool.place;

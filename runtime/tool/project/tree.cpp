@@ -46,6 +46,7 @@ Fault File::place_of(size_t byte, std::string pointer) const {
 void File::add(size_t byte, const char* rule, std::string pointer, std::string message,
                bool is_warning) {
     constexpr size_t kMost = 100;
+    if (!is_warning) ++errors_;
     if (++count_ > kMost + 1) return;
     if (count_ == kMost + 1) message = "there are more faults after this one";
     faults_.push_back(place_of(byte, std::move(pointer)));

@@ -49,6 +49,10 @@ public:
     // Past a hundred, faults of a file are counted and not listed.
     void fault(size_t byte, const char* rule, std::string pointer, std::string message);
     void warn(size_t byte, const char* rule, std::string pointer, std::string message);
+    // How many there were that are no warnings, those that are not listed too.
+    size_t errors() const { return errors_; }
+    // The number of faults in the list, of all files.
+    size_t listed() const { return faults_.size(); }
     // A fault that has a place only.
     Fault place_of(size_t byte, std::string pointer) const;
 
@@ -63,6 +67,7 @@ private:
     mutable size_t at_ = 0;
     mutable json::Position position_{1, 1};
     size_t count_ = 0;
+    size_t errors_ = 0;
 };
 
 // What a file holds at most. Beyond this the readers refuse it unread.

@@ -139,9 +139,14 @@ std::string tool_call_trace(const ToolCall& call) {
     }
     trace.number("duration_ms", call.duration_ms);
     // The decision whether the tool may be called at all. What it may do is in the checks.
-    trace.string("decision", call.is_forbidden ? "blocked" : "allowed")
+    const std::string_view problem = its.problem_reason;
+    trace.string("decision", call.is_forbidden  ? "blocked"
+                             : !problem.empty() ? "error"
+                                                : "allowed")
         .string("capability", "none")
-        .string("reason", call.is_forbidden ? "policy_denied" : "policy_allowed")
+        .string("reason", call.is_forbidden  ? "policy_denied"
+                          : !problem.empty() ? problem
+                                             : "policy_allowed")
         .string("result", call.is_forbidden ? "blocked"
                           : call.ok         ? "ok"
                                             : "error");
