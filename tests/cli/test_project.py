@@ -123,9 +123,27 @@ def test_a_function_that_raises_fails_the_tool_with_its_type_and_message(project
 
 def test_the_tool_runs_in_the_project_with_its_path_and_environment(project):
     project.tool("where", 'env: {"MOOD": "good"}')
-    ran, _ = project.run("where", env=surroundings(PYTHONPATH="/elsewhere"))
+    ran, _ = project.run("where", env=surroundings(PYTHONPATH="/elsewhere", MOOD="bad"))
     assert events(ran)[-1]["result"] == {
-        "folder": str(project.folder), "path": [str(project.folder)], "env": "good"}
+        "folder": str(project.folder), "path": [str(project.folder), "/elsewhere"], "env": "good"}
+
+
+def test_the_tool_has_the_variables_of_the_host(project):
+    project.tool("where")
+    ran, _ = project.run("where", env=surroundings(PYTHONPATH="", MOOD="of the host"))
+    assert events(ran)[-1]["result"]["env"] == "of the host"
+    ran, _ = project.run("where", None, "--sandbox", "secrets_allowed=OTHER",
+                         env=surroundings(MOOD="of the host"))
+    assert events(ran)[-1]["result"]["env"] is None
+
+
+def test_tempfile_finds_the_scratch_folder_of_a_pure_tool(project):
+    project.write("tools/scratch.py", "import tempfile\ndef run(payload):\n"
+                  "    with tempfile.NamedTemporaryFile() as file:\n"
+                  "        return 'narratoria-scratch-' in file.name\n")
+    project.bind("tools:\n  scratch:\n    entry: tools.scratch:run\n    purity: pure\n    sandbox: true\n")
+    ran, _ = project.run("scratch")
+    assert ran.status == 0 and events(ran)[-1]["result"] is True, ran
 
 
 # covers: 001-timeouts-end

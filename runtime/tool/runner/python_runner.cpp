@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "tool/project/container_program.hpp"
 #include "tool/project/python_environment.hpp"
 #include "tool/runner/process_call.hpp"
 
@@ -93,10 +94,16 @@ private:
 
 }  // namespace
 
+PythonRunner::PythonRunner(std::shared_ptr<ProcessRunner> processes)
+    : processes_(std::move(processes)),
+      host_(project::environment_of_host()),
+      servers_(*processes_) {}
+
 std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
                                              AttemptListener& listener, StartFailure& failure) {
     auto call = std::make_unique<PythonCall>(*processes_, servers_, invocation, listener);
-    std::vector<std::string> environment = *invocation.environment;
+    std::vector<std::string> environment = host_;
+    for (const std::string& each : *invocation.environment) set_variable(environment, each);
     for (const auto& [name, value] : invocation.definition->binding->environment) {
         set_variable(environment, name + "=" + value);
     }

@@ -5,6 +5,8 @@
 // has imported the module, or started anew if the binding says so.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tool/runner/process_runner.hpp"
 #include "tool/runner/python_servers.hpp"
@@ -17,8 +19,7 @@ class PythonRunner : public Runner {
 public:
     static constexpr const char* kName = "local";
 
-    explicit PythonRunner(std::shared_ptr<ProcessRunner> processes)
-        : processes_(std::move(processes)), servers_(*processes_) {}
+    explicit PythonRunner(std::shared_ptr<ProcessRunner> processes);
 
 private:
     bool heeds_guarantees() const override { return true; }
@@ -26,6 +27,9 @@ private:
                                    StartFailure& failure) override;
 
     const std::shared_ptr<ProcessRunner> processes_;
+    // Of the process, when the session began: a project's tools find their keys in it (spec 001). A
+    // guarantee about variables takes it away.
+    const std::vector<std::string> host_;
     PythonServers servers_;
 };
 

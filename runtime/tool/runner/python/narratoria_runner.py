@@ -512,7 +512,7 @@ class Guards:
                  "reason": "guarantee_blocked"} for guarantee in self.blocked]
 
     def is_library_code(self):
-        """True if Python's own library asks, as it does for TMPDIR or SSL_CERT_FILE."""
+        """True if Python's own library asks, as it does for SSL_CERT_FILE."""
         frame = sys._getframe(2)
         while frame is not None:
             file = frame.f_code.co_filename
@@ -625,8 +625,9 @@ def guard_environment(guards):
         def asks(self, name):
             if guards.is_asking or "no_env_read" not in guards.required:
                 return True
-            if not guards.is_library_code():
-                guards.block("no_env_read", "read %s" % shown(name) if name else "list them")
+            if guards.is_library_code():
+                return name == "TMPDIR"  # the scratch folder, where tempfile looks
+            guards.block("no_env_read", "read %s" % shown(name) if name else "list them")
             return False
 
         def __getitem__(self, name):
