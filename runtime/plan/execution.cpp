@@ -368,6 +368,7 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.folder = settings_.folder;
         invocation.attempt = schedule_.attempt(tool);
         invocation.try_ms = try_ms;
+        invocation.is_of_script = entry.line > 0;
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/json/pointer.hpp"
 #include "script/number_text.hpp"
 #include "tool/tool_schema.hpp"
 
@@ -54,6 +56,68 @@ bool fits(const tool::Schema::PlainMembers& plain, const script::Value& argument
     return required == plain.required_count;
 }
 
+// The value without the members that the schema does not name, at any depth, where it lists all.
+// Nothing: there are none. Undefined beyond a limit.
+std::optional<script::Value> without_unnamed(const tool::Schema::Part& part,
+                                             const script::Value& value, script::Memory& memory) {
+    bool has_changed = false;
+    const auto kept = [&](const std::optional<tool::Schema::Part>& below,
+                          const script::Value& each) {
+        auto less = below ? without_unnamed(*below, each, memory) : std::nullopt;
+        has_changed |= less.has_value();
+        return less ? std::move(*less) : each;
+    };
+    if (value.is_object()) {
+        std::vector<script::Member> members;
+        const bool lists_all = part.lists_its_members();
+        for (const script::Member& each : value.members()) {
+            if (lists_all && !part.names(each.key.text())) has_changed = true;
+            else members.push_back({each.key, kept(part.of_member(each.key.text()), each.value)});
+            if (!members.empty() && !members.back().value.is_defined()) return script::Value();
+        }
+        if (has_changed) return memory.object(std::move(members));
+    } else if (value.is_list()) {
+        const auto below = part.of_elements();
+        if (!below) return {};
+        std::vector<script::Value> elements;
+        for (const script::Value& each : value.elements()) {
+            elements.push_back(kept(below, each));
+            if (!elements.back().is_defined()) return script::Value();
+        }
+        if (has_changed) {
+            return memory.list(static_cast<uint32_t>(elements.size()),
+                               [&](uint32_t i) { return elements[i]; });
+        }
+    }
+    return {};
+}
+
+// Where a fault stands in the schema: the positions of the members and elements that lead to it.
+std::vector<size_t> place_of(tool::Schema::Part part, std::string_view pointer) {
+    std::vector<size_t> place;
+    std::string segment;
+    for (std::string_view rest = pointer; !rest.empty();) {
+        json::take_segment(rest, segment);
+        std::optional<tool::Schema::Part> below;
+        if (const auto position = part.position_of(segment)) {
+            place.push_back(*position);
+            below = part.of_member(segment);
+        } else if ((below = part.of_elements())) {
+            place.push_back(static_cast<size_t>(std::strtoull(segment.c_str(), nullptr, 10)));
+        }
+        if (!below) break;
+        part = *below;
+    }
+    return place;
+}
+
+// The language reports faults in the order of the schema.
+void sort_by_schema(const tool::Schema::Part& root, tool::SchemaFaults& faults) {
+    std::stable_sort(faults.begin(), faults.end(), [&](const auto& one, const auto& other) {
+        return place_of(root, one.pointer) < place_of(root, other.pointer);
+    });
+}
+
 // Describes the first number that JSON does not have. Nothing is appended if there is none.
 void describe_not_finite(const script::Value& value, const std::string& place,
                          std::string& faults) {
@@ -88,22 +152,15 @@ bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments
     if (schema == nullptr) return write_json(arguments, faults);
     const tool::Schema::PlainMembers* const plain = schema->plain_members();
     if (plain != nullptr && fits(*plain, arguments)) return write_json(arguments, faults);
-    if (schema->lists_its_members()) {
-        const auto is_known = [&](const script::Member& each) {
-            return schema->has_member(each.key.text());
-        };
-        const auto members = arguments.members();
-        if (!std::all_of(members.begin(), members.end(), is_known)) {
-            std::vector<script::Member> kept;
-            std::copy_if(members.begin(), members.end(), std::back_inserter(kept), is_known);
-            arguments = memory.object(std::move(kept));
-            if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
-        }
+    if (auto less = without_unnamed(schema->root(), arguments, memory)) {
+        arguments = std::move(*less);
+        if (!arguments.is_defined()) return true;  // beyond a limit, which the machine reports
     }
     if (!write_json(arguments, faults)) return false;
     json::ParseError error;
     if (!document_.parse(json_, error)) return true;
-    const auto found = schema->check(document_.root());
+    auto found = schema->check(document_.root());
+    sort_by_schema(schema->root(), found);
     if (!found.empty()) faults = tool::describe_as_parameters(found);
     return found.empty();
 }

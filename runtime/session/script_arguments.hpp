@@ -13,8 +13,8 @@ namespace narratoria::session {
 // Keeps what a check needs, so that a CALL allocates little.
 class ScriptArguments {
 public:
-    // Removes the members that the schema does not name, if it lists all: `memory` makes the object
-    // that replaces `arguments`, undefined beyond a limit. False: `faults` has all faults, in the words
+    // Removes the members that the schema does not name, at any depth, where it lists all: `memory`
+    // makes the object that replaces `arguments`, undefined beyond a limit. False: `faults` has all faults, in the words
     // of the language. `schema` NULL: any object fits.
     bool check(const tool::Schema* schema, script::Value& arguments, script::Memory& memory,
                std::string& faults);

@@ -98,26 +98,11 @@ bool is_pointer(std::string_view text) {
     return true;
 }
 
-// Decodes the next segment of a pointer and moves `pointer` behind it.
-void take_segment(std::string_view& pointer, std::string& segment) {
-    pointer.remove_prefix(1);
-    segment.clear();
-    while (!pointer.empty() && pointer.front() != '/') {
-        if (pointer.front() == '~') {
-            segment += pointer[1] == '0' ? '~' : '/';
-            pointer.remove_prefix(2);
-        } else {
-            segment += pointer.front();
-            pointer.remove_prefix(1);
-        }
-    }
-}
-
 // The value at a pointer below `value`, or an empty Value.
 json::Value find_within(json::Value value, std::string_view pointer) {
     std::string segment;
     while (!pointer.empty()) {
-        take_segment(pointer, segment);
+        json::take_segment(pointer, segment);
         json::Value next;
         if (value.is_object()) {
             next = value.find(segment);
@@ -512,7 +497,7 @@ bool Tree::visit(std::string_view pointer, bool& malformed, AtObject&& at_object
     const Object* object = root_;
     std::string segment;
     while (!pointer.empty()) {
-        take_segment(pointer, segment);
+        json::take_segment(pointer, segment);
         const auto hash = static_cast<uint32_t>(hash_text(segment, seed_));
         // find() may read the padding behind the key.
         segment.reserve(segment.size() + json::kPadding);

@@ -20,7 +20,7 @@ std::string check_input(const Definition& definition, std::string_view request) 
     return "the input breaks the tool's schema: " + describe(faults, "/input");
 }
 
-void check_result(const Definition& definition, Outcome& outcome) {
+void check_result(const Definition& definition, bool is_advice, Outcome& outcome) {
     if (definition.result == nullptr || !outcome.ok || outcome.result.empty()) return;
     json::Document document;
     json::ParseError error;
@@ -32,7 +32,7 @@ void check_result(const Definition& definition, Outcome& outcome) {
     }
     if (fault.empty()) return;
     fault = "the result breaks the tool's schema: " + fault;
-    if (definition.result_is_advice) {
+    if (is_advice) {
         if (!outcome.warning.empty()) return;
         outcome.warning_code = "RESULT_INVALID";
         outcome.warning = std::move(fault);

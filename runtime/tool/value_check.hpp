@@ -16,7 +16,7 @@ struct Outcome;
 std::string check_input(const Definition& definition, std::string_view request);
 
 // Checks the result of an attempt that succeeded. A violation makes it a failure, RESULT_INVALID,
-// or a warning if the definition says so. An attempt without a result is left as it is.
-void check_result(const Definition& definition, Outcome& outcome);
+// or a warning if the schema is advice. An attempt without a result is left as it is.
+void check_result(const Definition& definition, bool is_advice, Outcome& outcome);
 
 }  // namespace narratoria::tool

@@ -214,6 +214,14 @@ class TestCalls:
         with pytest.raises(narratoria.ScriptError, match="ToolArgumentError"):
             halve.run_script("CALL halve {}")
 
+    def test_a_result_of_another_type_is_passed_on(self, session: Any) -> None:
+        @session.tool
+        def count() -> int:
+            return "three"  # type: ignore[return-value]
+
+        ran = session.run_script("LET n = CALL count {}")
+        assert ran.scope == {"n": "three"}
+
     def test_a_tool_that_fails(self, halve: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             halve.run_script("LET n = CALL halve {n: 4000}")

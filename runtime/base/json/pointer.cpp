@@ -17,6 +17,20 @@ void append_pointer(std::string& pointer, size_t index) {
     pointer += std::to_string(index);
 }
 
+void take_segment(std::string_view& pointer, std::string& segment) {
+    pointer.remove_prefix(1);
+    segment.clear();
+    while (!pointer.empty() && pointer.front() != '/') {
+        if (pointer.front() == '~') {
+            segment += pointer[1] == '0' ? '~' : '/';
+            pointer.remove_prefix(2);
+        } else {
+            segment += pointer.front();
+            pointer.remove_prefix(1);
+        }
+    }
+}
+
 std::string pointer_to(Value root, uint32_t index) {
     std::string pointer;
     const Tape& tape = root.tape();

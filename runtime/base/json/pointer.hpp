@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Builds JSON Pointers (RFC 6901).
+// Builds and reads JSON Pointers (RFC 6901).
 
 #include <cstddef>
 #include <string>
@@ -13,6 +13,9 @@ namespace narratoria::json {
 // Appends a slash and the segment; escapes ~ and / in it.
 void append_pointer(std::string& pointer, std::string_view segment);
 void append_pointer(std::string& pointer, size_t index);
+
+// Decodes the first segment of a valid pointer, which must not be empty, and moves `pointer` past it.
+void take_segment(std::string_view& pointer, std::string& segment);
 
 // Returns the pointer from `root` to the value at `index` of its tape; of a key, the object's. A
 // search from the root.

@@ -11,8 +11,10 @@ namespace {
 // An attempt of a tool whose result has a schema: checks the result before the listener gets it.
 class CheckedAttempt : public Attempt, private AttemptListener {
 public:
-    CheckedAttempt(const Definition& definition, AttemptListener& listener)
-        : definition_(definition), listener_(listener) {}
+    CheckedAttempt(const Invocation& invocation, AttemptListener& listener)
+        : definition_(*invocation.definition),
+          is_advice_(definition_.result_is_advice || invocation.is_of_script),
+          listener_(listener) {}
 
     AttemptListener& inner_listener() { return *this; }
     void take(std::unique_ptr<Attempt> inner) { inner_ = std::move(inner); }
@@ -22,7 +24,7 @@ public:
     const std::vector<std::string>* readable() const override { return inner_->readable(); }
     Outcome outcome_of_done() const override {
         Outcome outcome = inner_->outcome_of_done();
-        check_result(definition_, outcome);
+        check_result(definition_, is_advice_, outcome);
         return outcome;
     }
     std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override {
@@ -35,12 +37,13 @@ private:
     void on_batch_end() override { listener_.on_batch_end(); }
     void on_event(const event::Event& event) override { listener_.on_event(event); }
     void on_ended(Outcome outcome) override {
-        check_result(definition_, outcome);
+        check_result(definition_, is_advice_, outcome);
         // Last: the listener may destroy this object.
         listener_.on_ended(std::move(outcome));
     }
 
     const Definition& definition_;
+    const bool is_advice_;
     AttemptListener& listener_;
     std::unique_ptr<Attempt> inner_;
 };
@@ -78,7 +81,7 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         return nullptr;
     }
     if (invocation.definition->result == nullptr) return begin(invocation, listener, failure);
-    auto checked = std::make_unique<CheckedAttempt>(*invocation.definition, listener);
+    auto checked = std::make_unique<CheckedAttempt>(invocation, listener);
     auto inner = begin(invocation, checked->inner_listener(), failure);
     if (inner == nullptr) return nullptr;
     checked->take(std::move(inner));

@@ -44,6 +44,8 @@ struct Invocation {
     Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
+    // Of a script: a result of another type than the definition declares is a warning (spec 002).
+    bool is_of_script = false;
     // What the host and the story require, besides what the tool's binding requires; NULL: nothing.
     const Guarantees* guarantees = nullptr;
 };

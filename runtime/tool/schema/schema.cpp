@@ -93,6 +93,16 @@ constexpr int kTypeDepth = 3;
 
 uint8_t Schema::types() const { return types_of(*program_, program_->root, kTypeDepth); }
 
+namespace {
+
+const Property* find_property(const ObjectRules& object, std::string_view name) {
+    const auto found = std::find_if(object.properties.begin(), object.properties.end(),
+                                    [name](const Property& each) { return each.name == name; });
+    return found == object.properties.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::vector<Schema::Member> Schema::members() const {
     std::vector<Member> out;
     const Rule& rule = program_->rules[program_->root];
@@ -112,20 +122,39 @@ std::vector<Schema::Member> Schema::members() const {
     return out;
 }
 
-bool Schema::lists_its_members() const {
-    const Rule& rule = program_->rules[program_->root];
+Schema::Part Schema::root() const { return {*program_, program_->root}; }
+
+bool Schema::Part::lists_its_members() const {
+    const Rule& rule = program_->rules[rule_];
     if (rule.object == kNoRule || rule.general != kNoRule) return false;
     const ObjectRules& object = program_->objects[rule.object];
     return object.patterns.empty() && object.dependent_rules.empty() &&
            (object.additional == kNoRule || program_->rules[object.additional].never);
 }
 
-bool Schema::has_member(std::string_view name) const {
-    const Rule& rule = program_->rules[program_->root];
-    if (rule.object == kNoRule) return false;
-    const std::vector<Property>& all = program_->objects[rule.object].properties;
-    return std::any_of(all.begin(), all.end(),
-                       [name](const Property& each) { return each.name == name; });
+std::optional<size_t> Schema::Part::position_of(std::string_view member) const {
+    const Rule& rule = program_->rules[rule_];
+    if (rule.object == kNoRule) return {};
+    const ObjectRules& object = program_->objects[rule.object];
+    const Property* const found = find_property(object, member);
+    if (found == nullptr) return {};
+    return static_cast<size_t>(found - object.properties.data());
+}
+
+std::optional<Schema::Part> Schema::Part::of_member(std::string_view name) const {
+    const Rule& rule = program_->rules[rule_];
+    if (rule.object == kNoRule || rule.general != kNoRule) return {};
+    const Property* const found = find_property(program_->objects[rule.object], name);
+    if (found == nullptr || found->rule == kNoRule) return {};
+    return Part(*program_, found->rule);
+}
+
+std::optional<Schema::Part> Schema::Part::of_elements() const {
+    const Rule& rule = program_->rules[rule_];
+    if (rule.array == kNoRule || rule.general != kNoRule) return {};
+    const ArrayRules& array = program_->arrays[rule.array];
+    if (array.rest == kNoRule || !array.prefix.empty()) return {};
+    return Part(*program_, array.rest);
 }
 
 json::Value Schema::document() const { return program_->document.root(); }

@@ -77,10 +77,26 @@ public:
         bool required;
     };
     std::vector<Member> members() const;
-    // True if a member that the schema does not name has no meaning to it: nothing but "properties"
-    // and "required" tells which there are.
-    bool lists_its_members() const;
-    bool has_member(std::string_view name) const;
+    // What the schema asks of the value at one place of a document. Valid as long as the schema.
+    class Part {
+    public:
+        // True if a member that it does not name has no meaning to it: nothing but "properties" and
+        // "required" tells which there are.
+        bool lists_its_members() const;
+        bool names(std::string_view member) const { return position_of(member).has_value(); }
+        // Where "properties" and "required" name a member.
+        std::optional<size_t> position_of(std::string_view member) const;
+        // Nothing: it asks nothing of it, or what it asks does not follow from the place alone.
+        std::optional<Part> of_member(std::string_view name) const;
+        std::optional<Part> of_elements() const;
+
+    private:
+        friend class Schema;
+        Part(const Program& program, uint32_t rule) : program_(&program), rule_(rule) {}
+        const Program* program_;
+        uint32_t rule_;
+    };
+    Part root() const;
     // What is asked of an object, if that is only the types of its members and which of them it must
     // have: a short list, for a check without a document. Says nothing about other members. NULL: more
     // is asked.

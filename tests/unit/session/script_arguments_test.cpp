@@ -104,6 +104,29 @@ TEST_F(ScriptArgumentsTest, LoseWhatTheSchemaDoesNotName) {
         EXPECT_TRUE(arguments_.check(schema.get(), given, memory_, faults));
         EXPECT_EQ(arguments_.json(), R"({"n":1})");
     }
+    const auto nested = schema_of(
+        R"({"properties":{"o":{"properties":{"k":{}}},"l":{"items":{"properties":{"k":{}}}},)"
+        R"("any":{"type":"object"},"open":{"additionalProperties":{"type":"number"}}}})");
+    script::Value given = value(R"({"o":{"k":1,"x":{"k":2}},"l":[{"k":3},{"x":4}],"any":{"x":5},)"
+                                R"("open":{"x":6},"x":7})");
+    std::string faults;
+    EXPECT_TRUE(arguments_.check(nested.get(), given, memory_, faults)) << faults;
+    EXPECT_EQ(arguments_.json(),
+              R"({"o":{"k":1},"l":[{"k":3},{}],"any":{"x":5},"open":{"x":6}})");
+}
+
+TEST_F(ScriptArgumentsTest, FaultsComeInTheOrderOfTheSchema) {
+    const auto schema = schema_of(
+        R"({"properties":{"a":{"type":"number"},"b":{"properties":{"x":{"type":"string"},)"
+        R"("y":{"type":"string"}},"required":["x"]},"c":{"type":"boolean"}},"required":["a"]})");
+    script::Value given = value(R"({"c":1,"b":{"y":2}})");
+    std::string faults;
+    EXPECT_FALSE(arguments_.check(schema.get(), given, memory_, faults));
+    EXPECT_EQ(faults,
+              "Parameter 'a': Required (Expected number, received undefined); "
+              "Parameter 'b.x': Required (Expected string, received undefined); "
+              "Parameter 'b.y': Expected string, received number (Expected string, received number); "
+              "Parameter 'c': Expected boolean, received number (Expected boolean, received number)");
 }
 
 }  // namespace
