@@ -123,6 +123,10 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
             out.secrets.emplace_back(name, std::move(value));
         }
     }
+    if ((out.bits & SANDBOX_WRITE) != 0) {
+        // It could not write there.
+        remove_variable(out.environment, std::string(kOutputVariable) + "=");
+    }
     if ((out.bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return;
     out.scratch_variables = guarantees.requires_one(Guarantee::NoEnvRead) ? 2 : 1;
     remove_variable(out.environment, "TMPDIR=");

@@ -137,6 +137,14 @@ def test_the_tool_has_the_variables_of_the_host(project):
     assert events(ran)[-1]["result"]["env"] is None
 
 
+def test_a_decimal_is_a_number(project):
+    project.write("tools/price.py", "from decimal import Decimal\n"
+                  "def run(payload):\n    return [Decimal('12.50'), Decimal('3E+2'), Decimal('-0.1')]\n")
+    project.bind("tools:\n  price:\n    entry: tools.price:run\n")
+    ran, _ = project.run("price")
+    assert events(ran)[-1]["result"] == [12.5, 300, -0.1], ran
+
+
 def test_tempfile_finds_the_scratch_folder_of_a_pure_tool(project):
     project.write("tools/scratch.py", "import tempfile\ndef run(payload):\n"
                   "    with tempfile.NamedTemporaryFile() as file:\n"

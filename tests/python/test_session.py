@@ -442,7 +442,7 @@ def test_the_tools_of_a_project_are_called_by_name(tmp_path: Path) -> None:
             "local",
             "project",
         )
-    bindings.write_text("tools:\n  greeter:\n    entry: 5\n")
+    bindings.write_text("tools:\n  greeter: &anchor\n    entry: 5\n")
     with pytest.raises(narratoria.InvalidDocumentError) as refused:
         narratoria.Session(project=tmp_path)
-    assert [fault.line for fault in refused.value.faults] == [3]
+    assert [fault.line for fault in refused.value.faults] == [2]

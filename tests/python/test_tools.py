@@ -312,11 +312,3 @@ class TestResults:
             return "x"  # type: ignore[return-value]
 
         assert session.execute(one("steps"))["t"].error_code == "RESULT_INVALID"
-
-    def test_a_script_gets_the_fault(self, session: Any) -> None:
-        @session.tool
-        def name() -> str:
-            return 5  # type: ignore[return-value]
-
-        with pytest.raises(narratoria.ScriptError, match="ToolExecutionError"):
-            session.run_script("CALL name {}")

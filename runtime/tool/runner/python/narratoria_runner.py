@@ -172,7 +172,15 @@ def say(text):
 
 
 def encode(reply):
-    return json.dumps(reply, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(reply, allow_nan=False, ensure_ascii=False, default=number_of).encode() + b"\n"
+
+
+def number_of(value):
+    """A Decimal as a number of JSON. Not imported here: a tool that returns one has done it."""
+    decimal = sys.modules.get("decimal")
+    if decimal is None or not isinstance(value, decimal.Decimal):
+        raise TypeError("Object of type %s is not JSON serializable" % type(value).__name__)
+    return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
 
 
 def failure(type_, message, **more):
