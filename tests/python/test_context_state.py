@@ -155,7 +155,11 @@ def test_none_is_a_value(session: Any) -> None:
     session.state.set("a", None)
     assert session.state.to_dict() == {"f": None, "a": None}
     assert [each.get("nulls") for each in session.history()["patches"]] == [
-        None, {"a": {"b": None, "c": {"d": None}}}, {"f": None}, {"a": None}]
+        None,
+        {"a": {"b": None, "c": {"d": None}}},
+        {"f": None},
+        {"a": None},
+    ]
     session.state.patch({"a": None})
     assert session.state.to_dict() == {"f": None}
 

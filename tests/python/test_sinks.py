@@ -105,6 +105,19 @@ class TestSinks:
             assert session.execute({"requestId": "p", "tools": []}).success
         assert seen and "RuntimeError: oh" in caplog.text
 
+    def test_a_sink_that_always_raises_has_one_traceback(
+        self, session: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def sink(event: narratoria.Event) -> None:
+            raise RuntimeError("oh")
+
+        session.add_sink(sink)
+        with caplog.at_level(logging.ERROR, "narratoria"):
+            for _ in range(6):
+                session.execute({"requestId": "p", "tools": []})
+        assert caplog.text.count("Traceback") == 1
+        assert "raised RuntimeError('oh'), for the 10th time" in caplog.text
+
     def test_events_outlive_the_session(self, session: Any) -> None:
         seen: list[narratoria.Event] = []
         session.add_sink(seen.append)

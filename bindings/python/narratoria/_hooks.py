@@ -44,9 +44,27 @@ def log_event(event: Event) -> None:
     _logger().warning("%s: %s%s", body["code"], body["message"], of)
 
 
-def report_exception(what: str, exception: BaseException) -> None:
-    """An exception that left a callback: it is logged, and the session goes on."""
-    _logger().error("%s raised %s", what, _shown(exception), exc_info=exception)
+def report_exception(
+    what: str, exception: BaseException, counts: dict[Any, int] | None = None
+) -> None:
+    """An exception that left a callback: it is logged, and the session goes on.
+
+    With ``counts``, one that comes again from the same place is only counted: a sink that always
+    raises would log a traceback for each event. The 10th, 100th … time is logged.
+    """
+    count = 1
+    if counts is not None:
+        place = exception.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        if len(counts) > 1000:
+            counts.clear()
+        at = (place.tb_frame.f_code, place.tb_lineno) if place is not None else None
+        count = counts[what, type(exception), at] = counts.get((what, type(exception), at), 0) + 1
+    if count == 1:
+        _logger().error("%s raised %s", what, _shown(exception), exc_info=exception)
+    elif count == 10 ** (len(str(count)) - 1):
+        _logger().error("%s raised %s, for the %dth time", what, _shown(exception), count)
 
 
 def exception_text(exception: BaseException) -> str:

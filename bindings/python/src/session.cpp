@@ -672,7 +672,7 @@ void Session::report(const char* what, py::error_already_set& error) noexcept {
             if (!is_closing_ && direct_ == 0) handle().cancel();
             return;
         }
-        call_python(hooks_.attr("report_exception"), py::str(what), exception_of(error));
+        call_python(hooks_.attr("report_exception"), py::str(what), exception_of(error), reported_);
     } catch (py::error_already_set& another) {
         another.discard_as_unraisable("narratoria");
     } catch (...) {

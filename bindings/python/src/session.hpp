@@ -260,7 +260,8 @@ private:
     void open(const std::shared_ptr<Open>& opened) { open_[opened->token()] = opened; }
     std::shared_ptr<Open> close_open(std::uint64_t token);
 
-    py::object hooks_;  // the module narratoria._hooks
+    py::object hooks_;   // the module narratoria._hooks
+    py::dict reported_;  // how often which exception left a callback
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
     std::vector<std::unique_ptr<Given>> given_;
