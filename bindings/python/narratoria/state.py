@@ -30,7 +30,7 @@ class StateMetadata:
         description: what the key means.
         formatter: a function from the value to the text that a prompt shows; None: the default form.
             It is None, too, if code other than Python registered it. If it raises, the default form
-            is shown; the first of its failures in a row is logged with its traceback.
+            is shown; the first of its failures is logged with its traceback.
 
     >>> StateMetadata("coins of the player", lambda value: f"{value} gold").description
     'coins of the player'
