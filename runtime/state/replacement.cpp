@@ -71,9 +71,12 @@ bool append_nulls(std::string& out, std::string_view key, json::Value value) {
 
 Replacement replacement_of(const Tree& tree, std::string_view key, json::Value value) {
     Replacement out;
-    out.nulls += '{';
-    if (append_nulls(out.nulls, key, value)) out.nulls += '}';
-    else out.nulls.clear();
+    // Most values have none, which their text tells sooner than their members.
+    if (value.raw().find("null") != std::string_view::npos) {
+        out.nulls += '{';
+        if (append_nulls(out.nulls, key, value)) out.nulls += '}';
+        else out.nulls.clear();
+    }
     std::string& patch = out.patch;
     patch += '{';
     append_member_name(patch, key);
