@@ -111,8 +111,7 @@ TEST_F(ScriptArgumentsTest, LoseWhatTheSchemaDoesNotName) {
                                 R"("open":{"x":6},"x":7})");
     std::string faults;
     EXPECT_TRUE(arguments_.check(nested.get(), given, memory_, faults)) << faults;
-    EXPECT_EQ(arguments_.json(),
-              R"({"o":{"k":1},"l":[{"k":3},{}],"any":{"x":5},"open":{"x":6}})");
+    EXPECT_EQ(arguments_.json(), R"({"o":{"k":1},"l":[{"k":3},{}],"any":{"x":5},"open":{"x":6}})");
 }
 
 TEST_F(ScriptArgumentsTest, FaultsComeInTheOrderOfTheSchema) {
@@ -122,11 +121,12 @@ TEST_F(ScriptArgumentsTest, FaultsComeInTheOrderOfTheSchema) {
     script::Value given = value(R"({"c":1,"b":{"y":2}})");
     std::string faults;
     EXPECT_FALSE(arguments_.check(schema.get(), given, memory_, faults));
-    EXPECT_EQ(faults,
-              "Parameter 'a': Required (Expected number, received undefined); "
-              "Parameter 'b.x': Required (Expected string, received undefined); "
-              "Parameter 'b.y': Expected string, received number (Expected string, received number); "
-              "Parameter 'c': Expected boolean, received number (Expected boolean, received number)");
+    EXPECT_EQ(
+        faults,
+        "Parameter 'a': Required (Expected number, received undefined); "
+        "Parameter 'b.x': Required (Expected string, received undefined); "
+        "Parameter 'b.y': Expected string, received number (Expected string, received number); "
+        "Parameter 'c': Expected boolean, received number (Expected boolean, received number)");
 }
 
 }  // namespace
