@@ -13,17 +13,11 @@
 #include "base/clock.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "event/error_code.hpp"
 #include "plan/result.hpp"
 
 namespace narratoria::plan {
 namespace {
-
-bool is_error_code(std::string_view text) {
-    auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return !text.empty() && is_upper(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-        return is_upper(c) || (c >= '0' && c <= '9') || c == '_';
-    });
-}
 
 // True for a date and time with an offset: 2026-01-24T18:30:00.250Z, 2026-01-24T18:30:00+01:00.
 bool is_timestamp(std::string_view text) {
@@ -110,7 +104,7 @@ private:
                 if (!value.text().empty()) return;
                 return fault(value, pointer, "result-empty", what + " must not be empty");
             case Text::ErrorCode:
-                if (is_error_code(value.text())) return;
+                if (event::is_error_code(value.text())) return;
                 return fault(value, pointer, "result-error-code",
                              what +
                                  " must be a code like EXIT_STATUS: capital letters, digits "

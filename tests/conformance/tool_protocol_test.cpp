@@ -515,7 +515,7 @@ TEST(ToolProtocol, EventsBehindAnErrorAreProcessedUntilTheEnd) {
     const Json result = stage.run(plan_of({entry("a", "with_done"), entry("b", "without_done")}));
     EXPECT_EQ(stage.state(), Json(R"({"after":1,"exit":1})"));
     EXPECT_EQ(stage.assets().size(), 1u);
-    EXPECT_EQ(tool_of(result, "a")["error"].string(), "WET: wet") << "the error says why";
+    EXPECT_EQ(tool_of(result, "a")["error"].string(), "wet") << "the error says why";
     EXPECT_EQ(tool_of(result, "b")["errorCode"].string(), "EXIT_STATUS");
 }
 

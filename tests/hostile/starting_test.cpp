@@ -121,7 +121,7 @@ TEST_F(Starting, EachWayToFailIsTriedAgain) {
         const char* code;
     };
     for (const Way way :
-         {Way{"done", "TOOL_FAILED"}, Way{"exit", "EXIT_STATUS"}, Way{"signal", "SIGNALED"},
+         {Way{"done", "FLAKY"}, Way{"exit", "EXIT_STATUS"}, Way{"signal", "SIGNALED"},
           Way{"line", "PROTOCOL_ERROR"}, Way{"missing", "MISSING_DONE"}}) {
         const std::string counter = folder.path() + "/" + way.how;
         const Json result = host->run_tool(tool_path("flaky"),

@@ -194,7 +194,7 @@ def test_errors_are_told_whatever_they_hold(start):
     assert ran.error == ("TOOL_FAILURE", "no message was given", None)
     assert "/details/at" in ran.diagnostics
     ran = start("def f(r):\n    raise OSError('no \\udcff file')\nrun(f)")
-    assert ran.error[1] == "OSError: no \ufffd file"
+    assert ran.error[1] == "no \ufffd file"
     ran = start("def f(r):\n    raise RecursionError\nrun(f)")
     assert ran.error[1] == "RecursionError"
 

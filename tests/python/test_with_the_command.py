@@ -128,7 +128,7 @@ def test_a_plan_made_in_python(narratoria, tmp_path):
     assert raised == [
         events.ErrorEvent(
             "TOOL_EXCEPTION",
-            "ZeroDivisionError: division by zero",
+            "division by zero",
             {"exception": "ZeroDivisionError"},
         )
     ]

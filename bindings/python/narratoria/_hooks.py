@@ -118,9 +118,18 @@ def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
         return _tool_error(exception)
     _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
     kind = _clean(type(exception).__name__)
-    code, text = "TOOL_EXCEPTION", exception_text(exception)
-    lines = _failure(code, text, {"exception": kind}, not _is_bug(exception))
-    return lines, _trace(exception), code, f"{code}: {text}"
+    code, message = "TOOL_EXCEPTION", _message_of(exception)
+    lines = _failure(code, message, {"exception": kind}, not _is_bug(exception))
+    return lines, _trace(exception), code, message
+
+
+def _message_of(exception: BaseException) -> str:
+    """As the tool gave it. That of a KeyError is the key alone, which tells nobody what happened."""
+    try:
+        message = "" if isinstance(exception, KeyError) else _clean(str(exception))
+    except Exception:
+        message = ""
+    return message or exception_text(exception)
 
 
 def _tool_error(error: Any) -> tuple[str, str, str, str]:
@@ -128,13 +137,12 @@ def _tool_error(error: Any) -> tuple[str, str, str, str]:
     code = _text_or(getattr(error, "code", None), "TOOL_EXCEPTION")
     message = _text_or(getattr(error, "message", None), _clean(type(error).__name__))
     may_retry = getattr(error, "retry", True) is not False
-    told = f"{code}: {message}"
     try:
-        return _failure(code, message, getattr(error, "details", None), may_retry), "", code, told
+        return _failure(code, message, getattr(error, "details", None), may_retry), "", code, message
     except Exception as reason:
         note = f"the details of {code} are left out, they are no JSON: {exception_text(reason)}"
         _logger().warning("%s", note)
-        return _failure(code, message, None, may_retry), note + "\n", code, told
+        return _failure(code, message, None, may_retry), note + "\n", code, message
 
 
 def _text_or(text: Any, otherwise: str) -> str:

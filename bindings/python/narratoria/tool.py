@@ -674,7 +674,9 @@ def _call(function: Callable[[Request], Any]) -> None:
         sys.__excepthook__(type(fault), fault, fault.__traceback__)
         kind = type(fault).__qualname__
         text = str(fault)
-        _fail("TOOL_EXCEPTION", f"{kind}: {text}" if text else kind, {"exception": kind})
+        if isinstance(fault, KeyError):  # its text is the key alone
+            text = f"{kind}: {text}"
+        _fail("TOOL_EXCEPTION", text or kind, {"exception": kind})
 
 
 def _fail(code: Any, message: Any, details: Any = None, may_retry: bool = True) -> None:

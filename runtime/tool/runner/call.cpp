@@ -190,7 +190,7 @@ void Call::end_with_reply(std::string_view text, Outcome outcome) {
                              reply.reason_code == "secrets_blocked" ||
                              reply.reason_code == "policy_denied";
         outcome.code = blocked ? "GUARANTEE_BLOCKED" : "TOOL_FAILED";
-        outcome.error = error_type_ + ": " + reply.error_message;
+        outcome.error = reply.error_message.empty() ? error_type_ : reply.error_message;
     }
     end(&reply, std::move(outcome));
 }
@@ -236,15 +236,13 @@ void Call::end(const Reply* reply, Outcome outcome) {
             .boolean("ok", true)
             .raw("result", reply->result)
             .end();
-    } else if (reply != nullptr && !reply->details.empty()) {
-        // The details, for example a traceback, are for the author of the tool.
-        json::ObjectWriter(line)
-            .string("version", "0")
-            .string("type", "error")
-            .string("errorCode", error_type_)
-            .string("errorMessage", reply->error_message)
-            .raw("details", reply->details)
-            .end();
+    } else if (reply != nullptr) {
+        json::ObjectWriter writer(line);
+        writer.string("version", "0").string("type", "error");
+        writer.string("errorCode", error_type_).string("errorMessage", outcome.error);
+        // For example a traceback, for the author of the tool.
+        if (!reply->details.empty()) writer.raw("details", reply->details);
+        writer.end();
     }
     if (!line.empty()) {
         const std::shared_ptr<bool> alive = alive_;

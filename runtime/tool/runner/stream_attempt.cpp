@@ -7,6 +7,7 @@
 
 #include "base/json/tape.hpp"
 #include "base/utf8.hpp"
+#include "event/error_code.hpp"
 #include "process/limit_end.hpp"
 
 namespace narratoria::tool {
@@ -123,8 +124,8 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
         }
         linger_.start(settings_.linger_ms(), [this] { on_linger(); });
     } else if (event.type == event::Type::Error) {
-        last_error_ = std::string(event.text(event::Field::ErrorCode)) + ": " +
-                      std::string(event.text(event::Field::ErrorMessage));
+        error_code_ = event.text(event::Field::ErrorCode);
+        error_message_ = event.text(event::Field::ErrorMessage);
     }
     // The listener may destroy this object; `destroyed` lives on the caller's stack.
     listener_.on_event(event);
@@ -258,10 +259,10 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
 void StreamAttempt::judge_done(Outcome& outcome) const {
     outcome.ok = done_ok_;
     if (!done_ok_) {
-        outcome.code = "TOOL_FAILED";
-        outcome.error = !last_error_.empty() ? last_error_
-                        : !summary_.empty()  ? summary_
-                                             : "the tool reported ok: false";
+        outcome.code = event::is_error_code(error_code_) ? error_code_ : "TOOL_FAILED";
+        outcome.error = !error_message_.empty() ? error_message_
+                        : !summary_.empty()     ? summary_
+                                                : "the tool reported ok: false";
         if (!outcome.limit.empty()) outcome.error += " (" + outcome.limit + ")";
     } else if (!outcome.limit.empty() && outcome.warning.empty()) {
         outcome.warning_code = "PROCESS_LIMIT";

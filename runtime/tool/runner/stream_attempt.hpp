@@ -106,7 +106,8 @@ private:
     bool lingered_ = false;
     std::string summary_;
     std::string result_;
-    std::string last_error_;
+    std::string error_code_;  // of the last error event
+    std::string error_message_;
     uint64_t lines_after_done_ = 0;
     bool after_done_is_blank_ = true;  // the unfinished line is blank so far
     Fault fault_;

@@ -118,8 +118,9 @@ TEST_F(ProcessRunnerTest, TellsWhyAToolSaidNo) {
     const std::string error =
         "echo '{\"version\":\"0\",\"type\":\"error\",\"errorCode\":\"WET\",\"errorMessage\":"
         "\"The torch is wet.\"}'\n";
-    EXPECT_EQ(run(error + done(R"("ok":false,"summary":"No light.")")).outcome.error,
-              "WET: The torch is wet.");
+    const Heard wet = run(error + done(R"("ok":false,"summary":"No light.")"));
+    EXPECT_EQ(wet.outcome.error, "The torch is wet.");
+    EXPECT_EQ(wet.outcome.code, "WET");
     EXPECT_EQ(run(done(R"("ok":false,"summary":"No light.")")).outcome.error, "No light.");
     const Heard silent = run(done(R"("ok":false)"));
     EXPECT_EQ(silent.outcome.error, "the tool reported ok: false");

@@ -212,7 +212,7 @@ TEST_P(EveryPython, ReportsAnExceptionAndCallsAgain) {
     for (int i = 0; i < 2; ++i) {
         const Heard heard = call();
         EXPECT_EQ(heard.outcome.code, "TOOL_FAILED");
-        EXPECT_EQ(heard.outcome.error, "ValueError: Missing input");
+        EXPECT_EQ(heard.outcome.error, "Missing input");
     }
 }
 
@@ -224,7 +224,7 @@ TEST_P(EveryPython, ReportsAModuleThatExitsInItsImport) {
         EXPECT_THAT(heard.outcome.error, HasSubstr("exited with status 3 and did not answer"));
     }
     write("import sys\nsys.exit(3)  \n");
-    for (int i = 0; i < 2; ++i) EXPECT_THAT(result(), StartsWith("SystemExit: "));
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(result(), HasSubstr("(sys.exit) with 3"));
 }
 
 TEST_P(EveryPython, ReportsAFunctionThatEndsItsProcess) {
@@ -440,7 +440,7 @@ const Hostile kHostile[] = {
     {"forks", "import os\nos.fork()", "\"good\""},
     {"becomes a daemon", "import os\nif os.fork(): os._exit(0)\nos.setsid()",
      "exited with status 0 and did not answer"},
-    {"would lead a session", "import os\nos.setsid()", "PermissionError: "},
+    {"would lead a session", "import os\nos.setsid()", "Operation not permitted"},
     {"closes all descriptors", "import os\nos.closerange(0, 1000)", "did not answer"},
     {"takes the place of the reply",
      "import os\nfor i in range(3, 100):\n"
@@ -452,15 +452,14 @@ const Hostile kHostile[] = {
     {"ignores its children", "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
      "\"good\""},
     {"takes away its output", "import sys\nsys.stdin = sys.stdout = sys.stderr = None", "\"good\""},
-    {"takes away its modules", "import sys\nsys.modules.clear()", "KeyError: "},
+    {"takes away its modules", "import sys\nsys.modules.clear()", "'"},
     {"breaks Python", "import builtins\nbuiltins.len = None", ""},
     {"breaks os", "import os\nos.fork = os.pipe = os.read = os.write = None", ""},
     {"breaks traces", "import sys\nsys.settrace(lambda *_: 1 / 0)", ""},
     {"interrupts", "raise KeyboardInterrupt", "KeyboardInterrupt"},
     {"raises what cannot be told",
-     "class E(BaseException):\n    def __str__(self): raise self\nraise E",
-     "E: its text cannot be"},
-    {"recurses", "def f(): f()\nf()", "RecursionError: "},
+     "class E(BaseException):\n    def __str__(self): raise self\nraise E", "its text cannot be"},
+    {"recurses", "def f(): f()\nf()", "maximum recursion depth"},
     {"is ended by a watchdog",
      "import faulthandler, time\nfaulthandler.dump_traceback_later(0.001, exit=True)\n"
      "time.sleep(100)",
