@@ -76,7 +76,9 @@ class TestTools:
             raise ToolError("WET", "too wet \ud800", {"what": object()})
 
         tool = session.execute(one("light"))["t"]
-        assert (tool.error_code, tool.error) == ("WET", "too wet ?"), "its code is what programs look at"
+        assert (tool.error_code, tool.error) == ("WET", "too wet ?"), (
+            "its code is what programs look at"
+        )
         assert "details" not in tool.events[0]
         assert tool.stderr is not None and "/details/what" in tool.stderr
 

@@ -138,7 +138,12 @@ def _tool_error(error: Any) -> tuple[str, str, str, str]:
     message = _text_or(getattr(error, "message", None), _clean(type(error).__name__))
     may_retry = getattr(error, "retry", True) is not False
     try:
-        return _failure(code, message, getattr(error, "details", None), may_retry), "", code, message
+        return (
+            _failure(code, message, getattr(error, "details", None), may_retry),
+            "",
+            code,
+            message,
+        )
     except Exception as reason:
         note = f"the details of {code} are left out, they are no JSON: {exception_text(reason)}"
         _logger().warning("%s", note)
