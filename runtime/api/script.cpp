@@ -33,8 +33,9 @@ nar_status refuse(nar_error* error, const script::Error& fault, std::string_view
                 R"({"error":)" + json_of(fault, text) + "}");
 }
 
-session::ScriptHandler handler_of(const nar_script_handler& read) {
+session::ScriptHandler handler_of(const nar_script_handler& read, uint32_t flags) {
     session::ScriptHandler handler;
+    handler.wants_scope = (flags & NAR_SCRIPT_WITHOUT_SCOPE) == 0;
     if (read.printed) {
         handler.printed = [read](std::string_view line) { read.printed(read.user, view(line)); };
     }
@@ -79,12 +80,16 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
         if (!read_struct(handler, read)) {
             return refuse_argument(error, "the handler's size is not set");
         }
+        if ((given.flags & ~static_cast<uint32_t>(NAR_SCRIPT_WITHOUT_SCOPE)) != 0) {
+            return refuse_argument(error, "the script's flags have an unknown bit");
+        }
         if (has_nul(given.tools)) return refuse_argument(error, kNulInTools);
         const std::string tools = tools_folder(its, given.tools);
         script::Error fault;
         const auto program =
             script::Program::compile(view(given.source), its.script_limits(), fault);
-        if (program && its.run_script(program, view(given.scope), tools, handler_of(read), fault)) {
+        if (program && its.run_script(program, view(given.scope), tools,
+                                      handler_of(read, given.flags), fault)) {
             return NAR_OK;
         }
         return refuse(error, fault, view(given.source));

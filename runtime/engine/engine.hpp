@@ -23,6 +23,7 @@
 #include "narratoria/engine.h"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
+#include "script/limits.hpp"
 #include "tool/limits.hpp"
 
 namespace narratoria::engine {
@@ -40,7 +41,28 @@ struct Limits : tool::Limits {
     uint32_t history_patches = 10000;
     uint64_t patch_bytes = 8u * 1024 * 1024;
     uint64_t state_bytes = 256u * 1024 * 1024;
+    uint64_t script_steps = script::Limits().steps;
+    uint64_t script_calls = script::Limits().calls;
+    uint32_t script_depth = script::Limits().depth;
+    uint64_t script_source_bytes = script::Limits().source_bytes;
+    uint64_t script_value_bytes = script::Limits().value_bytes;
+    uint64_t script_memory_bytes = script::Limits().memory_bytes;
+    uint64_t script_output_bytes = script::Limits().output_bytes;
+    uint32_t script_time_ms = script::Limits().milliseconds;
 };
+
+// Those of a script. There 0 is no limit, here the largest value.
+inline script::Limits script_limits(const Limits& limits) {
+    auto or_none = [](auto value) { return value == static_cast<decltype(value)>(-1) ? 0 : value; };
+    return {.steps = or_none(limits.script_steps),
+            .calls = or_none(limits.script_calls),
+            .depth = or_none(limits.script_depth),
+            .source_bytes = or_none(limits.script_source_bytes),
+            .value_bytes = or_none(limits.script_value_bytes),
+            .memory_bytes = or_none(limits.script_memory_bytes),
+            .output_bytes = or_none(limits.script_output_bytes),
+            .milliseconds = or_none(limits.script_time_ms)};
+}
 
 // How many tools that only wait (NAR_TOOL_WAITS) run at once.
 inline constexpr uint32_t kMaxWaitingTools = 1000;

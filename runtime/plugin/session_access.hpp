@@ -104,7 +104,7 @@ public:
     // Answers a question: there is no plan, and there will be none for this prompt.
     virtual void give_up(uint64_t token, std::string message) = 0;
     virtual const tool::Registry& registry() const = 0;
-    virtual const script::Limits& script_limits() const = 0;
+    virtual script::Limits script_limits() const = 0;
 };
 
 }  // namespace narratoria::plugin

@@ -120,7 +120,19 @@ void Machine::define(uint32_t variable) {
     order_.push_back(variable);
 }
 
-void Machine::append_scope(std::string& out) const {
+bool Machine::append_scope(std::string& out) const {
+    // Values share parts, which the text has each time.
+    uint64_t bytes = 2;
+    for (const uint32_t each : order_) {
+        if ((each & kExtra) != 0) {
+            const Extra& extra = extras_[each & ~kExtra];
+            bytes += extra.name.size() + extra.value.bytes() + 4;
+        } else {
+            const auto& variable = program_->variables_[each];
+            bytes += string(variable.name).size() + frame_[variable.place].bytes() + 4;
+        }
+    }
+    if (bytes > value_limit(limits_)) return false;
     out += '{';
     const char* separator = "";
     for (const uint32_t each : order_) {
@@ -134,6 +146,7 @@ void Machine::append_scope(std::string& out) const {
         append_json(out, is_extra ? extras_[each & ~kExtra].value : frame_[variables[each].place]);
     }
     out += '}';
+    return true;
 }
 
 size_t Machine::bytes() const {
@@ -165,9 +178,10 @@ void Machine::refuse() {
             return fail_with("DepthLimitError", "A value is nested more than " +
                                                     std::to_string(limits_.depth) + " levels deep");
         default:
-            return fail_with("MemoryLimitError", "The values of the script need more than " +
-                                                     std::to_string(limits_.memory_bytes) +
-                                                     " bytes");
+            return fail_with(
+                "MemoryLimitError",
+                "The values of the script and the records of its CALLs need more than " +
+                    std::to_string(limits_.memory_bytes) + " bytes");
     }
 }
 
@@ -693,7 +707,7 @@ bool Machine::format(const Value& text, const Value& object, Value& result) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     };
     const std::string_view from = text.text();
-    const uint64_t most = limits_.value_bytes == 0 ? Limits::kMaximumValue : limits_.value_bytes;
+    const uint64_t most = value_limit(limits_);
     std::string out;
     for (size_t at = 0; at < from.size();) {
         const size_t brace = std::min(from.find_first_of("{}", at), from.size());

@@ -83,9 +83,10 @@ public:
     const Error& error() const { return error_; }
     const std::vector<std::string>& output() const { return output_; }
 
-    // The variables of the script's own scope as a JSON object, in the order in which they got their
-    // first value.
-    void append_scope(std::string& out) const;
+    // Appends the variables of the script's own scope as a JSON object, in the order in which they got
+    // their first value. False, and nothing is appended: they exceed Limits::value_bytes.
+    bool append_scope(std::string& out) const;
+    const Limits& limits() const { return limits_; }
 
     const Program& program() const { return *program_; }
     Memory& memory() { return memory_; }

@@ -84,11 +84,19 @@ const Value* Value::find(std::string_view key) const {
 }
 
 Memory::Memory(const Limits& limits)
-    : value_limit_(std::min(limits.value_bytes == 0 ? Limits::kMaximumValue : limits.value_bytes,
-                            Limits::kMaximumValue)),
+    : value_limit_(value_limit(limits)),
       total_limit_(limits.memory_bytes == 0 ? UINT64_MAX : limits.memory_bytes),
       depth_limit_(std::min(limits.depth == 0 ? Limits::kMaximumDepth : limits.depth,
                             Limits::kMaximumDepth)) {}
+
+bool Memory::charge(uint64_t bytes) {
+    if (bytes > total_limit_ - std::min(used_, total_limit_)) {
+        refusal_ = Refusal::Total;
+        return false;
+    }
+    used_ += bytes;
+    return true;
+}
 
 Block* Memory::allocate(Type type, uint32_t count) {
     // Before it is allocated: each byte or element counts at least 1 in `bytes`.

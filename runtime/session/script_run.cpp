@@ -19,6 +19,8 @@ constexpr uint64_t kSliceSteps = 4'000;
 constexpr int64_t kSliceMs = 1;
 // What takes less than a microsecond from the end of a CALL to the next one, which then needs no clock.
 constexpr uint64_t kFewSteps = 16;
+// About the memory that the record of a CALL needs beside its texts.
+constexpr uint64_t kCallRecord = 2048;
 constexpr size_t kShortInput = 256;
 
 }  // namespace
@@ -207,7 +209,10 @@ void ScriptRun::on_outcome(std::string_view outcome) {
     json::ParseError error;
     document.parse(outcome, error);
     const json::Value root = document.root();
-    if (root.find("ok").boolean()) {
+    // The record of a call stays until the result of the script is released.
+    if (!machine_.memory().charge(kCallRecord + outcome.size())) {
+        machine_.resume(script::Value());
+    } else if (root.find("ok").boolean()) {
         machine_.resume_json(root.find("result").raw());
     } else {
         machine_.fail(root.find("error").text());
@@ -227,8 +232,13 @@ void ScriptRun::finish(plan::Stop reason) {
     ended_ = true;
     timer_.stop();
     ScriptEnd end;
-    machine_.append_scope(end.scope);
     end.error = machine_.error();
+    if (with_.wants_scope && !machine_.append_scope(end.scope) && !end.error) {
+        end.error = {"SizeLimitError",
+                     "The variables of the script are together larger than the limit of " +
+                         std::to_string(machine_.limits().value_bytes) + " bytes",
+                     0, 0};
+    }
     if (end.error) end.error_text = script::describe(end.error, machine_.program().source());
     end.reason = reason;
     // May destroy this object.

@@ -49,7 +49,7 @@ private:
 };
 
 struct ScriptEnd {
-    std::string scope;  // JSON object
+    std::string scope;  // JSON object; empty if it is not wanted, or larger than a value may be
     script::Error error;
     std::string error_text;                      // for people
     plan::Stop reason{};                         // how to end tools that still run
@@ -72,6 +72,7 @@ public:
             call;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
+        bool wants_scope = false;
     };
 
     ScriptRun(Context context, std::shared_ptr<const script::Program> program,

@@ -164,8 +164,9 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
                 invocations->end(end.reason);
                 end.result = invocations->result();
                 on_script_ended(end);
-            }},
-        std::move(program), settings_.script);
+            },
+            handler.ended && handler.wants_scope},
+        std::move(program), script_limits());
     if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
     job.on_script = std::move(handler);
     submit(std::move(job));

@@ -37,6 +37,7 @@ using TurnHandler = std::function<void(const TurnEnd&)>;
 struct ScriptHandler {
     std::function<void(std::string_view line)> printed;  // may be empty
     std::function<void(const ScriptEnd& end)> ended;     // likewise
+    bool wants_scope = true;
 };
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
@@ -89,7 +90,9 @@ public:
     bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
     void take_cancel() override;
 
-    const script::Limits& script_limits() const override { return settings_.script; }
+    script::Limits script_limits() const override {
+        return engine::script_limits(settings_.limits);
+    }
 
     std::string_view story_title() const {
         return settings_.story ? std::string_view(settings_.story->title) : std::string_view();

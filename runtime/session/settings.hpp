@@ -28,7 +28,6 @@ struct SessionSettings {
     bool without_plugins = false;
     engine::Times times;
     engine::Limits limits;
-    script::Limits script;
     tool::SandboxRules sandbox;  // the engine's and the story's
 };
 

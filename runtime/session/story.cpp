@@ -167,7 +167,10 @@ std::shared_ptr<const script::Program> read_script(const Story& story, const std
         return refuse("the script " + json::quoted(name) +
                       " must lie in the story's folder; write its path from there");
     }
-    const script::Limits limits;
+    script::Limits limits;
+    if (story.limits.script_source_bytes.value_or(0) != 0) {
+        limits.source_bytes = *story.limits.script_source_bytes;
+    }
     switch (read_file(story.folder, name.c_str(), limits.source_bytes, text, faults)) {
         case FileReading::Read: break;
         case FileReading::Missing:

@@ -75,7 +75,7 @@ FIELD(nar_times, narrator_ms, 12);
 FIELD(nar_times, prompt_ms, 16);
 FIELD(nar_times, grace_ms, 20);
 
-SIZE(nar_limits, 72);
+SIZE(nar_limits, 128);
 FIELD(nar_limits, size, 0);
 FIELD(nar_limits, open_files, 4);
 FIELD(nar_limits, memory_bytes, 8);
@@ -88,6 +88,14 @@ FIELD(nar_limits, processes, 48);
 FIELD(nar_limits, reserved, 52);
 FIELD(nar_limits, patch_bytes, 56);
 FIELD(nar_limits, state_bytes, 64);
+FIELD(nar_limits, script_steps, 72);
+FIELD(nar_limits, script_calls, 80);
+FIELD(nar_limits, script_source_bytes, 88);
+FIELD(nar_limits, script_value_bytes, 96);
+FIELD(nar_limits, script_memory_bytes, 104);
+FIELD(nar_limits, script_output_bytes, 112);
+FIELD(nar_limits, script_depth, 120);
+FIELD(nar_limits, script_time_ms, 124);
 
 SIZE(nar_log_line, 56);
 FIELD(nar_log_line, size, 0);
@@ -346,7 +354,7 @@ FIELD(nar_host_invoke, cancel, 16);
 /* script.h */
 SIZE(nar_script, 56);
 FIELD(nar_script, size, 0);
-FIELD(nar_script, reserved, 4);
+FIELD(nar_script, flags, 4);
 FIELD(nar_script, source, 8);
 FIELD(nar_script, scope, 24);
 FIELD(nar_script, tools, 40);

@@ -53,6 +53,49 @@ def test_the_scope_begins_with_given_variables(script):
     assert json.loads(ran.out) == {"output": [], "scope": {"n": 21, "twice": 42}, "error": None}
 
 
+# Values share their parts: these variables are 3 GB as JSON.
+SHARED = "LET a = [1]\n" + "LET a = [a, a]\n" * 20 + "".join(
+    f"LET b{i} = a\n" for i in range(200))
+
+
+def test_a_scope_larger_than_a_value_may_be_is_an_error(script):
+    ran = script(SHARED, "--json")
+    assert ran.status == 1
+    told = json.loads(ran.out)
+    assert told["scope"] is None and told["error"]["name"] == "SizeLimitError"
+    assert "16777216 bytes" in told["error"]["message"]
+
+
+def test_a_scope_that_nobody_reads_is_not_made(script):
+    ran = script(SHARED + 'PRINT("done")')
+    assert (ran.status, ran.out, ran.err) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("source, option, error", [
+    ("LET a = 1 + 2 + 3", "--max-steps=2", "StepLimitError"),
+    ("CALL light {} CALL light {}", "--max-calls=1", "CallLimitError"),
+    ("LET a = [[[1]]]", "--max-depth=2", "DepthLimitError"),
+    ("LET a = 1", "--max-source=3", "SizeLimitError"),
+    ("LET a = [1, 2, 3]", "--max-value=8", "SizeLimitError"),
+    ("LET a = [1, 2, 3]", "--max-memory=8", "MemoryLimitError"),
+    ('PRINT("hello")', "--max-output=3", "OutputLimitError"),
+    ("CALL waits {}", "--max-time=100", "TimeLimitError"),
+])
+def test_limits_are_options(script, source, option, error):
+    script.tool("light", "#!/bin/sh\necho '" + '{"version":"0","type":"done","ok":true}' + "'\n")
+    script.tool("waits", "#!/bin/sh\nexec sleep 100\n")
+    ran = script(source, option, "--json")
+    assert ran.status == 1 and error in ran.out + ran.err, ran
+
+
+def test_a_story_limits_its_scripts(script, command):
+    story = command.folder / "story"
+    story.mkdir()
+    (story / "story.toml").write_text('title = "T"\n[limits]\nscript_steps = 2\n')
+    ran = script("LET a = 1 + 2 + 3", "--story", "story", "--json")
+    assert json.loads(ran.out)["error"]["name"] == "StepLimitError"
+
+
 # covers: 002-core-invocation, 002-function-arguments
 def test_a_call_runs_a_tool_of_the_folder_and_has_its_result(script):
     script.tool("roll-dice.py", ROLL)

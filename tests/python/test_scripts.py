@@ -236,6 +236,19 @@ class TestCalls:
             session.run_script("CALL sing {}")
         assert raised.value.name == "ToolNotFoundError" and "sing" in raised.value.message
 
+    def test_records_of_calls_count_to_the_memory(self) -> None:
+        limits = narratoria.Limits(script_memory_bytes=100_000)
+        with narratoria.Session(limits=limits) as session:
+
+            @session.tool
+            def light() -> None:
+                pass
+
+            with pytest.raises(narratoria.ScriptError) as raised:
+                session.run_script("CALL light {}\n" * 100)
+            assert raised.value.name == "MemoryLimitError"
+            assert raised.value.line > 20, "those before it ran"
+
     def test_an_exception_of_a_function(self, session: Any) -> None:
         @session.tool
         def fail() -> None:

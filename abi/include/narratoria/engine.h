@@ -59,6 +59,18 @@ typedef struct nar_limits {
      * of the host or a plugin returns NAR_INVALID_ARGUMENT. A patch that only removes passes.     */
     uint64_t patch_bytes;      /* one patch as JSON; default 8 MiB                               */
     uint64_t state_bytes;      /* the state as JSON, about; default 256 MiB                      */
+    /* Of each Nuwa Script (spec 002). What exceeds one ends the script with an error of its own:
+     * StepLimitError … (docs/nuwa-script.md). */
+    uint64_t script_steps;        /* operations; default 100,000,000                             */
+    uint64_t script_calls;        /* CALLs; default 1,000,000                                    */
+    uint64_t script_source_bytes; /* the source; default 16 MiB, at most 1 GiB                   */
+    uint64_t script_value_bytes;  /* one value as JSON, about, and the scope of nar_script_end;
+                                     default 16 MiB, at most 1 GiB                               */
+    uint64_t script_memory_bytes; /* all values that are alive, and what is kept of the CALLs;
+                                     default 256 MiB                                             */
+    uint64_t script_output_bytes; /* all printed lines; default 16 MiB                           */
+    uint32_t script_depth;        /* nesting of the source and of values; default and at most 512 */
+    uint32_t script_time_ms;      /* from the first step, waiting for tools included; default 60 s */
 } nar_limits;
 
 enum { NAR_LOG_DEBUG = 1, NAR_LOG_INFO = 2, NAR_LOG_WARN = 3, NAR_LOG_ERROR = 4 };

@@ -31,11 +31,23 @@
     NAR_GROUP_LIMIT_LIST(X)    \
     X(line_bytes, uint64_t, 1, "Length of an event line in bytes")
 
+/* Of each script of a session (spec 002). */
+#define NAR_SCRIPT_LIMIT_LIST(X)                                                              \
+    X(script_steps, uint64_t, 1, "Operations of a script")                                    \
+    X(script_calls, uint64_t, 1, "CALLs of a script")                                         \
+    X(script_depth, uint32_t, 1, "Nesting in a script's source and in its values")            \
+    X(script_source_bytes, uint64_t, 1, "Size of a script's source")                          \
+    X(script_value_bytes, uint64_t, 1, "Size of one value of a script as JSON")               \
+    X(script_memory_bytes, uint64_t, 1, "Memory of a script's values and of its CALLs' records") \
+    X(script_output_bytes, uint64_t, 1, "Size of what a script prints")                       \
+    X(script_time_ms, uint32_t, 1, "Time of a script in milliseconds, waiting for tools included")
+
 /* Of a session. */
 #define NAR_SESSION_LIMIT_LIST(X)                                                           \
     X(history_patches, uint32_t, 1, "Number of patches that the session's history keeps")   \
     X(patch_bytes, uint64_t, 1, "Size of one patch of the state as JSON")                   \
-    X(state_bytes, uint64_t, 1, "Size of the state as JSON")
+    X(state_bytes, uint64_t, 1, "Size of the state as JSON")                                \
+    NAR_SCRIPT_LIMIT_LIST(X)
 
 #define NAR_LIMIT_LIST(X)  \
     NAR_TOOL_LIMIT_LIST(X) \

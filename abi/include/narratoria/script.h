@@ -16,7 +16,10 @@ extern "C" {
 typedef struct nar_script_end {
     uint32_t size;
     uint32_t ok;        /* 1: it ran to its end                                                    */
-    nar_str scope;      /* JSON object: the variables of the outermost scope, also after an error  */
+    nar_str scope;      /* JSON object: the variables of the outermost scope, also after an error.
+                           Empty with NAR_SCRIPT_WITHOUT_SCOPE, and if it exceeds the limit
+                           script_value_bytes; a script without another error then ends with
+                           SizeLimitError                                                          */
     nar_str error;      /* {"name","message","line","column","text"}, or empty if ok. line and     */
                         /* column begin at 1; 0: no place in the source. "text" is for people: the */
                         /* error, then the line of the source with a caret below the place         */
@@ -34,9 +37,14 @@ typedef struct nar_script_handler {
     void (*ended)(void *user, const nar_script_end *end);
 } nar_script_handler;
 
+enum {
+    /* A flag: the variables are not needed at the end. */
+    NAR_SCRIPT_WITHOUT_SCOPE = 1
+};
+
 typedef struct nar_script {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags; /* NAR_SCRIPT_…                                                                */
     nar_str source; /* Nuwa Script, UTF-8                                                          */
     nar_str scope;  /* JSON object: variables that the script begins with. Empty: none             */
     nar_str tools;  /* a folder; its executable files can be called. Empty: none. See below        */

@@ -58,6 +58,14 @@ class Limits:
         patch_bytes: one patch of the state as JSON (8 MiB).
         state_bytes: the state as JSON (256 MiB).
         line_bytes: the longest line of an event (8 MiB).
+        script_steps: operations of a script (100,000,000).
+        script_calls: CALLs of a script (1,000,000).
+        script_depth: nesting in a script and its values (512, which is the most).
+        script_source_bytes: the source of a script (16 MiB).
+        script_value_bytes: one value of a script, and all its variables at its end (16 MiB).
+        script_memory_bytes: all values of a script, and the records of its CALLs (256 MiB).
+        script_output_bytes: what a script prints (16 MiB).
+        script_time_ms: a script with the tools that it waits for (60,000).
 
     >>> Limits(cpu_seconds=5).to_dict()
     {'cpu_seconds': 5}
@@ -73,6 +81,14 @@ class Limits:
     patch_bytes: int | None = None
     state_bytes: int | None = None
     line_bytes: int | None = None
+    script_steps: int | None = None
+    script_calls: int | None = None
+    script_depth: int | None = None
+    script_source_bytes: int | None = None
+    script_value_bytes: int | None = None
+    script_memory_bytes: int | None = None
+    script_output_bytes: int | None = None
+    script_time_ms: int | None = None
 
     def to_dict(self) -> dict[str, int]:
         """Those that are set.

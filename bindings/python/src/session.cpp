@@ -790,7 +790,7 @@ std::shared_ptr<Ticket> Session::run_script(std::string_view source, std::string
         [this, ticket](const ScriptEnd& end) {
             call("a script's end", [&] {
                 py::dict out;
-                out["scope"] = to_python(end.scope);
+                out["scope"] = to_python(end.scope.empty() ? "{}" : end.scope);
                 out["error"] = end.ok ? py::none() : to_python(end.error);
                 out["result"] = end.result ? py::cast(ResultText{end.result}) : py::none();
                 finish(ticket, out);

@@ -10,9 +10,11 @@ namespace {
 
 // "resident_bytes" is --max-resident.
 std::string option_name(std::string_view limit) {
-    for (const std::string_view unit : {"_bytes", "_seconds"}) {
+    for (const std::string_view unit : {"_bytes", "_seconds", "_ms"}) {
         if (limit.ends_with(unit)) limit.remove_suffix(unit.size());
     }
+    constexpr std::string_view kScript = "script_";
+    if (limit.starts_with(kScript)) limit.remove_prefix(kScript.size());
     std::string name = "--max-" + std::string(limit);
     std::replace(name.begin(), name.end(), '_', '-');
     return name;
@@ -57,6 +59,27 @@ void GroupOptions::apply_to(EngineOptions& options) const {
         options.limits->name = limits.name;            \
     }
     NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+}
+
+void ScriptLimits::add_to(Command command) {
+#define NARRATORIA_LIMIT(name, type, least, text)                        \
+    command.option(option_name(#name), limits.name, text)                \
+        .within(least, std::numeric_limits<type>::max())                 \
+        .type_name(std::string_view(#name).ends_with("_bytes") ? "BYTES" \
+                   : std::string_view(#name).ends_with("_ms")  ? "MS"    \
+                                                               : "N");
+    NAR_SCRIPT_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+}
+
+void ScriptLimits::apply_to(EngineOptions& options) const {
+#define NARRATORIA_LIMIT(name, type, least, text)      \
+    if (limits.name != 0) {                            \
+        if (!options.limits) options.limits.emplace(); \
+        options.limits->name = limits.name;            \
+    }
+    NAR_SCRIPT_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
 }
 

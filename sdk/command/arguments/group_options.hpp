@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The options of commands that run tools: how they are contained.
+// The options of commands that run tools and scripts: how they are contained.
 
 #include <cstdint>
 #include <string>
@@ -17,6 +17,14 @@ struct GroupOptions {
 
     void add_to(Command command);
     // Views of `*this` are in `options` then.
+    void apply_to(EngineOptions& options) const;
+};
+
+// The limits of scripts: --max-steps …
+struct ScriptLimits {
+    Limits limits;
+
+    void add_to(Command command);
     void apply_to(EngineOptions& options) const;
 };
 

@@ -42,6 +42,7 @@ struct ScriptOptions {
     bool check = false;
     bool tree = false;
     GroupOptions groups;
+    ScriptLimits limits;
 };
 
 std::string as_json(const std::string& output, const script::ScriptSession::Outcome& outcome) {
@@ -53,7 +54,8 @@ std::string as_json(const std::string& output, const script::ScriptSession::Outc
                             json::quoted(json::text(read, "message")), json::count(read, "line"),
                             json::count(read, "column"));
     }
-    return fmt::format(R"({{"output":[{}],"scope":{},"error":{}}})", output, outcome.scope, error);
+    return fmt::format(R"({{"output":[{}],"scope":{},"error":{}}})", output,
+                       outcome.scope.empty() ? "null" : outcome.scope, error);
 }
 
 // The place in the form of compilers; then the line with its caret.
@@ -116,16 +118,17 @@ int run_file(const ScriptOptions& options) {
 
     const std::unique_ptr<CallTrace> trace = trace_of(options);
     script::ScriptSession session(options.story, options.tools, options.project, options.groups,
-                                  trace.get());
+                                  options.limits, trace.get());
     const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     std::string lines;
     const auto on_line = [&](std::string_view line) {
         if (options.json) (lines += lines.empty() ? "" : ",") += json::quoted(line);
         else (lines += is_terminal ? printable_lines(line) : std::string(line)) += '\n';
     };
-    const script::ScriptSession::Outcome outcome = session.run(source, scope, on_line, [&] {
-        if (!options.json) script::print_lines(lines);
-    });
+    const script::ScriptSession::Outcome outcome =
+        session.run(source, scope, options.json, on_line, [&] {
+            if (!options.json) script::print_lines(lines);
+        });
     const bool was_interrupted = interruption::received() != 0;
     if (options.json) {
         const std::string result = as_json(lines, outcome) + "\n";
@@ -168,7 +171,7 @@ int run_script(ScriptOptions options) {
     const std::string scope = read_object(kScriptScope, options.scope);
     const std::unique_ptr<CallTrace> trace = trace_of(options);
     script::ScriptSession session(options.story, options.tools, options.project, options.groups,
-                                  trace.get());
+                                  options.limits, trace.get());
     return script::run_repl(session, scope);
 }
 
@@ -206,6 +209,7 @@ void add_script(Command application) {
     command.flag("--check", options->check,
                  "Only check the script: one line FILE:LINE:COLUMN: error: MESSAGE for editors");
     command.flag("--ast", options->tree, "Only print the syntax tree, as JSON");
+    options->limits.add_to(command);
     options->groups.add_to(command);
     command.footer(
         "Exit status: 0 the script ran to its end, 1 it is not valid or failed, 2 it was not run,\n"

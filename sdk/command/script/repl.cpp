@@ -114,10 +114,10 @@ private:
         const auto say_lines = [&] { print_lines(lines); };
         try {
             ScriptSession::Outcome outcome = session_.run(
-                source, scope_,
+                source, scope_, true,
                 [&](std::string_view line) { (lines += printable_lines(line)) += '\n'; },
                 say_lines);
-            if (outcome.has_run) scope_ = std::move(outcome.scope);
+            if (!outcome.scope.empty()) scope_ = std::move(outcome.scope);
             return std::move(outcome.error);
         } catch (const Error& error) {
             say_lines();

@@ -66,7 +66,8 @@ void print_lines(std::string& lines) {
 
 ScriptSession::ScriptSession(const std::optional<std::string>& story,
                              const std::optional<std::string>& tools, const std::string& project,
-                             const GroupOptions& groups, CallTrace* trace)
+                             const GroupOptions& groups, const ScriptLimits& limits,
+                             CallTrace* trace)
     : groups_(groups),
       trace_(trace),
       story_(story ? story::find_story(*story, "script") : std::string()),
@@ -80,6 +81,7 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
         }
     };
     groups_.apply_to(engine_options);
+    limits.apply_to(engine_options);
     engine_.emplace(engine_options);
     SessionOptions session_options;
     session_options.story = story_;
@@ -104,14 +106,19 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
 }
 
 ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::string& scope,
+                                          bool wants_scope,
                                           const std::function<void(std::string_view line)>& on_line,
                                           const std::function<void()>& after_batch) {
     Outcome outcome;
     try {
-        session_->run_script(source, scope, tools_, on_line, [&](const ScriptEnd& end) {
-            outcome = {
-                .has_run = true, .scope = std::string(end.scope), .error = std::string(end.error)};
-        });
+        session_->run_script(
+            source, scope, tools_, on_line,
+            [&](const ScriptEnd& end) {
+                outcome = {.has_run = true,
+                           .scope = std::string(end.scope),
+                           .error = std::string(end.error)};
+            },
+            wants_scope ? 0 : NAR_SCRIPT_WITHOUT_SCOPE);
     } catch (const Error& error) {
         if (error.status() != NAR_INVALID_DOCUMENT) throw;
         outcome.error = error_in(error);

@@ -35,17 +35,19 @@ public:
     // `groups` is copied, `tools` and `project` are folders; an empty `project` is none. `trace`, if not
     // NULL, must outlive the session.
     ScriptSession(const std::optional<std::string>& story, const std::optional<std::string>& tools,
-                  const std::string& project, const GroupOptions& groups, CallTrace* trace);
+                  const std::string& project, const GroupOptions& groups,
+                  const ScriptLimits& limits, CallTrace* trace);
 
     struct Outcome {
-        bool has_run = false;  // false: refused, and `scope` is empty
-        std::string scope = "{}";
+        bool has_run = false;  // false: refused
+        std::string scope;     // empty: not wanted, or too large
         ScriptError error;
     };
     // Runs a script until it ended or a signal cancelled it. `on_line` gets each printed line;
     // `after_batch` is the moment to write them. Warnings and the logs of its tools are told on
     // standard error.
-    Outcome run(const std::string& source, const std::string& scope,
+    // `wants_scope`: of the outcome.
+    Outcome run(const std::string& source, const std::string& scope, bool wants_scope,
                 const std::function<void(std::string_view line)>& on_line,
                 const std::function<void()>& after_batch);
 

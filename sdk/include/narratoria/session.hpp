@@ -196,7 +196,7 @@ public:
     // script, throws NAR_INVALID_DOCUMENT with the place in the message and starts nothing.
     template <class Printed, class Ended>
     void run_script(std::string_view source, std::string_view scope, std::string_view tools,
-                    Printed&& printed, Ended&& ended) {
+                    Printed&& printed, Ended&& ended, std::uint32_t flags = 0) {
         struct Functions {
             std::decay_t<Printed> printed;
             std::decay_t<Ended> ended;
@@ -207,6 +207,7 @@ public:
         using Carried = typename decltype(parcel)::element_type;
         nar_script script{};
         script.size = sizeof script;
+        script.flags = flags;
         script.source = detail::to_c(source);
         script.scope = detail::to_c(scope);
         script.tools = detail::to_c(tools);

@@ -59,7 +59,8 @@ public:
 
 script::Limits wide() {
     script::Limits limits;
-    limits.steps = limits.calls = limits.milliseconds = limits.source_bytes = 0;
+    limits.steps = limits.calls = limits.source_bytes = 0;
+    limits.milliseconds = 0;
     return limits;
 }
 

@@ -82,6 +82,8 @@ TEST(Limits, TakeTheLargestValueOfAFieldForNoLimit) {
     EXPECT_EQ(limits.history_patches, UINT32_MAX);
     EXPECT_EQ(limits.patch_bytes, UINT64_MAX);
     EXPECT_EQ(limits.state_bytes, UINT64_MAX);
+    EXPECT_EQ(engine::script_limits(limits).steps, 0u) << "there 0 is no limit";
+    EXPECT_EQ(engine::script_limits(limits).milliseconds, 0u);
 }
 
 }  // namespace

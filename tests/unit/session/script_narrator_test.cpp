@@ -66,7 +66,7 @@ public:
     Inbox& inbox() override { return inbox_; }
     void give_up(uint64_t, std::string message) override { given_up.push_back(std::move(message)); }
     const tool::Registry& registry() const override { return registry_; }
-    const script::Limits& script_limits() const override { return limits_; }
+    script::Limits script_limits() const override { return limits_; }
 
     std::vector<std::string> plans, failures, given_up, warnings;
 
