@@ -507,6 +507,23 @@ nar_status nar_session_read_assets(nar_session* session, nar_text** json, nar_er
     });
 }
 
+nar_status nar_session_read_assets_after(nar_session* session, uint64_t* seq, nar_text** json,
+                                         nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (seq == nullptr) return refuse_argument(error, "seq must not be NULL");
+        const asset::Registry& assets = its.assets();
+        if (json != nullptr) {
+            const nar_status status = give_text(json, error, [&](std::string& text) {
+                assets.append_json(text, *seq);
+                return NAR_OK;
+            });
+            if (status != NAR_OK) return status;
+        }
+        *seq = assets.latest_seq();
+        return NAR_OK;
+    });
+}
+
 nar_status nar_session_read_plugins(nar_session* session, nar_text** json, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "asset/media_type.hpp"
 #include "base/descriptor.hpp"
@@ -128,6 +129,7 @@ std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>
     const size_t place = found != by_key_.end() ? found->second : assets_.size();
     // Registered only after all checks, so a refused asset leaves the registry unchanged.
     latest_[asset.asset_id] = place;
+    latest_seq_ = std::max(latest_seq_, asset.seq);
     if (found != by_key_.end()) {
         assets_[place] = std::move(asset);
     } else {
@@ -142,11 +144,12 @@ const Asset* Registry::latest(std::string_view asset_id) const {
     return found == latest_.end() ? nullptr : &assets_[found->second];
 }
 
-void Registry::append_json(std::string& out) const {
+void Registry::append_json(std::string& out, uint64_t after) const {
     out += '[';
-    for (size_t i = 0; i < assets_.size(); ++i) {
-        const Asset& asset = assets_[i];
-        if (i > 0) out += ',';
+    const char* separator = "";
+    for (const Asset& asset : assets_) {
+        if (asset.seq <= after && after > 0) continue;
+        out += std::exchange(separator, ",");
         json::ObjectWriter writer(out);
         writer.string("planId", asset.plan_id);
         writer.string("toolId", asset.tool_id);

@@ -43,8 +43,11 @@ public:
     // tool with such a list is registered under its path without symbolic links.
     std::optional<Refusal> add(Asset asset, const std::vector<std::string>* readable = nullptr);
 
-    // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}]
-    void append_json(std::string& out) const;
+    // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}], of those whose seq
+    // is greater than `after`; 0: of all.
+    void append_json(std::string& out, uint64_t after = 0) const;
+    // The greatest seq of all; 0: there are none.
+    uint64_t latest_seq() const { return latest_seq_; }
 
     const std::vector<Asset>& assets() const { return assets_; }
 
@@ -54,6 +57,7 @@ public:
 private:
     std::string root_;
     std::vector<Asset> assets_;
+    uint64_t latest_seq_ = 0;
     std::unordered_map<std::string, size_t> by_key_;
     std::unordered_map<std::string, size_t> latest_;  // by assetId; an index into assets_
 };

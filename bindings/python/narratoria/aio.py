@@ -386,22 +386,23 @@ class Session(Registry):
         <Turn completed 'It is dark.'>
         """
         check_prompt(prompt)
-        known: set[int] = set()
+        before = 0
         made: list[dict[str, Any]] = []
 
         faults: list[str] = []
         errors: list[Exception | None] = []
 
         def submit(ended: Callable[[_core.Ticket], None]) -> _core.Ticket:
+            nonlocal before
             self._turn_begins()
-            known.update(asset["seq"] for asset in self._core.assets())
+            before = self._core.latest_asset()
             return self._core.prompt(prompt, ended)
 
         def look() -> None:
             # Before the next prompt begins.
             faults.extend(self._faults)
             errors.append(self._take_narrator_error())
-            made.extend(each for each in self._core.assets() if each["seq"] not in known)
+            made.extend(self._core.assets_after(before))
 
         ticket = await self._ended(submit, look, is_prompt=True)
         for error in errors:

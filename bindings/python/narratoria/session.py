@@ -211,14 +211,13 @@ class Session(Registry):
         """
         check_prompt(prompt)
         self._refuse_inside()
-        known = {asset["seq"] for asset in self._core.assets()}
+        before = self._core.latest_asset()
         self._turn_begins()
         ticket = self._wait(lambda: self._core.prompt(prompt))
         error = self._take_narrator_error()
         if error is not None:
             raise error
-        new = [each for each in self._core.assets() if each["seq"] not in known]
-        return Turn(ticket.value, _assets(new), self._faults)
+        return Turn(ticket.value, _assets(self._core.assets_after(before)), self._faults)
 
     def execute(
         self,

@@ -208,6 +208,8 @@ PYBIND11_MODULE(_core, module) {
         .def("format_state_for_prompt", &python::Session::format_state_for_prompt)
         .def("history", &python::Session::history)
         .def("assets", &python::Session::assets)
+        .def("latest_asset", &python::Session::latest_asset)
+        .def("assets_after", &python::Session::assets_after)
         .def("plugins", &python::Session::plugins)
         .def("published", &python::Session::published)
         .def("id", &python::Session::id)

@@ -1093,6 +1093,16 @@ py::object Session::assets() {
     return text(handle().assets());
 }
 
+std::uint64_t Session::latest_asset() {
+    const Inside inside(*this);
+    return handle().latest_asset();
+}
+
+py::object Session::assets_after(std::uint64_t seq) {
+    const Inside inside(*this);
+    return text(handle().assets_after(seq));
+}
+
 py::object Session::plugins() {
     const Inside inside(*this);
     return text(handle().plugins());

@@ -162,6 +162,8 @@ public:
     py::object format_state_for_prompt();
     py::object history();
     py::object assets();
+    std::uint64_t latest_asset();
+    py::object assets_after(std::uint64_t seq);
     py::object plugins();
     std::string id();
     py::object published(std::string_view plugin, std::string_view name);  // or None

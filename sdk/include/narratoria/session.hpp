@@ -385,6 +385,22 @@ public:
     // The asset registry as a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
 
+    // Those whose `seq` is greater than `seq`, which becomes the greatest of the registry.
+    Text assets_after(std::uint64_t& seq) const {
+        detail::Check check;
+        nar_text* json = nullptr;
+        check(nar_session_read_assets_after(handle(), &seq, &json, check.details()));
+        return Text(json);
+    }
+
+    // The greatest `seq` of the registry; 0 if it is empty.
+    std::uint64_t latest_asset() const {
+        detail::Check check;
+        std::uint64_t seq = 0;
+        check(nar_session_read_assets_after(handle(), &seq, nullptr, check.details()));
+        return seq;
+    }
+
     // The session's plugins as a JSON array (nar_session_read_plugins).
     Text plugins() const { return read(nar_session_read_plugins); }
 

@@ -163,6 +163,8 @@ TEST(CNull, IsAnInvalidArgumentElsewhereWithAndWithoutAnError) {
         EXPECT_EQ(nar_session_patch_state(nullptr, NAR_STR("{}"), each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_history(nullptr, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_assets(nullptr, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_read_assets_after(nullptr, nullptr, &place, each),
+                  NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_attach_sink(nullptr, nullptr, nullptr, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_detach_sink(nullptr, 1, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_narrator_reply(nullptr, 1, kEmptyPlan, each), NAR_INVALID_ARGUMENT);
@@ -181,6 +183,8 @@ TEST_F(CContract, APlaceForTheAnswerIsNeeded) {
     EXPECT_EQ(nar_session_read_state(session, {}, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_history(session, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_assets(session, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_read_assets_after(session, nullptr, nullptr, error),
+              NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_create(engine, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_engine_post(engine, nullptr, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
     const nar_event event{};

@@ -45,9 +45,9 @@ protected:
         message = refusal ? refusal->message : "";
         return refusal ? refusal->code : "";
     }
-    Json listed() const {
+    Json listed(uint64_t after = 0) const {
         std::string text;
-        registry.append_json(text);
+        registry.append_json(text, after);
         return Json(text);
     }
 
@@ -108,6 +108,22 @@ TEST_F(RegistryTest, ListsWhatItHas) {
     EXPECT_EQ(first["metadata"], Json("{}"));
     EXPECT_EQ(first["seq"].integer(), 7);
     EXPECT_EQ(listed()[1]["metadata"], Json(R"({"width":2})"));
+}
+
+TEST_F(RegistryTest, ListsWhatIsNewerThanARecord) {
+    folder.write("1.png", "");
+    EXPECT_EQ(registry.latest_seq(), 0u);
+    EXPECT_EQ(code_of(asset("1.png", "first")), "");
+    EXPECT_EQ(code_of(asset("1.png", "second")), "");
+    EXPECT_EQ(listed(registry.latest_seq()), Json("[]"));
+    Asset again = asset("1.png", "first");
+    again.attempt = 2;
+    again.seq = 20;
+    EXPECT_EQ(code_of(again), "");
+    ASSERT_EQ(listed(7).size(), 1u);
+    EXPECT_EQ(listed(7)[0]["assetId"].string(), "first")
+        << "though it has the place of an older one";
+    EXPECT_EQ(registry.latest_seq(), 20u);
 }
 
 // covers: 000-7-validate-files
