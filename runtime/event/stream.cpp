@@ -20,7 +20,7 @@ constexpr int64_t kSinkBudgetNs = 50'000'000;
 
 // A sink that answers each record of a patch with another patch would keep the stream busy forever.
 // At most this many records may follow from those published during one send.
-constexpr size_t kMaxFollowing = 10'000;
+constexpr size_t kMaxFollowing = 1'000;
 
 // Takes a few nanoseconds instead of twenty. The resolution is one kernel tick, which is enough to
 // detect a sink that blocks.
@@ -177,6 +177,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         if ((sink.kinds & (1u << kind_number)) == 0) continue;
         const bool timed = times_each_ && sink.watcher != nullptr;
         const int64_t start = timed ? coarse_ns() : 0;
+        called_ = sink.watcher;
         try {
             sink.callbacks.event(sink.callbacks.user, &event);
         } catch (const std::exception& exception) {
@@ -197,6 +198,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         }
         if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
+    called_ = nullptr;
     --callback_depth_;
     if (kept_texts_.capacity() > kKeptTextsRoom) {
         kept_texts_.clear();
@@ -221,6 +223,8 @@ void Stream::end_sending() {
         --sending_;
     }
     if (!waiting_.empty()) {
+        SinkWatcher* const flooder = flooder_ != nullptr ? flooder_ : default_watcher_;
+        if (flooder != nullptr) flooder->on_sink_flooded(waiting_.size());
         waiting_.clear();
         std::string body;
         json::ObjectWriter(body)
@@ -234,6 +238,7 @@ void Stream::end_sending() {
         --sending_;
         waiting_.clear();
     }
+    flooder_ = nullptr;
     if (has_gaps_) sweep();
 }
 
@@ -267,6 +272,7 @@ void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::st
     const int64_t now = clock::wall_us();
     // The timestamp is that of the call, not of the later delivery.
     if (sending_ > 0) {
+        flooder_ = called_;
         waiting_.push_back({number, kind, now, std::string(subject.plan_id),
                             std::string(subject.tool_id), subject.attempt, std::string(body)});
         return;

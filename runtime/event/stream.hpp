@@ -51,6 +51,8 @@ public:
     // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
     // of the `called` sinks may be.
     virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
+    // The sink answers each record with another; `dropped` of them were not sent.
+    virtual void on_sink_flooded(size_t dropped) noexcept = 0;
 };
 
 // Belongs to one session. Engine thread only. Sinks may publish, attach and detach during a call.
@@ -140,8 +142,10 @@ private:
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
-    std::string kept_texts_;       // of the record being sent
-    std::deque<Waiting> waiting_;  // records published by sinks during a send
+    std::string kept_texts_;          // of the record being sent
+    std::deque<Waiting> waiting_;     // records published by sinks during a send
+    SinkWatcher* called_ = nullptr;   // of the sink that is called now, or was called last
+    SinkWatcher* flooder_ = nullptr;  // of the sink that published the last record of `waiting_`
     bool has_gaps_ = false;
     SinkWatcher* default_watcher_ = nullptr;
     bool is_watched_ = false;  // at least one sink has a watcher of its own

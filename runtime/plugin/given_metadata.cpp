@@ -11,9 +11,18 @@
 namespace narratoria::plugin {
 namespace {
 
+// A longer text is not for a prompt.
+constexpr size_t kLongestText = 64 * 1024;
+
 nar_status append(void* to, nar_str piece) noexcept {
     try {
-        if (piece.data != nullptr) static_cast<std::string*>(to)->append(piece.data, piece.size);
+        auto& text = *static_cast<std::string*>(to);
+        if (text.size() > kLongestText) return NAR_INVALID_ARGUMENT;
+        if (piece.size > kLongestText - text.size()) {
+            text.assign(kLongestText + 1, ' ');
+            return NAR_INVALID_ARGUMENT;
+        }
+        if (piece.data != nullptr) text.append(piece.data, piece.size);
         return NAR_OK;
     } catch (...) {
         return NAR_OUT_OF_MEMORY;
@@ -39,7 +48,7 @@ struct GivenMetadata::Owner {
         call([&] {
             status = given.format(given.user, {value.data(), value.size()}, append, &text);
         });
-        if (status != NAR_OK) return std::nullopt;
+        if (status != NAR_OK || text.size() > kLongestText) return std::nullopt;
         return utf8::repaired(text);
     }
 };

@@ -261,6 +261,8 @@ nar_status prompt_submit(const nar_host* host, nar_str text) {
 
 nar_status prompt_cancel(const nar_host* host) {
     return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
+        instance.session().log(NAR_LOG_INFO,
+                               "plugin " + instance.library().id + ": cancelled the turn");
         instance.session().cancel();
         return NAR_OK;
     });

@@ -188,6 +188,16 @@ void Instance::on_sink_wrote() noexcept {
     }
 }
 
+void Instance::on_sink_flooded(size_t dropped) noexcept {
+    try {
+        report(
+            "its event sink answers each record with another, for example a patch of the state; " +
+            std::to_string(dropped) + " records were dropped (RECORDS_DROPPED)");
+    } catch (...) {
+        // Out of memory; the stream has a warning all the same.
+    }
+}
+
 void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
     if (is_own()) return;
     try {

@@ -108,6 +108,7 @@ public:
 
     void on_sink_threw(const char* what) noexcept override;
     void on_sink_wrote() noexcept override;
+    void on_sink_flooded(size_t dropped) noexcept override;
     void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
 
     const Library& library() const { return library_; }

@@ -19,6 +19,8 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxTexts = 100000;
+// Each has its supervisor and up to six descriptors of the host.
+constexpr size_t kMaxProcesses = 128;
 
 // Returns false if a text contains a NUL.
 bool take_texts(const nar_str* texts, uint64_t count, std::vector<std::string>& out) {
@@ -124,6 +126,8 @@ ProcessService::Child* ProcessService::find(uint64_t process) {
 
 nar_status ProcessService::start(const nar_program& program, const nar_process_events& events,
                                  void* user, uint64_t* process, std::string& why) {
+    why = std::to_string(kMaxProcesses) + " processes of the plugin have not ended";
+    if (children_.size() >= kMaxProcesses) return NAR_BUSY;
     const ProcessDefaults defaults = instance_.session().process_defaults();
     process::Command command;
     command.is_service = true;

@@ -12,6 +12,9 @@
 namespace narratoria::session {
 namespace {
 
+// Tools of one request that run or wait.
+constexpr size_t kMaxRunning = 1000;
+
 constexpr const char* kCancelled = "CANCELLED";
 
 std::unique_ptr<plan::Plan> plan_of(std::string_view id, std::string_view tool, Faults& faults) {
@@ -140,6 +143,11 @@ nar_status Invocations::invoke(std::string_view invocation, OnOutcome on_outcome
     if (result_) {
         why = "the time of the invoked tools is used up (plan_ms of [times]); answer the request";
         return NAR_GONE;
+    }
+    if (waiting_.size() >= kMaxRunning) {
+        why =
+            std::to_string(kMaxRunning) + " tools of the request have not ended; wait for outcomes";
+        return NAR_BUSY;
     }
     auto tool = read(invocation, count_, why);
     if (!tool) return NAR_INVALID_DOCUMENT;

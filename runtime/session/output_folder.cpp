@@ -27,6 +27,8 @@ namespace {
 constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
+// Each session looks at all that are kept: 24 us for one.
+constexpr size_t kMaxKept = 500;
 constexpr size_t kMaxIdInName = 100;
 // Between two steps another host may remove the base or the new folder.
 constexpr int kMaxTries = 20;
@@ -188,6 +190,12 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (name != "." && name != "..") names.emplace_back(name);
     }
     size_t left = names.size();
+    std::vector<std::pair<time_t, std::string>> kept;
+    const auto remove = [&](const std::string& name) {
+        std::error_code ignored;
+        std::filesystem::remove_all(base + "/" + name, ignored);
+        --left;
+    };
     for (const std::string& name : names) {
         const bool may_be_kept = name.starts_with(kKeptPrefix);
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
@@ -199,11 +207,15 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
                             std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
             // An empty one keeps nothing. This fails if it is not empty.
             if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) --left;
+            else kept.emplace_back(status.st_mtime, name);
             continue;
         }
-        std::error_code ignored;
-        std::filesystem::remove_all(base + "/" + name, ignored);
-        --left;
+        remove(name);
+    }
+    if (kept.size() > kMaxKept) {
+        const auto oldest = kept.end() - kMaxKept;
+        std::nth_element(kept.begin(), oldest, kept.end());
+        std::for_each(kept.begin(), oldest, [&](const auto& each) { remove(each.second); });
     }
     ::closedir(listing);
     return left;

@@ -192,6 +192,7 @@ private:
         void on_sink_threw(const char* what) noexcept override;
         void on_sink_wrote() noexcept override;
         void on_sink_slow(int64_t, size_t) noexcept override {}  // the host knows its own times
+        void on_sink_flooded(size_t) noexcept override {}        // it has the warning
 
     private:
         Session& session_;

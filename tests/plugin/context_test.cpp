@@ -487,6 +487,8 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
         int calls = 0, released = 0;
         nar_status answer = NAR_OK;
         bool throws = false;
+        int more = 0;
+        nar_status written = NAR_OK;
     } first, second;
     auto metadata_of = [](Formatter& formatter) {
         nar_state_metadata metadata{};
@@ -498,6 +500,8 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
             if (self.throws) throw std::runtime_error("it broke");
             const std::string text = "<" + std::string(detail::to_view(value)) + ">";
             write(to, detail::to_c(text));
+            for (int i = 0; i < self.more; ++i)
+                self.written = write(to, detail::to_c("0123456789"));
             return self.answer;
         };
         metadata.released = [](void* user) { ++static_cast<Formatter*>(user)->released; };
@@ -525,11 +529,15 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
     EXPECT_EQ(its.set(0, "a", "2", &metadata), NAR_OK);
     EXPECT_EQ(first.released, 1);
     EXPECT_EQ(prompt(), "a: <2>");
+    second.more = 7000;
+    EXPECT_EQ(prompt(), "a: 2") << "too long";
+    EXPECT_EQ(second.written, NAR_INVALID_ARGUMENT);
+    second.more = 0;
     // An exception selects the default form. It does not disable the tools that the host registered,
     // as it would an extension.
     second.throws = true;
     EXPECT_EQ(prompt(), "a: 2");
-    EXPECT_EQ(second.calls, 2);
+    EXPECT_EQ(second.calls, 3);
     EXPECT_THAT(log, HasSubstr("a formatter of the state threw an exception: it broke"));
     EXPECT_EQ(its.set(0, "a", "3"), NAR_OK);
     session.reset();

@@ -9,10 +9,10 @@
 
 #include <chrono>
 #include <csignal>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "conformance/folder.hpp"
@@ -128,6 +128,16 @@ protected:
 };
 
 // ---------------------------------------------------------------- streams
+
+TEST_F(ProcessServiceTest, APluginHasALimitedNumberOfProcesses) {
+    std::deque<Heard> heard(128);
+    for (Heard& each : heard) shell(each, "read line");
+    EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_BUSY);
+    EXPECT_THAT(message, HasSubstr("128 processes"));
+    processes.front()->close_input();
+    ASSERT_TRUE(until([&] { return heard.front().exit.has_value(); }));
+    EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_OK);
+}
 
 TEST_F(ProcessServiceTest, AProgramAnswersAgainAndAgainUntilItsInputIsClosed) {
     Heard heard;

@@ -25,8 +25,9 @@ typedef struct nar_state_metadata {
     uint32_t reserved;
     nar_str description; /* for people and models; may be empty. At most 4096 bytes.             */
     void *user;
-    /* Writes `value`, which is JSON, as text for a prompt, by calling write(to, text). NULL, or any
-     * status other than NAR_OK: the default form. It may call the session's functions, and gets
+    /* Writes `value`, which is JSON, as text for a prompt, by calling write(to, text). NULL, any
+     * status other than NAR_OK, or more than 64 KiB, which `write` refuses with
+     * NAR_INVALID_ARGUMENT: the default form. It may call the session's functions, and gets
      * the state as text in the default form for all keys.
      * [engine-thread, callback-ok] */
     nar_status (*format)(void *user, nar_str value, nar_write_fn write, void *to);
@@ -50,8 +51,8 @@ typedef struct nar_state_metadata {
  *   NAR_INVALID_DOCUMENT  the value or its metadata is not valid
  *   NAR_INVALID_ARGUMENT  the key is not UTF-8, or a limit of the session refuses the write
  *   NAR_GONE, NAR_STALE   the invocation, or the plugin, has ended
- *   NAR_REENTRANT         called inside an event sink, or while an event of the same invocation is
- *                         handled; post it (host_loop.h)
+ *   NAR_REENTRANT         with a token, called inside an event sink, or while an event of the same
+ *                         invocation is handled; post it (host_loop.h)
  *
  * All functions belong on the engine thread. A tool that works on another thread posts the call, or
  * writes a state_patch event to its output, which any thread may do.

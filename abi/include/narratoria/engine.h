@@ -90,7 +90,8 @@ typedef struct nar_log_line {
 enum {
     NAR_OUTPUT_REMOVE = 0, /* it is removed with the session                                     */
     NAR_OUTPUT_KEEP = 1,   /* it stays if it holds an asset of the session; the first session that
-                              is created a day later or after removes it                         */
+                              is created a day later or after removes it, or one that finds more
+                              than 500 of them and this one among the oldest                     */
     NAR_OUTPUT_NONE = 2    /* there is no such folder                                            */
 };
 

@@ -38,8 +38,9 @@ enum {
                                      generations, choices}: ends the turn of the last PROMPT     */
     NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
-                                     would loop for ever: after 10,000 of them in a row the stream
-                                     drops records, with one warning RECORDS_DROPPED.            */
+                                     would loop for ever: after 1,000 of them in a row the stream
+                                     drops records, with one warning RECORDS_DROPPED. The log
+                                     names the plugin.                                           */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */

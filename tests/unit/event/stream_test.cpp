@@ -45,7 +45,9 @@ struct Watcher : SinkWatcher {
     int wrote = 0;
     void on_sink_threw(const char* what) noexcept override { threw.emplace_back(what); }
     void on_sink_wrote() noexcept override { ++wrote; }
+    size_t dropped = 0;
     void on_sink_slow(int64_t, size_t) noexcept override {}
+    void on_sink_flooded(size_t count) noexcept override { dropped += count; }
 };
 
 class StreamTest : public testing::Test {
@@ -104,18 +106,23 @@ TEST_F(StreamTest, WhatASinkPublishesFollowsTheRecordThatItGot) {
     EXPECT_EQ(second.seen, expected);
 }
 
-TEST_F(StreamTest, ASinkThatAnswersEachRecordWithAnotherIsStopped) {
+TEST_F(StreamTest, ASinkThatAnswersEachRecordWithAnotherIsStoppedAndNamed) {
     Recorder& sink = recorder();
+    Watcher watcher;
+    Watcher other;
     bool warned = false;
     sink.then = [&](const nar_event& event) {
         const std::string body(event.body.data, event.body.size);
         warned = warned || body.find("RECORDS_DROPPED") != std::string::npos;
         stream_.publish(Kind::StatePatched, {}, "{}");
     };
-    stream_.attach(sink.sink());
+    stream_.attach(sink.sink(), &watcher);
+    stream_.attach(recorder().sink(), &other);
     stream_.publish(Kind::Prompt, {}, "{}");
     EXPECT_TRUE(warned);
-    EXPECT_LT(sink.seen.size(), 20'000u);
+    EXPECT_LT(sink.seen.size(), 2'000u);
+    EXPECT_GT(watcher.dropped, 0u);
+    EXPECT_EQ(other.dropped, 0u);
 }
 
 TEST_F(StreamTest, ASinkThatThrowsGetsNothingMore) {

@@ -91,6 +91,17 @@ TEST_F(InvocationsTest, AToolRunsWhileTheNarratorThinks) {
     EXPECT_FALSE(engine.busy());
 }
 
+TEST_F(InvocationsTest, ARequestHasAThousandToolsAtATime) {
+    open();
+    ask();
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(invoke(tool("a")), NAR_OK);
+    EXPECT_EQ(invoke(tool("a")), NAR_BUSY);
+    EXPECT_THAT(why, HasSubstr("1000 tools"));
+    run();
+    end("a");
+    EXPECT_EQ(invoke(tool("a")), NAR_OK);
+}
+
 TEST_F(InvocationsTest, AFailureIsRetriedOnlyWhenAsked) {
     open();
     ask();

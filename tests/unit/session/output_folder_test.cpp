@@ -157,6 +157,20 @@ TEST_F(OutputFolderTest, WhatIsKeptStaysForADay) {
     EXPECT_FALSE(fs::exists(path));
 }
 
+TEST_F(OutputFolderTest, TheLatestFiveHundredAreKept) {
+    const auto living = make();
+    for (int i = 0; i < 502; ++i) {
+        const std::string path = base + "/kept-session-" + std::to_string(i);
+        fs::create_directories(path);
+        write(path + "/torch.png");
+        set_age(path, 10'000 - i);
+    }
+    OutputFolder::remove_abandoned(base);
+    EXPECT_FALSE(fs::exists(base + "/kept-session-1"));
+    EXPECT_TRUE(fs::exists(base + "/kept-session-2/torch.png"));
+    EXPECT_TRUE(fs::exists(base + "/kept-session-501/torch.png"));
+}
+
 TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
     const auto living = make("living");
     const auto living_kept = make("living", true);

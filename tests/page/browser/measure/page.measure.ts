@@ -233,3 +233,61 @@ async function scrolled(player: Player, cdp: Session, x: number, y: number): Pro
   const seconds = gaps.reduce((sum, one) => sum + one, 0) / 1000;
   return { frames: gaps.length, "per second": Math.round(gaps.length / seconds), "median ms": at(0.5, gaps), "p95 ms": at(0.95, gaps), "worst ms": at(1, gaps) };
 }
+
+test("from Enter to the answer, after many turns", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [{ says: "go on", answers: [{ narrative: "You go on through the dark, and the dark goes on around you." }] }],
+  });
+  const player = await stage.play(story);
+  player.context.setDefaultTimeout(120_000);
+  const found: Record<string, unknown> = {};
+  let turns = 0;
+  for (const most of [0, 200, 500, 1000]) {
+    for (; turns < most; ++turns) {
+      await player.page.evaluate(async () => {
+        for (;;) {
+          const answer = await fetch("/api/prompt", {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ text: "go on" }),
+          });
+          if (answer.ok) return;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      });
+    }
+    await player.isDone();
+    const took: number[] = [];
+    for (let round = 0; round < 9; ++round, ++turns) {
+      await player.input.fill("go on");
+      took.push(
+        await player.page.evaluate(async () => {
+          const all = (root: Document | ShadowRoot | Element): Element[] =>
+            [...root.querySelectorAll("*")].flatMap((one) => [one, ...(one.shadowRoot === null ? [] : all(one.shadowRoot))]);
+          const story = all(document).find((one) => one.localName === "narratoria-narrative")!.shadowRoot!;
+          const before = story.querySelectorAll("narratoria-turn").length;
+          const input = document.activeElement!;
+          let deepest: Element = input;
+          while (deepest.shadowRoot?.activeElement) deepest = deepest.shadowRoot.activeElement;
+          const begun = performance.now();
+          deepest.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, composed: true, cancelable: true }));
+          return new Promise<number>((resolve) => {
+            const look = (): void => {
+              const turns = story.querySelectorAll("narratoria-turn");
+              const last = turns[turns.length - 1];
+              if (turns.length > before && last?.shadowRoot?.textContent?.includes("You go on")) {
+                const channel = new MessageChannel();
+                channel.port1.onmessage = () => resolve(performance.now() - begun);
+                channel.port2.postMessage(0);
+              } else requestAnimationFrame(look);
+            };
+            requestAnimationFrame(look);
+          });
+        }),
+      );
+      await player.isDone();
+    }
+    found[`${most} turns`] = { median: at(0.5, took), worst: at(1, took) };
+  }
+  numbers["Enter to answer, ms"] = found;
+});
