@@ -26,9 +26,9 @@ constexpr unsigned kMaxKnown = 256;
 constexpr unsigned kMaxAccepted = kMaxStrangers / 2;
 // Those that were shut down are open until libmicrohttpd has closed them.
 constexpr unsigned kMaxOpen = kMaxKnown + kMaxStrangers + 2 * kMaxAccepted;
-// Room for the cookies of all other servers of this address: 180 of 4 KiB, as browsers keep them.
-// libmicrohttpd holds them twice. The memory is mapped, and what is not written takes none.
-constexpr std::size_t kConnectionMemory = 2 * 1024 * 1024;
+// Room for 60 cookies of 4 KiB that other servers of this address have set; libmicrohttpd holds them
+// twice. Not more: a stream that stalls fills what there is.
+constexpr std::size_t kConnectionMemory = 640 * 1024;
 // For a whole request: of a stranger, and of who was let in.
 constexpr std::chrono::seconds kStrangersPatience{5};
 constexpr std::chrono::seconds kPatience{30};
