@@ -3,6 +3,7 @@
 // the browser finds and prints them all; the browser draws those that are in view.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
@@ -10,7 +11,7 @@ import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
 import type { Prompts } from "../prompts.ts";
 import { blankTurn } from "../session/blank_turn.ts";
-import type { Session } from "../session/session.ts";
+import type { Session, Turn } from "../session/session.ts";
 import { isWriting } from "../shell/escape.ts";
 import type { Reading } from "../shell/reading.ts";
 import { paragraphs } from "../text/long_text.ts";
@@ -25,6 +26,8 @@ import "./turn.ts";
 
 // The latest are drawn at once, and so many of the earlier ones with each frame after that.
 const kTurns = 24;
+// Compared and laid out together: what a new turn costs grows little with those before it.
+const kTurnsInChapter = 24;
 const kNear = 96;
 // Above the turn that is read.
 const kHeadroom = 24;
@@ -171,6 +174,9 @@ export class NarrativeView extends LitElement {
       }
 
       .scene + narratoria-turn,
+      .scene + .chapter > narratoria-turn:first-child,
+      .chapter + narratoria-turn,
+      .chapter + .chapter > narratoria-turn:first-child,
       narratoria-turn + narratoria-turn {
         padding-top: 2em;
         border-top: 0.0625rem solid;
@@ -181,6 +187,11 @@ export class NarrativeView extends LitElement {
             transparent
           )
           1;
+      }
+
+      .chapter:not(:last-of-type) {
+        content-visibility: auto;
+        contain-intrinsic-size: auto 576rem;
       }
 
       narratoria-turn:not(:last-of-type) {
@@ -288,6 +299,7 @@ export class NarrativeView extends LitElement {
           display: none;
         }
 
+        .chapter:not(:last-of-type),
         narratoria-turn:not(:last-of-type) {
           content-visibility: visible;
         }
@@ -358,18 +370,22 @@ export class NarrativeView extends LitElement {
                 <mdui-circular-progress role="progressbar" aria-label="Opening the story"></mdui-circular-progress>
               </div>`}
           ${repeat(
-            turns.slice(first),
-            (turn) => turn.index,
-            (turn) =>
-              html`<narratoria-turn
-                .turn=${turn}
-                .revision=${turn.revision}
-                .newAfter=${this.#newAfter}
-                ?open=${isQuiet && turn.index === last}
-                ?details=${this.reading?.details ?? false}
-                ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
-                @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
-              ></narratoria-turn>`,
+            chaptersOf(turns, first),
+            (chapter) => chapter.number,
+            (chapter) =>
+              // A chapter that is told is not compared with what stands in the page, turn by turn.
+              guard(
+                [
+                  chapter.turns.length,
+                  chapter.turns.reduce((sum, turn) => sum + turn.revision, 0),
+                  chapter.turns.filter((turn) => this.prompts?.hasStopped(turn)).length,
+                  isQuiet && chapter.turns.at(-1)?.index === last,
+                  this.#newAfter,
+                  this.reading?.details,
+                  session,
+                ],
+                () => html`<div class="chapter">${this.#turns(chapter.turns, isQuiet, last)}</div>`,
+              ),
           )}
           ${this.#onItsWay(session)}
         </div>
@@ -387,6 +403,23 @@ export class NarrativeView extends LitElement {
           >${this.isFarUp ? this.#below() : nothing}</narratoria-prompt-input
         >
       </div>`;
+  }
+
+  #turns(turns: Turn[], isQuiet: boolean, last: number): unknown {
+    return repeat(
+      turns,
+      (turn) => turn.index,
+      (turn) =>
+        html`<narratoria-turn
+          .turn=${turn}
+          .revision=${turn.revision}
+          .newAfter=${this.#newAfter}
+          ?open=${isQuiet && turn.index === last}
+          ?details=${this.reading?.details ?? false}
+          ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
+          @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
+        ></narratoria-turn>`,
+    );
   }
 
   // In the input's bar, where it lies over nothing that is read or pressed.
@@ -500,7 +533,10 @@ export class NarrativeView extends LitElement {
   }
 
   #lastTurnTop(): number {
-    return this.renderRoot.querySelector<TurnView>("narratoria-turn:last-of-type")?.offsetTop ?? 0;
+    const told = this.renderRoot.querySelectorAll<TurnView>(
+      ".column > narratoria-turn, .chapter:last-of-type > narratoria-turn:last-of-type",
+    );
+    return told.item(told.length - 1)?.offsetTop ?? 0;
   }
 
   #touched = (): void => {
@@ -556,6 +592,23 @@ export class NarrativeView extends LitElement {
     if (isWriting(event, false) || this.choices === null) return;
     if (this.choices.press(event.key)) event.preventDefault();
   };
+}
+
+interface Chapter {
+  number: number;
+  turns: Turn[];
+}
+
+// The turns from `first`, by chapter.
+function chaptersOf(turns: Turn[], first: number): Chapter[] {
+  const chapters: Chapter[] = [];
+  for (let at = first; at < turns.length; ) {
+    const number = Math.floor(at / kTurnsInChapter);
+    const end = (number + 1) * kTurnsInChapter;
+    chapters.push({ number, turns: turns.slice(at, end) });
+    at = end;
+  }
+  return chapters;
 }
 
 function titleOf(session: Session): string {
