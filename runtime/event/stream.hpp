@@ -144,7 +144,7 @@ private:
     uint32_t sending_ = 0;
     std::string kept_texts_;          // of the record being sent
     std::deque<Waiting> waiting_;     // records published by sinks during a send
-    SinkWatcher* called_ = nullptr;   // of the sink that is called now, or was called last
+    SinkWatcher* called_ = nullptr;   // of the sink that is called now
     SinkWatcher* flooder_ = nullptr;  // of the sink that published the last record of `waiting_`
     bool has_gaps_ = false;
     SinkWatcher* default_watcher_ = nullptr;

@@ -316,6 +316,22 @@ TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
     EXPECT_THAT(kinds, ElementsAre(NAR_KIND_PLAN_STARTED, NAR_KIND_PLAN_ENDED));
 }
 
+TEST_F(ExtendTest, ASinkThatAnswersEachPatchWithAPatchIsNamedInTheLog) {
+    const nar_host* host = nullptr;
+    nar_event_sink_extension functions{};
+    functions.size = sizeof functions;
+    functions.kinds = narratoria::kinds(Kind::StatePatched);
+    functions.event = [](void* instance, const nar_event*) {
+        const nar_host* its = *static_cast<const nar_host**>(instance);
+        const auto* state = static_cast<const nar_host_state*>(
+            its->get_extension(its, detail::to_c(NAR_HOST_STATE)));
+        state->patch(its, detail::to_c(R"({"again":true})"));
+    };
+    host = session->extend("echo", NAR_EXTENSION_EVENT_SINK, &functions, &host);
+    session->patch_state(R"({"first":true})");
+    EXPECT_THAT(log, HasSubstr("plugin echo: its event sink answers each record with another"));
+}
+
 // An extension of the host that publishes.
 struct Publisher {
     explicit Publisher(Session& session, const char* id = "test") {

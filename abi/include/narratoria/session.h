@@ -170,8 +170,9 @@ NAR_API nar_status nar_session_read_history(nar_session *session, nar_text **jso
 NAR_API nar_status nar_session_read_assets(nar_session *session, nar_text **json,
                                            nar_error *error);
 
-/* Like nar_session_read_assets, for the assets whose `seq` is greater than *seq (0: all). Then sets *seq to the greatest of the registry. `json` may be
- * NULL, to learn only that. [engine-thread, callback-ok] */
+/* Like nar_session_read_assets, for the assets whose `seq` is greater than *seq (0: all). Then sets *seq
+ * to the greatest of the registry. `json` may be NULL, to learn only that.
+ * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_assets_after(nar_session *session, uint64_t *seq,
                                                  nar_text **json, nar_error *error);
 

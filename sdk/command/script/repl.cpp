@@ -117,7 +117,7 @@ private:
                 source, scope_, true,
                 [&](std::string_view line) { (lines += printable_lines(line)) += '\n'; },
                 say_lines);
-            if (!outcome.scope.empty()) scope_ = std::move(outcome.scope);
+            if (outcome.has_run && !outcome.scope.empty()) scope_ = std::move(outcome.scope);
             return std::move(outcome.error);
         } catch (const Error& error) {
             say_lines();

@@ -39,14 +39,13 @@ public:
                   const ScriptLimits& limits, CallTrace* trace);
 
     struct Outcome {
-        bool has_run = false;  // false: refused
-        std::string scope;     // empty: not wanted, or too large
+        bool has_run = false;      // false: refused, and `scope` has no variable
+        std::string scope = "{}";  // empty: not wanted, or too large
         ScriptError error;
     };
     // Runs a script until it ended or a signal cancelled it. `on_line` gets each printed line;
     // `after_batch` is the moment to write them. Warnings and the logs of its tools are told on
-    // standard error.
-    // `wants_scope`: of the outcome.
+    // standard error. `wants_scope`: of the outcome.
     Outcome run(const std::string& source, const std::string& scope, bool wants_scope,
                 const std::function<void(std::string_view line)>& on_line,
                 const std::function<void()>& after_batch);

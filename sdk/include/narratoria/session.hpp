@@ -192,8 +192,9 @@ public:
 
     // Runs a Nuwa script (nar_session_run_script): `printed(std::string_view)` for each line that it
     // prints, `ended(const ScriptEnd&)` exactly once. `scope`: a JSON object of variables that it
-    // begins with, or empty. `tools`: a folder of further tools, or empty. If the source is not a
-    // script, throws NAR_INVALID_DOCUMENT with the place in the message and starts nothing.
+    // begins with, or empty. `tools`: a folder of further tools, or empty. `flags`: NAR_SCRIPT_….
+    // If the source is not a script, throws NAR_INVALID_DOCUMENT with the place in the message and
+    // starts nothing.
     template <class Printed, class Ended>
     void run_script(std::string_view source, std::string_view scope, std::string_view tools,
                     Printed&& printed, Ended&& ended, std::uint32_t flags = 0) {
