@@ -105,6 +105,7 @@ clang-14            probe_command clang-14
 clang-format-14     probe_command clang-format-14
 clang-tidy-14       probe_command clang-tidy-14
 libclang-rt-14-dev  probe_fuzzer_library
+lld-14              probe_command ld.lld-14
 LIST
 }
 

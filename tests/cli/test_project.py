@@ -137,6 +137,24 @@ def test_the_tool_has_the_variables_of_the_host(project):
     assert events(ran)[-1]["result"]["env"] is None
 
 
+def test_a_secret_that_is_not_allowed_is_refused_and_one_that_is_is_traced(project):
+    project.write("tools/keys.py", "import os\ndef run(payload):\n"
+                  "    return [os.environ.get('MOOD'), os.getenv(payload['key'])]\n")
+    project.bind("tools:\n  keys:\n    entry: tools.keys:run\n")
+    surrounded = surroundings(MOOD="good", OPENAI_API_KEY="sk-1", N3_DATABASE_URL="sqlite:")
+    allowed = "--sandbox", "secrets_allowed=OPENAI_API_KEY"
+    ran, (check, call) = project.run("keys", {"key": "OPENAI_API_KEY"}, *allowed, env=surrounded)
+    assert events(ran)[-1]["result"] == [None, "***"], ran
+    assert (check["capability"], check["allowed"], check["reason"]) == (
+        "secrets", True, "secrets_allowed")
+    ran, (check, call) = project.run("keys", {"key": "N3_DATABASE_URL"}, *allowed, env=surrounded)
+    assert ran.status == 1 and 'Tool "keys" cannot access secrets. It tried to read ' \
+        "N3_DATABASE_URL." in ran.err, ran
+    assert (check["capability"], check["allowed"], check["guarantee_source"], check["reason"]) == (
+        "secrets", False, "policy", "secrets_blocked")
+    assert (call["error_type"], call["result"]) == ("CapabilityViolation", "error")
+
+
 def test_a_decimal_is_a_number(project):
     project.write("tools/price.py", "from decimal import Decimal\n"
                   "def run(payload):\n    return [Decimal('12.50'), Decimal('3E+2'), Decimal('-0.1')]\n")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masked PROGRAM ARG…: runs a program for which the kernel has no Landlock: its three system calls
 // fail with ENOSYS, for the program and all that it starts.
+// masked --confined PROGRAM ARG…: one that may make a network namespace and enter none.
 // masked --listening PROGRAM ARG…: one around which another sandbox listens to system calls, so that
 // no second one may.
 
@@ -24,12 +25,21 @@ int main(int count, char **arguments) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
+    static struct sock_filter confined[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setns, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
     static struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const int listens = count > 1 && strcmp(arguments[1], "--listening") == 0;
-    const struct sock_fprog program = {listens ? 1 : sizeof filter / sizeof *filter,
-                                       listens ? allow : filter};
-    arguments += 1 + listens;
-    if (count < 2 + listens || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    const int confines = count > 1 && strcmp(arguments[1], "--confined") == 0;
+    const struct sock_fprog program =
+        listens    ? (struct sock_fprog){sizeof allow / sizeof *allow, allow}
+        : confines ? (struct sock_fprog){sizeof confined / sizeof *confined, confined}
+                   : (struct sock_fprog){sizeof filter / sizeof *filter, filter};
+    arguments += 1 + (listens || confines);
+    if (count < 2 + (listens || confines) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         perror("masked");
         return 2;
     }

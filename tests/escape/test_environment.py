@@ -86,6 +86,14 @@ def test_a_tool_that_fails_behind_a_refused_program_is_told_so(places):
 
 
 @needs_python
+def test_a_program_that_is_started_by_descriptor_is_told_too(places):
+    place = places("wrapper")
+    code = "import os\nos.execve(os.open('/bin/true', os.O_RDONLY), ['true'], {})\n"
+    how, _ = run(place, "no_subprocess", ["failing"], tool=failing(place, f"#!{PYTHON}\n{code}"))
+    assert how["failing"].startswith('GUARANTEE_BLOCKED: Tool "failing" cannot spawn subprocesses.')
+
+
+@needs_python
 def test_a_tool_that_fails_behind_a_refused_socket_is_told_so(places):
     place = places("wrapper")
     code = "import socket\nsocket.create_connection(('127.0.0.1', 9))\n"

@@ -207,6 +207,14 @@ def test_a_sandbox_needs_no_listener(places):
     assert all(told[act] == "succeeded" for act in WORKING), told
 
 
+def test_a_refused_namespace_leaves_the_network_to_the_filter(places):
+    told, result = run(places("confined"), "no_network", ["connect_tcp", "threads_work"],
+                       before=[MASKED, "--confined"])
+    assert told["connect_tcp"].startswith("refused: ") and told["threads_work"] == "succeeded", told
+    receipts = result["toolResults"][1]["attempts"][0]["guarantees"]
+    assert "namespace" not in receipts[0]["mechanism"], receipts
+
+
 def test_receipts_name_each_guarantee(places):
     _, result = run(places("receipts"), "all", ["threads_work"])
     receipts = result["toolResults"][0]["attempts"][0]["guarantees"]

@@ -209,7 +209,7 @@ static void add_read(void) {
 static void add_subprocess(uint32_t no) {
     REFUSE_ALL(SCMP_ACT_NOTIFY, "fork", "vfork");
     refuse_if(SCMP_ACT_NOTIFY, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    refuse(no, "execveat");
+    refuse(SCMP_ACT_NOTIFY, "execveat");
     // The exec that starts the tool has the key.
     const uint64_t word = SANDBOX_KEY_WORD;
     refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A3(SCMP_CMP_NE, word << 32 | (word + 1)));

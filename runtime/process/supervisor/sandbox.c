@@ -28,6 +28,7 @@
 #include "scratch.h"
 #include "system_call.h"
 
+enum { NETWORK_ONLY = 1, NETWORK_OF_USER };
 enum { ROUND_MS = 20, MOST_INSTRUCTIONS = 1024, MOST_READABLE = 128, READABLE_BYTES = 16384 };
 
 // What the rules of a file depend on. A rule keeps its inode, so that no other one gets the number.
@@ -79,16 +80,22 @@ static int write_file(const char *path, const char *text) {
 }
 
 // Without privilege a network namespace needs a user namespace. In ours there is nobody but the user.
+// Tells `ready` what it made.
 static void make_namespaces(int ready) {
-    char map[64];
-    const uid_t user = geteuid();
-    const gid_t users = getegid();
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return;
-    snprintf(map, sizeof map, "%u %u 1", user, user);
-    if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", map))
-        return;
-    snprintf(map, sizeof map, "%u %u 1", users, users);
-    if (!write_file("/proc/self/gid_map", map) || write(ready, "", 1) != 1) return;
+    char made = NETWORK_ONLY;
+    if (unshare(CLONE_NEWNET) != 0) {
+        char map[64];
+        const uid_t user = geteuid();
+        const gid_t users = getegid();
+        made = NETWORK_OF_USER;
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return;
+        snprintf(map, sizeof map, "%u %u 1", user, user);
+        if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", map))
+            return;
+        snprintf(map, sizeof map, "%u %u 1", users, users);
+        if (!write_file("/proc/self/gid_map", map)) return;
+    }
+    if (write(ready, &made, 1) != 1) return;
     for (;;) pause();
 }
 
@@ -98,7 +105,9 @@ static int open_namespace(pid_t process, const char *name) {
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void take_namespaces_of_child(void) {
+// In a child, because a security module may refuse to let this process back out of a namespace, and
+// tools without a sandbox need the network.
+static void open_network(void) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) return;
     const pid_t self = getpid();
@@ -109,34 +118,22 @@ static void take_namespaces_of_child(void) {
         _exit(0);
     }
     close(ready[1]);
-    char byte;
-    if (child > 0 && read(ready[0], &byte, 1) == 1) {
-        sandbox.users = open_namespace(child, "user");
-        sandbox.network = open_namespace(child, "net");
+    char made;
+    if (child > 0 && read(ready[0], &made, 1) == 1) {
+        if (made == NETWORK_OF_USER) sandbox.users = open_namespace(child, "user");
+        if (made == NETWORK_ONLY || sandbox.users >= 0) {
+            sandbox.network = open_namespace(child, "net");
+        }
     }
     close(ready[0]);
     if (child > 0) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
     }
-    if (sandbox.users < 0 || sandbox.network < 0) {
-        if (sandbox.users >= 0) close(sandbox.users);
-        if (sandbox.network >= 0) close(sandbox.network);
-        sandbox.users = sandbox.network = -1;
+    if (sandbox.network < 0 && sandbox.users >= 0) {
+        close(sandbox.users);
+        sandbox.users = -1;
     }
-}
-
-static void open_network(void) {
-    const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (own < 0) return;
-    if (unshare(CLONE_NEWNET) == 0) {
-        sandbox.network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-        // Tools without a sandbox need the network.
-        if (setns(own, CLONE_NEWNET) != 0) _exit(3);
-    } else {
-        take_namespaces_of_child();
-    }
-    close(own);
 }
 
 static int permit_file(int ruleset, int file, uint64_t rights) {

@@ -117,6 +117,9 @@ void remove_scratch_of(uint32_t supervisor) {
     begin_scratch(supervisor);
     scratch.folder = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     remove_scratch();
+    // A tool that may write may have put a file or a link into its place, which is removed and not
+    // followed.
+    unlink(scratch.path);
 }
 
 // The names that this file makes, and no other: narratoria-scratch-<uuid>-<number>, or the same
@@ -158,12 +161,20 @@ void sweep_scratches(void) {
         const int folder =
             openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat status;
-        if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+        if (folder < 0) {
+            // What a tool has put into its place. Fails for a folder.
+            if (fstatat(dirfd(list), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                status.st_uid == geteuid()) {
+                unlinkat(dirfd(list), entry->d_name, 0);
+            }
+            continue;
+        }
+        if (fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
             (status.st_mode & 07777) == 0700 && flock(folder, LOCK_EX | LOCK_NB) == 0) {
             snprintf(path + folder_length, sizeof path - folder_length, "%s", entry->d_name);
             remove_folder(folder, path);
         }
-        if (folder >= 0) close(folder);
+        close(folder);
     }
     closedir(list);
 }

@@ -97,7 +97,20 @@ GUARANTEES = {
     "no_subprocess": "spawn subprocesses",
     "no_env_read": "read environment variables",
     "no_env_write": "write environment variables",
+    "secrets_allowed": "access secrets",
 }
+
+# The variables that Namel3ss takes for secrets, without what may stand before them.
+SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "DATABASE_URL",
+           "EDGE_KV_URL")
+
+
+def secret_of(variable):
+    """"OPENAI_API_KEY" for itself and for "NAMEL3SS_OPENAI_API_KEY"; None for other variables."""
+    for secret in SECRETS:
+        if variable in (secret, "NAMEL3SS_" + secret, "N3_" + secret):
+            return secret
+    return None
 
 
 class Fault(Exception):
@@ -110,6 +123,14 @@ class Fault(Exception):
 
 class CapabilityViolation(PermissionError):
     """The tool tried what a guarantee forbids."""
+
+    def __init__(self, guarantee, message):
+        super().__init__(1, message)
+        self.guarantee = guarantee
+
+
+def blocked_reason(guarantee):
+    return "secrets_blocked" if guarantee == "secrets_allowed" else "guarantee_blocked"
 
 
 # ---- The reply
@@ -282,7 +303,8 @@ def explain(error, guards):
     details = {"traceback": traceback_of(error)}
     blocked = guards.blocked_by(error) if guards is not None else None
     if blocked is not None:
-        return failure("CapabilityViolation", blocked, reason_code="guarantee_blocked",
+        guarantee, message = blocked
+        return failure("CapabilityViolation", message, reason_code=blocked_reason(guarantee),
                        details=details)
     if isinstance(error, SystemExit):
         message = "The tool exited (sys.exit) with %s instead of returning a result." \
@@ -441,6 +463,10 @@ class Guards:
         self.required = {name for name in GUARANTEES
                          if isinstance(required, dict) and required.get(name) is True}
         self.sources = sources if isinstance(sources, dict) else {}
+        self.secrets = required.get("secrets_allowed") if isinstance(required, dict) else None
+        if isinstance(self.secrets, list):
+            self.required.add("secrets_allowed")
+        self.read_secrets = set()
         self.blocked = {}  # guarantee: message of the first attempt
         self.is_asking = False
 
@@ -454,7 +480,7 @@ class Guards:
         self.library = LIBRARY + os.sep
         scratch = os.environ.get("TMPDIR", "")
         self.scratch = os.path.realpath(scratch) + os.sep if HAS_SCRATCH and scratch else None
-        if self.required & {"no_env_read", "no_env_write"}:
+        if self.required & {"no_env_read", "no_env_write", "secrets_allowed"}:
             guard_environment(self)
         sys.addaudithook(self.on_event)
 
@@ -477,22 +503,32 @@ class Guards:
         if attempt:
             message += " It tried to %s." % attempt[:1000]
         self.blocked.setdefault(guarantee, message)
-        raise CapabilityViolation(1, message)
+        raise CapabilityViolation(guarantee, message)
+
+    def on_secret(self, variable):
+        secret = secret_of(variable) if isinstance(variable, str) else None
+        if secret is None or "secrets_allowed" not in self.required:
+            return
+        if secret in self.secrets or variable in self.secrets:
+            self.read_secrets.add(secret)
+        else:
+            self.block("secrets_allowed", "read %s" % variable)
 
     def blocked_by(self, error):
-        """The message if the error, or one that led to it, is a guarantee's; otherwise None."""
+        """The guarantee and the message if the error, or one that led to it, is a guarantee's;
+        otherwise None."""
         for _ in range(50):
             if error is None:
                 return None
             if isinstance(error, CapabilityViolation):
-                return error.strerror
+                return error.guarantee, error.strerror
             guarantee = self.kernel_refused(error)
             if guarantee is not None:
                 message = 'Tool "%s" cannot %s.' % (self.tool, GUARANTEES[guarantee])
                 if getattr(error, "filename", None) is not None:
                     message += " It tried to use %s." % shown(error.filename)
                 self.blocked.setdefault(guarantee, message)
-                return message
+                return guarantee, message
             error = error.__cause__ or error.__context__
         return None
 
@@ -513,11 +549,15 @@ class Guards:
         return None
 
     def report(self, reply):
-        if self.blocked:
-            reply["capability_checks"] = [
-                {"capability": guarantee[len("no_"):], "allowed": False,
-                 "guarantee_source": str(self.sources.get(guarantee, "")),
-                 "reason": "guarantee_blocked"} for guarantee in self.blocked]
+        checks = [self.check("secrets_allowed", True, "secrets_allowed") for _ in self.read_secrets]
+        checks += [self.check(each, False, blocked_reason(each)) for each in self.blocked]
+        if checks:
+            reply["capability_checks"] = checks
+
+    def check(self, guarantee, is_allowed, reason):
+        capability = "secrets" if guarantee == "secrets_allowed" else guarantee[len("no_"):]
+        return {"capability": capability, "allowed": is_allowed,
+                "guarantee_source": str(self.sources.get(guarantee, "")), "reason": reason}
 
     def is_library_code(self):
         """True if Python's own library asks, as it does for SSL_CERT_FILE."""
@@ -631,7 +671,10 @@ def guard_environment(guards):
     """Python reads os.environ once, when it starts, so that no event tells of a read."""
     class Environment(type(os.environ)):
         def asks(self, name):
-            if guards.is_asking or "no_env_read" not in guards.required:
+            if guards.is_asking:
+                return True
+            if "no_env_read" not in guards.required:
+                guards.on_secret(name)
                 return True
             if guards.is_library_code():
                 return name == "TMPDIR"  # the scratch folder, where tempfile looks
