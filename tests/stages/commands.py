@@ -39,14 +39,19 @@ def adopts_orphans():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def children():
+    while True:
+        try:
+            return {int(child) for thread in Path("/proc/self/task").iterdir()
+                    for child in (thread / "children").read_text().split()}
+        except OSError:
+            continue  # the thread has ended, and its children are another's now
+
+
 def kills_children(spared=()):
     """Ends every process below this one, but for the spared children, and waits for it."""
-    while True:
-        children = {int(child) for task in Path("/proc/self/task").iterdir()
-                    for child in (task / "children").read_text().split()} - {child.pid for child in spared}
-        if not children:
-            return
-        for child in children:
+    while found := children() - {child.pid for child in spared}:
+        for child in found:
             try:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
