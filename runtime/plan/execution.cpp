@@ -23,6 +23,8 @@ constexpr uint64_t kShortagePauseMs = 20;
 // After so many starts the running tools get their turn: a thousand starts in a row would leave
 // their output unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
+// Records of pending tools between two looks at the clock: some 100 µs.
+constexpr uint32_t kAnnouncedInARow = 64;
 
 std::string named(std::string_view text) {
     std::string out;
@@ -169,11 +171,16 @@ void Execution::add_result(uint32_t tool) {
     result_->tools.emplace_back(result_->spool);
     result_->tools.back().tool_id = plan_->tools[tool].tool_id;
     result_->tools.back().line = plan_->tools[tool].line;
-    if (at_once_.has_announced(plan_->tools[tool].tool_id)) return;
-    with_.stream.publish(event::Kind::ToolPending, subject_of(tool),
-                         with_.stream.wanted(event::Kind::ToolPending)
-                             ? records::tool_pending(*plan_, tool)
-                             : std::string());
+}
+
+void Execution::announce_until(size_t end) {
+    for (; announced_ < end; ++announced_) {
+        if (at_once_.has_announced(plan_->tools[announced_].tool_id)) continue;
+        with_.stream.publish(event::Kind::ToolPending, subject_of(announced_),
+                             with_.stream.wanted(event::Kind::ToolPending)
+                                 ? records::tool_pending(*plan_, announced_)
+                                 : std::string());
+    }
 }
 
 uint32_t Execution::append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal) {
@@ -196,6 +203,7 @@ void Execution::take_appended() {
         running_.emplace_back();
         held_.push_back(nullptr);
         add_result(tool);
+        announce_until(tool + size_t{1});
         if (each.refusal) {
             settle(tool, State::Failed, std::move(each.refusal->code),
                    std::move(each.refusal->message));
@@ -292,6 +300,12 @@ void Execution::warn_and_log(std::string_view code, const std::string& message) 
 
 void Execution::schedule_ready() {
     if (starting_ || start_requested_ || ended_) return;
+    // All are pending before the first starts. A large plan takes more than one frame for it.
+    const size_t count = plan_->tools.size();
+    while (announced_ < count) {
+        announce_until(std::min(count, size_t{announced_} + kAnnouncedInARow));
+        if (with_.loop.time_is_up()) return request_start();
+    }
     starting_ = true;
     // Reset also when an exception such as bad_alloc leaves the loop.
     struct Ended {
@@ -707,6 +721,7 @@ void Execution::stop(Stop reason) {
     } else if (reason == Stop::Abandoned) {
         ending = {State::Failed, "CANCELLED", "nothing waits for the tool any more", true};
     }
+    announce_until(plan_->tools.size());
     result_->cancelled = reason == Stop::Cancelled;
     for (uint32_t i = 0; i < running_.size(); ++i) {
         if (schedule_.is_settled(i)) continue;

@@ -145,6 +145,7 @@ private:
     void publish_end(uint32_t tool);
     bool is_complete() const;
     void add_result(uint32_t tool);
+    void announce_until(size_t end);
     void take_appended();
     void tell_settled();
     bool end_tool(uint32_t tool, const Ending& ending);
@@ -173,6 +174,7 @@ private:
     std::vector<JobSlots*> held_;  // by tool: where its running attempt's slot is from, or NULL
     Conflicts conflicts_;
     AtOnce at_once_;
+    uint32_t announced_ = 0;          // tools that are known to be pending
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
     bool closed_ = false;

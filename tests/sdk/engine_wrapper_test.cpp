@@ -291,6 +291,36 @@ TEST(EngineWrapper, DestroyingTheEngineEndsWhatRunsAndTellsItsHandlers) {
     EXPECT_TRUE(cancelled);
 }
 
+TEST(EngineWrapper, ALargePlanIsAnnouncedInManyFramesAndBeforeItsFirstStart) {
+    Engine engine;
+    Session session(engine);
+    constexpr size_t kTools = 5000;
+    size_t pending = 0;
+    size_t ended_early = 0;
+    session.attach([&](Event event) noexcept {
+        if (event.kind() == narratoria::Kind::ToolPending) ++pending;
+        if (event.kind() == narratoria::Kind::ToolEnded && pending % kTools != 0) ++ended_early;
+    });
+    std::string plan = R"({"requestId":"p","tools":[)";
+    for (size_t i = 0; i < kTools; ++i) {
+        plan += i == 0 ? "" : ",";
+        plan += R"({"toolId":")" + std::to_string(i) + R"(","toolPath":"missing")";
+        plan += i == 0 ? "}" : R"(,"dependencies":["0"]})";
+    }
+    plan += "]}";
+    session.execute(plan, {}, [](Result) {});
+    while (pending == 0) engine.run_for(std::chrono::microseconds(50));
+    EXPECT_LT(pending, kTools);
+    // All are told even of a plan that ends meanwhile.
+    session.cancel();
+    engine.run_until_idle();
+    EXPECT_EQ(pending, kTools);
+    session.execute(plan, {}, [](Result) {});
+    engine.run_until_idle();
+    EXPECT_EQ(pending, 2 * kTools);
+    EXPECT_EQ(ended_early, 0u);
+}
+
 TEST(EngineWrapper, DestroyIsExplicitAndRefusedInsideCallbacks) {
     Engine engine;
     Session session(engine);
