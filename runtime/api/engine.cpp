@@ -25,6 +25,10 @@ nar_status read_root(nar_str given, std::string& root, nar_error* error) {
     }
     root = real;
     std::free(real);
+    struct stat status {};
+    if (::stat(root.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) {
+        return fail(error, NAR_IO, "ROOT", "the engine's root \"" + path + "\" is not a folder");
+    }
     return NAR_OK;
 }
 

@@ -91,9 +91,11 @@ std::string variable_in(const std::vector<std::string>& environment, const std::
     return {};
 }
 
-// What an interpreter needs to find its modules is no information of the host's.
-bool is_of_python(std::string_view variable) {
-    return variable.starts_with("PYTHONPATH=") || variable.starts_with("PYTHONUNBUFFERED=") ||
+// What an interpreter needs to find its modules, and the folder that the runtime has made for the
+// tool, are no information of the host's.
+bool is_of_runtime(std::string_view variable) {
+    return variable.starts_with(std::string(kOutputVariable) + "=") ||
+           variable.starts_with("PYTHONPATH=") || variable.starts_with("PYTHONUNBUFFERED=") ||
            variable.starts_with("PYTHONDONTWRITEBYTECODE=");
 }
 
@@ -106,13 +108,13 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
                         Sandboxed& out) {
     if (guarantees.requires_one(Guarantee::NoEnvRead)) {
         out.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
-        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment), is_of_python);
+        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment), is_of_runtime);
     } else if (!guarantees.secrets()) {
         out.environment = given;
     } else {
         std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment),
                      [](const std::string& variable) {
-                         return is_handed_on(variable) || is_of_python(variable);
+                         return is_handed_on(variable) || is_of_runtime(variable);
                      });
         for (const std::string& name : *guarantees.secrets()) {
             std::string value = variable_in(given, name);

@@ -48,7 +48,10 @@ std::string script_trouble(const std::string& path) {
         return "begins with a byte order mark, which hides its interpreter line; save it as UTF-8 "
                "without one";
     }
-    if (!text.starts_with("#!")) return {};
+    if (!text.starts_with("#!")) {
+        const bool is_text = !text.empty() && text.find('\0') == std::string_view::npos;
+        return is_text ? "is no program; a script needs a first line like #!/bin/sh" : "";
+    }
     text = text.substr(0, text.find('\n'));
     const bool has_return = text.ends_with('\r');
     if (has_return) text.remove_suffix(1);

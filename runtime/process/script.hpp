@@ -7,7 +7,7 @@ namespace narratoria::process {
 
 // What is wrong with the interpreter line of the script at `path`, as the end of a sentence about
 // the file: "names an interpreter that is not there: #!/bin/zsh". Empty if nothing is, or if the file
-// is no script.
+// is not a text.
 std::string script_trouble(const std::string& path);
 
 // What follows "#!" in the script at `path`, as the kernel reads it: the interpreter and, if there is

@@ -62,7 +62,7 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
             if (const std::string trouble = script_trouble(path); !trouble.empty()) {
                 return text + trouble;
             }
-            return text + "is no program; a script needs a first line like #!/bin/sh";
+            return text + "is not a program that this machine can run";
         default: return text + "cannot be started: " + reason;
     }
 }

@@ -47,7 +47,8 @@ std::string describe(const Error& error, std::string_view source) {
     for (uint32_t line = 1; line < error.line; ++line) {
         source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
     }
-    source = source.substr(0, source.find_first_of("\r\n"));
+    source = source.substr(0, source.find('\n'));
+    if (source.ends_with('\r')) source.remove_suffix(1);
     size_t at = 0;
     for (uint32_t column = 1; column < error.column && at < source.size(); ++column) {
         at = utf8::next(source, at);
@@ -60,7 +61,10 @@ std::string describe(const Error& error, std::string_view source) {
     const std::string number = std::to_string(error.line);
     out += "  " + number + " | ";
     out += begin > 0 ? "…" : "";
-    out += utf8::repaired(source.substr(begin, end - begin));
+    // A carriage return ends no line, but would move the cursor.
+    std::string shown = utf8::repaired(source.substr(begin, end - begin));
+    std::replace(shown.begin(), shown.end(), '\r', ' ');
+    out += shown;
     out += end < source.size() ? "…\n" : "\n";
     out += "  " + std::string(number.size(), ' ') + " | ";
     if (begin > 0) out += ' ';

@@ -3,36 +3,64 @@
 
 #include <algorithm>
 
+#include "base/case_fold.hpp"
 #include "base/utf8.hpp"
 
 namespace narratoria::session {
 namespace {
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool ends_a_sentence(char32_t c) { return c == '.' || c == '!' || c == '?'; }
 
-bool ends_a_sentence(char c) { return c == '.' || c == '!' || c == '?'; }
+bool is_space(char32_t c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == 0x00A0 || c == 0x2007 || c == 0x202F ||
+           c == 0x3000;
+}
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char32_t character_at(std::string_view text, size_t at) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const size_t length = utf8::next(text, at) - at;
+    if (length == 1) return byte(at);
+    char32_t out = byte(at) & (0xFFu >> (length + 1));
+    for (size_t i = 1; i < length; ++i) out = out << 6 | (byte(at + i) & 0x3Fu);
+    return out;
+}
 
 std::string_view without_end(std::string_view text) {
-    while (!text.empty() && (is_space(text.back()) || ends_a_sentence(text.back()))) {
-        text.remove_suffix(1);
+    while (!text.empty()) {
+        const std::string_view last = utf8::suffix_of(text, 4);
+        size_t at = text.size() - last.size();
+        while (utf8::next(text, at) < text.size()) at = utf8::next(text, at);
+        const char32_t character = character_at(text, at);
+        if (!is_space(character) && !ends_a_sentence(character)) break;
+        text = text.substr(0, at);
     }
     return text;
 }
 
 std::string_view without_leading_space(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(character_at(text, 0))) {
+        text.remove_prefix(utf8::next(text, 0));
+    }
     return text;
+}
+
+// Calls `add` with each character as it is compared, and with the place that it came from: without
+// case, and each stretch of white space as one space.
+template <typename Add>
+void normalize(std::string_view text, const Add& add) {
+    bool was_space = false;
+    for (size_t i = 0; i < text.size(); i = utf8::next(text, i)) {
+        const char32_t character = character_at(text, i);
+        const bool is_one = is_space(character);
+        if (!is_one || !was_space) add(is_one ? U' ' : case_folded(character), i);
+        was_space = is_one;
+    }
 }
 
 std::string normalized(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (!is_space(text[i])) out += lower(text[i]);
-        else if (i == 0 || !is_space(text[i - 1])) out += ' ';
-    }
+    normalize(text, [&](char32_t character, size_t) { utf8::append(out, character); });
     return out;
 }
 
@@ -43,11 +71,10 @@ NormalizedPrompt::NormalizedPrompt(std::string_view text) : original_(text) {
     const size_t first = kept.size() - without_leading_space(kept).size();
     normalized_.reserve(kept.size() - first);
     offsets_.reserve(kept.size() - first + 1);
-    for (size_t i = first; i < kept.size(); ++i) {
-        if (is_space(kept[i]) && is_space(kept[i - 1])) continue;
-        normalized_ += is_space(kept[i]) ? ' ' : lower(kept[i]);
-        offsets_.push_back(i);
-    }
+    normalize(kept.substr(first), [&](char32_t character, size_t at) {
+        utf8::append(normalized_, character);
+        offsets_.resize(normalized_.size(), first + at);
+    });
     offsets_.push_back(kept.size());
 }
 

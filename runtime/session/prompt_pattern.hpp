@@ -11,12 +11,12 @@
 
 namespace narratoria::session {
 
-// A prompt normalized for matching: ASCII letters in lower case, each run of white space one space,
-// no white space at the ends, no . ! ? at the end. Keeps the original offset of each byte, because
+// A prompt normalized for matching: case folded, each run of white space one space, no white space at
+// the ends, no . ! ? at the end. Keeps the original offset of each byte, because
 // a capture returns the player's bytes unchanged.
 class NormalizedPrompt {
 public:
-    // `text` must outlive the object.
+    // `text` is UTF-8 and must outlive the object.
     explicit NormalizedPrompt(std::string_view text);
 
     std::string_view text() const { return normalized_; }

@@ -180,7 +180,7 @@ const plugin::Library& script_narrator_library() {
 }
 
 std::string script_narrator_settings(const Story& story, std::string_view name) {
-    std::string text = story.script_text;
+    std::string text = story.script_text.value_or("");
     std::string out;
     json::ObjectWriter settings(out);
     settings.string("file", name);

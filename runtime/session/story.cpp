@@ -73,7 +73,11 @@ void check_manifests(const std::string& folder, Faults& faults) {
 
 // The script that narrates.
 void check_script(Story& story, Faults& faults) {
-    if (read_script(story, story.narrator, story.script_text, faults) != nullptr) return;
+    std::string text;
+    if (read_script(story, story.narrator, text, faults) != nullptr) {
+        story.script_text = std::move(text);
+        return;
+    }
     // A file that is not there has no place; story.toml names it.
     Fault& fault = faults.back();
     if (fault.line > 0 || !story.mentions.narrator) return;

@@ -268,9 +268,9 @@ private:
 
     // Whether the narrator's script does something, and the tools that it calls.
     void check_script() {
-        if (!is_script(story_.narrator)) return;
+        if (!story_.script_text) return;
         script::Error error;
-        const auto program = script::Program::compile(story_.script_text, {}, error);
+        const auto program = script::Program::compile(*story_.script_text, {}, error);
         if (program == nullptr) return;
         if (!program->acts()) {
             warn({"", {"", "", 0, "", story_.narrator}}, "story-script-silent",
@@ -284,7 +284,7 @@ private:
             std::string why;
             if (!tools.path_of(call.name, why).empty()) continue;
             Mention mention{std::string(call.name), {"", "", call.byte, "", story_.narrator}};
-            const json::Position position = json::position_of(story_.script_text, call.byte);
+            const json::Position position = json::position_of(*story_.script_text, call.byte);
             mention.place.line = position.line;
             mention.place.column = position.column;
             if (!why.empty()) {

@@ -10,6 +10,7 @@
 
 #include "io/message.hpp"
 #include "json.hpp"
+#include "narratoria/validate.hpp"
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/trials.hpp"
 
@@ -149,6 +150,28 @@ bool is_media_pattern(std::string_view text) {
                            slash + 1 < text.size() && consists_of(text, "/*!#$&-^_.+"));
 }
 
+// What a host has against the schema of a tool: the library judges it as one in a manifest.
+std::string schema_trouble(std::string_view text) {
+    if (text.empty()) return {};
+    if (json::mistake_in_object(text)) return "is not a JSON object";
+    const json::Document schema = json::read(text);
+    const auto has = [&](const char* name) { return json::member(schema, name) != nullptr; };
+    // The form of specification 002 is a manifest by itself.
+    const bool is_form =
+        has("parameters") && !has("$schema") && !has("$ref") && !has("type") && !has("properties");
+    const bool is_named = is_form && has("name");
+    const std::string manifest =
+        is_named  ? std::string(text)
+        : is_form ? R"({"name":"x",)" + std::string(text.substr(text.find('{') + 1))
+                  : R"({"name":"x","input":)" + std::string(text) + "}";
+    const json::Document faults = json::read(validate(Document::Tool, manifest).view());
+    if (!faults.IsArray() || faults.Empty()) return {};
+    std::string_view pointer = json::text(faults[0], "pointer");
+    if (!is_form && pointer.starts_with("/input")) pointer.remove_prefix(6);
+    return fmt::format("is not one that a host takes: {}{}{}", pointer, pointer.empty() ? "" : ": ",
+                       json::text(faults[0], "message"));
+}
+
 void judge_extension(TrialReport& report, std::string_view id, const void* found) {
     const auto require = [&](bool holds, std::string_view what) {
         if (!holds) report.finding("P16", fmt::format("{}: {} is NULL", id, what));
@@ -193,9 +216,10 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             }
             names.push_back(tool->name);
             auto require_schema = [&](const char* which, nar_str schema) {
-                if (schema.size == 0 || !json::mistake_in_object(to_view(schema))) return;
-                report.finding("P16", fmt::format("{}: the {} of {} is not a JSON object", id,
-                                                  which, to_view(tool->name)));
+                const std::string why = schema_trouble(to_view(schema));
+                if (why.empty()) return;
+                report.finding(
+                    "P16", fmt::format("{}: the {} of {} {}", id, which, to_view(tool->name), why));
             };
             require_schema("input_schema", tool->input_schema);
             if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {

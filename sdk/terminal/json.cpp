@@ -17,9 +17,9 @@ namespace {
 // Iterative, because a text of brackets alone must not end the process.
 constexpr unsigned kReading = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 
-rapidjson::Value::StringRefType reference(std::string_view text) {
-    return {text.data() != nullptr ? text.data() : "",
-            static_cast<rapidjson::SizeType>(text.size())};
+void parse(std::string_view text, Document& document) {
+    document.Parse<kReading>(text.data() != nullptr ? text.data() : "", text.size());
+    if (document.HasParseError()) document.SetNull();
 }
 
 }  // namespace
@@ -35,15 +35,25 @@ std::optional<std::size_t> ill_formed_utf8(std::string_view text) {
 
 Document read(std::string_view text) {
     Document document;
-    document.Parse<kReading>(text.data() != nullptr ? text.data() : "", text.size());
-    if (document.HasParseError()) document.SetNull();
+    parse(text, document);
     return document;
+}
+
+Value read(std::string_view text, Document::AllocatorType& pool) {
+    Document document(&pool);
+    parse(text, document);
+    return std::move(static_cast<Value&>(document));
 }
 
 const Value* member(const Value& object, std::string_view name) {
     if (!object.IsObject()) return nullptr;
-    const auto found = object.FindMember(Value(reference(name)));
-    return found != object.MemberEnd() ? &found->value : nullptr;
+    const Value* found = nullptr;
+    for (const auto& each : object.GetObject()) {
+        if (name == std::string_view(each.name.GetString(), each.name.GetStringLength())) {
+            found = &each.value;
+        }
+    }
+    return found;
 }
 
 std::string_view text(const Value& object, std::string_view name) {

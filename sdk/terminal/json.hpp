@@ -17,8 +17,10 @@ using Document = rapidjson::Document;
 
 // Of a text that the library made or has checked; a text that is none becomes null.
 Document read(std::string_view text);
+// The same, in a pool that outlives the value.
+Value read(std::string_view text, Document::AllocatorType& pool);
 
-// A member, or nothing.
+// A member, or nothing. Of several with the name it is the last, as for the runtime.
 const Value* member(const Value& object, std::string_view name);
 // A member's string, or the empty text when it is missing or something else.
 std::string_view text(const Value& object, std::string_view name);

@@ -35,11 +35,11 @@ def test_help_has_no_escapes_and_needs_no_home(command):
     ("validate", "plan", "plan.json"), ("validate", "plan", "plan.json", "--json"),
     ("tool", "check", "./light"),
 ], ids=" ".join)
-def test_a_full_device_is_told_and_exits_with_2(command, words):
+def test_a_full_device_is_told_and_exits_with_1(command, words):
     command.plan(command.tool("light", done()))
     with open("/dev/full", "wb") as full:
         ran = command(*words, stdout=full)
-    assert ran.status == 2, ran
+    assert ran.status == 1, ran
     assert os.strerror(errno.ENOSPC) in ran.err and "standard output" in ran.err
 
 
@@ -48,7 +48,7 @@ def test_a_reader_that_went_away_is_no_fault(command):
     os.close(reader)
     with open(writer, "wb", closefd=True) as gone:
         ran = command("validate", "plan", command.file("plan.json", "{}"), stdout=gone)
-    assert (ran.status, ran.err) == (2, ""), ran
+    assert (ran.status, ran.err) == (1, ""), ran
 
 
 def test_version_names_the_library(command):

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -47,6 +48,24 @@ def checked(found, table):
     """The cases that the findings of `tool check` are about; case N stands in line N."""
     inputs = table["valid"] + table["invalid"]
     return [inputs[finding["line"] - 1] for finding in found]
+
+
+def test_an_endless_output_is_ended_and_judged_in_little_memory(command):
+    def limited():
+        default_signals()
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    shell(command, f"yes '{log('again')}'\n")
+    ended = subprocess.run([NARRATORIA, "tool", "check", "./tool"], capture_output=True, text=True, timeout=300,
+                           cwd=command.folder, env=environment(), preexec_fn=limited)
+    assert ended.returncode == 1, ended
+    assert "it wrote more than 16 MiB or 100,000 lines and was ended" in ended.stdout, ended
+
+
+def test_of_a_repeated_member_the_last_counts_as_in_a_run(command):
+    event = '{"version":"0","type":"log","type":"done","ok":false,"ok":true}'
+    assert failed(check(command, shell(command, f"echo '{event}'\n"))) == set()
+    assert command("tool", "run", "./tool").status == 0
 
 
 def run_each(command, lines):

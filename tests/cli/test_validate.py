@@ -222,6 +222,11 @@ def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status
     assert line is None or ran.lines[0] == f"{folder}/{line}"
 
 
+def test_of_a_script_that_is_not_there_nothing_else_is_told(command):
+    ran = command("validate", "story", story_with(command, '[narrator]\nname = "tale.nuwa"\n'))
+    assert ran.status == 1 and len(ran.lines) == 1 and "is not there" in ran.lines[0], ran
+
+
 def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     command.script("story/tools/lamp.py", "#!/usr/bin/env python3\n")

@@ -55,6 +55,17 @@ def test_without_guarantees_variables_of_the_host_do_not_pass(places, tool):
     assert how["read_file"].startswith("||/home-of-the-host|")
 
 
+@pytest.mark.parametrize("guarantee", ["no_env_read", "secrets_allowed=KEY", "no_network"])
+def test_the_folder_that_the_runtime_made_is_known(places, tmp_path, guarantee):
+    place = places("output")
+    program = tmp_path / "told"
+    program.write_text('#!/bin/sh\nprintf \'{"version":"0","type":"done","ok":true,"result":"%s"}\\n\' '
+                       '"$NARRATORIA_OUTPUT_DIR"\n')
+    program.chmod(0o755)
+    how, _ = run(place, guarantee, ["told"], tool=program)
+    assert how["told"].startswith("/"), how
+
+
 def test_no_env_read_hides_all_variables_of_the_host(places, tool):
     how, _ = told(places, tool, "no_env_read")
     assert how["read_file"] == "|||"

@@ -125,6 +125,17 @@ def test_the_next_engine_removes_what_killed_ones_left(places):
     assert left_in(place.folder) == [other.name]
 
 
+def test_a_tool_whose_files_take_long_to_remove_has_not_lingered(places):
+    place = places("many")
+    text = ("#!/usr/bin/python3\nimport os\nfor n in range(4000):\n"
+            "    open(os.environ['TMPDIR'] + f'/{n}', 'w').close()\n"
+            "print('{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"result\":\"made\"}')\n")
+    told, result = run(place, "no_filesystem_write", ["many"], tool=script(place.folder, text),
+                        options=["--grace-ms", "1"], environment={"TMPDIR": str(place.folder)})
+    assert told["many"] == "made"
+    assert "LINGERED" not in str(result), result
+
+
 NEVER_OURS = [
     "mine", "", "1", "{uuid}", "{uuid}-", "{uuid}-x", "{uuid}-01", "{uuid}-1-", "{uuid}-1-2-3",
     "{uuid}-12345678901", "{UUID}-1", "{uuid}-1.old", "0{uuid}-1", "{version}-1", "{variant}-1",

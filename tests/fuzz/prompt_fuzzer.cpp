@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/case_fold.hpp"
 #include "base/utf8.hpp"
 #include "require.hpp"
 #include "session/prompt_pattern.hpp"
@@ -43,22 +44,32 @@ struct Reference {
     }
 };
 
+std::u32string characters_of(std::string_view text) {
+    std::u32string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (utf8::continues(c)) out.back() = out.back() << 6 | (byte & 0x3F);
+        else
+            out += byte < 0xC0   ? byte
+                   : byte < 0xE0 ? byte & 0x1F
+                   : byte < 0xF0 ? byte & 0xF
+                                 : byte & 7;
+    }
+    return out;
+}
+
 // A literal as patterns and prompts are compared: the reader's own way, told once more.
 std::string simplified(std::string_view text, bool first, bool last) {
-    const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-    while (first && !text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (
-        last && !text.empty() &&
-        (is_space(text.back()) || std::string_view(".!?").find(text.back()) != std::string::npos)) {
-        text.remove_suffix(1);
-    }
+    const std::u32string_view spaces = U" \t\n\v\f\r\u00A0\u2007\u202F\u3000";
+    std::u32string characters = characters_of(text);
+    const size_t begin = characters.find_first_not_of(spaces);
+    if (first) characters.erase(0, begin);
+    const size_t end = characters.find_last_not_of(std::u32string(spaces) + U".!?");
+    if (last) characters.resize(end == std::u32string::npos ? 0 : end + 1);
     std::string out;
-    for (const char c : text) {
-        if (is_space(c)) {
-            if (out.empty() || out.back() != ' ') out += ' ';
-        } else {
-            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-        }
+    for (const char32_t c : characters) {
+        if (spaces.find(c) == std::u32string_view::npos) utf8::append(out, case_folded(c));
+        else if (out.empty() || out.back() != ' ') out += ' ';
     }
     return out;
 }

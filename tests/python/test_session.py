@@ -274,6 +274,16 @@ class TestErrors:
             with pytest.raises(ValueError, match="surrogates, as at 2"):
                 session.play("I \ud800")
 
+    def test_a_closed_session_is_not_entered(self, session: Any) -> None:
+        session.close()
+        with pytest.raises(narratoria.GoneError, match="closed"), session:
+            pass
+
+    @pytest.mark.parametrize("sandbox", ["", " ", [""], ["no_network", ""]])
+    def test_an_empty_guarantee_is_refused(self, sandbox: Any) -> None:
+        with pytest.raises(ValueError, match="empty text in sandbox"):
+            narratoria.Session(sandbox=sandbox)
+
     def test_a_closed_session(self, session: Any) -> None:
         session.close()
         session.close()

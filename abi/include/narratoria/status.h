@@ -10,7 +10,9 @@ extern "C" {
 
 typedef int32_t nar_status;
 
-/* Name, value, sentence. Values never change once released. */
+/* Name, value, sentence. Values never change once released. A call that returns NAR_OUT_OF_MEMORY has
+ * changed nothing, but for one that drives the engine (nar_engine_run_once and its like): what lacked
+ * memory has failed, and the engine goes on when it is driven again. */
 #define NAR_STATUS_LIST(X)                                                                        \
     X(NAR_OK, 0, "success")                                                                       \
     X(NAR_INVALID_ARGUMENT, -1, "an argument is missing or out of range")                         \
@@ -23,7 +25,7 @@ typedef int32_t nar_status;
     X(NAR_GONE, -8, "the token has expired")                                                      \
     X(NAR_STALE, -9, "a reply was already given")                                                 \
     X(NAR_IO, -10, "the operating system reported an error; the message says which")              \
-    X(NAR_OUT_OF_MEMORY, -11, "out of memory; nothing was changed")                               \
+    X(NAR_OUT_OF_MEMORY, -11, "out of memory")                                                    \
     X(NAR_INTERNAL, -12, "an internal error of the library; please report it")                    \
     X(NAR_DECLINED, -13, "not handled; the next handler may take it")                             \
     X(NAR_UNSUPPORTED, -14, "the other side does not support this version, extension or feature") \

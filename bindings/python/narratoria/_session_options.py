@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 _OUTPUT_MODES = ("remove", "keep", "none")
 
 
+
+def _guarantees(sandbox: str | Iterable[str]) -> str:
+    names = (
+        [text_of("sandbox", sandbox)]
+        if isinstance(sandbox, (str, bytes))
+        else [text_of("each of sandbox", each) for each in sandbox]
+    )
+    # An empty variable of the environment would mean: no guarantees at all.
+    if not all(name.strip() for name in names):
+        raise ValueError('an empty text in sandbox; name guarantees, such as "no_network"')
+    return ",".join(names)
+
+
 def core_options(
     story: str | PathLike[str] | None,
     *,
@@ -77,11 +90,7 @@ def core_options(
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
         "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
-        "sandbox": ",".join(
-            [text_of("sandbox", sandbox)]
-            if isinstance(sandbox, (str, bytes))
-            else [text_of("each of sandbox", each) for each in sandbox]
-        ),
+        "sandbox": _guarantees(sandbox),
         "times": numbers_of("times", times),
         "limits": numbers_of("limits", limits),
     }

@@ -353,6 +353,10 @@ class Session(Registry):
             warn_of_left(left, timeout)
 
     def __enter__(self) -> Self:
+        if self._core.is_closed:
+            from narratoria.errors import GoneError
+
+            raise GoneError("the session is closed; make another one", code="GONE")
         return self
 
     def __exit__(

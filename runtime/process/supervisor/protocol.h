@@ -134,6 +134,7 @@ struct supervisor_ended {
     uint32_t start_stage;
     int32_t wait_status;  /* as wait(2) returns it */
     uint32_t left_behind; /* 1: a process survived SIGKILL; discard the supervisor */
+    uint32_t told_to_end; /* 1: a request to end it came while it ran */
     uint64_t user_us;
     uint64_t system_us;
     uint64_t resident_kb; /* peak resident size of the tool */

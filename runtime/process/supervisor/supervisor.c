@@ -561,6 +561,7 @@ static int on_request(void) {
         }
         return 1;
     }
+    invocation.ended.told_to_end = 1;
     if (small.kind == SUPERVISOR_KILL) {
         begin_killing();
     } else if (small.kind == SUPERVISOR_TERMINATE && invocation.phase == RUNNING) {

@@ -53,7 +53,7 @@ int run_program(int argument_count, char** arguments, void (*declare)(Command ro
         complain(refused.what());
         return kExitRefused;
     } catch (const ReaderGone&) {
-        return kExitRefused;
+        return kExitFailure;
     } catch (const Failed& failed) {
         complain(failed.what());
         return kExitFailure;

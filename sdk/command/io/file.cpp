@@ -250,7 +250,7 @@ void require_standard_output(std::string_view instead) {
 void print_output(std::string_view text, std::string_view what) {
     if (write_all(STDOUT_FILENO, text)) return;
     if (errno == EPIPE) throw ReaderGone();
-    throw Refused(fmt::format("cannot write {} to standard output: {}", what, reason(errno)));
+    throw Failed(fmt::format("cannot write {} to standard output: {}", what, reason(errno)));
 }
 
 bool print_unless_interrupted(std::string_view text, std::string_view what) {

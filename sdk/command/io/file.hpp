@@ -34,7 +34,7 @@ void hold_standard_streams();
 // Throws Refused when standard output is closed or cannot be written, before anything was run for it.
 void require_standard_output(std::string_view instead);
 
-// Writes all of `text` to standard output. Throws Refused, with `what` in the message, when that
+// Writes all of `text` to standard output. Throws Failed, with `what` in the message, when that
 // fails; ReaderGone when the reader of a pipe has closed it.
 void print_output(std::string_view text, std::string_view what);
 

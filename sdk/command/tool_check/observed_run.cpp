@@ -29,7 +29,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxOutput = std::size_t{256} << 20;
+// What is judged is kept in memory, several times.
+constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
+constexpr std::ptrdiff_t kMaxLines = 100'000;
 constexpr std::size_t kMaxDiagnostics = 64 * 1024;
 // A pipeline's other members end a moment after its last one.
 constexpr double kDrain = 0.25;
@@ -111,6 +113,7 @@ private:
     Descriptor exit_;
     std::size_t written_ = 0;
     std::size_t searched_ = 0;
+    std::ptrdiff_t lines_ = 0;
     bool exited_ = false;
 };
 
@@ -217,8 +220,9 @@ bool Run::read_output() {
         const ssize_t got = read(output_.get(), piece, sizeof piece);
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (seen_.output.size() < kMaxOutput) {
+        if (seen_.output.size() < kMaxOutput && lines_ < kMaxLines) {
             seen_.output.append(piece, static_cast<std::size_t>(got));
+            lines_ += std::count(piece, piece + got, '\n');
             look_for_done();
         } else {
             seen_.output_cut = true;

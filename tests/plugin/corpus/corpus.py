@@ -144,7 +144,7 @@ C = [
     ("P16", "no-event no-handle no-render no-generate no-start no-cancel no-invoke", "function"),
     ("P16", "no-events no-media-types no-schemes no-tools null-tool same-events same-media-types "
             "same-schemes same-tools bytes-event empty-event bad-media-type colon-scheme space-scheme "
-            "empty-tool space-tool schema-text schema-array result-text short-tool huge-tool "
+            "empty-tool space-tool schema-text schema-array schema-type schema-form result-text short-tool huge-tool "
             "bytes-description", "list"),
     # Bytes of the file
     ("P1", "missing-symbol", "file"),

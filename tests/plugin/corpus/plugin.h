@@ -881,6 +881,8 @@ static void extend_badly(void) {
         if (way("space-tool")) echo_tool.name = literal("open door");
         if (way("schema-text")) echo_tool.input_schema = literal("object");
         if (way("schema-array")) echo_tool.input_schema = literal("[]");
+        if (way("schema-type")) echo_tool.input_schema = literal("{\"type\":\"bogus\"}");
+        if (way("schema-form")) echo_tool.input_schema = literal("{\"parameters\":{}}");
         if (way("result-text")) echo_tool.result_schema = literal("object");
         if (way("short-tool")) echo_tool.size = 8;
         if (way("huge-tool")) echo_tool.size = 0xFFFFFFFFu;

@@ -374,6 +374,9 @@ TEST_F(CContract, WhatIsNoUtf8IsRefusedAndNamedInUtf8) {
     engine_options.root = NAR_STR("/no/such/\xFF");
     EXPECT_EQ(nar_engine_create(&engine_options, &another, error), NAR_IO);
     expect_readable();
+    engine_options.root = NAR_STR("/etc/passwd");
+    EXPECT_EQ(nar_engine_create(&engine_options, &another, error), NAR_IO);
+    EXPECT_EQ(error.code(), "ROOT");
     const nar_str environment[] = {NAR_STR("\xFF")};
     engine_options.root = {};
     engine_options.environment = environment;

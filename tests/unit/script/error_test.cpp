@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/error.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "script/program.hpp"
@@ -30,6 +31,7 @@ TEST(ScriptError, TheCaretStandsBelowItsCharacter) {
               "ParserError: Expected variable name after 'LET'. at 4:1\n"
               "  4 | \n"
               "    | ^\n");
+    EXPECT_THAT(described("PRINT(1)\rPRINT(x"), testing::HasSubstr("1 | PRINT(1) PRINT(x\n"));
 }
 
 TEST(ScriptError, ShowsAPartOfALongLine) {

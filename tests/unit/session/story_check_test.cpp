@@ -147,6 +147,8 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     tool("tools/lamp");
     add("tools/lamp", "");
     EXPECT_THAT(warning(), HasSubstr("is empty"));
+    add("tools/lamp", "echo hi\n");
+    EXPECT_THAT(warning(), HasSubstr("is no program; a script needs a first line"));
     add("tools/lamp", "#!/bin/sh\r\n");
     EXPECT_THAT(warning(), HasSubstr("carriage return"));
     add("tools/lamp", "#!/no/interpreter\n");

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/sqlite.hpp"
+
+#include <dlfcn.h>
+
+namespace narratoria::journal {
+namespace {
+
+constexpr int kOldest = 3037000;
+// Another process commits, or is being opened.
+constexpr int kBusyMs = 5000;
+
+struct Loaded {
+    Sqlite sqlite;
+    std::string reason;  // empty: usable
+};
+
+Loaded load_once() {
+    Loaded loaded;
+    const std::string needed =
+        "a store needs SQLite 3.37 or newer (Debian: apt-get install libsqlite3-0), and ";
+    void* const library = ::dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        const char* why = ::dlerror();
+        loaded.reason = needed + "it could not be loaded: " + (why != nullptr ? why : "?");
+        return loaded;
+    }
+    const char* missing = nullptr;
+#define NARRATORIA_SQLITE_LOAD(name)                                                        \
+    loaded.sqlite.name =                                                                    \
+        reinterpret_cast<decltype(loaded.sqlite.name)>(::dlsym(library, "sqlite3_" #name)); \
+    if (loaded.sqlite.name == nullptr) missing = "sqlite3_" #name;
+    NARRATORIA_SQLITE_LIST(NARRATORIA_SQLITE_LOAD)
+#undef NARRATORIA_SQLITE_LOAD
+    if (missing != nullptr) {
+        loaded.reason = needed + "the one that was found has no " + missing;
+    } else if (const int version = loaded.sqlite.libversion_number(); version < kOldest) {
+        loaded.reason = needed + "the one that was found is " + std::to_string(version / 1000000) +
+                        "." + std::to_string(version / 1000 % 1000);
+    }
+    return loaded;
+}
+
+const Sqlite& loaded_sqlite() {
+    std::string reason;
+    const Sqlite* const sqlite = Sqlite::load(reason);
+    if (sqlite == nullptr) throw StoreError("STORE_UNAVAILABLE", reason);
+    return *sqlite;
+}
+
+const char* code_of(int result) {
+    switch (result & 0xFF) {
+        case SQLITE_FULL: return "STORE_FULL";
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED: return "STORE_LOCKED";
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+        case SQLITE_CONSTRAINT:
+        case SQLITE_MISMATCH:
+        case SQLITE_ERROR:
+        case SQLITE_SCHEMA: return "STORE_DAMAGED";
+        default: return "STORE_IO";
+    }
+}
+
+}  // namespace
+
+const Sqlite* Sqlite::load(std::string& reason) {
+    static const Loaded loaded = load_once();
+    reason = loaded.reason;
+    return loaded.reason.empty() ? &loaded.sqlite : nullptr;
+}
+
+Connection::Connection(const std::string& path, Access access)
+    : path_(path), sqlite_(loaded_sqlite()), handle_(nullptr, Close{&sqlite_}) {
+    const int flags = access == Access::ReadOnly ? SQLITE_OPEN_READONLY
+                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    sqlite3* opened = nullptr;
+    // NOMUTEX: one thread at a time, as promised.
+    const int result = sqlite_.open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle_.reset(opened);
+    if (result == SQLITE_NOMEM) throw std::bad_alloc();
+    if (result != SQLITE_OK) fail(result, "cannot be opened");
+    sqlite_.busy_timeout(opened, kBusyMs);
+}
+
+Connection::~Connection() = default;
+
+void Connection::fail(int result, std::string_view what) const {
+    if ((result & 0xFF) == SQLITE_NOMEM) throw std::bad_alloc();
+    const int extended = handle_ != nullptr ? sqlite_.extended_errcode(handle_.get()) : result;
+    const char* const why =
+        handle_ != nullptr ? sqlite_.errmsg(handle_.get()) : sqlite_.errstr(result);
+    std::string message = "the store \"" + path_ + "\" ";
+    message.append(what).append(": ").append(why != nullptr ? why : "?");
+    throw StoreError(code_of(extended != SQLITE_OK ? extended : result), message);
+}
+
+void Connection::run(const char* statements) {
+    const int result = sqlite_.exec(handle_.get(), statements, nullptr, nullptr, nullptr);
+    if (result != SQLITE_OK) fail(result, "cannot be used");
+}
+
+int64_t Connection::number(const char* query) {
+    Statement statement(*this, query);
+    const int64_t found = statement.next() ? statement.number(0) : 0;
+    statement.reset();
+    return found;
+}
+
+Statement::Statement(Connection& connection, std::string_view text)
+    : connection_(connection),
+      sqlite_(connection.sqlite_),
+      statement_(nullptr, Finalize{&sqlite_}) {
+    sqlite3_stmt* prepared = nullptr;
+    const int result =
+        sqlite_.prepare_v3(connection.handle_.get(), text.data(), static_cast<int>(text.size()),
+                           SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
+    statement_.reset(prepared);
+    check(result);
+}
+
+void Statement::check(int result) const {
+    if (result != SQLITE_OK) connection_.fail(result, "cannot be used");
+}
+
+Statement& Statement::number(int parameter, std::optional<int64_t> value) {
+    check(value ? sqlite_.bind_int64(statement_.get(), parameter + 1, *value)
+                : sqlite_.bind_null(statement_.get(), parameter + 1));
+    return *this;
+}
+
+Statement& Statement::text(int parameter, std::string_view value) {
+    check(sqlite_.bind_text64(statement_.get(), parameter + 1,
+                              value.data() != nullptr ? value.data() : "", value.size(),
+                              SQLITE_STATIC, SQLITE_UTF8));
+    return *this;
+}
+
+Statement& Statement::bytes(int parameter, std::string_view value) {
+    check(sqlite_.bind_blob64(statement_.get(), parameter + 1,
+                              value.data() != nullptr ? value.data() : "", value.size(),
+                              SQLITE_STATIC));
+    return *this;
+}
+
+bool Statement::next() {
+    const int result = sqlite_.step(statement_.get());
+    if (result == SQLITE_ROW) return true;
+    reset();
+    if (result != SQLITE_DONE) connection_.fail(result, "cannot be read or written");
+    return false;
+}
+
+void Statement::run() {
+    while (next()) {
+    }
+}
+
+// Its result repeats what next() has told.
+void Statement::reset() noexcept { static_cast<void>(sqlite_.reset(statement_.get())); }
+
+bool Statement::is_null(int column) const {
+    return sqlite_.column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+int64_t Statement::number(int column) const {
+    return sqlite_.column_int64(statement_.get(), column);
+}
+
+std::optional<int64_t> Statement::optional_number(int column) const {
+    if (is_null(column)) return std::nullopt;
+    return number(column);
+}
+
+std::string_view Statement::view(int column) const {
+    const void* const bytes = sqlite_.column_blob(statement_.get(), column);
+    const int size = sqlite_.column_bytes(statement_.get(), column);
+    if (bytes == nullptr) return {};
+    return {static_cast<const char*>(bytes), static_cast<size_t>(size)};
+}
+
+}  // namespace narratoria::journal

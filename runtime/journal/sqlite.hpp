@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The functions of SQLite, loaded when the first store is opened: most hosts never keep a session.
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#if SQLITE_VERSION_NUMBER < 3037000
+#error "Narratoria needs the headers of SQLite 3.37 or newer (for STRICT tables)"
+#endif
+
+namespace narratoria::journal {
+
+#define NARRATORIA_SQLITE_LIST(X) \
+    X(libversion_number)          \
+    X(open_v2)                    \
+    X(close_v2)                   \
+    X(exec)                       \
+    X(busy_timeout)               \
+    X(extended_errcode)           \
+    X(errmsg)                     \
+    X(errstr)                     \
+    X(prepare_v3)                 \
+    X(finalize)                   \
+    X(reset)                      \
+    X(step)                       \
+    X(bind_null)                  \
+    X(bind_int64)                 \
+    X(bind_text64)                \
+    X(bind_blob64)                \
+    X(column_type)                \
+    X(column_int64)               \
+    X(column_blob)                \
+    X(column_bytes)               \
+    X(last_insert_rowid)          \
+    X(changes64)
+
+// Immutable after loading, hence thread-safe.
+struct Sqlite {
+#define NARRATORIA_SQLITE_MEMBER(name) decltype(&::sqlite3_##name) name = nullptr;
+    NARRATORIA_SQLITE_LIST(NARRATORIA_SQLITE_MEMBER)
+#undef NARRATORIA_SQLITE_MEMBER
+
+    // Loads the library in the first call of the process; it stays loaded. NULL if it cannot be
+    // used; `reason` then says why and what to install. Thread-safe.
+    static const Sqlite* load(std::string& reason);
+};
+
+// A store that cannot be used, or not now. The code is for programs:
+// STORE_UNAVAILABLE  SQLite is not there
+// STORE_IO           the file cannot be opened, read or written
+// STORE_FULL         the disk is full
+// STORE_LOCKED       another process holds it
+// STORE_DAMAGED      it is not a store, or its content is broken
+// STORE_NEWER        a newer version of the library has written it
+class StoreError : public std::runtime_error {
+public:
+    StoreError(const char* code, const std::string& message)
+        : std::runtime_error(message), code_(code) {}
+    const char* code() const { return code_; }
+
+private:
+    const char* code_;
+};
+
+// One connection, and the statements that it has prepared. One thread at a time. Every function throws
+// StoreError.
+class Connection {
+public:
+    enum class Access : uint8_t { ReadOnly, ReadWrite };
+
+    // A missing file is created for writing.
+    Connection(const std::string& path, Access access);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    // Statements without parameters or rows, separated by semicolons.
+    void run(const char* statements);
+    int64_t number(const char* query);
+    int64_t last_id() const { return sqlite_.last_insert_rowid(handle_.get()); }
+    // Rows that the last statement has changed.
+    int64_t changes() const { return sqlite_.changes64(handle_.get()); }
+
+private:
+    friend class Statement;
+
+    struct Close {
+        const Sqlite* sqlite;
+        void operator()(sqlite3* handle) const { sqlite->close_v2(handle); }
+    };
+
+    [[noreturn]] void fail(int result, std::string_view what) const;
+
+    std::string path_;
+    const Sqlite& sqlite_;
+    std::unique_ptr<sqlite3, Close> handle_;
+};
+
+// A prepared statement, used any number of times. Parameters and columns count from 0. The connection
+// must outlive it.
+class Statement {
+public:
+    Statement(Connection& connection, std::string_view text);
+
+    // The views must live until the next reset().
+    Statement& number(int parameter, std::optional<int64_t> value);
+    Statement& text(int parameter, std::string_view value);
+    Statement& bytes(int parameter, std::string_view value);
+
+    // True with a row; false at the end, when the statement is ready to be used again.
+    bool next();
+    // All of a statement that has no rows.
+    void run();
+    // Gives up the rest of its rows.
+    void reset() noexcept;
+
+    // Of the current row. A view is valid until the next call of next() or reset().
+    bool is_null(int column) const;
+    int64_t number(int column) const;
+    std::optional<int64_t> optional_number(int column) const;
+    std::string_view view(int column) const;
+
+private:
+    struct Finalize {
+        const Sqlite* sqlite;
+        void operator()(sqlite3_stmt* statement) const { sqlite->finalize(statement); }
+    };
+
+    void check(int result) const;
+
+    Connection& connection_;
+    const Sqlite& sqlite_;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+}  // namespace narratoria::journal

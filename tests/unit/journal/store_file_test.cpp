@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/store_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "conformance/folder.hpp"
+
+namespace narratoria::journal {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Access = Connection::Access;
+
+class StoreFileTest : public testing::Test {
+protected:
+    test::Folder folder;
+    const std::string path = folder / "saves.db";
+
+    std::string code_of(const std::function<void()>& act) {
+        try {
+            act();
+        } catch (const StoreError& error) {
+            EXPECT_THAT(error.what(), HasSubstr(folder / ""));
+            return error.code();
+        }
+        return "nothing";
+    }
+    std::string code_of_opening(Access access = Access::ReadWrite) {
+        return code_of([&] { StoreFile(path, access); });
+    }
+    static TurnId add_turn(StoreFile& store, int64_t session, std::optional<TurnId> parent,
+                           std::string_view prompt, std::optional<std::string_view> state = {}) {
+        store.begin();
+        const TurnId turn = store.begin_turn(session, parent, prompt, 1000);
+        store.add_part(turn, 0, "records", prompt);
+        store.end_turn(turn, {TurnStatus::Completed, 2000, "hash", "{}", state});
+        store.go_to(session, turn);
+        store.commit();
+        return turn;
+    }
+    static std::vector<std::string> shown(StoreFile& store, int64_t session) {
+        std::vector<std::string> all;
+        for (const TurnRow& turn : store.turns(session)) {
+            const std::string parent = turn.parent ? store.turn(*turn.parent)->prompt : "-";
+            all.push_back(parent + ">" + turn.prompt + " " + std::string(name_of(turn.status)));
+        }
+        return all;
+    }
+};
+
+TEST_F(StoreFileTest, KeepsSessionsWithTheirTurns) {
+    {
+        StoreFile store(path, Access::ReadWrite);
+        EXPECT_FALSE(store.session("evening"));
+        const SessionRow evening = store.create_session("evening", 7);
+        store.create_session("other", 8);
+        add_turn(store, evening.id, add_turn(store, evening.id, {}, "one"), "two");
+    }
+    StoreFile store(path, Access::ReadOnly);
+    const SessionRow evening = store.session("evening").value();
+    EXPECT_EQ(store.sessions().size(), 2u);
+    EXPECT_EQ(evening.created_ms, 7);
+    EXPECT_THAT(shown(store, evening.id), ElementsAre("->one completed", "one>two completed"));
+    const TurnRow last = store.turn(evening.current.value()).value();
+    EXPECT_EQ(last.prompt, "two");
+    EXPECT_EQ(last.began_ms, 1000);
+    EXPECT_EQ(last.ended_ms, 2000);
+    EXPECT_EQ(last.state_hash, "hash");
+    EXPECT_EQ(store.rest(last.id), "{}");
+}
+
+TEST_F(StoreFileTest, ATurnAfterGoingBackIsAnotherChild) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = store.create_session("s", 0).id;
+    const TurnId one = add_turn(store, session, {}, "one");
+    add_turn(store, session, one, "two");
+    store.go_to(session, one);
+    EXPECT_EQ(store.session("s")->current, one);
+    add_turn(store, session, one, "two again");
+    EXPECT_THAT(shown(store, session),
+                ElementsAre("->one completed", "one>two completed", "one>two again completed"));
+}
+
+TEST_F(StoreFileTest, PartsComeInTheirOrderWithAllBytes) {
+    StoreFile store(path, Access::ReadWrite);
+    const TurnId turn = store.begin_turn(store.create_session("s", 0).id, {}, "p", 0);
+    const std::string bytes("a\0b\xFF", 4);
+    store.add_part(turn, 1, "answer", "");
+    store.add_part(turn, 0, "question", bytes);
+    std::vector<std::string> all;
+    store.each_part(turn, [&](std::string_view kind, std::string_view body) {
+        all.push_back(std::string(kind) + "=" + std::string(body));
+    });
+    EXPECT_THAT(all, ElementsAre("question=" + bytes, "answer="));
+}
+
+TEST_F(StoreFileTest, FindsTheNearestSnapshotOnTheWayBack) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = store.create_session("s", 0).id;
+    const TurnId one = add_turn(store, session, {}, "one");
+    EXPECT_FALSE(store.nearest_snapshot(one));
+    const TurnId two = add_turn(store, session, one, "two", R"({"a":1})");
+    add_turn(store, session, one, "elsewhere", R"({"a":2})");
+    const TurnId three = add_turn(store, session, two, "three");
+    EXPECT_EQ(store.nearest_snapshot(three)->turn, two);
+    EXPECT_EQ(store.nearest_snapshot(three)->state, R"({"a":1})");
+    EXPECT_FALSE(store.nearest_snapshot(one));
+}
+
+TEST_F(StoreFileTest, WhatIsRolledBackIsNotThere) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = store.create_session("s", 0).id;
+    store.begin();
+    store.begin_turn(session, {}, "one", 0);
+    store.roll_back();
+    EXPECT_TRUE(store.turns(session).empty());
+}
+
+TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = store.create_session("s", 0).id;
+    const int64_t other = store.create_session("t", 0).id;
+    EXPECT_TRUE(store.lock(session));
+    {
+        StoreFile second(path, Access::ReadWrite);
+        EXPECT_FALSE(second.lock(session));
+        EXPECT_TRUE(second.lock(other));
+    }
+    add_turn(store, session, {}, "one");
+    StoreFile reader(path, Access::ReadOnly);
+    store.begin();
+    store.begin_turn(session, {}, "two", 0);
+    EXPECT_EQ(reader.turns(session).size(), 1u) << "not committed yet";
+    store.commit();
+    EXPECT_EQ(reader.turns(session).size(), 2u);
+}
+
+// A child process writes turns and tells of each that is durable, until it is killed.
+TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHostAndTheRunningTurnIsInterrupted) {
+    const int64_t session = StoreFile(path, Access::ReadWrite).create_session("s", 0).id;
+    size_t durable = 0;
+    for (int round = 0; round < 40; ++round) {
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            StoreFile store(path, Access::ReadWrite);
+            if (!store.lock(session)) ::_exit(1);
+            std::optional<TurnId> last = store.session("s")->current;
+            for (;;) {
+                const TurnId turn = store.begin_turn(session, last, "p", 0);
+                for (int part = 0; part < 20; ++part) store.add_part(turn, part, "records", "body");
+                store.begin();
+                store.end_turn(turn, {TurnStatus::Completed, 0, "hash", "{}", "{}"});
+                store.go_to(session, turn);
+                store.commit();
+                last = turn;
+                if (::write(ends[1], "", 1) != 1) ::_exit(2);
+            }
+        }
+        ::close(ends[1]);
+        char bytes[64];
+        for (int turns = 0; turns < 1 + round % 3; ++turns) {
+            const ssize_t got = ::read(ends[0], bytes, 1);
+            ASSERT_EQ(got, 1);
+            ++durable;
+        }
+        ::usleep(static_cast<useconds_t>(round * 37 % 900));
+        ::kill(child, SIGKILL);
+        for (ssize_t got; (got = ::read(ends[0], bytes, sizeof bytes)) > 0;) {
+            durable += static_cast<size_t>(got);
+        }
+        ::close(ends[0]);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status));
+
+        StoreFile store(path, Access::ReadWrite);
+        ASSERT_TRUE(store.lock(session)) << "the lock of the dead is gone";
+        size_t completed = 0;
+        size_t others = 0;
+        for (const TurnRow& turn : store.turns(session)) {
+            size_t parts = 0;
+            store.each_part(turn.id, [&](std::string_view, std::string_view) { ++parts; });
+            if (turn.status == TurnStatus::Completed) {
+                ++completed;
+                EXPECT_EQ(parts, 20u);
+            } else {
+                EXPECT_EQ(turn.status, TurnStatus::Interrupted);
+                ++others;
+            }
+        }
+        // One may be durable without having been told.
+        EXPECT_GE(completed, durable);
+        EXPECT_LE(completed, durable + static_cast<size_t>(round) + 1);
+        EXPECT_LE(others, static_cast<size_t>(round) + 1);
+        EXPECT_EQ(store.turn(store.session("s")->current.value())->status, TurnStatus::Completed);
+        Connection connection(path, Access::ReadOnly);
+        Statement check(connection, "PRAGMA integrity_check");
+        ASSERT_TRUE(check.next());
+        EXPECT_EQ(check.view(0), "ok");
+        check.reset();
+    }
+}
+
+TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
+    EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_IO") << "nothing there";
+    EXPECT_FALSE(std::filesystem::exists(path));
+    std::ofstream(path)
+        << "a diary, and by no means a data base of any sort, long enough to look at\n";
+    EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
+    std::filesystem::remove(path);
+    Connection(path, Access::ReadWrite).run("CREATE TABLE other(a)");
+    EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
+    EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_DAMAGED");
+    std::filesystem::remove(path);
+    std::filesystem::create_directory(path);
+    EXPECT_EQ(code_of_opening(), "STORE_IO");
+    std::filesystem::remove(path);
+    EXPECT_EQ(code_of([&] { StoreFile(folder / "no/such/saves.db", Access::ReadWrite); }),
+              "STORE_IO");
+}
+
+TEST_F(StoreFileTest, RefusesANewerVersion) {
+    StoreFile(path, Access::ReadWrite).create_session("s", 0);
+    Connection(path, Access::ReadWrite).run("PRAGMA user_version = 2");
+    EXPECT_EQ(code_of_opening(), "STORE_NEWER");
+    EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_NEWER");
+}
+
+TEST_F(StoreFileTest, ReportsAFileThatWasCutOff) {
+    {
+        StoreFile store(path, Access::ReadWrite);
+        const int64_t session = store.create_session("s", 0).id;
+        for (int i = 0; i < 20; ++i) add_turn(store, session, {}, std::string(5000, 'p'));
+    }
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    EXPECT_EQ(code_of([&] {
+                  StoreFile store(path, Access::ReadWrite);
+                  store.turns(store.session("s")->id);
+              }),
+              "STORE_DAMAGED");
+}
+
+TEST_F(StoreFileTest, AFullDiskTakesTheTurnBackAndHarmsNothing) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = store.create_session("s", 0).id;
+    const TurnId one = add_turn(store, session, {}, "one");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handled = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{64 * 1024, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    store.begin();
+    const std::string code = code_of([&] {
+        const TurnId turn = store.begin_turn(session, one, "two", 0);
+        store.add_part(turn, 0, "records", std::string(10'000'000, 'r'));
+        store.commit();
+    });
+    store.roll_back();
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, handled);
+    EXPECT_THAT(code, testing::AnyOf("STORE_FULL", "STORE_IO"));
+    EXPECT_THAT(shown(store, session), ElementsAre("->one completed"));
+    add_turn(store, session, one, "three");
+    EXPECT_THAT(shown(store, session), ElementsAre("->one completed", "one>three completed"));
+}
+
+}  // namespace
+}  // namespace narratoria::journal
