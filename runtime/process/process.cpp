@@ -252,7 +252,7 @@ public:
         Exit exit;
         exit.started = ended.start_error == 0;
         exit.wait_status = ended.wait_status;
-        exit.told_to_end = ended.told_to_end != 0;
+        exit.ended_untold = ended.told_to_end == 0;
         exit.user_us = ended.user_us;
         exit.system_us = ended.system_us;
         exit.resident_kb = ended.resident_kb;

@@ -84,7 +84,7 @@ struct Exit {
     bool supervisor_lost = false;
     std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true
     int wait_status = 0;         // as wait(2) returns it
-    bool told_to_end = false;    // it was, before all of it had ended
+    bool ended_untold = false;   // a request to end it can only have come after its end
     std::string probable_cause;  // of an exit status 127: what is wrong with the script, or empty
     uint64_t user_us = 0;
     uint64_t system_us = 0;

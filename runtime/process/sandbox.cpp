@@ -108,7 +108,8 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
                         Sandboxed& out) {
     if (guarantees.requires_one(Guarantee::NoEnvRead)) {
         out.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"};
-        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment), is_of_runtime);
+        std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment),
+                     is_of_runtime);
     } else if (!guarantees.secrets()) {
         out.environment = given;
     } else {

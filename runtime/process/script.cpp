@@ -49,7 +49,8 @@ std::string script_trouble(const std::string& path) {
                "without one";
     }
     if (!text.starts_with("#!")) {
-        const bool is_text = !text.empty() && text.find('\0') == std::string_view::npos;
+        const bool is_text = !text.empty() && !text.starts_with("\177ELF") &&
+                             text.find('\0') == std::string_view::npos;
         return is_text ? "is no program; a script needs a first line like #!/bin/sh" : "";
     }
     text = text.substr(0, text.find('\n'));

@@ -58,7 +58,7 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
     std::string prompts_text;                    // prompts.json unchanged; empty if there is none
-    std::optional<std::string> script_text;      // of the narrator, if that is a script without fault
+    std::optional<std::string> script_text;  // of the narrator, if that is a script without fault
 
     // What story.toml names, with its places.
     struct Mentions {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 # Upper to lower. An arrow may only point to the right.
 ORDER = [
-    "api", "session", "engine", "plan", "script", "plugin", "tool",
+    "api", "session", "engine", "journal", "plan", "script", "plugin", "tool",
     "event", "state", "asset", "http", "process", "base",
 ]
 INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/", "tests/grammar/")

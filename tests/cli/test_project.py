@@ -599,6 +599,17 @@ def test_allow_unsafe_execution_waives_coverage_and_the_trace_says_so(project):
     assert bound(project, "greet")["binding"]["guarantees"]["no_network"] is True
 
 
+def test_without_the_kernel_the_runner_still_refuses_what_is_not_guaranteed(project):
+    project.write("tools/sets.py", "import os\ndef run(payload):\n    os.environ['A'] = 'b'\n")
+    project.bind("tools:\n  sets:\n    entry: tools.sets:run\n")
+    project.write("namel3ss.toml", "[capability_overrides]\n"
+                  "sets = { no_env_write = true, allow_unsafe_execution = true }\n")
+    ran, (check, call) = project.run("sets")
+    assert ran.status == 1 and 'Tool "sets" cannot write environment variables.' in ran.err, ran
+    assert (check["capability"], check["reason"]) == ("env_write", "guarantee_blocked")
+    assert (call["error_type"], call["unsafe_override"]) == ("CapabilityViolation", True)
+
+
 # covers: 001-timeouts
 def test_the_time_out_is_the_bindings_then_the_files_then_ten_seconds(project):
     def time_out(**env):
@@ -877,6 +888,20 @@ def test_a_fault_leaves_out_only_its_tool(project):
     assert ran.status == 1 and "cannot be called: .namel3ss/tools.yaml: line 6, column 13" in ran.err, ran
     assert (call["decision"], call["reason"], call["result"]) == ("error", "unknown_runner", "error")
     assert "tools.yaml" in bound(project, "odd")["problem"]
+
+
+def test_a_call_without_a_usable_binding_is_traced_as_an_error(project):
+    project.bind("tools:\n  slow:\n    entry: tools.sample_tool:greet\n    timeout_ms: fast\n")
+    ran, (call,) = project.run("slow")
+    assert ran.status == 1, ran
+    assert (call["decision"], call["reason"], call["result"]) == ("error", "binding_error", "error")
+
+
+def test_a_trace_names_the_first_ten_keys_in_their_order(project):
+    ran, trace = project.run("greeter", {"name": "Ada", **{f"k{n}": n for n in range(20, 5, -1)}})
+    assert trace[-1]["input_summary"] == {
+        "type": "object", "count": 16,
+        "keys": ["k10", "k11", "k12", "k13", "k14", "k15", "k16", "k17", "k18", "k19"]}
 
 
 def test_a_fault_in_a_pack_leaves_out_only_its_tools(project):

@@ -412,7 +412,7 @@ def test_the_scratch_folder_of_the_sandbox_may_be_used(project, guarantee):
     assert json.loads(ended.stdout)["result"] == "kept"
 
 
-def test_without_the_sandbox_nothing_is_refused(project):
+def test_the_guarantees_hold_also_without_the_sandbox(project):
     reply = project.run("import os; return 'PATH' in os.environ",
                         capability_context={"guarantees": {"no_env_read": True}})
-    assert reply.result() is True
+    assert reply.message("CapabilityViolation").startswith('Tool "t" cannot read environment variables.')

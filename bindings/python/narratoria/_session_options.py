@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _OUTPUT_MODES = ("remove", "keep", "none")
 
 
-
 def _guarantees(sandbox: str | Iterable[str]) -> str:
     names = (
         [text_of("sandbox", sandbox)]

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/call_trace.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "http/url.hpp"
@@ -9,7 +12,10 @@
 namespace narratoria::tool {
 namespace {
 
-// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1}
+constexpr size_t kMostKeys = 10;
+
+// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1},
+// with the first keys of the sorted ones, as the original does.
 std::string summary_of(std::string_view text) {
     json::Document document;
     json::ParseError error;
@@ -20,11 +26,16 @@ std::string summary_of(std::string_view text) {
     summary.string("type", json::type_name(value.type()));
     int64_t count = 0;
     if (value.is_object()) {
+        std::vector<std::string_view> keys;
+        for (const json::Member member : value.members()) keys.push_back(member.key);
+        count = static_cast<int64_t>(keys.size());
+        std::sort(keys.begin(), keys.end());
+        keys.resize(std::min(keys.size(), kMostKeys));
         summary.key("keys");
         out += '[';
-        for (const json::Member member : value.members()) {
-            if (count++ > 0) out += ',';
-            json::append_string(out, member.key);
+        for (const std::string_view key : keys) {
+            if (out.back() != '[') out += ',';
+            json::append_string(out, key);
         }
         out += ']';
         summary.number("count", count);
@@ -37,6 +48,12 @@ std::string summary_of(std::string_view text) {
     }
     summary.end();
     return out;
+}
+
+// Why there is no binding to call; empty: there is one.
+std::string_view problem_reason_of(const project::Binding& its) {
+    if (its.problem.empty() || !its.problem_reason.empty()) return its.problem_reason;
+    return its.pack ? "pack_unavailable_or_unverified" : "binding_error";
 }
 
 void append_fields_of_runner(json::ObjectWriter& trace, const ToolCall& call) {
@@ -139,7 +156,7 @@ std::string tool_call_trace(const ToolCall& call) {
     }
     trace.number("duration_ms", call.duration_ms);
     // The decision whether the tool may be called at all. What it may do is in the checks.
-    const std::string_view problem = its.problem_reason;
+    const std::string_view problem = problem_reason_of(its);
     trace.string("decision", call.is_forbidden  ? "blocked"
                              : !problem.empty() ? "error"
                                                 : "allowed")

@@ -120,7 +120,7 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     const bool signaled = WIFSIGNALED(exit.wait_status);
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
     else outcome.exit_status = WEXITSTATUS(exit.wait_status);
-    if (has_lingered_ && exit.told_to_end && !is_too_long_) {
+    if (has_lingered_ && !exit.ended_untold && !is_too_long_) {
         outcome.warning_code = "LINGERED";
         outcome.warning = "the tool went on for " + std::to_string(linger_ms_) +
                           " ms after its reply and was ended";

@@ -222,7 +222,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     }
     // The runtime terminated a tool that lingered after done: neither the signal nor the status is
     // a failure. (It may have ended before, and only the removal of its files took long.)
-    const bool our_death = lingered_ && done_ && exit.told_to_end;
+    const bool our_death = lingered_ && done_ && !exit.ended_untold;
     const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
     if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);
     if (!own_code_.empty()) {

@@ -27,15 +27,20 @@ std::string trouble_with(std::string_view text) {
 }
 
 TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
-    for (const char* text :
-         {"#!/bin/sh\n", "#! /bin/sh -e\necho\r\n", "#!/usr/bin/env python3", "", "#",
-          "\x7F"
-          "ELF",
-          "echo\r\n", "#!relative\n", "#!\n"}) {
+    for (const char* text : {"#!/bin/sh\n", "#! /bin/sh -e\necho\r\n", "#!/usr/bin/env python3", "",
+                             "\x7F"
+                             "ELF",
+                             "#!relative\n", "#!\n"}) {
         EXPECT_EQ(trouble_with(text), "") << text;
     }
     EXPECT_EQ(script_trouble("/nowhere/at/all"), "");
     EXPECT_EQ(script_trouble("/"), "");
+}
+
+TEST(Script, NamesATextWithoutAnInterpreterLine) {
+    for (const char* text : {"#", "echo\r\n", " #!/bin/sh\n"}) {
+        EXPECT_EQ(trouble_with(text), "is no program; a script needs a first line like #!/bin/sh");
+    }
 }
 
 TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
