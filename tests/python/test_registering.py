@@ -320,7 +320,8 @@ def test_streams_of_a_tool_in_a_thread() -> None:
             @session.tool
             def listen() -> None:
                 session.events().close()
-                made = session.events(["tool_ended"], limit=1)
+                # With a limit of 1 the end of this tool fills it, and nobody reads yet.
+                made = session.events(["tool_ended"], limit=2)
                 streams.append(made)
                 # Dropped where nothing can wait for the session's thread.
                 dropped = session.events(limit=1)
