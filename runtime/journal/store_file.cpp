@@ -49,6 +49,25 @@ CREATE TABLE snapshot (
 constexpr std::array<std::string_view, 5> kStatuses = {"running", "completed", "fallback",
                                                        "cancelled", "interrupted"};
 
+bool is_empty(Connection& connection) {
+    return connection.number("SELECT count(*) FROM sqlite_schema") == 0 &&
+           connection.number("PRAGMA application_id") == 0;
+}
+
+void require_store(Connection& connection, const std::string& path) {
+    if (connection.number("PRAGMA application_id") != kApplication) {
+        throw StoreError("STORE_DAMAGED", "\"" + path + "\" is not a store of sessions");
+    }
+    const int64_t version = connection.number("PRAGMA user_version");
+    if (version > StoreFile::kVersion) {
+        throw StoreError("STORE_NEWER", "the store \"" + path + "\" has version " +
+                                            std::to_string(version) +
+                                            ", and this library reads up to version " +
+                                            std::to_string(StoreFile::kVersion) +
+                                            "; use the newer version that has written it");
+    }
+}
+
 TurnStatus status_of(int64_t number) {
     const bool is_known = number >= 0 && number < static_cast<int64_t>(kStatuses.size());
     return is_known ? static_cast<TurnStatus>(number) : TurnStatus::Interrupted;
@@ -102,28 +121,22 @@ StoreFile::~StoreFile() = default;
 std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                                                          Connection::Access access,
                                                          const std::string& path) {
-    // FULL: a turn that is told to be durable survives the loss of power.
+    // FULL: a turn that is reported durable survives the loss of power.
     connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
+    // A database of somebody else's is left as it is.
+    const bool is_new = is_empty(connection);
+    if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
     if (access == Connection::Access::ReadWrite) {
         connection.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE;");
-        if (connection.number("SELECT count(*) FROM sqlite_schema") == 0 &&
-            connection.number("PRAGMA application_id") == 0) {
+        // Another process may have been faster.
+        if (is_empty(connection)) {
             connection.run(kSchema);
             connection.run(("PRAGMA application_id = " + std::to_string(kApplication) +
                             "; PRAGMA user_version = " + std::to_string(kVersion) + ";")
                                .c_str());
         }
         connection.run("COMMIT;");
-    }
-    if (connection.number("PRAGMA application_id") != kApplication) {
-        throw StoreError("STORE_DAMAGED", "\"" + path + "\" is not a store of sessions");
-    }
-    const int64_t version = connection.number("PRAGMA user_version");
-    if (version > kVersion) {
-        throw StoreError("STORE_NEWER",
-                         "the store \"" + path + "\" has version " + std::to_string(version) +
-                             ", and this library reads up to version " + std::to_string(kVersion) +
-                             "; use the newer version that has written it");
+        if (is_new) require_store(connection, path);
     }
     return std::make_unique<Statements>(connection);
 }

@@ -66,6 +66,7 @@ public:
 
     // Opens the store, and creates it unless it is only read. Throws StoreError.
     StoreFile(const std::string& path, Connection::Access access);
+    ~StoreFile();
 
     // In the order of their creation.
     std::vector<SessionRow> sessions();
@@ -116,9 +117,6 @@ private:
     Connection connection_;
     std::unique_ptr<Statements> statements_;
     std::vector<Descriptor> locks_;
-
-public:
-    ~StoreFile();
 };
 
 }  // namespace narratoria::journal

@@ -150,24 +150,23 @@ bool is_media_pattern(std::string_view text) {
                            slash + 1 < text.size() && consists_of(text, "/*!#$&-^_.+"));
 }
 
-// What a host has against the schema of a tool: the library judges it as one in a manifest.
-std::string schema_trouble(std::string_view text) {
+// What a host has against a schema of a tool: the library judges it as the member `which` of a
+// manifest.
+std::string schema_trouble(std::string_view which, std::string_view text) {
     if (text.empty()) return {};
     if (json::mistake_in_object(text)) return "is not a JSON object";
     const json::Document schema = json::read(text);
     const auto has = [&](const char* name) { return json::member(schema, name) != nullptr; };
-    // The form of specification 002 is a manifest by itself.
-    const bool is_form =
-        has("parameters") && !has("$schema") && !has("$ref") && !has("type") && !has("properties");
-    const bool is_named = is_form && has("name");
-    const std::string manifest =
-        is_named  ? std::string(text)
-        : is_form ? R"({"name":"x",)" + std::string(text.substr(text.find('{') + 1))
-                  : R"({"name":"x","input":)" + std::string(text) + "}";
+    // An input schema may have the form of specification 002, which is a manifest by itself.
+    const bool is_form = which == "input" && has("parameters") && !has("$schema") && !has("$ref") &&
+                         !has("type") && !has("properties");
+    std::string manifest(text);
+    if (!is_form) manifest = fmt::format(R"({{"name":"x","{}":{}}})", which, text);
+    else if (!has("name")) manifest.insert(manifest.find('{') + 1, R"("name":"x",)");
     const json::Document faults = json::read(validate(Document::Tool, manifest).view());
     if (!faults.IsArray() || faults.Empty()) return {};
     std::string_view pointer = json::text(faults[0], "pointer");
-    if (!is_form && pointer.starts_with("/input")) pointer.remove_prefix(6);
+    if (!is_form) pointer.remove_prefix(std::min(pointer.size(), which.size() + 1));
     return fmt::format("is not one that a host takes: {}{}{}", pointer, pointer.empty() ? "" : ": ",
                        json::text(faults[0], "message"));
 }
@@ -216,14 +215,14 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             }
             names.push_back(tool->name);
             auto require_schema = [&](const char* which, nar_str schema) {
-                const std::string why = schema_trouble(to_view(schema));
+                const std::string why = schema_trouble(which, to_view(schema));
                 if (why.empty()) return;
-                report.finding(
-                    "P16", fmt::format("{}: the {} of {} {}", id, which, to_view(tool->name), why));
+                report.finding("P16", fmt::format("{}: the {}_schema of {} {}", id, which,
+                                                  to_view(tool->name), why));
             };
-            require_schema("input_schema", tool->input_schema);
+            require_schema("input", tool->input_schema);
             if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {
-                require_schema("result_schema", tool->result_schema);
+                require_schema("result", tool->result_schema);
             }
             if (!is_plain_utf8(to_view(tool->description))) {
                 report.finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,

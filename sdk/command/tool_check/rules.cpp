@@ -130,8 +130,7 @@ public:
     explicit Judge(const Evidence& evidence)
         : evidence_(evidence),
           lines_(lines_of(evidence.plain.output)),
-          kept_(events_of(evidence.plain)),
-          events_(kept_.said) {}
+          events_(events_of(evidence.plain)) {}
 
     std::vector<Judgement> all();
 
@@ -178,8 +177,7 @@ private:
 
     const Evidence& evidence_;
     std::vector<Line> lines_;
-    Events kept_;
-    const std::vector<Said>& events_;
+    Events events_;
     // What the library finds in the output and another rule than T3 and T4 reports.
     Findings levels_;       // T5
     Findings timestamps_;   // T10
@@ -275,7 +273,7 @@ void Judge::judge_lines_and_events() {
         return left.line < right.line;
     });
     bool any_log = false;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         if (type_of(said) != "log") continue;
         any_log = true;
         const json::Value* fields = json::member(said.event, "fields");
@@ -299,7 +297,7 @@ void Judge::judge_done() {
     Findings count;
     Findings after;
     const Said* first = nullptr;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         if (type_of(said) != "done") continue;
         if (first != nullptr) count.push_back(at(said, {}, "another done"));
         if (first == nullptr) first = &said;
@@ -337,7 +335,7 @@ void Judge::judge_error() {
     Findings findings;
     const Said* error = nullptr;
     bool resolved = false;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         if (type_of(said) == "error" && error == nullptr) error = &said;
         if (type_of(said) != "done" || error == nullptr) continue;
         const json::Value* ok = json::member(said.event, "ok");
@@ -356,7 +354,7 @@ void Judge::judge_error() {
 }
 
 void Judge::judge_timestamps() {
-    const bool any = std::any_of(events_.begin(), events_.end(), [](const Said& said) {
+    const bool any = std::any_of(events_.said.begin(), events_.said.end(), [](const Said& said) {
         const json::Value* value = json::member(said.event, "timestamp");
         return value != nullptr && value->IsString();
     });
@@ -366,7 +364,7 @@ void Judge::judge_timestamps() {
 void Judge::judge_request_id() {
     Findings findings;
     bool any = false;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         const json::Value* value = json::member(said.event, "requestId");
         if (value == nullptr || !value->IsString()) continue;
         any = true;
@@ -385,7 +383,7 @@ void Judge::judge_assets() {
     Findings ids;
     std::set<std::string, std::less<>> seen;
     bool any = false;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         if (type_of(said) != "asset") continue;
         any = true;
         const std::string path(json::text(said.event, "path"));
@@ -434,7 +432,7 @@ void Judge::judge_assets() {
 void Judge::judge_choices() {
     Findings findings;
     bool any = false;
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         if (type_of(said) != "ui_event" || json::text(said.event, "event") != "narrative_choice") {
             continue;
         }
@@ -539,7 +537,7 @@ void Judge::judge_result() {
     if (!manifest.describes_results()) {
         return not_applicable("no manifest beside it describes its result");
     }
-    for (const Said& said : events_) {
+    for (const Said& said : events_.said) {
         const json::Value* const ok = json::member(said.event, "ok");
         const json::Value* const result = json::member(said.event, "result");
         if (type_of(said) != "done" || result == nullptr || ok == nullptr || !ok->IsTrue())

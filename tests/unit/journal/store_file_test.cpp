@@ -228,6 +228,13 @@ TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
     Connection(path, Access::ReadWrite).run("CREATE TABLE other(a)");
     EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_DAMAGED");
+    {
+        Connection connection(path, Access::ReadOnly);
+        Statement mode(connection, "PRAGMA journal_mode");
+        ASSERT_TRUE(mode.next());
+        EXPECT_EQ(mode.view(0), "delete") << "it was not changed";
+        mode.reset();
+    }
     std::filesystem::remove(path);
     std::filesystem::create_directory(path);
     EXPECT_EQ(code_of_opening(), "STORE_IO");
