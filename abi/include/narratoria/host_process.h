@@ -97,7 +97,8 @@ typedef struct nar_host_process {
      * NAR_INVALID_ARGUMENT: the program breaks a rule above. NAR_NOT_FOUND: no such program in the
      * PATH. NAR_UNSUPPORTED: a limit needs a cgroup folder. NAR_BUSY: 128 processes of the plugin have
      * not ended. NAR_IO: no descriptors or processes are left, or arguments and environment are too
-     * large. NAR_GONE: the instance is disabled. *failure, which may be NULL, gets the reason. [engine-thread, active] */
+     * large. NAR_GONE: the instance is disabled. *failure, which may be NULL, gets the reason.
+     * [engine-thread, active] */
     nar_status (*start)(const nar_host *host, const nar_program *program,
                         const nar_process_events *events, void *user, uint64_t *process,
                         nar_failure *failure);

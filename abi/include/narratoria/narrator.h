@@ -99,8 +99,9 @@ typedef struct nar_host_invoke {
      * further tools, cancel others and reply.
      * NAR_INVALID_DOCUMENT: the invocation is not valid. NAR_BUSY: 1,000 tools of the request have
      * not ended. NAR_GONE: the request has ended or was replied to, or its plan_ms is used up.
-     * *failure, which may be NULL, gets the reason. A tool that is unknown, disabled (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome with
-     * "ok": false. [engine-thread, active] */
+     * *failure, which may be NULL, gets the reason. A tool that is unknown, disabled
+     * (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome with "ok": false.
+     * [engine-thread, active] */
     nar_status (*invoke)(const nar_host *host, uint64_t token, nar_str invocation,
                          void (*on_outcome)(void *user, uint64_t token, uint64_t number,
                                             nar_str outcome),
