@@ -136,6 +136,10 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             return refuse_argument(error, "output_mode is none of NAR_OUTPUT_…");
         }
         settings.output_mode = options.output_mode;
+        if (has_nul(options.store)) {
+            return refuse_argument(error, "the store's path holds a NUL character");
+        }
+        settings.store = copy(options.store);
         if (!read_times(options.times, settings.times) ||
             !read_limits(options.limits, settings.limits)) {
             return refuse_argument(error, "the size of times or limits is not set");

@@ -3,6 +3,7 @@
 
 #include "api/barrier.hpp"
 #include "api/options.hpp"
+#include "api/store_error.hpp"
 #include "base/clock.hpp"
 #include "base/json/duplicates.hpp"
 #include "base/json/pointer.hpp"
@@ -81,6 +82,25 @@ nar_status with_metadata(session::Session& its, const nar_state_metadata* given,
     const nar_status status = set(std::move(description), why);
     if (status == NAR_OK && metadata) metadata->keep();
     return status == NAR_OK ? NAR_OK : fail(error, status, "STATE", why);
+}
+
+// Where the session is kept.
+nar_status read_store(const engine::Engine& engine, const nar_session_options& options,
+                      session::SessionSettings& settings, nar_error* error) {
+    if (options.durability > NAR_DURABILITY_NONE) {
+        return refuse_argument(error, "durability is none of NAR_DURABILITY_…");
+    }
+    if (has_nul(options.store)) {
+        return refuse_argument(error, "the store's path holds a NUL character");
+    }
+    if (options.durability == NAR_DURABILITY_NONE) return NAR_OK;
+    settings.waits_for_store = options.durability == NAR_DURABILITY_TURN;
+    const std::string& root = engine.settings().root;
+    settings.store = view(options.store).empty() ? engine.settings().store : copy(options.store);
+    if (!settings.store.empty() && settings.store.front() != '/') {
+        settings.store = root + "/" + settings.store;
+    }
+    return NAR_OK;
 }
 
 // Overrides the engine's times and limits with the story's.
@@ -266,6 +286,9 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                     "name the id here");
             }
             settings.without_plugins = options.without_plugins != 0;
+            if (const nar_status status = read_store(engine->engine, options, settings, error)) {
+                return status;
+            }
             if (const nar_status status =
                     read_plugins(options.plugins, options.plugin_count, settings.plugins, error)) {
                 return status;
@@ -283,15 +306,23 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                             "the state has " + std::to_string(options.state.size) +
                                 " bytes; the limit state_bytes is " + std::to_string(most));
             }
-            session::Dependencies dependencies =
-                session::make_dependencies(engine->engine, settings);
-            auto made =
-                std::make_unique<session::Session>(std::move(dependencies), std::move(settings));
+            std::unique_ptr<session::Session> made;
+            if (const nar_status status = with_store(error, [&] {
+                    session::Dependencies dependencies = session::make_dependencies(
+                        engine->engine, settings, view(options.state));
+                    if (!dependencies.journal && !view(options.state).empty()) {
+                        dependencies.store->assign(state.root());
+                    }
+                    made = std::make_unique<session::Session>(std::move(dependencies),
+                                                              std::move(settings));
+                    return NAR_OK;
+                })) {
+                return status;
+            }
             if (!made->narrator_fault().empty()) {
                 return fail(error, NAR_NOT_FOUND, "NARRATOR", made->narrator_fault());
             }
             if (!view(options.state).empty()) {
-                made->state().assign(state.root());
                 const Faults twice = json::duplicate_keys(state.root());
                 for (size_t i = 0; i < twice.size() && i < kMaxStateWarnings; ++i) {
                     engine->engine.log(NAR_LOG_WARN,
@@ -341,6 +372,9 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
                 turn.narrative = view(end.narrative);
                 turn.choices = view(end.choices);
                 turn.result = end.result ? new nar_result(end.result) : nullptr;
+                turn.id = static_cast<uint64_t>(end.kept.turn);
+                turn.durable_seq = end.kept.durable_seq;
+                turn.durable = end.kept.is_durable ? 1 : 0;
                 read.ended(read.user, &turn);
                 nar_result_release(turn.result);
             };

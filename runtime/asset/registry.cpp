@@ -88,6 +88,20 @@ bool is_in_scratch(std::string_view path) {
 
 }  // namespace
 
+// Ids may contain any character, so the length separates them.
+std::string Registry::key_of(const Asset& asset) {
+    return std::to_string(asset.execution) + ' ' + std::to_string(asset.tool_id.size()) + ' ' +
+           asset.tool_id + asset.asset_id;
+}
+
+void Registry::put(Asset asset) {
+    const auto [found, is_new] = by_key_.emplace(key_of(asset), assets_.size());
+    latest_[asset.asset_id] = found->second;
+    latest_seq_ = std::max(latest_seq_, asset.seq);
+    if (is_new) assets_.push_back(std::move(asset));
+    else assets_[found->second] = std::move(asset);
+}
+
 std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>* readable) {
     if (!is_media_type(asset.media_type)) {
         std::string shown;
@@ -96,10 +110,7 @@ std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>
                        "mediaType " + shown + " is no MIME type; it should be like image/png"};
     }
     if (asset.path.front() != '/') asset.path = root_ + "/" + asset.path;
-    // Ids may contain any character, so the length separates them.
-    std::string key = std::to_string(asset.execution) + ' ' + std::to_string(asset.tool_id.size()) +
-                      ' ' + asset.tool_id + asset.asset_id;
-    const auto found = by_key_.find(key);
+    const auto found = by_key_.find(key_of(asset));
     if (found != by_key_.end() && assets_[found->second].attempt == asset.attempt) {
         return Refusal{"ASSET_DUPLICATE",
                        "the assetId was used before in this attempt; each asset needs its own"};
@@ -126,16 +137,9 @@ std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>
     std::string reason = unreadable(asset.path);
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};
 
-    const size_t place = found != by_key_.end() ? found->second : assets_.size();
-    // Registered only after all checks, so a refused asset leaves the registry unchanged.
-    latest_[asset.asset_id] = place;
-    latest_seq_ = std::max(latest_seq_, asset.seq);
-    if (found != by_key_.end()) {
-        assets_[place] = std::move(asset);
-    } else {
-        by_key_.emplace(std::move(key), place);
-        assets_.push_back(std::move(asset));
-    }
+    // Only after all checks, so a refused asset leaves the registry unchanged.
+    if (listener_) listener_(asset);
+    put(std::move(asset));
     return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 // belong to the tools; the runtime never changes or deletes them.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,14 @@ public:
     // tool with such a list is registered under its path without symbolic links.
     std::optional<Refusal> add(Asset asset, const std::vector<std::string>* readable = nullptr);
 
+    // Registers an asset that another life of the session registered, without a check: its file may be
+    // gone.
+    void put(Asset asset);
+    // Receives every asset that add() registers. Must outlive the registry.
+    void set_listener(std::function<void(const Asset& asset)> listener) {
+        listener_ = std::move(listener);
+    }
+
     // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}], of those whose seq
     // is greater than `after`; 0: of all.
     void append_json(std::string& out, uint64_t after = 0) const;
@@ -55,7 +64,10 @@ public:
     const Asset* latest(std::string_view asset_id) const;
 
 private:
+    static std::string key_of(const Asset& asset);
+
     std::string root_;
+    std::function<void(const Asset& asset)> listener_;
     std::vector<Asset> assets_;
     uint64_t latest_seq_ = 0;
     std::unordered_map<std::string, size_t> by_key_;

@@ -60,6 +60,11 @@ Engine::~Engine() {
     inbox_.forget_posts(host_posts_);
 }
 
+journal::Writer& Engine::store_writer() {
+    if (!store_writer_) store_writer_ = std::make_unique<journal::Writer>(inbox_);
+    return *store_writer_;
+}
+
 bool Engine::forked() const { return made_under_ != fork_count(); }
 
 bool Engine::busy() const {

@@ -20,6 +20,7 @@
 #include "base/loop.hpp"
 #include "engine/member.hpp"
 #include "http/client.hpp"
+#include "journal/writer.hpp"
 #include "narratoria/engine.h"
 #include "plan/job_slots.hpp"
 #include "process/process.hpp"
@@ -75,6 +76,7 @@ struct EngineSettings {
     std::vector<std::string> allow_schemes;
     std::string output;  // the base of sessions' output folders; empty: the default
     uint32_t output_mode = NAR_OUTPUT_REMOVE;
+    std::string store;  // of sessions that name none; empty: none
     Times times;
     Limits limits;
     std::string supervisor;
@@ -145,6 +147,8 @@ public:
     Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
     http::Client& http() { return http_; }
+    // Made with the first call.
+    journal::Writer& store_writer();
     plan::JobSlots& slots() { return slots_; }
     // For tools that only wait. Bounded, because each costs memory.
     plan::JobSlots& waiting_slots() { return waiting_slots_; }
@@ -177,6 +181,7 @@ private:
     Loop loop_;
     Inbox inbox_;
     HostPosts host_posts_;
+    std::unique_ptr<journal::Writer> store_writer_;
     process::Pool pool_;
     http::Client http_;
     plan::JobSlots slots_;

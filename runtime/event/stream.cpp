@@ -162,7 +162,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
     // Not const: a sink that writes into it must not be undefined behavior here.
     alignas(Pair) nar_event event;
     std::memcpy(&event, &record, sizeof event);
-    const bool has_kept_texts = compares_texts(number, kind) && wanted(kind);
+    const bool has_kept_texts = compares_texts(number, kind) && sinks_want(kind);
     if (has_kept_texts) keep_texts(event);
     ++sending_;
     ++callback_depth_;
@@ -270,6 +270,7 @@ void Stream::end_batch() {
 
 void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
     const int64_t now = clock::wall_us();
+    if (recorder_ != nullptr) recorder_->record(number, kind, 0, now, subject, body);
     // The timestamp is that of the call, not of the later delivery.
     if (sending_ > 0) {
         flooder_ = called_;

@@ -55,6 +55,16 @@ public:
     virtual void on_sink_flooded(size_t dropped) noexcept = 0;
 };
 
+// Receives every record when it is published, before the sinks, in the order of publication. Must not
+// call the stream.
+class Recorder {
+public:
+    virtual ~Recorder() = default;
+    // `type` is that of a tool's event, else 0. The texts are valid during the call only.
+    virtual void record(uint64_t number, Kind kind, uint32_t type, int64_t time_us,
+                        const Subject& subject, std::string_view body) = 0;
+};
+
 // Belongs to one session. Engine thread only. Sinks may publish, attach and detach during a call.
 class Stream {
 public:
@@ -64,6 +74,12 @@ public:
     ~Stream() { detach_all(); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
+
+    // Must outlive the stream.
+    void set_recorder(Recorder& recorder) { recorder_ = &recorder; }
+    // The next record gets the number after this one.
+    void continue_after(uint64_t number) { last_ = number; }
+    uint64_t last_number() const { return last_; }
 
     // Set before the first sink is attached: receives the violations of sinks that have no watcher
     // of their own. These are not timed.
@@ -79,6 +95,10 @@ public:
     // Reserves the next number for publish_tool_event() or publish().
     uint64_t take_number() { return ++last_; }
     void publish_tool_event(uint64_t number, const Subject& subject, const Event& event) {
+        if (recorder_ != nullptr) {
+            recorder_->record(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), time_us_,
+                              subject, event.line);
+        }
         if (!sinks_.empty()) {
             send(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), subject, event.line);
         }
@@ -105,8 +125,9 @@ public:
     const std::string& session_id() const { return session_id_; }
     // True while sinks receive a record.
     bool is_sending() const { return sending_ > 0; }
-    bool has_sinks() const { return !sinks_.empty(); }
-    bool wanted(Kind kind) const { return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0; }
+    // False: nobody would receive a record.
+    bool is_observed() const { return !sinks_.empty() || recorder_ != nullptr; }
+    bool wanted(Kind kind) const { return recorder_ != nullptr || sinks_want(kind); }
 
 private:
     struct Sink {
@@ -124,6 +145,9 @@ private:
         uint32_t attempt;
         std::string body;
     };
+    bool sinks_want(Kind kind) const {
+        return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0;
+    }
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
     void send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
@@ -148,6 +172,7 @@ private:
     SinkWatcher* flooder_ = nullptr;  // of the sink that published the last record of `waiting_`
     bool has_gaps_ = false;
     SinkWatcher* default_watcher_ = nullptr;
+    Recorder* recorder_ = nullptr;
     bool is_watched_ = false;  // at least one sink has a watcher of its own
     int64_t time_us_ = 0;
     int64_t batch_start_ns_ = 0;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace narratoria::journal {
 namespace {
@@ -14,40 +15,49 @@ namespace {
 // "Narr"; `file` and others show it for a store.
 constexpr int64_t kApplication = 0x4E617272;
 
+// The columns `patches`, `bytes_since_snapshot` and `assets` are what finds the way to a state without
+// reading the parts of every turn.
 constexpr const char* kSchema = R"(
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     created_ms INTEGER NOT NULL,
-    current INTEGER REFERENCES turn(id)
+    about TEXT NOT NULL,
+    state TEXT NOT NULL,
+    current INTEGER
 ) STRICT;
 CREATE TABLE turn (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL REFERENCES session(id),
-    parent INTEGER REFERENCES turn(id),
-    prompt TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    parent INTEGER,
+    kind INTEGER NOT NULL,
     status INTEGER NOT NULL,
+    prompt TEXT NOT NULL,
     began_ms INTEGER NOT NULL,
     ended_ms INTEGER,
-    state_hash TEXT NOT NULL DEFAULT '',
-    rest TEXT NOT NULL DEFAULT ''
+    state_digest INTEGER,
+    patches INTEGER NOT NULL DEFAULT 0,
+    bytes_since_snapshot INTEGER NOT NULL DEFAULT 0,
+    assets TEXT NOT NULL DEFAULT '',
+    rest TEXT NOT NULL DEFAULT '',
+    UNIQUE(session, number)
 ) STRICT;
-CREATE INDEX turn_of_session ON turn(session);
 CREATE TABLE part (
     turn INTEGER NOT NULL REFERENCES turn(id),
     position INTEGER NOT NULL,
-    kind TEXT NOT NULL,
     body BLOB NOT NULL,
     PRIMARY KEY (turn, position)
 ) STRICT;
 CREATE TABLE snapshot (
     turn INTEGER PRIMARY KEY REFERENCES turn(id),
-    state BLOB NOT NULL
+    state TEXT NOT NULL
 ) STRICT;
 )";
 
-constexpr std::array<std::string_view, 5> kStatuses = {"running", "completed", "fallback",
-                                                       "cancelled", "interrupted"};
+constexpr std::array<std::string_view, 4> kKinds = {"prompt", "plan", "script", "host"};
+constexpr std::array<std::string_view, 6> kStatuses = {"running",   "completed", "fallback",
+                                                       "cancelled", "timeout",   "interrupted"};
 
 bool is_empty(Connection& connection) {
     return connection.number("SELECT count(*) FROM sqlite_schema") == 0 &&
@@ -68,55 +78,99 @@ void require_store(Connection& connection, const std::string& path) {
     }
 }
 
-TurnStatus status_of(int64_t number) {
-    const bool is_known = number >= 0 && number < static_cast<int64_t>(kStatuses.size());
-    return is_known ? static_cast<TurnStatus>(number) : TurnStatus::Interrupted;
+// Of a value that no version has written, the last one: it claims least.
+template <typename Enum, size_t kSize>
+Enum enum_of(int64_t number, const std::array<std::string_view, kSize>&) {
+    const bool is_known = number >= 0 && number < static_cast<int64_t>(kSize);
+    return static_cast<Enum>(is_known ? number : static_cast<int64_t>(kSize) - 1);
+}
+
+constexpr std::string_view kTurnColumns =
+    "SELECT number, parent, kind, status, prompt, began_ms, ended_ms, state_digest FROM turn ";
+
+std::string turns_where(std::string_view condition) {
+    return std::string(kTurnColumns).append(condition);
+}
+
+std::string of_turn(std::string_view columns) {
+    return std::string("SELECT ").append(columns).append(
+        " FROM turn WHERE session = ? AND number = ?");
 }
 
 }  // namespace
 
+std::string_view name_of(TurnKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 std::string_view name_of(TurnStatus status) { return kStatuses[static_cast<size_t>(status)]; }
 
 struct StoreFile::Statements {
     explicit Statements(Connection& connection)
-        : all_sessions(connection, "SELECT id, name, created_ms, current FROM session ORDER BY id"),
+        : all_sessions(connection,
+                       "SELECT id, name, created_ms, about, current FROM session ORDER BY id"),
           one_session(connection,
-                      "SELECT id, name, created_ms, current FROM session WHERE name = ?"),
-          add_session(connection, "INSERT INTO session(name, created_ms) VALUES(?, ?)"),
+                      "SELECT id, name, created_ms, about, current FROM session WHERE name = ?"),
+          add_session(connection,
+                      "INSERT INTO session(name, created_ms, about, state) VALUES(?, ?, ?, ?)"),
+          set_about(connection, "UPDATE session SET about = ? WHERE id = ?"),
+          initial_state(connection, "SELECT state FROM session WHERE id = ?"),
           move(connection, "UPDATE session SET current = ? WHERE id = ?"),
-          interrupt(connection, "UPDATE turn SET status = 4 WHERE session = ? AND status = 0"),
+          interrupt(connection,
+                    "UPDATE turn SET status = 5 WHERE session = ? AND number = ? AND status = 0"),
           add_turn(connection,
-                   "INSERT INTO turn(session, parent, prompt, status, began_ms) "
-                   "VALUES(?, ?, ?, 0, ?)"),
+                   "INSERT INTO turn(session, number, parent, kind, status, prompt, began_ms) "
+                   "VALUES(?, ?, ?, ?, 0, ?, ?)"),
           end_turn(connection,
-                   "UPDATE turn SET status = ?, ended_ms = ?, state_hash = ?, rest = ? "
-                   "WHERE id = ?"),
-          add_part(connection, "INSERT INTO part(turn, position, kind, body) VALUES(?, ?, ?, ?)"),
-          add_snapshot(connection, "INSERT INTO snapshot(turn, state) VALUES(?, ?)"),
-          all_turns(connection,
-                    "SELECT id, parent, prompt, status, began_ms, ended_ms, state_hash FROM turn "
-                    "WHERE session = ? ORDER BY id"),
-          one_turn(connection,
-                   "SELECT id, parent, prompt, status, began_ms, ended_ms, state_hash FROM turn "
-                   "WHERE id = ?"),
-          rest(connection, "SELECT rest FROM turn WHERE id = ?"),
-          parts(connection, "SELECT kind, body FROM part WHERE turn = ? ORDER BY position"),
-          nearest(connection,
-                  "WITH RECURSIVE way(id, parent, depth) AS ("
-                  "SELECT id, parent, 0 FROM turn WHERE id = ? UNION ALL "
-                  "SELECT turn.id, turn.parent, depth + 1 FROM turn JOIN way ON turn.id = "
-                  "way.parent) "
-                  "SELECT snapshot.turn, state FROM way JOIN snapshot ON snapshot.turn = way.id "
-                  "ORDER BY depth LIMIT 1") {}
+                   "UPDATE turn SET status = ?3, ended_ms = ?4, state_digest = ?5, patches = ?6, "
+                   "bytes_since_snapshot = ?7, assets = ?8, rest = ?9 "
+                   "WHERE session = ?1 AND number = ?2"),
+          add_part(connection,
+                   "INSERT INTO part(turn, position, body) VALUES("
+                   "(SELECT id FROM turn WHERE session = ? AND number = ?), ?, ?)"),
+          add_snapshot(connection,
+                       "INSERT INTO snapshot(turn, state) VALUES("
+                       "(SELECT id FROM turn WHERE session = ? AND number = ?), ?)"),
+          begin_again(connection,
+                      "UPDATE turn SET bytes_since_snapshot = 0 WHERE session = ? AND number = ?"),
+          all_turns(connection, turns_where("WHERE session = ? ORDER BY number")),
+          one_turn(connection, turns_where("WHERE session = ? AND number = ?")),
+          running_turns(connection,
+                        turns_where("WHERE session = ? AND status = 0 ORDER BY number")),
+          last_turn(connection, "SELECT max(number) FROM turn WHERE session = ?"),
+          rest(connection, of_turn("rest")),
+          assets(connection, of_turn("assets")),
+          since_snapshot(connection, of_turn("bytes_since_snapshot")),
+          parts(connection,
+                "SELECT body FROM part WHERE turn = (SELECT id FROM turn WHERE session = ? AND "
+                "number = ?) ORDER BY position"),
+          snapshot(connection,
+                   "SELECT state FROM snapshot WHERE turn = (SELECT id FROM turn WHERE session = ? "
+                   "AND number = ?)"),
+          way_back(connection,
+                   "WITH RECURSIVE way(number) AS (SELECT ?2 UNION ALL "
+                   "SELECT turn.parent FROM way JOIN turn ON turn.session = ?1 AND "
+                   "turn.number = way.number WHERE turn.parent IS NOT NULL) "
+                   "SELECT turn.number, patches, assets <> '', snapshot.turn IS NOT NULL "
+                   "FROM way JOIN turn ON turn.session = ?1 AND turn.number = way.number "
+                   "LEFT JOIN snapshot ON snapshot.turn = turn.id "
+                   "ORDER BY turn.number DESC") {}
 
-    Statement all_sessions, one_session, add_session, move, interrupt, add_turn, end_turn, add_part,
-        add_snapshot, all_turns, one_turn, rest, parts, nearest;
+    Statement all_sessions, one_session, add_session, set_about, initial_state, move, interrupt,
+        add_turn, end_turn, add_part, add_snapshot, begin_again, all_turns, one_turn, running_turns,
+        last_turn, rest, assets, since_snapshot, parts, snapshot, way_back;
 };
 
 StoreFile::StoreFile(const std::string& path, Connection::Access access)
-    : path_(path), connection_(path, access), statements_(opened(connection_, access, path)) {}
+    : path_(path),
+      connection_(std::make_unique<Connection>(path, access)),
+      statements_(opened(*connection_, access, path)) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) {
+        device_ = status.st_dev;
+        inode_ = status.st_ino;
+    }
+}
 
 StoreFile::~StoreFile() = default;
+StoreFile::StoreFile(StoreFile&&) noexcept = default;
 
 std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                                                          Connection::Access access,
@@ -144,35 +198,98 @@ std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
 namespace {
 
 SessionRow session_in(const Statement& row) {
-    return {row.number(0), std::string(row.view(1)), row.number(2), row.optional_number(3)};
+    return {row.number(0), std::string(row.view(1)), row.number(2), std::string(row.view(3)),
+            row.optional_number(4)};
 }
 
 TurnRow turn_in(const Statement& row) {
-    return {
-        row.number(0), row.optional_number(1), std::string(row.view(2)), status_of(row.number(3)),
-        row.number(4), row.optional_number(5), std::string(row.view(6))};
+    TurnRow turn;
+    turn.id = row.number(0);
+    turn.parent = row.optional_number(1);
+    turn.kind = enum_of<TurnKind>(row.number(2), kKinds);
+    turn.status = enum_of<TurnStatus>(row.number(3), kStatuses);
+    turn.prompt = row.view(4);
+    turn.began_ms = row.number(5);
+    turn.ended_ms = row.optional_number(6);
+    if (const auto digest = row.optional_number(7)) {
+        turn.state_digest = static_cast<uint64_t>(*digest);
+    }
+    return turn;
 }
+
+// Gives up the rest of the rows, also when an exception ends the reading.
+class Rows {
+public:
+    explicit Rows(Statement& statement) : statement_(statement) {}
+    ~Rows() { statement_.reset(); }
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+
+    Statement* next() { return statement_.next() ? &statement_ : nullptr; }
+
+private:
+    Statement& statement_;
+};
+
+template <typename Read>
+auto all_of(Statement& statement, Read read) {
+    Rows rows(statement);
+    std::vector<decltype(read(statement))> found;
+    while (const Statement* row = rows.next()) found.push_back(read(*row));
+    return found;
+}
+
+template <typename Read>
+auto first_of(Statement& statement, Read read) {
+    Rows rows(statement);
+    const Statement* const row = rows.next();
+    return row != nullptr ? std::optional(read(*row)) : std::nullopt;
+}
+
+std::string text_in(const Statement& row) { return std::string(row.view(0)); }
+int64_t number_in(const Statement& row) { return row.number(0); }
 
 }  // namespace
 
 std::vector<SessionRow> StoreFile::sessions() {
-    std::vector<SessionRow> found;
-    Statement& rows = statements_->all_sessions;
-    while (rows.next()) found.push_back(session_in(rows));
-    return found;
+    return all_of(statements_->all_sessions, session_in);
 }
 
 std::optional<SessionRow> StoreFile::session(std::string_view name) {
-    Statement& rows = statements_->one_session.text(0, name);
-    std::optional<SessionRow> found;
-    if (rows.next()) found = session_in(rows);
-    rows.reset();
-    return found;
+    return first_of(statements_->one_session.text(0, name), session_in);
 }
 
-SessionRow StoreFile::create_session(std::string_view name, int64_t now_ms) {
-    statements_->add_session.text(0, name).number(1, now_ms).run();
-    return {connection_.last_id(), std::string(name), now_ms, std::nullopt};
+SessionRow StoreFile::create_session(std::string_view name, int64_t now_ms, std::string_view about,
+                                     std::string_view state) {
+    statements_->add_session.text(0, name).number(1, now_ms).text(2, about).text(3, state).run();
+    return {connection_->last_id(), std::string(name), now_ms, std::string(about), std::nullopt};
+}
+
+void StoreFile::set_about(int64_t session, std::string_view about) {
+    statements_->set_about.text(0, about).number(1, session).run();
+}
+
+std::string StoreFile::initial_state(int64_t session) {
+    return first_of(statements_->initial_state.number(0, session), text_in).value_or("{}");
+}
+
+namespace {
+
+struct flock byte_of(int64_t session) {
+    struct flock byte {};
+    byte.l_type = F_WRLCK;
+    byte.l_whence = SEEK_SET;
+    byte.l_start = session;
+    byte.l_len = 1;
+    return byte;
+}
+
+}  // namespace
+
+bool StoreFile::is_locked(int64_t session) {
+    const Descriptor file(::open((path_ + "-lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    struct flock byte = byte_of(session);
+    return file && ::fcntl(file.get(), F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }
 
 // A byte of the file beside the store for each session. The lock belongs to the open file, so that two
@@ -184,56 +301,84 @@ bool StoreFile::lock(int64_t session) {
         throw StoreError("STORE_IO", "the file \"" + path + "\" that says who writes a session " +
                                          "cannot be opened: " + std::strerror(errno));
     }
-    struct flock byte {};
-    byte.l_type = F_WRLCK;
-    byte.l_whence = SEEK_SET;
-    byte.l_start = session;
-    byte.l_len = 1;
+    struct flock byte = byte_of(session);
     if (::fcntl(file.get(), F_OFD_SETLK, &byte) != 0) {
         if (errno == EAGAIN || errno == EACCES) return false;
         throw StoreError("STORE_IO",
                          "the file \"" + path + "\" cannot be locked: " + std::strerror(errno));
     }
     locks_.push_back(std::move(file));
-    statements_->interrupt.number(0, session).run();
     return true;
 }
 
-void StoreFile::begin() { connection_.run("BEGIN IMMEDIATE"); }
+void StoreFile::begin(bool waits) {
+    // SQLite does not change it within a transaction.
+    if (std::exchange(waits_, waits) != waits) {
+        connection_->run(waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    }
+    connection_->run("BEGIN IMMEDIATE");
+}
 
-void StoreFile::commit() { connection_.run("COMMIT"); }
+void StoreFile::commit() {
+    connection_->run("COMMIT");
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
+        status.st_ino == inode_) {
+        return;
+    }
+    throw StoreError("STORE_IO", "the store \"" + path_ +
+                                     "\" was removed or replaced while a session was kept in it");
+}
 
 // Fails only if SQLite has rolled back already.
 void StoreFile::roll_back() noexcept {
     try {
-        connection_.run("ROLLBACK");
+        connection_->run("ROLLBACK");
     } catch (const std::exception&) {
     }
 }
 
-TurnId StoreFile::begin_turn(int64_t session, std::optional<TurnId> parent, std::string_view prompt,
-                             int64_t now_ms) {
+void StoreFile::begin_turn(int64_t session, const TurnBegin& begin) {
     statements_->add_turn.number(0, session)
-        .number(1, parent)
-        .text(2, prompt)
-        .number(3, now_ms)
+        .number(1, begin.id)
+        .number(2, begin.parent)
+        .number(3, static_cast<int64_t>(begin.kind))
+        .text(4, begin.prompt)
+        .number(5, begin.time_ms)
         .run();
-    return connection_.last_id();
 }
 
-void StoreFile::add_part(TurnId turn, int64_t position, std::string_view kind,
-                         std::string_view body) {
-    statements_->add_part.number(0, turn).number(1, position).text(2, kind).bytes(3, body).run();
+void StoreFile::add_part(int64_t session, TurnId turn, int64_t position, std::string_view body) {
+    statements_->add_part.number(0, session)
+        .number(1, turn)
+        .number(2, position)
+        .bytes(3, body)
+        .run();
 }
 
-void StoreFile::end_turn(TurnId turn, const TurnEnd& end) {
-    statements_->end_turn.number(0, static_cast<int64_t>(end.status))
-        .number(1, end.ended_ms)
-        .text(2, end.state_hash)
-        .text(3, end.rest)
-        .number(4, turn)
+void StoreFile::end_turn(int64_t session, TurnId turn, const TurnEnd& end) {
+    const std::optional<TurnRow> begun = this->turn(session, turn);
+    const int64_t before =
+        begun && begun->parent ? bytes_since_snapshot(session, begun->parent) : 0;
+    statements_->end_turn.number(0, session)
+        .number(1, turn)
+        .number(2, static_cast<int64_t>(end.status))
+        .number(3, end.time_ms)
+        .number(4, static_cast<int64_t>(end.state_digest))
+        .number(5, end.patches)
+        .number(6, before + end.patch_bytes)
+        .text(7, end.assets)
+        .text(8, end.rest)
         .run();
-    if (end.state) statements_->add_snapshot.number(0, turn).bytes(1, *end.state).run();
+}
+
+void StoreFile::interrupt_turn(int64_t session, TurnId turn) {
+    statements_->interrupt.number(0, session).number(1, turn).run();
+}
+
+void StoreFile::add_snapshot(int64_t session, TurnId turn, std::string_view state) {
+    statements_->add_snapshot.number(0, session).number(1, turn).text(2, state).run();
+    statements_->begin_again.number(0, session).number(1, turn).run();
 }
 
 void StoreFile::go_to(int64_t session, std::optional<TurnId> turn) {
@@ -241,44 +386,51 @@ void StoreFile::go_to(int64_t session, std::optional<TurnId> turn) {
 }
 
 std::vector<TurnRow> StoreFile::turns(int64_t session) {
-    std::vector<TurnRow> found;
-    Statement& rows = statements_->all_turns.number(0, session);
-    while (rows.next()) found.push_back(turn_in(rows));
-    return found;
+    return all_of(statements_->all_turns.number(0, session), turn_in);
 }
 
-std::optional<TurnRow> StoreFile::turn(TurnId id) {
-    Statement& rows = statements_->one_turn.number(0, id);
-    std::optional<TurnRow> found;
-    if (rows.next()) found = turn_in(rows);
-    rows.reset();
-    return found;
+std::optional<TurnRow> StoreFile::turn(int64_t session, TurnId id) {
+    return first_of(statements_->one_turn.number(0, session).number(1, id), turn_in);
 }
 
-std::string StoreFile::rest(TurnId turn) {
-    Statement& rows = statements_->rest.number(0, turn);
-    std::string found;
-    if (rows.next()) found = rows.view(0);
-    rows.reset();
-    return found;
+TurnId StoreFile::last_turn(int64_t session) {
+    return first_of(statements_->last_turn.number(0, session), number_in).value_or(0);
 }
 
-void StoreFile::each_part(
-    TurnId turn, const std::function<void(std::string_view kind, std::string_view body)>& take) {
-    Statement& rows = statements_->parts.number(0, turn);
-    struct Reset {
-        Statement& rows;
-        ~Reset() { rows.reset(); }
-    } const reset{rows};
-    while (rows.next()) take(rows.view(0), rows.view(1));
+std::vector<TurnRow> StoreFile::running_turns(int64_t session) {
+    return all_of(statements_->running_turns.number(0, session), turn_in);
 }
 
-std::optional<StoreFile::SnapshotRow> StoreFile::nearest_snapshot(TurnId turn) {
-    Statement& rows = statements_->nearest.number(0, turn);
-    std::optional<SnapshotRow> found;
-    if (rows.next()) found = SnapshotRow{rows.number(0), std::string(rows.view(1))};
-    rows.reset();
-    return found;
+std::string StoreFile::rest(int64_t session, TurnId turn) {
+    return first_of(statements_->rest.number(0, session).number(1, turn), text_in).value_or("");
+}
+
+std::string StoreFile::assets(int64_t session, TurnId turn) {
+    return first_of(statements_->assets.number(0, session).number(1, turn), text_in).value_or("");
+}
+
+int64_t StoreFile::bytes_since_snapshot(int64_t session, std::optional<TurnId> turn) {
+    if (!turn) return 0;
+    return first_of(statements_->since_snapshot.number(0, session).number(1, *turn), number_in)
+        .value_or(0);
+}
+
+std::vector<Step> StoreFile::way_back(int64_t session, TurnId turn) {
+    return all_of(
+        statements_->way_back.number(0, session).number(1, turn), [](const Statement& row) {
+            return Step{row.number(0), row.number(1), row.number(2) != 0, row.number(3) != 0};
+        });
+}
+
+std::string StoreFile::snapshot(int64_t session, TurnId turn) {
+    return first_of(statements_->snapshot.number(0, session).number(1, turn), text_in)
+        .value_or("{}");
+}
+
+void StoreFile::each_part(int64_t session, TurnId turn,
+                          const std::function<void(std::string_view body)>& take) {
+    Rows rows(statements_->parts.number(0, session).number(1, turn));
+    while (const Statement* row = rows.next()) take(row->view(0));
 }
 
 }  // namespace narratoria::journal

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A store: one SQLite file with any number of sessions, each a tree of turns. What a turn consists of
-// is kept in parts as it happens, so that of a turn that was cut off all is there that had happened.
+// A store: one SQLite file with any number of sessions, each a tree of turns. What happens in a turn
+// is kept in parts while it happens, so that of a turn that was cut off all is there that had
+// happened.
 //
 // Nothing is overwritten: going back to a turn only changes where the session stands, and the next
 // turn becomes another child of it.
 //
-// One thread at a time, which may wait for the disk: never the engine's.
+// One thread at a time, which may wait for the disk: never the engine's while a turn runs.
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
@@ -21,43 +24,73 @@
 
 namespace narratoria::journal {
 
+// Counts the turns of one session, from 1.
 using TurnId = int64_t;
 
-enum class TurnStatus : uint8_t {
-    Running,
-    Completed,
-    Fallback,
-    Cancelled,
-    Interrupted,  // its host died, or gave up the store, in the middle
+// Written into the file: the values never change.
+enum class TurnKind : uint8_t {
+    Prompt = 0,
+    Plan = 1,
+    Script = 2,
+    Host = 3,  // what the host and plugins did between two others; each patch stands alone
 };
+enum class TurnStatus : uint8_t {
+    Running = 0,
+    Completed = 1,
+    Fallback = 2,
+    Cancelled = 3,
+    Timeout = 4,
+    Interrupted = 5,  // its host died, or gave up the store, in the middle
+};
+std::string_view name_of(TurnKind kind);
 std::string_view name_of(TurnStatus status);
 
 struct SessionRow {
     int64_t id = 0;
     std::string name;
     int64_t created_ms = 0;         // since 1970
+    std::string about;              // what it was opened with last, as JSON
     std::optional<TurnId> current;  // the turn at whose end it stands; none: its beginning
 };
 
 struct TurnRow {
     TurnId id = 0;
     std::optional<TurnId> parent;  // none: the session's beginning
-    std::string prompt;
+    TurnKind kind = TurnKind::Prompt;
     TurnStatus status = TurnStatus::Running;
+    std::string prompt;
     int64_t began_ms = 0;
     std::optional<int64_t> ended_ms;
-    std::string state_hash;  // of the state's JSON at its end; empty before it
+    std::optional<uint64_t> state_digest;  // state::Tree::digest() at its end
 };
 
-// How a turn ended.
+struct TurnBegin {
+    TurnId id = 0;
+    std::optional<TurnId> parent;
+    TurnKind kind = TurnKind::Prompt;
+    std::string_view prompt;
+    int64_t time_ms = 0;
+};
+
 struct TurnEnd {
     TurnStatus status = TurnStatus::Completed;
-    int64_t ended_ms = 0;
-    std::string_view state_hash;
-    // What the next turn needs beside the state (choices, counters), as JSON.
+    int64_t time_ms = 0;
+    uint64_t state_digest = 0;
+    // How many patches it has, and their bytes.
+    int64_t patches = 0;
+    int64_t patch_bytes = 0;
+    // The assets that it registered, as JSON; or empty.
+    std::string_view assets;
+    // What the next turn needs beside state and assets, as JSON.
     std::string_view rest;
-    // The state as JSON, if this turn has a snapshot.
-    std::optional<std::string_view> state;
+};
+
+// A turn on the way from the beginning of a session.
+struct Step {
+    TurnId turn;
+    int64_t patches;
+    bool has_assets;
+    bool has_snapshot;  // of the state at its end
 };
 
 class StoreFile {
@@ -67,45 +100,59 @@ public:
     // Opens the store, and creates it unless it is only read. Throws StoreError.
     StoreFile(const std::string& path, Connection::Access access);
     ~StoreFile();
+    StoreFile(StoreFile&&) noexcept;
+
+    const std::string& path() const { return path_; }
 
     // In the order of their creation.
     std::vector<SessionRow> sessions();
     std::optional<SessionRow> session(std::string_view name);
-    SessionRow create_session(std::string_view name, int64_t now_ms);
+    // `state`: what it begins with, as JSON.
+    SessionRow create_session(std::string_view name, int64_t now_ms, std::string_view about,
+                              std::string_view state);
+    void set_about(int64_t session, std::string_view about);
+    std::string initial_state(int64_t session);
 
     // Makes this the one writer of the session, until the store is closed or the process ends. False
-    // if another store, of this process or of another, is. Turns that a dead writer has left running
-    // become interrupted.
+    // if another store, of this process or of another, is.
     bool lock(int64_t session);
+    // True if a store, of this process or of another, is.
+    bool is_locked(int64_t session);
 
-    // Everything between begin() and commit() is kept or nothing. commit() returns when it is on the
-    // disk; a failure takes all of it back.
-    void begin();
+    // Everything between begin() and commit() is kept or nothing. A failure takes all of it back.
+    // `waits`: commit() returns when it is on the disk; otherwise, it survives the end of the process
+    // at once, and the loss of power with the next commit that waits. Throws also if the file is no
+    // longer where it was.
+    void begin(bool waits = true);
     void commit();
     void roll_back() noexcept;
 
-    TurnId begin_turn(int64_t session, std::optional<TurnId> parent, std::string_view prompt,
-                      int64_t now_ms);
+    void begin_turn(int64_t session, const TurnBegin& begin);
     // `position` counts within the turn.
-    void add_part(TurnId turn, int64_t position, std::string_view kind, std::string_view body);
-    void end_turn(TurnId turn, const TurnEnd& end);
+    void add_part(int64_t session, TurnId turn, int64_t position, std::string_view body);
+    void end_turn(int64_t session, TurnId turn, const TurnEnd& end);
+    // Of a turn that was cut off.
+    void interrupt_turn(int64_t session, TurnId turn);
+    void add_snapshot(int64_t session, TurnId turn, std::string_view state);
     // Where the session stands.
     void go_to(int64_t session, std::optional<TurnId> turn);
 
-    // Parents come before their children.
+    // By id: parents come before their children.
     std::vector<TurnRow> turns(int64_t session);
-    std::optional<TurnRow> turn(TurnId id);
-    std::string rest(TurnId turn);
-    // In order. The views are valid during the call.
-    void each_part(TurnId turn,
-                   const std::function<void(std::string_view kind, std::string_view body)>& take);
-    // The state at the end of the nearest turn with a snapshot, from this one towards the beginning.
-    // None: there is no such turn, and the state begins as {}.
-    struct SnapshotRow {
-        TurnId turn;
-        std::string state;
-    };
-    std::optional<SnapshotRow> nearest_snapshot(TurnId turn);
+    std::optional<TurnRow> turn(int64_t session, TurnId id);
+    TurnId last_turn(int64_t session);  // 0: there is none
+    // Turns without an end, which only a writer that died has left, unless one writes now.
+    std::vector<TurnRow> running_turns(int64_t session);
+    std::string rest(int64_t session, TurnId turn);
+    std::string assets(int64_t session, TurnId turn);
+    // The bytes of patches since the nearest snapshot, on the way to the end of `turn`.
+    int64_t bytes_since_snapshot(int64_t session, std::optional<TurnId> turn);
+    // From `turn` to the beginning.
+    std::vector<Step> way_back(int64_t session, TurnId turn);
+    std::string snapshot(int64_t session, TurnId turn);
+    // In order. The view is valid during the call.
+    void each_part(int64_t session, TurnId turn,
+                   const std::function<void(std::string_view body)>& take);
 
 private:
     struct Statements;
@@ -114,9 +161,12 @@ private:
                                               const std::string& path);
 
     std::string path_;
-    Connection connection_;
+    std::unique_ptr<Connection> connection_;
     std::unique_ptr<Statements> statements_;
     std::vector<Descriptor> locks_;
+    bool waits_ = true;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
 };
 
 }  // namespace narratoria::journal

@@ -96,7 +96,7 @@ std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_vie
     known.tool_id.append(digits, static_cast<size_t>(end - digits));
 
     // The caller's time is that before the sinks.
-    const bool is_observed = with_.stream.has_sinks();
+    const bool is_observed = with_.stream.is_observed();
     if (is_observed) publish_pending(known, tool_path, call.line);
     tool::Invocation invocation;
     invocation.definition = tool.definition.get();
@@ -126,7 +126,7 @@ std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_vie
     const std::string_view text = result->is_null() ? std::string_view() : result->raw();
     made.result_size = static_cast<uint32_t>(text.size());
     result_.quick->add(made, text);
-    if (with_.stream.has_sinks()) {
+    if (with_.stream.is_observed()) {
         publish_rest(known, text, made.execution_ms);
         ended_us = clock::steady_us();
     }

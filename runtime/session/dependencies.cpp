@@ -3,11 +3,34 @@
 
 #include <utility>
 
+#include "base/json/writer.hpp"
 #include "session/runners.hpp"
 
 namespace narratoria::session {
 
-Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings) {
+namespace {
+
+std::string about(const SessionSettings& settings) {
+    std::string out;
+    json::ObjectWriter writer(out);
+    writer.string("story", settings.story ? settings.story->folder : "");
+    writer.string("project", settings.project ? settings.project->root : "");
+    writer.end();
+    return out;
+}
+
+}  // namespace
+
+Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings,
+                               std::string_view state) {
+    std::unique_ptr<journal::Journal> journal;
+    if (!settings.store.empty()) {
+        journal = std::make_unique<journal::Journal>(
+            engine.loop(), engine.store_writer(),
+            journal::Journal::Options{settings.store, settings.id, about(settings),
+                                      settings.waits_for_store},
+            state);
+    }
     auto runner_settings = std::make_unique<tool::RunnerSettings>(
         tool::RunnerSettings{engine.settings().root, settings.times.grace_ms});
     auto processes = std::make_shared<tool::ProcessRunner>(engine.pool(), *runner_settings);
@@ -15,7 +38,10 @@ Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& se
             std::make_unique<state::Store>(
                 settings.limits.history_patches,
                 state::SizeLimits{settings.limits.patch_bytes, settings.limits.state_bytes}),
-            std::move(runner_settings), std::move(processes), add_runners};
+            std::move(journal),
+            std::move(runner_settings),
+            std::move(processes),
+            add_runners};
 }
 
 }  // namespace narratoria::session

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/engine.hpp"
+#include "journal/journal.hpp"
 #include "plugin/dispatcher.hpp"
 #include "session/settings.hpp"
 #include "state/store.hpp"
@@ -18,6 +19,7 @@ namespace narratoria::session {
 struct Dependencies {
     engine::Engine& engine;  // outlives the session
     std::unique_ptr<state::Store> store;
+    std::unique_ptr<journal::Journal> journal;  // or NULL: the session is not kept
     std::unique_ptr<tool::RunnerSettings> runner_settings;
     // Runs executable files, also for plugins that hand an invocation over to a program.
     std::shared_ptr<tool::ProcessRunner> processes;
@@ -27,7 +29,9 @@ struct Dependencies {
         add_runners;
 };
 
-// The production dependencies.
-Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings);
+// The production dependencies. `state`: what the session begins with, as JSON; empty: {}. Throws
+// journal::StoreError.
+Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings,
+                               std::string_view state = {});
 
 }  // namespace narratoria::session

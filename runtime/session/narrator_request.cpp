@@ -38,9 +38,9 @@ private:
     std::string& text_;
 };
 
-void append_result(std::string& out, const plan::Result& result) {
+void append_result(std::string& out, const plan::Result& result, bool with_events) {
     TextOutput output(out);
-    result.write(output, result.event_bytes() <= kMaxShownEvents);
+    result.write(output, with_events && result.event_bytes() <= kMaxShownEvents);
 }
 
 void append_tools(std::string& out, const tool::Registry& registry) {
@@ -61,7 +61,7 @@ void append_tools(std::string& out, const tool::Registry& registry) {
 
 }  // namespace
 
-std::string NarratorRequest::write() const {
+std::string NarratorRequest::write(bool with_session) const {
     std::string out;
     json::ObjectWriter request(out);
     request.string("schema", "narrator-request/1");
@@ -78,17 +78,19 @@ std::string NarratorRequest::write() const {
     request.key("disabledSkills");
     plan::append_strings(out, disabled_skills);
     request.key("previousResult");
-    if (previous_result != nullptr) append_result(out, *previous_result);
+    if (previous_result != nullptr) append_result(out, *previous_result, with_session);
     else out += "null";
     if (invocations != nullptr) {
         request.key("invocations");
-        append_result(out, *invocations);
+        append_result(out, *invocations, with_session);
     }
     request.raw("planFaults", plan_faults);
-    request.key("state");
-    state.tree().append_json(out);
-    request.key("tools");
-    append_tools(out, registry);
+    if (with_session) {
+        request.key("state");
+        state.tree().append_json(out);
+        request.key("tools");
+        append_tools(out, registry);
+    }
     request.end();
     return out;
 }

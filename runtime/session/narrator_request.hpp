@@ -28,7 +28,9 @@ struct NarratorRequest {
     const state::Store& state;
     const tool::Registry& registry;
 
-    std::string write() const;
+    // `with_session` false: without what the session has anyway, the state, the tools and the events of
+    // results.
+    std::string write(bool with_session = true) const;
 };
 
 }  // namespace narratoria::session

@@ -56,6 +56,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
             set_variable(environment_, name + "=" + value);
         }
     }
+    if (with_.journal) take_up_past();
     with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
     // Before the plugins: their tools must not take a name that the user bound.
     if (settings_.project) {
@@ -87,6 +88,7 @@ Session::~Session() {
     } catch (const std::bad_alloc&) {
         // Without memory the handlers are not called; what runs is ended below.
     }
+    if (with_.journal) with_.journal->close();
     // Deferred callbacks check this flag, because the loop outlives the session.
     *alive_ = false;
     if (output_ != nullptr && with_.engine.settings().output_mode == NAR_OUTPUT_KEEP) {
@@ -207,10 +209,12 @@ void Session::begin_job() {
     jobs_.pop_front();
     if (current_.script) {
         presentation_.forget_choices();
+        begin_turn(journal::TurnKind::Script);
         current_.script->start();
         return;
     }
     if (!current_.is_prompt) {
+        begin_turn(journal::TurnKind::Plan);
         const int64_t attempt = current_.plan->generation_attempt;
         begin_execution(std::move(current_.plan), attempt);
         return;
@@ -218,7 +222,7 @@ void Session::begin_job() {
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
         TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store, registry_,
-                    resolver_, presentation_, fallbacks_},
+                    resolver_, presentation_, fallbacks_, with_.journal.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },
@@ -318,9 +322,12 @@ std::unique_ptr<plan::Execution> Session::open_execution(std::unique_ptr<plan::P
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
     execution_.reset();
     if (turn_) return turn_->on_result(std::move(result));
-    const ExecutionHandler handler = std::move(current_.on_execution);
-    end_job();
-    if (handler) with_.engine.call_host([&] { handler(std::move(result)); });
+    const auto status =
+        result->cancelled ? journal::TurnStatus::Cancelled : journal::TurnStatus::Completed;
+    end_turn(status, [this, handler = std::move(current_.on_execution), result] {
+        end_job();
+        if (handler) with_.engine.call_host([&] { handler(result); });
+    });
 }
 
 void Session::on_turn_ended(TurnEnd end) {
@@ -343,9 +350,79 @@ void Session::on_script_ended(const ScriptEnd& end) {
     loop().defer([this, alive = alive_] {
         if (*alive) ended_script_.reset();
     });
-    const ScriptHandler handler = std::move(current_.on_script);
-    end_job();
-    if (handler.ended) with_.engine.call_host([&] { handler.ended(end); });
+    const auto status = current_.number <= cancel_up_to_.load() ? journal::TurnStatus::Cancelled
+                                                                : journal::TurnStatus::Completed;
+    end_turn(status, [this, handler = std::move(current_.on_script), end] {
+        end_job();
+        if (handler.ended) with_.engine.call_host([&] { handler.ended(end); });
+    });
+}
+
+// ---- the journal
+
+void Session::take_up_past() {
+    journal::Journal& journal = *with_.journal;
+    const journal::Journal::Past past =
+        journal.restore(settings_.limits.history_patches, *with_.store, assets_);
+    json::Document document;
+    json::ParseError error;
+    auto number = [&](std::string_view key) -> uint64_t {
+        const json::Value value = document.root().find(key);
+        return value ? static_cast<uint64_t>(value.integer().value_or(0)) : 0;
+    };
+    auto read = [&](const std::string& rest) {
+        return !rest.empty() && document.parse(rest, error, json::kDepthOfOwn) &&
+               document.root().is_object();
+    };
+    // Numbers are not used twice, whatever turn the session goes on from.
+    if (read(past.latest_rest)) {
+        stream_.continue_after(number("seq"));
+        executions_ = number("executions");
+    }
+    if (read(past.rest)) {
+        fallbacks_ = number("fallbacks");
+        const json::Value metadata = document.root().find("metadata");
+        if (metadata && metadata.is_object()) {
+            for (const json::Member key : metadata.members()) {
+                const json::Value text =
+                    key.value.is_object() ? key.value.find("description") : json::Value();
+                if (!text || !text.is_string()) continue;
+                metadata_.set(key.key, {.text = std::string(text.text())});
+            }
+        }
+    }
+    journal.listen({*with_.store, assets_, stream_, [this] { return rest(); },
+                    [this](const journal::StoreFailure& failure) {
+                        const std::string message =
+                            failure.message + "; the session goes on, and is no longer kept";
+                        log(NAR_LOG_ERROR, message, failure.code);
+                        warn(failure.code, message);
+                    }});
+}
+
+// What a later life of the session needs, beside the state and the assets.
+std::string Session::rest() const {
+    std::string out;
+    json::ObjectWriter writer(out);
+    writer.string("narrative", turn_ ? turn_->narrative() : "")
+        .raw("choices", presentation_.choices())
+        .number("fallbacks", static_cast<int64_t>(fallbacks_))
+        .number("executions", static_cast<int64_t>(executions_))
+        // With that of the record that ends a prompt, which comes after this.
+        .number("seq", static_cast<int64_t>(stream_.last_number() + (turn_ ? 1 : 0)))
+        .key("metadata");
+    metadata_.append_json(out);
+    writer.end();
+    return out;
+}
+
+void Session::begin_turn(journal::TurnKind kind) {
+    if (with_.journal) with_.journal->begin_turn(kind, "", loop().wall_us());
+}
+
+void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
+    if (!with_.journal) return then();
+    with_.journal->end_turn(status, [then = std::move(then)](const auto&) { then(); });
 }
 
 // Called before the job's handler: the handler may submit, and must find the session idle. The next

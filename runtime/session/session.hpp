@@ -198,6 +198,13 @@ private:
         Session& session_;
     };
 
+    // Both with a journal only.
+    void take_up_past();
+    std::string rest() const;
+    void begin_turn(journal::TurnKind kind);
+    // Calls `then` when the turn is kept, or at once.
+    void end_turn(journal::TurnStatus status, std::function<void()> then);
+
     const Dependencies with_;
     // Declared before dispatcher_, so destroyed after it: plugins may call in while they shut down.
     bool destroying_ = false;

@@ -29,6 +29,8 @@ struct SessionSettings {
     engine::Times times;
     engine::Limits limits;
     tool::SandboxRules sandbox;  // the engine's and the story's
+    std::string store;           // where the session is kept; empty: nowhere
+    bool waits_for_store = true;  // a turn ends when the disk has it
 };
 
 }  // namespace narratoria::session

@@ -5,7 +5,6 @@
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
-#include "session/narrator_request.hpp"
 #include "session/plan_faults.hpp"
 #include "session/text_template.hpp"
 
@@ -27,6 +26,16 @@ const char* outcome_name(TurnOutcome outcome) {
     return "timeout";
 }
 
+journal::TurnStatus status_of(TurnOutcome outcome) {
+    switch (outcome) {
+        case TurnOutcome::Completed: return journal::TurnStatus::Completed;
+        case TurnOutcome::Fallback: return journal::TurnStatus::Fallback;
+        case TurnOutcome::Cancelled: return journal::TurnStatus::Cancelled;
+        case TurnOutcome::Timeout: break;
+    }
+    return journal::TurnStatus::Timeout;
+}
+
 // Why a plan that ran did not succeed.
 std::string fault_of(const plan::Result& result) {
     std::string tools;
@@ -46,6 +55,9 @@ Turn::Turn(const TurnContext& context, Actions actions, std::string text, int64_
       submitted_us_(submitted_us),
       timer_(with_.loop) {
     with_.presentation.forget_choices();
+    if (with_.journal != nullptr) {
+        with_.journal->begin_turn(journal::TurnKind::Prompt, text_, submitted_us_);
+    }
     std::string body;
     json::ObjectWriter(body)
         .string("text", text_)
@@ -65,6 +77,7 @@ void Turn::begin(std::function<void()> on_timeout) {
 }
 
 void Turn::stop(TurnOutcome outcome) {
+    if (is_ended_) return;
     // The narrator is told first, so that it ignores the outcomes.
     with_.narrator.withdraw();
     end_invocations(outcome == TurnOutcome::Timeout ? plan::Stop::PromptTimeout
@@ -75,18 +88,31 @@ void Turn::stop(TurnOutcome outcome) {
 void Turn::end(TurnOutcome outcome) {
     // Late answers of this turn return NAR_GONE from now on.
     with_.narrator.forget_questions();
+    is_ended_ = true;
+    timer_.stop();
+    if (with_.journal == nullptr) return tell_end(outcome, {});
+    with_.journal->end_turn(status_of(outcome),
+                            [this, outcome](const auto& kept) { tell_end(outcome, kept); });
+}
+
+void Turn::tell_end(TurnOutcome outcome, const journal::Journal::Kept& kept) {
     std::string choices = with_.presentation.choices();
     std::string body;
-    json::ObjectWriter(body)
-        .string("outcome", outcome_name(outcome))
+    json::ObjectWriter writer(body);
+    writer.string("outcome", outcome_name(outcome))
         .number("generations", generation_)
-        .raw("choices", choices)
-        .end();
+        .raw("choices", choices);
+    if (with_.journal != nullptr) {
+        writer.number("turn", kept.turn)
+            .boolean("durable", kept.is_durable)
+            .number("durableSeq", static_cast<int64_t>(kept.durable_seq));
+    }
+    writer.end();
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
     tell({outcome, generation_, std::move(narrative_), std::move(choices), std::move(result_),
-          std::move(fault_)});
+          std::move(fault_), kept});
 }
 
 void Turn::generate() {
@@ -94,7 +120,10 @@ void Turn::generate() {
     with_.presentation.forget_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
     ++generation_;
-    const std::string question = request();
+    const std::string question = request().write();
+    if (with_.journal != nullptr) {
+        with_.journal->note(journal::RecordKind::Question, request().write(false));
+    }
     invocations_ = std::make_unique<Invocations>(Invocations::Context{
         with_.resolver, with_.folder, disabled_skills_, actions_.open, [this](bool runs) {
             if (runs) with_.narrator.pause_time();
@@ -125,6 +154,11 @@ void Turn::fall_back() {
 
 void Turn::on_answer(NarratorAnswer answer) {
     end_invocations(plan::Stop::Abandoned);
+    if (with_.journal != nullptr) {
+        with_.journal->note(
+            answer.is_plan ? journal::RecordKind::Answer : journal::RecordKind::Failure,
+            answer.text);
+    }
     if (const uint32_t count = invocations_->abandoned(); count > 0) {
         with_.stream.warn(
             {}, "INVOCATIONS_CANCELLED",
@@ -225,7 +259,7 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     generate();
 }
 
-std::string Turn::request() const {
+NarratorRequest Turn::request() const {
     return NarratorRequest{with_.stream.session_id(),
                            text_,
                            submitted_us_,
@@ -236,8 +270,7 @@ std::string Turn::request() const {
                            invocations_ ? invocations_->result().get() : nullptr,
                            faults_,
                            with_.state,
-                           with_.registry}
-        .write();
+                           with_.registry};
 }
 
 }  // namespace narratoria::session

@@ -13,10 +13,12 @@
 
 #include "base/loop.hpp"
 #include "event/stream.hpp"
+#include "journal/journal.hpp"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
 #include "session/invocations.hpp"
 #include "session/narrator_client.hpp"
+#include "session/narrator_request.hpp"
 #include "session/presentation.hpp"
 #include "session/settings.hpp"
 #include "state/store.hpp"
@@ -34,6 +36,7 @@ struct TurnEnd {
     std::string choices;  // JSON array
     std::shared_ptr<const plan::Result> result;
     std::string fault;  // of the last plan, for people; of a fallback only
+    journal::Journal::Kept kept;
 };
 
 // The parts of the session that a turn uses. All must outlive the turn.
@@ -47,7 +50,8 @@ struct TurnContext {
     const tool::Registry& registry;
     const tool::Resolver& resolver;
     Presentation& presentation;
-    uint64_t& fallbacks;  // fallback narratives so far in this session
+    uint64_t& fallbacks;        // fallback narratives so far in this session
+    journal::Journal* journal;  // or NULL
 };
 
 // Created by the session for one prompt. Ends with one call of Actions::end. Engine thread only.
@@ -72,7 +76,7 @@ public:
     // Reports the result of the plan passed to Actions::execute.
     void on_result(std::shared_ptr<const plan::Result> result);
 
-    // Ends the turn. No plan may be executing.
+    // Ends the turn, unless it only waits for the disk. No plan may be executing.
     void stop(TurnOutcome outcome);
 
     // For the narrator while its question is open.
@@ -86,6 +90,7 @@ public:
     uint32_t generation() const { return generation_; }
     const std::string& parent_plan_id() const { return parent_plan_id_; }
     const std::vector<std::string>& disabled_skills() const { return disabled_skills_; }
+    const std::string& narrative() const { return narrative_; }
 
 private:
     void on_answer(NarratorAnswer answer) override;
@@ -101,8 +106,9 @@ private:
     void take_plan(std::string_view text);
     // Counts an execution of this requestId. False once the limit is reached.
     bool may_execute_again(const plan::Plan& plan);
-    std::string request() const;
+    NarratorRequest request() const;
     void end(TurnOutcome outcome);
+    void tell_end(TurnOutcome outcome, const journal::Journal::Kept& kept);
 
     const TurnContext with_;
     Actions actions_;
@@ -120,6 +126,7 @@ private:
     std::string narrative_;
     Timer timer_;
     bool time_is_up_ = false;
+    bool is_ended_ = false;
 };
 
 }  // namespace narratoria::session

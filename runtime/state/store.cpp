@@ -47,7 +47,8 @@ const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& o
                           ConflictListener* listener) {
     patch_.prepare(patch);
     merge(writer, listener);
-    history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch.raw());
+    remember(patch.raw(), origin);
+    if (patch_listener_ != nullptr) patch_listener_->on_patch(patch.raw(), origin);
     return patch_;
 }
 
@@ -56,7 +57,24 @@ const Patch& Store::apply_nulls(json::Value nulls, Writer writer, ConflictListen
     if (writer == kHost) tree_.merge(patch_);
     else merge(writer, listener);
     history_.add_nulls(nulls.raw());
+    if (patch_listener_ != nullptr) patch_listener_->on_nulls(nulls.raw());
     return patch_;
+}
+
+void Store::remember(std::string_view patch, const PatchOrigin& origin) {
+    history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, patch);
+}
+
+void Store::fold(json::Value patch, const PatchOrigin& origin) {
+    patch_.prepare(patch);
+    tree_.merge(patch_);
+    remember(patch.raw(), origin);
+}
+
+void Store::fold_nulls(json::Value nulls) {
+    patch_.prepare_nulls(nulls);
+    tree_.merge(patch_);
+    history_.add_nulls(nulls.raw());
 }
 
 // Merges `patch_`.
@@ -78,7 +96,8 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
     json::append_compact(text_, patch.raw());
     patch_.prepare(patch);
     tree_.merge(patch_);
-    history_.add(origin.seq, origin.time_us, origin.by, origin.attempt, text_);
+    remember(text_, origin);
+    if (patch_listener_ != nullptr) patch_listener_->on_patch(text_, origin);
     return text_;
 }
 

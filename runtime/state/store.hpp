@@ -3,8 +3,8 @@
 // The state of a session, and the only way to change it.
 //
 // Every change goes through assign(), apply(), apply_host() or restore(), which keep merging,
-// history and conflict detection consistent. A journal would hook in here. The state's JSON is
-// always one line, whatever line ends its source documents had.
+// history and conflict detection consistent. The state's JSON is always one line, whatever line ends
+// its source documents had.
 //
 // Belongs to one session. Engine thread only. Not reentrant: a ConflictListener must not call the
 // store.
@@ -27,6 +27,18 @@ class ConflictListener {
 public:
     virtual ~ConflictListener() = default;
     virtual void on_conflict(std::string_view path, Writer earlier, Writer later) = 0;
+};
+
+struct PatchOrigin;
+
+// Receives every patch after it was merged: folded over the state before the first of them, they make
+// the state. The texts are valid during the call only.
+class PatchListener {
+public:
+    virtual ~PatchListener() = default;
+    virtual void on_patch(std::string_view patch, const PatchOrigin& origin) = 0;
+    // Of the patch before (state/replacement.hpp).
+    virtual void on_nulls(std::string_view nulls) = 0;
 };
 
 // What the history records with a patch's text.
@@ -82,6 +94,20 @@ public:
     // Replaces the state by an object as it is, including nulls. Does not change the history: this
     // is the initial state of a session.
     void assign(json::Value document);
+    // Merges a patch that was applied before, in another life of the session. The history has it like
+    // any other.
+    void fold(json::Value patch, const PatchOrigin& origin);
+    void fold_nulls(json::Value nulls);
+    // A patch that the state has already, for the history alone.
+    void remember(std::string_view patch, const PatchOrigin& origin);
+    void remember_nulls(std::string_view nulls) { history_.add_nulls(nulls); }
+
+    // From now on, the listener receives the patches of apply(), apply_host() and apply_nulls(), and
+    // digest() is kept. It must outlive the store.
+    void set_listener(PatchListener& listener) {
+        patch_listener_ = &listener;
+        tree_.keep_digest();
+    }
 
     // Registers a tool that starts and returns its number. An exclusive writer must be closed
     // before the next one opens; its patches then need no conflict detection.
@@ -125,6 +151,7 @@ private:
     const SizeLimits limits_;
     Patch patch_;       // its memory is reused for every patch
     std::string text_;  // the latest host patch
+    PatchListener* patch_listener_ = nullptr;
 
     void merge(Writer writer, ConflictListener* listener);
 

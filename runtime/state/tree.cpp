@@ -89,6 +89,37 @@ uint64_t json_bytes_of(const Object& object) {
     return bytes;
 }
 
+// The digest of an object is the sum of the hashes of its values, each with its path and kind. It is
+// written into stores, so it must never change.
+constexpr uint64_t kRootPath = 0x6e6172;
+
+uint64_t path_hash(uint64_t path, std::string_view key) { return hash_text(key, path); }
+
+uint64_t digest_of(Kind kind, std::string_view text, uint64_t path) {
+    return hash_text(text, path + static_cast<uint64_t>(kind));
+}
+
+// An empty object is a value, too.
+uint64_t digest_of_empty(uint64_t path) { return digest_of(Kind::Object, "", path); }
+
+uint64_t digest_of(const Object& object, uint64_t path);
+
+uint64_t digest_of(const Entry& entry, uint64_t path) {
+    const Object* child = child_of(entry);
+    return child != nullptr ? digest_of(*child, path)
+                            : digest_of(entry.kind(), entry.value.view(), path);
+}
+
+uint64_t digest_of(const Object& object, uint64_t path) {
+    uint64_t sum = digest_of_empty(path);
+    for (uint32_t i = 0; i < object.count; ++i) {
+        const Entry& entry = object.entries[i];
+        if (entry.kind() == Kind::Removed) continue;
+        sum += digest_of(entry, path_hash(path, entry.key.view()));
+    }
+    return sum;
+}
+
 // RFC 6901: empty, or segments that each begin with /; ~ occurs only as ~0 and ~1.
 bool is_pointer(std::string_view text) {
     if (!text.empty() && text.front() != '/') return false;
@@ -255,12 +286,16 @@ Tree::~Tree() { delete root_; }
 Tree::Tree(Tree&& other) noexcept
     : root_(std::exchange(other.root_, nullptr)),
       bytes_(other.bytes_),
+      keeps_digest_(other.keeps_digest_),
+      digest_(other.digest_),
       seed_(other.seed_),
       removals_(std::move(other.removals_)) {}
 
 Tree& Tree::operator=(Tree&& other) noexcept {
     std::swap(root_, other.root_);
     std::swap(bytes_, other.bytes_);
+    std::swap(keeps_digest_, other.keeps_digest_);
+    std::swap(digest_, other.digest_);
     std::swap(removals_, other.removals_);
     return *this;
 }
@@ -270,6 +305,8 @@ Tree Tree::clone() const {
     Object* root = root_->clone();
     delete std::exchange(copy.root_, root);
     copy.bytes_ = bytes_;
+    copy.keeps_digest_ = keeps_digest_;
+    copy.digest_ = digest_;
     copy.removals_ = removals_;
     return copy;
 }
@@ -279,7 +316,13 @@ void Tree::clear() {
     root_ = nullptr;
     root_ = new Object;
     bytes_ = kEmptyBytes;
+    if (keeps_digest_) keep_digest();
     removals_.clear();
+}
+
+void Tree::keep_digest() {
+    keeps_digest_ = true;
+    digest_ = digest_of(*root_, kRootPath);
 }
 
 size_t Tree::size() const { return root_->live; }
@@ -289,12 +332,17 @@ void Tree::merge(const Patch& patch, Writer writer, const Overlap* overlap) {
     oldest_ = overlap != nullptr ? overlap->oldest : UINT32_MAX;
     writer_ = writer;
     path_.clear();
-    if (oldest_ != UINT32_MAX) merge_members<true>(root_, patch, 0, patch.count_);
-    else merge_members<false>(root_, patch, 0, patch.count_);
+    const bool is_watched = oldest_ != UINT32_MAX;
+    const auto merge = keeps_digest_ ? (is_watched ? &Tree::merge_members<true, true>
+                                                   : &Tree::merge_members<false, true>)
+                                     : (is_watched ? &Tree::merge_members<true, false>
+                                                   : &Tree::merge_members<false, false>);
+    (this->*merge)(root_, patch, 0, patch.count_, kRootPath);
 }
 
-template <bool kWatched>
-void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end) {
+template <bool kWatched, bool kDigested>
+void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end,
+                         [[maybe_unused]] uint64_t path) {
     const Patch::Member* const members = patch.members_.data();
     const Writer writer = writer_;
 
@@ -318,13 +366,16 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
         }
         if (member.kind == Kind::Removed) {
             // RFC 7396: removing an unknown key has no effect.
-            if (position != Object::kNone) remove(target, position, member.key);
+            if (position != Object::kNone) {
+                remove<kDigested>(target, position, member.key, path);
+            }
             continue;
         }
         if constexpr (kWatched) {
             report_overwritten(target, position, member.key, member.kind == Kind::Object);
         }
-        if (position == Object::kNone) {
+        const bool is_new = position == Object::kNone;
+        if (is_new) {
             target->append(member.key, member.hash);
             position = target->count - 1;
             bytes_ += json_bytes_of(member.key);
@@ -333,6 +384,17 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 
         Entry& entry = target->entries[position];
         entry.writer = writer;
+        uint64_t own_path = 0;
+        if constexpr (kDigested) {
+            own_path = path_hash(path, member.key);
+            const bool is_merged = member.kind == Kind::Object && child_of(entry) != nullptr;
+            if (!is_new && !is_merged) digest_ -= digest_of(entry, own_path);
+            if (member.kind != Kind::Object) {
+                digest_ += digest_of(member.kind, member.value, own_path);
+            } else if (!is_merged) {
+                digest_ += digest_of_empty(own_path);
+            }
+        }
         if (member.kind != Kind::Object) {
             // The measurement of an object that is replaced costs no more than freeing it.
             bytes_ += json_bytes_of(member.kind, member.value) - json_bytes_of(entry);
@@ -352,7 +414,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             entry.set_kind(Kind::Object);
         }
         if constexpr (kWatched) path_.push_back(member.key);
-        merge_members<kWatched>(child, patch, i + 1, member.end);
+        merge_members<kWatched, kDigested>(child, patch, i + 1, member.end, own_path);
         if constexpr (kWatched) path_.pop_back();
     }
 }
@@ -382,13 +444,16 @@ uint64_t Tree::growth(const Object* target, const Patch& patch, uint32_t first, 
     return grown;
 }
 
-void Tree::remove(Object* target, uint32_t position, std::string_view key) {
+template <bool kDigested>
+void Tree::remove(Object* target, uint32_t position, std::string_view key,
+                  [[maybe_unused]] uint64_t path) {
     if (oldest_ != UINT32_MAX) {
         report_overwritten(target, position, key, false);
         if (removals_.size() < kMaxRemovals) removals_[path_to(key)] = writer_;
     }
     const Entry& entry = target->entries[position];
     bytes_ -= json_bytes_of(entry.key.view()) + json_bytes_of(entry);
+    if constexpr (kDigested) digest_ -= digest_of(entry, path_hash(path, key));
     target->remove(position);
 }
 
@@ -445,6 +510,7 @@ void Tree::assign(json::Value document) {
     delete root_;
     root_ = fresh;
     bytes_ = json_bytes_of(*root_);
+    if (keeps_digest_) keep_digest();
     removals_.clear();
 }
 

@@ -113,6 +113,13 @@ public:
         return bytes_ + growth(root_, patch, 0, patch.count_);
     }
 
+    // From now on digest() is kept with each change, which costs a hash for each value of a patch and
+    // for each value that it replaces.
+    void keep_digest();
+    // Equal for trees with the same values under the same keys, whatever the order of the keys; never
+    // changes between processes and versions. 0 unless it is kept.
+    uint64_t digest() const { return digest_; }
+
     // The number of keys of the root.
     size_t size() const;
     bool empty() const { return size() == 0; }
@@ -129,10 +136,13 @@ private:
 
     // Modulo 2^64: what shrinks is subtracted. `target` may be NULL: an object that is not there.
     static uint64_t growth(const Object* target, const Patch& patch, uint32_t first, uint32_t end);
-    // kWatched: another writer may overlap, so overwritten values are reported.
-    template <bool kWatched>
-    void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end);
-    void remove(Object* target, uint32_t position, std::string_view key);
+    // kWatched: another writer may overlap, so overwritten values are reported. kDigested: the digest
+    // is kept; `path` is that of `target` (path_hash()).
+    template <bool kWatched, bool kDigested>
+    void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end,
+                       uint64_t path);
+    template <bool kDigested>
+    void remove(Object* target, uint32_t position, std::string_view key, uint64_t path);
     void report_overwritten(const Object* target, uint32_t position, std::string_view key,
                             bool by_object);
     void report(std::string_view key, Writer earlier);
@@ -142,6 +152,8 @@ private:
 
     Object* root_;
     uint64_t bytes_;  // json_bytes_of(*root_)
+    bool keeps_digest_ = false;
+    uint64_t digest_ = 0;  // digest_of(*root_), modulo 2^64
     uint64_t seed_;
 
     // Valid during merge(): the current path and the caller's arguments.

@@ -23,6 +23,7 @@ void declare(Command root) {
     add_tool_run(tool);
     tool_check::add_tool_check(tool);
     add_tool_list(tool);
+    add_session(root);
     add_validate(root);
     add_doctor(root);
     add_plugin(root);

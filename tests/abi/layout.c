@@ -27,6 +27,7 @@
 #include "narratoria/result.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"
+#include "narratoria/store.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"
@@ -104,7 +105,7 @@ FIELD(nar_log_line, message, 8);
 FIELD(nar_log_line, session_id, 24);
 FIELD(nar_log_line, code, 40);
 
-SIZE(nar_engine_options, 184);
+SIZE(nar_engine_options, 200);
 FIELD(nar_engine_options, size, 0);
 FIELD(nar_engine_options, jobs, 4);
 FIELD(nar_engine_options, root, 8);
@@ -125,6 +126,7 @@ FIELD(nar_engine_options, output, 144);
 FIELD(nar_engine_options, output_mode, 160);
 FIELD(nar_engine_options, reserved, 164);
 FIELD(nar_engine_options, sandbox, 168);
+FIELD(nar_engine_options, store, 184);
 
 /* event.h */
 SIZE(nar_event, 96);
@@ -406,7 +408,7 @@ FIELD(nar_session_extension, functions, 40);
 FIELD(nar_session_extension, instance, 48);
 FIELD(nar_session_extension, released, 56);
 
-SIZE(nar_session_options, 144);
+SIZE(nar_session_options, 168);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);
 FIELD(nar_session_options, id, 8);
@@ -421,8 +423,11 @@ FIELD(nar_session_options, without_plugins, 104);
 FIELD(nar_session_options, reserved_2, 108);
 FIELD(nar_session_options, plugin_settings, 112);
 FIELD(nar_session_options, project, 128);
+FIELD(nar_session_options, store, 144);
+FIELD(nar_session_options, durability, 160);
+FIELD(nar_session_options, reserved_3, 164);
 
-SIZE(nar_turn, 56);
+SIZE(nar_turn, 80);
 FIELD(nar_turn, size, 0);
 FIELD(nar_turn, outcome, 4);
 FIELD(nar_turn, generations, 8);
@@ -430,6 +435,10 @@ FIELD(nar_turn, reserved, 12);
 FIELD(nar_turn, narrative, 16);
 FIELD(nar_turn, choices, 32);
 FIELD(nar_turn, result, 48);
+FIELD(nar_turn, id, 56);
+FIELD(nar_turn, durable_seq, 64);
+FIELD(nar_turn, durable, 72);
+FIELD(nar_turn, reserved_2, 76);
 
 SIZE(nar_turn_handler, 24);
 FIELD(nar_turn_handler, size, 0);
@@ -568,6 +577,10 @@ CONSTANT(NAR_TURN_COMPLETED, 1);
 CONSTANT(NAR_TURN_FALLBACK, 2);
 CONSTANT(NAR_TURN_CANCELLED, 3);
 CONSTANT(NAR_TURN_TIMEOUT, 4);
+CONSTANT(NAR_DURABILITY_TURN, 0);
+CONSTANT(NAR_DURABILITY_LAZY, 1);
+CONSTANT(NAR_DURABILITY_NONE, 2);
+CONSTANT(NAR_TURN_CURRENT, 0);
 CONSTANT(NAR_DOCUMENT_EVENTS, 1);
 CONSTANT(NAR_DOCUMENT_PLAN, 2);
 CONSTANT(NAR_DOCUMENT_RESULT, 3);

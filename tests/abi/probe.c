@@ -22,6 +22,7 @@
 #include "narratoria/result.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"
+#include "narratoria/store.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"
@@ -149,6 +150,9 @@ FUNCTION(nar_session_tools_list)
 FUNCTION(nar_session_tools_remove)
 FUNCTION(nar_status_name)
 FUNCTION(nar_status_text)
+FUNCTION(nar_store_read_sessions)
+FUNCTION(nar_store_read_state)
+FUNCTION(nar_store_read_turns)
 FUNCTION(nar_text_release)
 FUNCTION(nar_text_view)
 FUNCTION(nar_validate)

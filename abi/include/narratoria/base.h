@@ -24,7 +24,8 @@
  *    that were added later require a look at `size`.
  * 4. Errors. Functions return a nar_status. The details are in the nar_error that the caller
  *    passed; every nar_error parameter may be NULL.
- * 5. No function throws, changes errno or starts a thread. None ends the process either: wrong
+ * 5. No function throws, changes errno or starts a thread, with one exception: the first session with
+ *    a store starts one (session.h). None ends the process either: wrong
  *    arguments, wrong documents, tools that misbehave and a lack of descriptors are answered with a
  *    status. Nothing can guard against a process that damages the library's memory, has no memory
  *    left for the event loop, or closes descriptors that the engine has opened: the next driving

@@ -133,6 +133,9 @@ typedef struct nar_engine_options {
      * "secrets_allowed=NAME:NAME", "all" (docs/guarantees.md lists them); empty: none. A tool for
      * which one cannot be enforced is not started (GUARANTEE_UNAVAILABLE). */
     nar_str sandbox;
+    /* The store in which its sessions are kept (store.h) that name none of their own; empty: none.
+     * Relative to `root`. */
+    nar_str store;
 } nar_engine_options;
 
 /* Creates an engine. The calling thread becomes its engine thread. `options` may be NULL.

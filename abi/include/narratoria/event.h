@@ -35,7 +35,8 @@ enum {
                                         rendered it. UI_ and ASSET_PLACEHOLDER occur only in
                                         sessions with plugins that handle ui_events or assets. */
     NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
-                                     generations, choices}: ends the turn of the last PROMPT     */
+                                     generations, choices}: ends the turn of the last PROMPT. With
+                                     a store also {turn, durable, durableSeq}, as in nar_turn    */
     NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
                                      would loop for ever: after 1,000 of them in a row the stream

@@ -20,6 +20,7 @@
 #include "narratoria/script.h"
 #include "narratoria/session.h"
 #include "narratoria/status.h"
+#include "narratoria/store.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"

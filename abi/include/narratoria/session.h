@@ -36,9 +36,38 @@ typedef struct nar_session_options {
     nar_str project;               /* the folder of a Namel3ss project, whose tools plans, scripts
                                       and narrators call by name (spec 001); empty: the story's
                                       folder, if it has a .namel3ss/                             */
+    nar_str store;                 /* the file in which the session is kept (store.h); it is created
+                                      if it does not exist. Empty: the engine's. See below.      */
+    uint32_t durability;           /* a NAR_DURABILITY_…                                         */
+    uint32_t reserved_3;
 } nar_session_options;
 
-/* Reads the story and creates a session. NAR_INVALID_DOCUMENT if the story or the state has faults;
+/* Values of nar_session_options.durability */
+enum {
+    NAR_DURABILITY_TURN = 0, /* a turn ends when the disk has it: some milliseconds later        */
+    NAR_DURABILITY_LAZY = 1, /* a turn ends at once, and is written soon after it                */
+    NAR_DURABILITY_NONE = 2  /* the session is not kept, whatever the engine says                */
+};
+
+/*
+ * Sessions in a store
+ *
+ * `id` names the session in its store, so it should be given. If the store has it, it goes on from the
+ * turn at whose end it stands, with the state, history, assets, choices and descriptions of keys of
+ * that moment; `state` does not matter then. Whatever ends the host, no turn that was reported durable
+ * is lost, and the turn that ran is in the store as interrupted. What the host and plugins patch between
+ * two turns is kept soon after it happens.
+ *
+ * nar_session_create and nar_session_destroy wait for the disk, nothing else does: the engine starts a
+ * thread with its first such session, which writes and calls nothing of the host, has all signals
+ * blocked, and ends with the engine. A call waits for it only if more than 256 MiB are to be written.
+ *
+ * If the store cannot be written any more, the session goes on without it: the log and a WARNING record
+ * say why, and turns are no longer durable.
+ */
+
+/* Reads the story and creates a session, or goes on with one that a store has. The error codes of stores
+ * are in store.h. NAR_INVALID_DOCUMENT if the story or the state has faults;
  * the error's details list them. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_create(nar_engine *engine, const nar_session_options *options,
                                       nar_session **session, nar_error *error);
@@ -66,6 +95,10 @@ typedef struct nar_turn {
     nar_str choices;      /* JSON array of strings: those of all narrative_choice events of the  */
                           /* plan, joined, without empty and repeated texts; or []              */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
+    uint64_t id;          /* in the session's store, from 1; 0: the session is not kept          */
+    uint64_t durable_seq; /* the disk has all records of the stream up to this one               */
+    uint32_t durable;     /* 1: the disk has this turn                                           */
+    uint32_t reserved_2;
 } nar_turn;
 
 /* `ended` is called exactly once for each accepted prompt or plan. [engine-thread] */

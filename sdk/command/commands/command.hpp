@@ -14,6 +14,7 @@ void add_tool_run(Command tool);
 void add_tool_list(Command tool);
 void add_validate(Command application);
 void add_doctor(Command application);
+void add_session(Command application);
 // The group, with what plugin_command.hpp names.
 void add_plugin(Command application);
 

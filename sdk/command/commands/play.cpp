@@ -28,6 +28,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/engine.hpp"
+#include "narratoria/store.hpp"
 #include "output.hpp"
 #include "story/folder.hpp"
 #include "story/session_plugins.hpp"
@@ -42,6 +43,8 @@ struct PlayOptions {
     std::string project;
     std::string narrator;
     std::vector<std::string> plugins;
+    std::string store;
+    std::string session;
     LogOption log;
     GroupOptions groups;
 };
@@ -138,10 +141,12 @@ public:
         std::vector<std::string_view> plugins{kConsole};
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
         try {
-            session_.emplace(*engine_, SessionOptions{.story = options.story,
+            session_.emplace(*engine_, SessionOptions{.id = options.session,
+                                                      .story = options.story,
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator,
-                                                      .project = options.project});
+                                                      .project = options.project,
+                                                      .store = options.store});
         } catch (const Error& error) {
             refuse_session(error, options.story, options.project, "the story was not played");
         }
@@ -152,13 +157,15 @@ public:
             opening_ = json::text(opening, "text");
             choices_ = texts_in(opening["choices"]);
         }
+        if (!options.store.empty()) take_up(Store(options.store).turns(options.session));
         write_title(session_->title());
         for (const std::string& line : logged_early_) remark(line);
         is_open_ = true;
     }
 
-    // What the story begins with, for a player who has not said anything yet.
+    // What the story begins with, or where a session that was kept stands.
     void tell_opening() {
+        if (goes_on_) remark(fmt::format("(the session \"{}\" goes on)", session_->id()));
         if (!opening_.empty() || !choices_.empty()) tell(opening_);
     }
 
@@ -221,6 +228,24 @@ private:
         write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
     }
 
+    // What was told last takes the place of the opening.
+    void take_up(const Text& turns) {
+        const json::Document read = json::read(turns);
+        const json::Value& all = *json::member(read, "turns");
+        std::uint64_t at = json::count(read, "current");
+        goes_on_ = at != 0;
+        // Parents come before their children.
+        for (auto turn = all.End(); turn != all.Begin();) {
+            --turn;
+            if (json::count(*turn, "id") != at) continue;
+            at = json::count(*turn, "parent");
+            if (json::text(*turn, "kind") != "prompt") continue;
+            opening_ = json::text(*turn, "narrative");
+            choices_ = texts_in((*turn)["choices"]);
+            break;
+        }
+    }
+
     // What the player asks for by name must be there.
     void require_active(const std::string& wish) const {
         const std::optional<story::PluginState> state = story::state_of_plugin(*session_, wish);
@@ -268,6 +293,7 @@ private:
     std::uint32_t log_level_;
     bool is_open_ = false;
     bool has_console_ = false;
+    bool goes_on_ = false;
     int broken_ = 0;
     std::vector<std::string> logged_early_;
     std::string opening_;
@@ -359,6 +385,9 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
+    if (!options.store.empty() && options.session.empty()) {
+        throw Refused("--store needs --session: the name under which the game is kept");
+    }
     require_standard_output("the story is told there");
     Game game(options);
     if (game.broken() != 0) return could_not_tell(game.broken());
@@ -391,6 +420,17 @@ void add_play(Command application) {
                 "Load a further plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
+    const Option store =
+        command
+            .option("--store", options->store,
+                    "Keep the game in this file, and go on where it stood (session.h)")
+            .type_name("FILE")
+            .not_empty();
+    command
+        .option("--session", options->session, "The game's name in the store")
+        .type_name("NAME")
+        .not_empty()
+        .needs(store);
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(

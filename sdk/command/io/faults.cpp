@@ -56,6 +56,7 @@ void refuse_document(const Error& error, const std::string& shown_file, std::str
 
 void refuse_session(const Error& error, const std::string& story, const std::string& project,
                     std::string_view unchanged) {
+    if (error.code().starts_with("STORE_")) throw Refused(printable(error.message()));
     if (error.code() == "PROJECT") {
         refuse_document(error, shown_path(project.empty() ? story : project), "project", unchanged);
     }

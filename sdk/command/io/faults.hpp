@@ -21,8 +21,8 @@ std::vector<std::string> fault_lines(const terminal::json::Value& faults,
 [[noreturn]] void refuse_document(const Error& error, const std::string& shown_file,
                                   std::string_view what, std::string_view unchanged);
 
-// The same for a session of a story, a project, or both: names the one that was refused. `project` may
-// be empty: the story's folder can be one.
+// The same for a session of a story, a project, a store, or several: names the one that was refused.
+// `project` may be empty: the story's folder can be one.
 [[noreturn]] void refuse_session(const Error& error, const std::string& story,
                                  const std::string& project, std::string_view unchanged);
 

@@ -81,6 +81,8 @@ struct EngineOptions {
     std::uint32_t output_mode = NAR_OUTPUT_REMOVE;  // a NAR_OUTPUT_…
     // Guarantees of every tool, "no_network,no_subprocess" or "all"; none.
     std::string_view sandbox = {};
+    // The store of sessions that name none of their own; none.
+    std::string_view store = {};
 };
 
 // Movable, not copyable. Destroy it on the engine thread, outside callbacks. Elsewhere the
@@ -136,6 +138,7 @@ public:
         description.supervisor = detail::to_c(options.supervisor);
         description.cgroup = detail::to_c(options.cgroup);
         description.sandbox = detail::to_c(options.sandbox);
+        description.store = detail::to_c(options.store);
         detail::Check check;
         check(nar_engine_create(&description, &core_->engine, check.details()));
     }
@@ -284,6 +287,8 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.without_plugins = options.without_plugins ? 1 : 0;
     description.plugin_settings = detail::to_c(options.plugin_settings);
     description.project = detail::to_c(options.project);
+    description.store = detail::to_c(options.store);
+    description.durability = options.durability;
 
     std::unique_ptr<Asked> asked;
     nar_narrator narrator{};

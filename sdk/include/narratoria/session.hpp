@@ -56,6 +56,12 @@ public:
     std::string_view choices() const noexcept { return detail::to_view(turn_->choices); }
     // Of the last plan that ran; empty if none did.
     Result result() const noexcept { return Result(turn_->result); }
+    // In the session's store, from 1; 0: the session is not kept.
+    std::uint64_t id() const noexcept { return turn_->id; }
+    // The disk has this turn.
+    bool is_durable() const noexcept { return turn_->durable != 0; }
+    // The disk has all records of the stream up to this one.
+    std::uint64_t durable_seq() const noexcept { return turn_->durable_seq; }
 
 private:
     const nar_turn* turn_;
@@ -76,6 +82,10 @@ struct SessionOptions {
     // The folder of a Namel3ss project, whose tools are called by name; the story's folder, if it has
     // a .namel3ss/.
     std::string_view project = {};
+    // The file in which the session is kept under its id, to go on from later (narratoria/session.h,
+    // "Sessions in a store"); the engine's.
+    std::string_view store = {};
+    std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
 };
 
 namespace detail {

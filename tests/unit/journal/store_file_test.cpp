@@ -43,19 +43,24 @@ protected:
         return code_of([&] { StoreFile(path, access); });
     }
     static TurnId add_turn(StoreFile& store, int64_t session, std::optional<TurnId> parent,
-                           std::string_view prompt, std::optional<std::string_view> state = {}) {
+                           std::string_view prompt, int64_t patch_bytes = 0) {
+        const TurnId turn = store.last_turn(session) + 1;
         store.begin();
-        const TurnId turn = store.begin_turn(session, parent, prompt, 1000);
-        store.add_part(turn, 0, "records", prompt);
-        store.end_turn(turn, {TurnStatus::Completed, 2000, "hash", "{}", state});
+        store.begin_turn(session, {turn, parent, TurnKind::Prompt, prompt, 1000});
+        store.add_part(session, turn, 0, prompt);
+        store.end_turn(session, turn, {TurnStatus::Completed, 2000, 77, 3, patch_bytes, "", "{}"});
         store.go_to(session, turn);
         store.commit();
         return turn;
     }
+    static int64_t create_session(StoreFile& store, std::string_view name = "s") {
+        return store.create_session(name, 7, "{}", R"({"a":0})").id;
+    }
     static std::vector<std::string> shown(StoreFile& store, int64_t session) {
         std::vector<std::string> all;
         for (const TurnRow& turn : store.turns(session)) {
-            const std::string parent = turn.parent ? store.turn(*turn.parent)->prompt : "-";
+            const std::string parent =
+                turn.parent ? store.turn(session, *turn.parent)->prompt : "-";
             all.push_back(parent + ">" + turn.prompt + " " + std::string(name_of(turn.status)));
         }
         return all;
@@ -66,26 +71,27 @@ TEST_F(StoreFileTest, KeepsSessionsWithTheirTurns) {
     {
         StoreFile store(path, Access::ReadWrite);
         EXPECT_FALSE(store.session("evening"));
-        const SessionRow evening = store.create_session("evening", 7);
-        store.create_session("other", 8);
-        add_turn(store, evening.id, add_turn(store, evening.id, {}, "one"), "two");
+        const int64_t evening = create_session(store, "evening");
+        create_session(store, "other");
+        add_turn(store, evening, add_turn(store, evening, {}, "one"), "two");
     }
     StoreFile store(path, Access::ReadOnly);
     const SessionRow evening = store.session("evening").value();
     EXPECT_EQ(store.sessions().size(), 2u);
     EXPECT_EQ(evening.created_ms, 7);
+    EXPECT_EQ(store.initial_state(evening.id), R"({"a":0})");
     EXPECT_THAT(shown(store, evening.id), ElementsAre("->one completed", "one>two completed"));
-    const TurnRow last = store.turn(evening.current.value()).value();
+    const TurnRow last = store.turn(evening.id, evening.current.value()).value();
     EXPECT_EQ(last.prompt, "two");
     EXPECT_EQ(last.began_ms, 1000);
     EXPECT_EQ(last.ended_ms, 2000);
-    EXPECT_EQ(last.state_hash, "hash");
-    EXPECT_EQ(store.rest(last.id), "{}");
+    EXPECT_EQ(last.state_digest, 77u);
+    EXPECT_EQ(store.rest(evening.id, last.id), "{}");
 }
 
 TEST_F(StoreFileTest, ATurnAfterGoingBackIsAnotherChild) {
     StoreFile store(path, Access::ReadWrite);
-    const int64_t session = store.create_session("s", 0).id;
+    const int64_t session = create_session(store);
     const TurnId one = add_turn(store, session, {}, "one");
     add_turn(store, session, one, "two");
     store.go_to(session, one);
@@ -97,44 +103,51 @@ TEST_F(StoreFileTest, ATurnAfterGoingBackIsAnotherChild) {
 
 TEST_F(StoreFileTest, PartsComeInTheirOrderWithAllBytes) {
     StoreFile store(path, Access::ReadWrite);
-    const TurnId turn = store.begin_turn(store.create_session("s", 0).id, {}, "p", 0);
+    const int64_t session = create_session(store);
+    store.begin_turn(session, {1, {}, TurnKind::Prompt, "p", 0});
     const std::string bytes("a\0b\xFF", 4);
-    store.add_part(turn, 1, "answer", "");
-    store.add_part(turn, 0, "question", bytes);
+    store.add_part(session, 1, 1, "");
+    store.add_part(session, 1, 0, bytes);
     std::vector<std::string> all;
-    store.each_part(turn, [&](std::string_view kind, std::string_view body) {
-        all.push_back(std::string(kind) + "=" + std::string(body));
-    });
-    EXPECT_THAT(all, ElementsAre("question=" + bytes, "answer="));
+    store.each_part(session, 1, [&](std::string_view body) { all.emplace_back(body); });
+    EXPECT_THAT(all, ElementsAre(bytes, ""));
 }
 
-TEST_F(StoreFileTest, FindsTheNearestSnapshotOnTheWayBack) {
+TEST_F(StoreFileTest, TheWayBackKnowsTheSnapshotsAndTheBytesSinceThem) {
     StoreFile store(path, Access::ReadWrite);
-    const int64_t session = store.create_session("s", 0).id;
-    const TurnId one = add_turn(store, session, {}, "one");
-    EXPECT_FALSE(store.nearest_snapshot(one));
-    const TurnId two = add_turn(store, session, one, "two", R"({"a":1})");
-    add_turn(store, session, one, "elsewhere", R"({"a":2})");
-    const TurnId three = add_turn(store, session, two, "three");
-    EXPECT_EQ(store.nearest_snapshot(three)->turn, two);
-    EXPECT_EQ(store.nearest_snapshot(three)->state, R"({"a":1})");
-    EXPECT_FALSE(store.nearest_snapshot(one));
+    const int64_t session = create_session(store);
+    const TurnId one = add_turn(store, session, {}, "one", 10);
+    const TurnId two = add_turn(store, session, one, "two", 20);
+    EXPECT_EQ(store.bytes_since_snapshot(session, two), 30);
+    store.add_snapshot(session, two, R"({"a":1})");
+    add_turn(store, session, one, "elsewhere", 5);
+    const TurnId three = add_turn(store, session, two, "three", 40);
+    EXPECT_EQ(store.bytes_since_snapshot(session, three), 40);
+    std::vector<std::string> way;
+    for (const Step& step : store.way_back(session, three)) {
+        way.push_back(std::to_string(step.turn) + (step.has_snapshot ? "*" : ""));
+        EXPECT_EQ(step.patches, 3);
+    }
+    EXPECT_THAT(way, ElementsAre("4", "2*", "1"));
+    EXPECT_EQ(store.snapshot(session, two), R"({"a":1})");
 }
 
 TEST_F(StoreFileTest, WhatIsRolledBackIsNotThere) {
     StoreFile store(path, Access::ReadWrite);
-    const int64_t session = store.create_session("s", 0).id;
+    const int64_t session = create_session(store);
     store.begin();
-    store.begin_turn(session, {}, "one", 0);
+    store.begin_turn(session, {1, {}, TurnKind::Prompt, "one", 0});
     store.roll_back();
     EXPECT_TRUE(store.turns(session).empty());
 }
 
 TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
     StoreFile store(path, Access::ReadWrite);
-    const int64_t session = store.create_session("s", 0).id;
-    const int64_t other = store.create_session("t", 0).id;
+    const int64_t session = create_session(store);
+    const int64_t other = create_session(store, "t");
+    EXPECT_FALSE(store.is_locked(session));
     EXPECT_TRUE(store.lock(session));
+    EXPECT_TRUE(StoreFile(path, Access::ReadOnly).is_locked(session));
     {
         StoreFile second(path, Access::ReadWrite);
         EXPECT_FALSE(second.lock(session));
@@ -143,15 +156,18 @@ TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
     add_turn(store, session, {}, "one");
     StoreFile reader(path, Access::ReadOnly);
     store.begin();
-    store.begin_turn(session, {}, "two", 0);
+    store.begin_turn(session, {2, {}, TurnKind::Prompt, "two", 0});
     EXPECT_EQ(reader.turns(session).size(), 1u) << "not committed yet";
     store.commit();
     EXPECT_EQ(reader.turns(session).size(), 2u);
 }
 
 // A child process writes turns and tells of each that is durable, until it is killed.
-TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHostAndTheRunningTurnIsInterrupted) {
-    const int64_t session = StoreFile(path, Access::ReadWrite).create_session("s", 0).id;
+TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
+    const int64_t session = [&] {
+        StoreFile store(path, Access::ReadWrite);
+        return create_session(store);
+    }();
     size_t durable = 0;
     for (int round = 0; round < 40; ++round) {
         int ends[2];
@@ -163,10 +179,13 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHostAndTheRunningTurnIsInterrupte
             if (!store.lock(session)) ::_exit(1);
             std::optional<TurnId> last = store.session("s")->current;
             for (;;) {
-                const TurnId turn = store.begin_turn(session, last, "p", 0);
-                for (int part = 0; part < 20; ++part) store.add_part(turn, part, "records", "body");
+                const TurnId turn = store.last_turn(session) + 1;
+                store.begin(false);
+                store.begin_turn(session, {turn, last, TurnKind::Prompt, "p", 0});
+                for (int part = 0; part < 20; ++part) store.add_part(session, turn, part, "body");
+                store.commit();
                 store.begin();
-                store.end_turn(turn, {TurnStatus::Completed, 0, "hash", "{}", "{}"});
+                store.end_turn(session, turn, {TurnStatus::Completed, 0, 0, 0, 0, "", "{}"});
                 store.go_to(session, turn);
                 store.commit();
                 last = turn;
@@ -196,12 +215,12 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHostAndTheRunningTurnIsInterrupte
         size_t others = 0;
         for (const TurnRow& turn : store.turns(session)) {
             size_t parts = 0;
-            store.each_part(turn.id, [&](std::string_view, std::string_view) { ++parts; });
+            store.each_part(session, turn.id, [&](std::string_view) { ++parts; });
             if (turn.status == TurnStatus::Completed) {
                 ++completed;
                 EXPECT_EQ(parts, 20u);
             } else {
-                EXPECT_EQ(turn.status, TurnStatus::Interrupted);
+                EXPECT_EQ(turn.status, TurnStatus::Running);
                 ++others;
             }
         }
@@ -209,7 +228,8 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHostAndTheRunningTurnIsInterrupte
         EXPECT_GE(completed, durable);
         EXPECT_LE(completed, durable + static_cast<size_t>(round) + 1);
         EXPECT_LE(others, static_cast<size_t>(round) + 1);
-        EXPECT_EQ(store.turn(store.session("s")->current.value())->status, TurnStatus::Completed);
+        EXPECT_EQ(store.turn(session, store.session("s")->current.value())->status,
+                  TurnStatus::Completed);
         Connection connection(path, Access::ReadOnly);
         Statement check(connection, "PRAGMA integrity_check");
         ASSERT_TRUE(check.next());
@@ -244,7 +264,7 @@ TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
 }
 
 TEST_F(StoreFileTest, RefusesANewerVersion) {
-    StoreFile(path, Access::ReadWrite).create_session("s", 0);
+    StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
     Connection(path, Access::ReadWrite).run("PRAGMA user_version = 2");
     EXPECT_EQ(code_of_opening(), "STORE_NEWER");
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_NEWER");
@@ -253,7 +273,7 @@ TEST_F(StoreFileTest, RefusesANewerVersion) {
 TEST_F(StoreFileTest, ReportsAFileThatWasCutOff) {
     {
         StoreFile store(path, Access::ReadWrite);
-        const int64_t session = store.create_session("s", 0).id;
+        const int64_t session = create_session(store);
         for (int i = 0; i < 20; ++i) add_turn(store, session, {}, std::string(5000, 'p'));
     }
     std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
@@ -264,9 +284,18 @@ TEST_F(StoreFileTest, ReportsAFileThatWasCutOff) {
               "STORE_DAMAGED");
 }
 
+TEST_F(StoreFileTest, ACommitReportsThatTheFileIsGone) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = create_session(store);
+    std::filesystem::remove(path);
+    store.begin();
+    store.begin_turn(session, {1, {}, TurnKind::Prompt, "one", 0});
+    EXPECT_EQ(code_of([&] { store.commit(); }), "STORE_IO");
+}
+
 TEST_F(StoreFileTest, AFullDiskTakesTheTurnBackAndHarmsNothing) {
     StoreFile store(path, Access::ReadWrite);
-    const int64_t session = store.create_session("s", 0).id;
+    const int64_t session = create_session(store);
     const TurnId one = add_turn(store, session, {}, "one");
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -275,8 +304,8 @@ TEST_F(StoreFileTest, AFullDiskTakesTheTurnBackAndHarmsNothing) {
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     store.begin();
     const std::string code = code_of([&] {
-        const TurnId turn = store.begin_turn(session, one, "two", 0);
-        store.add_part(turn, 0, "records", std::string(10'000'000, 'r'));
+        store.begin_turn(session, {2, one, TurnKind::Prompt, "two", 0});
+        store.add_part(session, 2, 0, std::string(10'000'000, 'r'));
         store.commit();
     });
     store.roll_back();

@@ -343,6 +343,65 @@ TEST(Merge, DoesWhatTheReferenceDoes) {
     }
 }
 
+uint64_t digest_of(std::string_view text) {
+    Tree tree = tree_of(text);
+    tree.keep_digest();
+    return tree.digest();
+}
+
+TEST(Digest, IsThatOfTheMergedState) {
+    for (uint32_t seed = 0; seed < 150; ++seed) {
+        Documents documents(seed);
+        Tree tree = tree_of(documents.object(4));
+        tree.keep_digest();
+        Overlap overlap;
+        overlap.oldest = 0;
+        overlap.written_before = [](std::string_view, Writer) {};
+        for (int round = 0; round < 12; ++round) {
+            const std::string patch = documents.object(round % 5);
+            merge(tree, patch, 1, seed % 2 == 0 ? &overlap : nullptr);
+            ASSERT_EQ(tree.digest(), digest_of(text_of(tree)))
+                << "seed " << seed << ", patch " << patch;
+        }
+        ASSERT_EQ(tree.clone().digest(), tree.digest());
+    }
+}
+
+TEST(Digest, DoesNotDependOnTheOrderOfKeys) {
+    EXPECT_EQ(digest_of(R"({"a":{"b":1,"c":2},"d":"x"})"),
+              digest_of(R"({"d":"x","a":{"c":2,"b":1}})"));
+}
+
+TEST(Digest, DiffersWithEveryValueKindAndPlace) {
+    const std::vector<std::string> states = {"{}",
+                                             R"({"a":{}})",
+                                             R"({"a":[]})",
+                                             R"({"a":""})",
+                                             R"({"a":"1"})",
+                                             R"({"a":1})",
+                                             R"({"a":2})",
+                                             R"({"b":1})",
+                                             R"({"a":null})",
+                                             R"({"a":{"b":1}})",
+                                             R"({"a":{"a":1}})",
+                                             R"({"a":{"b":{}}})",
+                                             R"({"a":"null"})",
+                                             R"({"a":1,"b":2})",
+                                             R"({"a":2,"b":1})",
+                                             R"({"a/b":1})"};
+    std::map<uint64_t, std::string> known;
+    for (const std::string& state : states) {
+        const auto [place, is_new] = known.emplace(digest_of(state), state);
+        EXPECT_TRUE(is_new) << state << " and " << place->second;
+    }
+}
+
+// Stores have it: a change needs a new version of theirs.
+TEST(Digest, NeverChanges) {
+    EXPECT_EQ(digest_of(R"({"inventory":{"torch":{"lit":true}},"n":[1,2],"name":"\u00e9"})"),
+              6763447289809989430u);
+}
+
 // Asking for overlaps changes nothing of what is merged.
 TEST(Merge, DoesTheSameWhileToolsOverlap) {
     for (uint32_t seed = 0; seed < 200; ++seed) {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NARRATORIA_STORE_H
+#define NARRATORIA_STORE_H
+/*
+ * A store is a file in which sessions are kept, turn by turn: nar_session_options.store. Its turns are
+ * a tree; each has the state of its end, whatever happens after it. The functions below read a store,
+ * also while sessions are being played, in this process or in others. They need no engine.
+ *
+ * The file is an SQLite database (in WAL mode: PATH-wal and PATH-shm belong to it, and PATH-lock says
+ * which sessions are being played). SQLite is loaded when the first store is opened.
+ *
+ * Errors of stores have these codes (nar_error.code):
+ *   STORE_UNAVAILABLE  libsqlite3 is not installed                                 NAR_UNSUPPORTED
+ *   STORE_IO           the file cannot be opened, read or written                  NAR_IO
+ *   STORE_FULL         the disk is full                                            NAR_IO
+ *   STORE_LOCKED       the session is being played elsewhere, or the file is busy  NAR_BUSY
+ *   STORE_DAMAGED      it is not a store, or its content is broken                 NAR_INVALID_DOCUMENT
+ *   STORE_NEWER        a newer version of the library has written it               NAR_UNSUPPORTED
+ * All functions: [thread-safe]
+ */
+#include "narratoria/base.h"
+#include "narratoria/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returns the sessions of a store, in the order of their creation, as JSON; release it with
+ * nar_text_release:
+ *   [{id, created, about: {story, project}, turns, current}]
+ * `id` is nar_session_options.id, `created` a time as in ISO 8601, `turns` their number; `story` and
+ * `project` are the folders with which it was opened last, or "". */
+NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_error *error);
+
+/* Returns the turns of a session, parents before their children, as JSON; release it with
+ * nar_text_release:
+ *   {"turns": [{id, parent, kind, prompt, status, durable, stateHash, began, ended, narrative,
+ *               choices}], "current"}
+ *   id         from 1; a number
+ *   parent     the turn before it; null: it is the first of its branch
+ *   kind       "prompt", "plan", "script"; "host": what the host and plugins patched in between
+ *   prompt     the player's; "" for other kinds
+ *   status     "completed", "fallback", "cancelled", "timeout"; "running": it runs now;
+ *              "interrupted": its host died while it ran
+ *   durable    true: its end is in the store
+ *   stateHash  of the state at its end, 16 hexadecimal digits: equal for equal states, whatever the
+ *              order of their keys; null before its end
+ *   began, ended, narrative, choices: as in nar_turn; the last three are null before its end
+ *   current    the turn at whose end the session stands; null: at its beginning
+ * NAR_NOT_FOUND: the store has no such session. */
+NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text **json,
+                                        nar_error *error);
+
+/* Values of `turn` that are no turn */
+#define NAR_TURN_CURRENT 0u /* the turn at whose end the session stands, or its beginning */
+
+/* Returns the state at the end of a turn as JSON; release it with nar_text_release. NAR_NOT_FOUND: the
+ * store has no such session, or the session no such turn. NAR_INVALID_ARGUMENT: the turn has not ended;
+ * the error says which turn is before it. */
+NAR_API nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn,
+                                        nar_text **json, nar_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

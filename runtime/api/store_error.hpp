@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The status of an error of a store (store.h has the table).
+
+#include "api/barrier.hpp"
+#include "journal/sqlite.hpp"
+
+namespace narratoria::api {
+
+inline nar_status status_of(const journal::StoreError& error) {
+    const std::string_view code = error.code();
+    if (code == "STORE_UNAVAILABLE" || code == "STORE_NEWER") return NAR_UNSUPPORTED;
+    if (code == "STORE_LOCKED") return NAR_BUSY;
+    if (code == "STORE_DAMAGED") return NAR_INVALID_DOCUMENT;
+    return NAR_IO;
+}
+
+// Calls a function that uses a store and returns a status.
+template <typename Use>
+nar_status with_store(nar_error* error, Use&& use) {
+    try {
+        return use();
+    } catch (const journal::StoreError& failure) {
+        return fail(error, status_of(failure), failure.code(), failure.what());
+    }
+}
+
+}  // namespace narratoria::api

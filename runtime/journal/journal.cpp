@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/journal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "journal/past.hpp"
+
+namespace narratoria::journal {
+namespace {
+
+// A part of a turn that runs is written when it has this size.
+constexpr size_t kPart = 256 * 1024;
+// Going to a turn reads at most this many bytes of patches, or as many as the state has.
+constexpr uint64_t kBetweenSnapshots = 64 * 1024;
+
+// What resuming a turn must not lose: which tools are done, and what the narrator said.
+bool is_milestone(event::Kind kind) {
+    return kind == event::Kind::PlanStarted || kind == event::Kind::ToolEnded;
+}
+
+int64_t milliseconds(int64_t time_us) { return time_us / 1000; }
+
+}  // namespace
+
+Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view state)
+    : loop_(loop), writer_(writer), options_(std::move(options)) {
+    opened_.emplace(options_.path, Connection::Access::ReadWrite);
+    std::optional<SessionRow> row = opened_->session(options_.session);
+    if (!row) {
+        row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
+                                      options_.about, state.empty() ? "{}" : state);
+    }
+    row_ = row->id;
+    if (!opened_->lock(row_)) {
+        throw StoreError("STORE_LOCKED", "the session \"" + options_.session +
+                                             "\" of the store \"" + options_.path +
+                                             "\" is being played already; end that game, or give "
+                                             "this one another name");
+    }
+    // Again: until it was locked, another process may have gone on with it.
+    settle_past();
+    if (row->about != options_.about) opened_->set_about(row_, options_.about);
+    row = opened_->session(options_.session);
+    current_ = row ? row->current : std::nullopt;
+    last_ = opened_->last_turn(row_);
+}
+
+Journal::~Journal() {
+    *alive_ = false;
+    close();
+}
+
+// Turns that their host left when it died.
+void Journal::settle_past() {
+    const std::vector<TurnRow> cut_off = opened_->running_turns(row_);
+    if (cut_off.empty()) return;
+    opened_->begin();
+    for (const TurnRow& turn : cut_off) {
+        if (turn.kind != TurnKind::Host) {
+            opened_->interrupt_turn(row_, turn.id);
+            continue;
+        }
+        // Each of its patches stands alone.
+        TurnEnd end;
+        end.time_ms = turn.began_ms;
+        opened_->each_part(row_, turn.id, [&](std::string_view part) {
+            each_record(part, [&](const Record& record) {
+                end.time_ms = std::max(end.time_ms, milliseconds(record.time_us));
+                if (record.kind != RecordKind::Patch) return;
+                ++end.patches;
+                end.patch_bytes += static_cast<int64_t>(record.body.size());
+            });
+        });
+        end.state_digest = state_at(*opened_, row_, turn.id).digest();
+        const std::string rest = turn.parent ? opened_->rest(row_, *turn.parent) : std::string();
+        end.rest = rest;
+        opened_->end_turn(row_, turn.id, end);
+    }
+    opened_->commit();
+}
+
+Journal::Past Journal::restore(uint64_t history_limit, state::Store& state,
+                               asset::Registry& assets) {
+    Past past;
+    past.is_new = last_ == 0;
+    restore_state(*opened_, row_, current_, history_limit, state);
+    restore_assets(*opened_, row_, current_, assets);
+    if (current_) past.rest = opened_->rest(row_, *current_);
+    std::vector<TurnRow> turns;
+    for (TurnId turn = last_; turn > 0 && past.latest_rest.empty(); --turn) {
+        past.latest_rest = opened_->rest(row_, turn);
+    }
+    return past;
+}
+
+void Journal::listen(Session session) {
+    target_ = writer_.add(std::move(*opened_));
+    opened_.reset();
+    session_.emplace(std::move(session));
+    session_->state.set_listener(*this);
+    session_->stream.set_recorder(*this);
+    session_->assets.set_listener([this](const asset::Asset& asset) {
+        if (!is_listening()) return;
+        if (!assets_.empty()) assets_ += ',';
+        append_asset(assets_, asset);
+    });
+    durable_seq_ = session_->stream.last_number();
+}
+
+void Journal::close() {
+    if (is_listening()) {
+        if (running_) {
+            const bool is_whole = *running_ == TurnKind::Host;
+            end_running(is_whole ? TurnStatus::Completed : TurnStatus::Cancelled, {});
+        }
+        writer_.wait_for(target_);
+        if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
+        else report(last_, true);
+        session_.reset();
+    }
+    target_.reset();
+    opened_.reset();
+}
+
+// ---- what happens
+
+void Journal::on_patch(std::string_view patch, const state::PatchOrigin& origin) {
+    if (!is_listening()) return;
+    if (!running_) {
+        begin_turn(TurnKind::Host, "", origin.time_us);
+        flush_soon();
+    }
+    ++patches_;
+    patch_bytes_ += static_cast<int64_t>(patch.size());
+    add({RecordKind::Patch, 0, 0, origin.attempt, origin.seq, origin.time_us, origin.by->plan_id,
+         origin.by->tool_id, patch});
+}
+
+void Journal::on_nulls(std::string_view nulls) {
+    if (is_listening()) add({RecordKind::Nulls, 0, 0, 0, 0, 0, {}, {}, nulls});
+}
+
+void Journal::record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
+                     const event::Subject& subject, std::string_view body) {
+    // How a turn ended follows from the turn itself.
+    if (!is_listening() || kind == event::Kind::TurnEnded) return;
+    add({RecordKind::Event, static_cast<uint8_t>(kind), static_cast<uint8_t>(type), subject.attempt,
+         number, time_us, subject.plan_id, subject.tool_id, body});
+    if (is_milestone(kind)) flush_soon();
+}
+
+void Journal::note(RecordKind kind, std::string_view text) {
+    if (!is_listening()) return;
+    add({kind, 0, 0, 0, 0, loop_.wall_us(), {}, {}, text});
+    flush_soon();
+}
+
+void Journal::add(const Record& record) {
+    records_.add(record);
+    if (records_.size() >= kPart && running_) flush();
+}
+
+// Soon, and not now: most turns end before, and need one part.
+void Journal::flush_soon() {
+    if (std::exchange(flushes_soon_, true)) return;
+    loop_.defer([this, alive = alive_] {
+        if (!*alive) return;
+        flushes_soon_ = false;
+        if (running_) flush();
+    });
+}
+
+void Journal::flush() {
+    if (!is_listening() || records_.size() == 0) return;
+    std::string part = records_.take();
+    const size_t bytes = part.size();
+    submit([row = row_, turn = last_, position = position_++,
+            part = std::move(part)](StoreFile& file) { file.add_part(row, turn, position, part); },
+           {}, false, bytes);
+}
+
+// ---- turns
+
+void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us) {
+    if (!is_listening()) return;
+    if (running_) end_running(TurnStatus::Completed, {});
+    running_ = kind;
+    position_ = 0;
+    patches_ = 0;
+    patch_bytes_ = 0;
+    assets_.clear();
+    const TurnId turn = ++last_;
+    const std::optional<TurnId> parent =
+        std::exchange(current_, kind == TurnKind::Host ? std::optional<TurnId>(turn) : current_);
+    submit([row = row_, turn, parent, kind, prompt = std::string(prompt),
+            time_ms = milliseconds(time_us)](StoreFile& file) {
+        file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
+        // It is whole at any moment.
+        if (kind == TurnKind::Host) file.go_to(row, turn);
+    });
+}
+
+void Journal::end_turn(TurnStatus status, std::function<void(const Kept& kept)> then) {
+    if (!is_listening()) return then({});
+    then_ = std::move(then);
+    ended_seq_ = session_->stream.last_number();
+    end_running(status, [this, alive = alive_, seq = ended_seq_](const StoreFailure* failure) {
+        if (!*alive || !is_listening()) return;
+        if (failure != nullptr) return fail(*failure);
+        durable_seq_ = std::max(durable_seq_, seq);
+        // A later one may have begun to wait, if this one did not.
+        if (seq == ended_seq_) report(last_, true);
+    });
+    if (!options_.waits) report(last_, false);
+}
+
+void Journal::end_running(TurnStatus status,
+                          std::function<void(const StoreFailure* failure)> done) {
+    flush();
+    running_.reset();
+    current_ = last_;
+    const state::Tree& tree = session_->state.tree();
+    const uint64_t most = std::max(kBetweenSnapshots, tree.json_bytes());
+    submit(
+        [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()),
+         digest = tree.digest(), patches = patches_, patch_bytes = patch_bytes_,
+         assets = assets_.empty() ? std::string() : "[" + assets_ + "]", rest = session_->rest(),
+         most](StoreFile& file) {
+            file.end_turn(row, turn, {status, time_ms, digest, patches, patch_bytes, assets, rest});
+            file.go_to(row, turn);
+            if (static_cast<uint64_t>(file.bytes_since_snapshot(row, turn)) <= most) return;
+            const state::Tree state = state_at(file, row, turn);
+            if (state.digest() != digest) {
+                throw StoreError("STORE_DAMAGED", "the patches that the store \"" + file.path() +
+                                                      "\" has do not make the state of turn " +
+                                                      std::to_string(turn));
+            }
+            std::string json;
+            state.append_json(json);
+            file.add_snapshot(row, turn, json);
+        },
+        std::move(done), options_.waits);
+}
+
+void Journal::submit(std::function<void(StoreFile& file)> write,
+                     std::function<void(const StoreFailure* failure)> done, bool waits,
+                     size_t bytes) {
+    writer_.submit({target_, std::move(write), std::move(done), waits, bytes});
+}
+
+void Journal::report(TurnId turn, bool is_durable) {
+    if (!then_) return;
+    const auto then = std::exchange(then_, {});
+    if (is_durable) durable_seq_ = std::max(durable_seq_, ended_seq_);
+    then({turn, is_durable, durable_seq_});
+}
+
+void Journal::fail(const StoreFailure& failure) {
+    if (!is_listening()) return;
+    const auto on_failure = std::move(session_->on_failure);
+    session_.reset();
+    records_.take();
+    if (on_failure) on_failure(failure);
+    report(0, false);
+}
+
+}  // namespace narratoria::journal

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Keeps one session in a store: the records of its stream, the patches of its state, its narrator's
+// questions and answers, turn by turn. Listens to the stream, the state and the assets; nothing else
+// writes to the store.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "asset/registry.hpp"
+#include "base/loop.hpp"
+#include "event/stream.hpp"
+#include "journal/records.hpp"
+#include "journal/store_file.hpp"
+#include "journal/writer.hpp"
+#include "state/store.hpp"
+
+namespace narratoria::journal {
+
+// Belongs to a session. Engine thread only. If the store cannot be written any more, the session goes
+// on without it.
+class Journal final : private state::PatchListener, private event::Recorder {
+public:
+    struct Options {
+        std::string path;
+        std::string session;
+        // What opens it again: its story and project, as JSON.
+        std::string about = "{}";
+        // end_turn() reports a turn when the disk has it; otherwise at once.
+        bool waits = true;
+    };
+    // What a session was when it was kept last.
+    struct Past {
+        bool is_new = true;
+        // TurnEnd::rest of the turn at whose end the session stands, and of the latest of all turns;
+        // or empty.
+        std::string rest;
+        std::string latest_rest;
+    };
+    struct Kept {
+        TurnId turn = 0;  // 0: the store does not have it
+        bool is_durable = false;
+        // All records up to this one are on the disk.
+        uint64_t durable_seq = 0;
+    };
+
+    // Opens the session in the store, or creates it with this state (JSON), and makes this its only
+    // writer. Waits for the disk. Throws StoreError.
+    Journal(Loop& loop, Writer& writer, Options options, std::string_view state);
+    // close()
+    ~Journal() override;
+
+    const std::string& path() const { return options_.path; }
+
+    // Puts the past of the session into these, which are new. Once, before listen().
+    Past restore(uint64_t history_limit, state::Store& state, asset::Registry& assets);
+
+    struct Session {
+        state::Store& state;
+        asset::Registry& assets;
+        event::Stream& stream;
+        // TurnEnd::rest now.
+        std::function<std::string()> rest;
+        // The store cannot be written, which is the last call.
+        std::function<void(const StoreFailure& failure)> on_failure;
+    };
+    // From now on, what happens is kept. All must outlive close().
+    void listen(Session session);
+
+    void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
+    void note(RecordKind kind, std::string_view text);
+    // Calls `then` at once or from the loop.
+    void end_turn(TurnStatus status, std::function<void(const Kept& kept)> then);
+
+    // Waits for the disk, and for end_turn(). Everything that happens later is not kept.
+    void close();
+
+private:
+    void on_patch(std::string_view patch, const state::PatchOrigin& origin) override;
+    void on_nulls(std::string_view nulls) override;
+    void record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
+                const event::Subject& subject, std::string_view body) override;
+
+    bool is_listening() const { return session_.has_value(); }
+    void settle_past();
+    void add(const Record& record);
+    void flush();
+    void flush_soon();
+    void end_running(TurnStatus status, std::function<void(const StoreFailure* failure)> done);
+    void submit(std::function<void(StoreFile& file)> write,
+                std::function<void(const StoreFailure* failure)> done = {}, bool waits = false,
+                size_t bytes = 0);
+    void fail(const StoreFailure& failure);
+    void report(TurnId turn, bool is_durable);
+
+    Loop& loop_;
+    Writer& writer_;
+    const Options options_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::optional<StoreFile> opened_;         // until listen()
+    std::shared_ptr<Writer::Target> target_;  // then
+    int64_t row_ = 0;                         // of the session in the store
+    std::optional<TurnId> current_;           // at whose end the session stands
+    TurnId last_ = 0;
+    std::optional<Session> session_;
+
+    RecordWriter records_;
+    std::optional<TurnKind> running_;  // the kind of the turn that runs, which is last_
+    int64_t position_ = 0;             // of its next part
+    int64_t patches_ = 0;
+    int64_t patch_bytes_ = 0;
+    std::string assets_;  // the elements of TurnEnd::assets
+    bool flushes_soon_ = false;
+    uint64_t durable_seq_ = 0;
+
+    // Of end_turn(), while it waits for the disk.
+    std::function<void(const Kept& kept)> then_;
+    uint64_t ended_seq_ = 0;
+};
+
+}  // namespace narratoria::journal

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/listing.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+
+namespace narratoria::journal {
+namespace {
+
+void add_number(json::ObjectWriter& writer, std::string_view key, std::optional<int64_t> value) {
+    if (value) writer.number(key, *value);
+    else writer.raw(key, "null");
+}
+
+void add_time(json::ObjectWriter& writer, std::string_view key, std::optional<int64_t> time_ms) {
+    if (time_ms) writer.string(key, clock::to_iso8601(*time_ms * 1000));
+    else writer.raw(key, "null");
+}
+
+std::string in_hexadecimal(uint64_t digest) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016" PRIx64, digest);
+    return text;
+}
+
+}  // namespace
+
+void append_sessions(std::string& out, StoreFile& file) {
+    out += '[';
+    const char* separator = "";
+    for (const SessionRow& session : file.sessions()) {
+        out += separator;
+        separator = ",";
+        json::ObjectWriter writer(out);
+        writer.string("id", session.name);
+        add_time(writer, "created", session.created_ms);
+        writer.raw("about", session.about);
+        writer.number("turns", file.last_turn(session.id));
+        add_number(writer, "current", session.current);
+        writer.end();
+    }
+    out += ']';
+}
+
+void append_turns(std::string& out, StoreFile& file, const SessionRow& session) {
+    out += R"({"turns":[)";
+    // Of a session that nobody writes, nothing runs.
+    const bool is_played = file.is_locked(session.id);
+    json::Document document;
+    json::ParseError error;
+    const char* separator = "";
+    for (const TurnRow& turn : file.turns(session.id)) {
+        out += separator;
+        separator = ",";
+        const bool is_left = turn.status == TurnStatus::Running && !is_played;
+        json::ObjectWriter writer(out);
+        writer.number("id", turn.id);
+        add_number(writer, "parent", turn.parent);
+        writer.string("kind", name_of(turn.kind))
+            .string("prompt", turn.prompt)
+            .string("status", name_of(is_left ? TurnStatus::Interrupted : turn.status))
+            .boolean("durable", turn.state_digest.has_value());
+        if (turn.state_digest) writer.string("stateHash", in_hexadecimal(*turn.state_digest));
+        else writer.raw("stateHash", "null");
+        add_time(writer, "began", turn.began_ms);
+        add_time(writer, "ended", turn.ended_ms);
+        const bool has_rest = turn.ended_ms && document.parse(file.rest(session.id, turn.id), error,
+                                                              json::kDepthOfOwn);
+        for (const std::string_view key : {"narrative", "choices"}) {
+            const json::Value value =
+                has_rest && document.root().is_object() ? document.root().find(key) : json::Value();
+            writer.raw(key, value ? value.raw() : "null");
+        }
+        writer.end();
+    }
+    out += R"(],"current":)";
+    out += session.current ? std::to_string(*session.current) : "null";
+    out += '}';
+}
+
+}  // namespace narratoria::journal

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/past.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
+#include "journal/records.hpp"
+
+namespace narratoria::journal {
+namespace {
+
+[[noreturn]] void fail(const StoreFile& file, TurnId turn, std::string_view what) {
+    throw StoreError("STORE_DAMAGED", "the store \"" + file.path() + "\": " + std::string(what) +
+                                          " of turn " + std::to_string(turn) + " cannot be read");
+}
+
+void parse(json::Document& document, std::string_view text, const StoreFile& file, TurnId turn,
+           std::string_view what) {
+    json::ParseError error;
+    if (!document.parse(text, error, json::kDepthOfOwn)) fail(file, turn, what);
+}
+
+void parse_object(json::Document& document, std::string_view text, const StoreFile& file,
+                  TurnId turn, std::string_view what) {
+    parse(document, text, file, turn, what);
+    if (!document.root().is_object()) fail(file, turn, what);
+}
+
+// The steps from the nearest snapshot to `at`, the latest first, and the state before them.
+struct Way {
+    std::vector<Step> steps;  // to the beginning of the session
+    size_t fresh = 0;         // so many of them come after the snapshot
+    std::string state;
+};
+
+Way way_to(StoreFile& file, int64_t session, std::optional<TurnId> at) {
+    Way way;
+    if (at) way.steps = file.way_back(session, *at);
+    const auto snapshot = std::find_if(way.steps.begin(), way.steps.end(),
+                                       [](const Step& step) { return step.has_snapshot; });
+    way.fresh = static_cast<size_t>(snapshot - way.steps.begin());
+    way.state = snapshot == way.steps.end() ? file.initial_state(session)
+                                            : file.snapshot(session, snapshot->turn);
+    return way;
+}
+
+void each_record_of(StoreFile& file, int64_t session, TurnId turn,
+                    const std::function<void(const Record& record)>& take) {
+    file.each_part(session, turn, [&](std::string_view part) {
+        if (!each_record(part, take)) fail(file, turn, "a part");
+    });
+}
+
+}  // namespace
+
+state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at) {
+    const Way way = way_to(file, session, at);
+    state::Tree tree;
+    json::Document document;
+    parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
+    tree.assign(document.root());
+    tree.keep_digest();
+    state::Patch patch;
+    for (size_t i = way.fresh; i-- > 0;) {
+        const TurnId turn = way.steps[i].turn;
+        each_record_of(file, session, turn, [&](const Record& record) {
+            if (record.kind != RecordKind::Patch && record.kind != RecordKind::Nulls) return;
+            parse_object(document, record.body, file, turn, "a patch");
+            if (record.kind == RecordKind::Patch) patch.prepare(document.root());
+            else patch.prepare_nulls(document.root());
+            tree.merge(patch);
+        });
+    }
+    return tree;
+}
+
+void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
+                   uint64_t history_limit, state::Store& into) {
+    const Way way = way_to(file, session, at);
+    json::Document document;
+    parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
+    into.assign(document.root());
+
+    size_t remembered = 0;
+    for (uint64_t patches = 0; remembered < way.steps.size() && patches < history_limit;) {
+        patches += static_cast<uint64_t>(way.steps[remembered++].patches);
+    }
+    auto by = std::make_shared<const state::HistoryOrigin>();
+    for (size_t i = std::max(remembered, way.fresh); i-- > 0;) {
+        const TurnId turn = way.steps[i].turn;
+        const bool is_fresh = i < way.fresh;
+        each_record_of(file, session, turn, [&](const Record& record) {
+            if (record.kind == RecordKind::Patch) {
+                if (by->plan_id != record.plan_id || by->tool_id != record.tool_id) {
+                    by = std::make_shared<const state::HistoryOrigin>(state::HistoryOrigin{
+                        std::string(record.plan_id), std::string(record.tool_id)});
+                }
+                const state::PatchOrigin origin{record.seq, record.time_us, record.attempt, by};
+                if (!is_fresh) return into.remember(record.body, origin);
+                parse_object(document, record.body, file, turn, "a patch");
+                into.fold(document.root(), origin);
+            } else if (record.kind == RecordKind::Nulls) {
+                if (!is_fresh) return into.remember_nulls(record.body);
+                parse_object(document, record.body, file, turn, "a patch");
+                into.fold_nulls(document.root());
+            }
+        });
+    }
+}
+
+void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
+                    asset::Registry& into) {
+    if (!at) return;
+    std::vector<Step> steps = file.way_back(session, *at);
+    std::erase_if(steps, [](const Step& step) { return !step.has_assets; });
+    json::Document document;
+    for (size_t i = steps.size(); i-- > 0;) {
+        const TurnId turn = steps[i].turn;
+        parse(document, file.assets(session, turn), file, turn, "the assets");
+        if (!document.root().is_array()) fail(file, turn, "the assets");
+        for (const json::Value entry : document.root().elements()) {
+            if (!entry.is_object()) fail(file, turn, "an asset");
+            auto text = [&](std::string_view name) {
+                const json::Value value = entry.find(name);
+                return std::string(value && value.is_string() ? value.text() : "");
+            };
+            auto number = [&](std::string_view name) {
+                const json::Value value = entry.find(name);
+                return static_cast<uint64_t>(value ? value.integer().value_or(0) : 0);
+            };
+            const json::Value metadata = entry.find("metadata");
+            into.put({text("planId"), text("toolId"), text("assetId"), text("kind"),
+                      text("mediaType"), text("path"),
+                      std::string(metadata ? metadata.raw() : "{}"), number("execution"),
+                      number("seq"), static_cast<uint32_t>(number("attempt"))});
+        }
+    }
+}
+
+void append_asset(std::string& out, const asset::Asset& asset) {
+    json::ObjectWriter(out)
+        .string("planId", asset.plan_id)
+        .string("toolId", asset.tool_id)
+        .string("assetId", asset.asset_id)
+        .string("kind", asset.kind)
+        .string("mediaType", asset.media_type)
+        .string("path", asset.path)
+        .raw("metadata", asset.metadata.empty() ? "{}" : asset.metadata)
+        .number("execution", static_cast<int64_t>(asset.execution))
+        .number("seq", static_cast<int64_t>(asset.seq))
+        .number("attempt", asset.attempt)
+        .end();
+}
+
+}  // namespace narratoria::journal

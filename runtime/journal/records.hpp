@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the journal keeps of a turn, record by record, in the parts of the turn. A part can be read
+// without the parts before it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace narratoria::journal {
+
+// Written into stores: the values never change.
+enum class RecordKind : uint8_t {
+    Event = 1,     // of the session's stream
+    Patch = 2,     // was merged into the state
+    Nulls = 3,     // of the patch before (state/replacement.hpp)
+    Question = 4,  // to the narrator, without the state and the tools
+    Answer = 5,    // of the narrator: its plan
+    Failure = 6,   // of the narrator: why it gave no plan
+};
+
+struct Record {
+    RecordKind kind = RecordKind::Event;
+    uint8_t event_kind = 0;  // nar_event.kind
+    uint8_t event_type = 0;  // nar_event.type
+    uint32_t attempt = 0;
+    uint64_t seq = 0;
+    int64_t time_us = 0;
+    std::string_view plan_id;
+    std::string_view tool_id;
+    std::string_view body;
+};
+
+// Makes one part after the other.
+class RecordWriter {
+public:
+    void add(const Record& record);
+    size_t size() const { return bytes_.size(); }
+    // The part, and begins the next one.
+    std::string take();
+
+private:
+    std::string bytes_;
+    // Of the record before, in this part: most differ little from it.
+    uint64_t seq_ = 0;
+    int64_t time_us_ = 0;
+    std::string plan_id_;
+    std::string tool_id_;
+};
+
+// Calls `take` with each record of a part; its texts are valid during the call. Returns false if the
+// part is not what a RecordWriter makes.
+bool each_record(std::string_view part, const std::function<void(const Record& record)>& take);
+
+}  // namespace narratoria::journal

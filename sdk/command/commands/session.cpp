@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria session: the sessions that a store keeps.
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/store.hpp"
+#include "story_text.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct Options {
+    std::string store;
+    std::string session;
+    std::uint64_t at = NAR_TURN_CURRENT;
+    bool as_json = false;
+};
+
+// Calls `read`, which reads the store. Throws Refused if it cannot be read.
+template <typename Read>
+Text read_store(Read&& read) {
+    try {
+        return read();
+    } catch (const Error& error) {
+        throw Refused(printable(error.message()));
+    }
+}
+
+std::string_view word(std::uint64_t count, std::string_view one, std::string_view many) {
+    return count == 1 ? one : many;
+}
+
+int list(const Options& options) {
+    require_standard_output("the list is written to it");
+    const Text text = read_store([&] { return Store(options.store).sessions(); });
+    std::string out;
+    if (options.as_json) {
+        out = std::string(text.view()) + "\n";
+    } else {
+        const Style style = Style::for_descriptor(STDOUT_FILENO);
+        const json::Document sessions = json::read(text);
+        for (const json::Value& session : sessions.GetArray()) {
+            const std::uint64_t turns = json::count(session, "turns");
+            out += fmt::format("{}  {}\n", style.bold(printable(json::text(session, "id"))),
+                               style.dim(fmt::format("{} {}, begun {}", turns,
+                                                     word(turns, "turn", "turns"),
+                                                     json::text(session, "created"))));
+        }
+        if (out.empty()) out = "the store has no sessions\n";
+    }
+    print_output(out, "the list");
+    return kExitSuccess;
+}
+
+json::Document read_turns(const Options& options, std::string& out) {
+    const Text text = read_store([&] { return Store(options.store).turns(options.session); });
+    if (options.as_json) out = std::string(text.view()) + "\n";
+    return json::read(text);
+}
+
+// What the player said, or what else happened.
+std::string heading(const json::Value& turn) {
+    const std::string_view kind = json::text(turn, "kind");
+    if (kind == "prompt") return printable(json::text(turn, "prompt"));
+    if (kind == "host") return "(the host changed the state)";
+    return fmt::format("(a {})", kind);
+}
+
+std::string status_of(const json::Value& turn) {
+    const std::string_view status = json::text(turn, "status");
+    return status == "completed" ? std::string() : fmt::format(" ({})", status);
+}
+
+// From the session's beginning to the turn at whose end it stands.
+int show(const Options& options) {
+    require_standard_output("the session is written to it");
+    std::string out;
+    const json::Document read = read_turns(options, out);
+    if (!options.as_json) {
+        const Style style = Style::for_descriptor(STDOUT_FILENO);
+        std::map<std::uint64_t, const json::Value*> by_id;
+        for (const json::Value& turn : json::member(read, "turns")->GetArray()) {
+            by_id[json::count(turn, "id")] = &turn;
+        }
+        std::vector<const json::Value*> way;
+        for (auto at = by_id.find(json::count(read, "current")); at != by_id.end();
+             at = by_id.find(json::count(*at->second, "parent"))) {
+            way.push_back(at->second);
+        }
+        std::reverse(way.begin(), way.end());
+        for (const json::Value* const turn : way) {
+            out += fmt::format("{} {}{}\n", style.cyan("›"), style.bold(heading(*turn)),
+                               style.dim(status_of(*turn)));
+            for (const std::string& line :
+                 narrative_lines(json::text(*turn, "narrative"), kStoryWidth)) {
+                out += line + '\n';
+            }
+            out += '\n';
+        }
+        if (out.empty()) out = "the session is at its beginning\n";
+    }
+    print_output(out, "the session");
+    return kExitSuccess;
+}
+
+int tree(const Options& options) {
+    require_standard_output("the tree is written to it");
+    std::string out;
+    const json::Document read = read_turns(options, out);
+    if (!options.as_json) {
+        const Style style = Style::for_descriptor(STDOUT_FILENO);
+        const std::uint64_t current = json::count(read, "current");
+        std::map<std::uint64_t, std::vector<const json::Value*>> children;
+        for (const json::Value& turn : json::member(read, "turns")->GetArray()) {
+            children[json::count(turn, "parent")].push_back(&turn);
+        }
+        // The rest of a branch stands below its first turn; only where it forks, it is indented.
+        struct Entry {
+            const json::Value* turn;
+            std::size_t depth;
+        };
+        std::vector<Entry> waiting;
+        const auto push_children = [&](std::uint64_t id, std::size_t depth) {
+            const auto& own = children[id];
+            for (std::size_t i = own.size(); i-- > 0;) {
+                waiting.push_back({own[i], depth + (own.size() > 1 ? 1 : 0)});
+            }
+        };
+        push_children(0, 0);
+        while (!waiting.empty()) {
+            const Entry entry = waiting.back();
+            waiting.pop_back();
+            const std::uint64_t id = json::count(*entry.turn, "id");
+            out += fmt::format("{}{} {} {}{}\n", std::string(2 * entry.depth, ' '),
+                               id == current ? "*" : " ", id, heading(*entry.turn),
+                               style.dim(status_of(*entry.turn)));
+            push_children(id, entry.depth);
+        }
+        if (out.empty()) out = "the session has no turns\n";
+    }
+    print_output(out, "the tree");
+    return kExitSuccess;
+}
+
+int state(const Options& options) {
+    require_standard_output("the state is written to it");
+    const Text text =
+        read_store([&] { return Store(options.store).state(options.session, options.at); });
+    print_output(std::string(text.view()) + "\n", "the state");
+    return kExitSuccess;
+}
+
+Command add(Command group, const std::string& name, const std::string& description,
+            std::shared_ptr<Options> options, int (*act)(const Options&)) {
+    Command command = group.subcommand(name, description);
+    command.option("--store", options->store, "The file that keeps the sessions")
+        .type_name("FILE")
+        .required()
+        .not_empty();
+    command.action([options, act] { return act(*options); });
+    return command;
+}
+
+}  // namespace
+
+void add_session(Command application) {
+    Command group = application.group("session", "Look at sessions that a store keeps");
+    group.footer(
+        "play --store FILE --session NAME keeps a session. Exit status: 0, or 2 if the store, the\n"
+        "session or the turn cannot be read.\n"
+        "Example:\n  narratoria session tree --store saves.db --session evening");
+    auto options = std::make_shared<Options>();
+    auto name_session = [&](Command command) {
+        command.option("--session", options->session, "The session's name")
+            .type_name("NAME")
+            .required()
+            .not_empty();
+        return command;
+    };
+    add(group, "list", "List the sessions of a store", options, list)
+        .flag("--json", options->as_json, "Print the list as JSON (narratoria/store.h)");
+    name_session(add(group, "show", "Tell a session again, up to where it stands", options, show))
+        .flag("--json", options->as_json, "Print all its turns as JSON (narratoria/store.h)");
+    name_session(add(group, "tree", "Show the turns of a session and its branches", options, tree))
+        .flag("--json", options->as_json, "Print the turns as JSON (narratoria/store.h)");
+    name_session(add(group, "state", "Print the state at the end of a turn", options, state))
+        .option("--at", options->at, "The turn (default: where the session stands)")
+        .type_name("TURN");
+}
+
+}  // namespace narratoria::command

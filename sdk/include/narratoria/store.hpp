@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Reads a store of sessions, also while they are being played; narratoria/store.h has the forms of the
+// JSON and the errors. A session is kept with SessionOptions::store.
+
+#include "narratoria/exceptions.hpp"
+#include "narratoria/status.hpp"
+#include "narratoria/store.h"
+#include "narratoria/text.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace narratoria {
+
+// The path of a store. Nothing is opened between two calls. Thread-safe.
+class Store {
+public:
+    explicit Store(std::string path) : path_(std::move(path)) {}
+
+    const std::string& path() const noexcept { return path_; }
+
+    // A JSON array.
+    Text sessions() const {
+        detail::Check check;
+        nar_text* json = nullptr;
+        check(nar_store_read_sessions(detail::to_c(path_), &json, check.details()));
+        return Text(json);
+    }
+
+    // A JSON object with `turns` and `current`. Throws NAR_NOT_FOUND.
+    Text turns(std::string_view session) const {
+        detail::Check check;
+        nar_text* json = nullptr;
+        check(nar_store_read_turns(detail::to_c(path_), detail::to_c(session), &json,
+                                   check.details()));
+        return Text(json);
+    }
+
+    // The state at the end of a turn, by default of the one at whose end the session stands. Throws
+    // NAR_NOT_FOUND.
+    Text state(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
+        detail::Check check;
+        nar_text* json = nullptr;
+        check(nar_store_read_state(detail::to_c(path_), detail::to_c(session), turn, &json,
+                                   check.details()));
+        return Text(json);
+    }
+
+private:
+    std::string path_;
+};
+
+}  // namespace narratoria

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria play --store, and narratoria session: games that are kept."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from harness import NARRATORIA, TORCH, environment
+
+
+@pytest.fixture
+def play(command, tmp_path):
+    """Plays prompts in the torch story, kept as "evening" in saves.db."""
+    def ran(*prompts, **options):
+        return command("play", "--story", TORCH, "--store", tmp_path / "saves.db",
+                       "--session", "evening", *prompts, **options)
+    return ran
+
+
+@pytest.fixture
+def session(command, tmp_path):
+    def ran(what, *arguments):
+        name = [] if what == "list" else ["--session", "evening"]
+        return command("session", what, "--store", tmp_path / "saves.db", *name, *arguments)
+    return ran
+
+
+def test_a_game_goes_on_in_another_process(play, session):
+    assert play("I light the torch").status == 0
+    assert play("I light the torch and examine the door").status == 0
+    tree = json.loads(session("tree", "--json").out)
+    assert tree["current"] == 2
+    assert [(turn["id"], turn["parent"], turn["prompt"], turn["status"], turn["durable"])
+            for turn in tree["turns"]] == [
+        (1, None, "I light the torch", "completed", True),
+        (2, 1, "I light the torch and examine the door", "completed", True)]
+    assert tree["turns"][0]["stateHash"] != tree["turns"][1]["stateHash"]
+    now = json.loads(session("state").out)
+    before = json.loads(session("state", "--at", "1").out)
+    assert before["inventory"] == {"torch": {"lit": True}}
+    assert "discovered" in now and "discovered" not in before
+
+
+def test_a_game_that_goes_on_tells_where_it_stands(play):
+    play("I light the torch and examine the door")
+    ran = play(stdin=b"1\n")
+    assert '(the session "evening" goes on)' in ran.out
+    assert "  You reach for the torch on the wall.\n" in ran.out
+    assert "    1. Open\n    2. Leave\n" in ran.out
+    assert "the door swings inward" in ran.out, "1 was the choice of the turn before"
+
+
+def test_show_tells_a_session_again(play, session):
+    play("I light the torch and examine the door", "I open the door")
+    out = session("show").out
+    assert out.startswith("› I light the torch and examine the door\n"
+                          "  You reach for the torch on the wall.\n")
+    assert "› I open the door\n" in out
+
+
+def test_tree_marks_where_the_session_stands(play, session):
+    play("I light the torch", "I pull the lever")
+    assert session("tree").out == "  1 I light the torch\n* 2 I pull the lever\n"
+
+
+def test_list_names_the_sessions(play, session):
+    play("I light the torch")
+    assert session("list").out.startswith("evening  1 turn, begun ")
+    assert json.loads(session("list", "--json").out)[0]["id"] == "evening"
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["session", "list", "--store", "missing.db"], "missing.db"),
+    (["session", "tree", "--store", "saves.db", "--session", "nobody"], 'no session "nobody"'),
+    (["session", "state", "--store", "saves.db", "--session", "evening", "--at", "7"], "no turn 7"),
+    (["play", "--story", TORCH, "--store", "saves.db"], "--store needs --session"),
+])
+def test_what_cannot_be_read_is_refused(command, play, tmp_path, arguments, said):
+    play("I light the torch")
+    ran = command(*arguments, cwd=tmp_path)
+    assert ran.status == 2, ran
+    assert said in ran.err
+    assert not (tmp_path / "missing.db").exists()
+
+
+def test_a_game_that_is_being_played_is_not_opened_twice(play, session, tmp_path):
+    first = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
+                              "--session", "evening"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+    assert first.stdout.readline()
+    second = play("I light the torch")
+    assert second.status == 2
+    assert "is being played already" in second.err
+    assert session("list").status == 0, "it can be read"
+    first.communicate(b"")
+
+
+def test_a_killed_game_goes_on_from_its_last_whole_turn(play, session, tmp_path):
+    play("I light the torch")
+    before = session("state").out
+    game = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
+                             "--session", "evening", "I pull the lever", *["I light the torch"] * 50],
+                            stdout=subprocess.PIPE, env=environment())
+    deadline = time.monotonic() + 300
+    while json.loads(session("tree", "--json").out)["turns"][-1]["id"] < 4:
+        assert time.monotonic() < deadline
+    game.send_signal(signal.SIGKILL)
+    game.communicate()
+    turns = json.loads(session("tree", "--json").out)["turns"]
+    assert {turn["status"] for turn in turns[:-1]} == {"completed"}
+    assert turns[-1]["status"] in ("completed", "interrupted")
+    assert json.loads(session("state", "--at", "1").out) == json.loads(before)
+    assert play("I light the torch").status == 0
+    with sqlite3.connect(tmp_path / "saves.db") as store:
+        assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_in_a_folder_that_cannot_be_written_is_refused(play, tmp_path):
+    tmp_path.chmod(0o500)
+    ran = play("I light the torch")
+    assert ran.status == 2
+    assert "saves.db" in ran.err

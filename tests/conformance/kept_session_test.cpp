@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions in a store (store.h): what is kept, where they go on, and what becomes of them when the
+// store cannot be written.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "conformance/narrators.hpp"
+#include "narratoria/store.hpp"
+
+namespace {
+
+using namespace narratoria;
+using namespace narratoria::test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class KeptSession : public ::testing::Test {
+protected:
+    // The narrator answers each prompt with a plan of the tool that the prompt names.
+    KeptSession()
+        : narrator([this](const Json& request) {
+              return plan_of({entry("t", folder / request["prompt"]["text"].string())},
+                             R"("narrative":"told")");
+          }) {
+        folder.says("adds", {patch(R"({"a":{"b":1},"n":[1,2]})"), kDone});
+        folder.says("removes", {patch(R"({"a":{"b":null,"c":"x"}})"), kDone});
+        folder.write("picture.png", "png");
+        folder.says(
+            "paints",
+            {event("asset", R"("assetId":"p","kind":"image","mediaType":"image/png","path":)" +
+                                json_text(folder / "picture.png")),
+             event("ui_event", R"("event":"narrative_choice","payload":{"choices":["go"]})"),
+             kDone});
+        folder.says("fails", {kFailed});
+    }
+
+    Stage& open(SessionOptions options = {}) {
+        stage.reset();
+        options.id = "s";
+        options.store = store.path();
+        if (!options.narrator) options.narrator = narrator.narrator();
+        stage.emplace(EngineOptions{}, options);
+        return *stage;
+    }
+    // "id durable" of the turn.
+    std::string play(std::string_view prompt) {
+        std::string told;
+        stage->session.prompt(prompt, [&](Turn turn) {
+            told = std::to_string(turn.id()) + (turn.is_durable() ? " durable" : " not durable");
+        });
+        stage->engine.run_until_idle();
+        return told;
+    }
+    std::vector<std::string> turns() const {
+        std::vector<std::string> all;
+        const Text text = store.turns("s");
+        for (const Json& turn : Json(text.view())["turns"].elements()) {
+            all.push_back(turn["kind"].string() + " " + turn["prompt"].string() + " " +
+                          turn["status"].string());
+        }
+        return all;
+    }
+    std::string state() const { return std::string(stage->session.state().view()); }
+    std::string stored_state(uint64_t turn = NAR_TURN_CURRENT) const {
+        return std::string(store.state("s", turn).view());
+    }
+
+    Folder folder;
+    const Store store{folder / "saves.db"};
+    ScriptedNarrator narrator;
+    std::optional<Stage> stage;
+};
+
+TEST_F(KeptSession, GoesOnWhereItStood) {
+    open({.state = R"({"first":true})"});
+    play("adds");
+    play("paints");
+    stage->session.patch_state(R"({"host":1})");
+    stage->session.set_state("gold", "3", StateMetadata{.description = "coins"});
+    play("removes");
+    auto all = [&] {
+        Session& session = stage->session;
+        return std::vector<std::string>{state(), std::string(session.history().view()),
+                                        std::string(session.assets().view()),
+                                        std::string(session.get_all_state_metadata().view())};
+    };
+    const std::vector<std::string> before = all();
+    const uint64_t last_seq = stage->recorder.records.back().seq;
+    open({.state = R"({"other":true})"});
+    EXPECT_EQ(all(), before);
+    EXPECT_EQ(play("adds"), "5 durable");
+    EXPECT_EQ(stage->recorder.records.front().seq, last_seq + 1) << "numbers are not used twice";
+}
+
+TEST_F(KeptSession, ATurnEndsWhenTheStoreHasIt) {
+    open();
+    std::string seen;
+    stage->session.prompt("adds", [&](Turn turn) {
+        seen = std::string(store.turns("s").view());
+        EXPECT_TRUE(turn.is_durable());
+        EXPECT_EQ(turn.durable_seq(), stage->recorder.seq(Kind::PlanEnded, ""));
+    });
+    stage->engine.run_until_idle();
+    EXPECT_EQ(Json(seen)["turns"][0]["durable"].boolean(), true);
+    EXPECT_EQ(Json(seen)["turns"][0]["narrative"].string(), "told");
+    const Json ended = stage->recorder.one(Kind::TurnEnded).body;
+    EXPECT_EQ(ended["turn"].integer(), 1);
+    EXPECT_EQ(ended["durable"].boolean(), true);
+}
+
+TEST_F(KeptSession, ALazyTurnEndsBeforeAndIsKeptAllTheSame) {
+    open({.durability = NAR_DURABILITY_LAZY});
+    EXPECT_EQ(play("adds"), "1 not durable");
+    stage.reset();
+    EXPECT_THAT(turns(), ElementsAre("prompt adds completed"));
+}
+
+TEST_F(KeptSession, EveryTurnHasTheStateOfItsEnd) {
+    // More than fits between two snapshots.
+    folder.says("grows", {patch(R"({"big":{"x":")" + std::string(30'000, 'x') + R"("}})"),
+                          patch(R"({"big":null,"grown":{"y":1}})"), kDone});
+    open();
+    std::vector<std::string> states;
+    for (const char* prompt : {"adds", "grows", "grows", "grows", "removes", "grows", "fails"}) {
+        play(prompt);
+        states.push_back(state());
+    }
+    for (size_t i = 0; i < states.size(); ++i) EXPECT_EQ(stored_state(i + 1), states[i]) << i + 1;
+    EXPECT_EQ(stored_state(), states.back());
+    const Json all(store.turns("s").view());
+    EXPECT_EQ(all["turns"][1]["stateHash"].string(), all["turns"][2]["stateHash"].string());
+    EXPECT_NE(all["turns"][0]["stateHash"].string(), all["turns"][1]["stateHash"].string());
+}
+
+TEST_F(KeptSession, WhatTheHostPatchesIsATurnOfItsOwn) {
+    open();
+    stage->session.patch_state(R"({"one":1})");
+    stage->session.patch_state(R"({"two":2})");
+    play("adds");
+    stage->session.patch_state(R"({"three":null,"one":3})");
+    const std::string last = state();
+    stage.reset();
+    EXPECT_THAT(turns(),
+                ElementsAre("host  completed", "prompt adds completed", "host  completed"));
+    EXPECT_EQ(stored_state(), last);
+    EXPECT_EQ(stored_state(1), R"({"one":1,"two":2})");
+}
+
+TEST_F(KeptSession, ANullIsKept) {
+    open();
+    stage->session.set_state("none", "null");
+    stage->session.set_state("deep", R"({"a":null,"b":[null]})");
+    const std::string before = state();
+    open();
+    EXPECT_EQ(state(), before);
+    EXPECT_EQ(before, R"({"none":null,"deep":{"b":[null],"a":null}})");
+}
+
+TEST_F(KeptSession, PlansAndScriptsAreTurns) {
+    open();
+    stage->run(plan_of({entry("t", folder / "adds")}));
+    stage->session.run_script(
+        "PRINT 1", "", "", [](std::string_view) {}, [](const ScriptEnd&) {});
+    stage->engine.run_until_idle();
+    EXPECT_THAT(turns(), ElementsAre("plan  completed", "script  completed"));
+}
+
+TEST_F(KeptSession, AFallbackIsSaidToBeOne) {
+    open();
+    play("fails");
+    EXPECT_THAT(turns(), ElementsAre("prompt fails fallback"));
+}
+
+TEST_F(KeptSession, IsPlayedOnceAtATime) {
+    open();
+    play("adds");
+    EngineOptions engine_options;
+    Engine other(engine_options);
+    try {
+        Session(other, {.id = "s", .store = store.path()});
+        FAIL() << "it was opened twice";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_BUSY);
+        EXPECT_EQ(error.code(), "STORE_LOCKED");
+    }
+    EXPECT_NO_THROW(Session(other, {.id = "t", .store = store.path()}));
+    open();
+    EXPECT_EQ(play("adds"), "2 durable") << "the one before has let it go";
+}
+
+TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
+    open();
+    play("adds");
+    folder.fifo("never");
+    folder.tool("hangs",
+                "echo '" + patch(R"({"half":1})") + "'\nread -r never < " + (folder / "never"));
+    stage->session.prompt("hangs");
+    while (stage->recorder.of(Kind::ToolEvent, "t").size() < 3) stage->engine.run_once();
+    EXPECT_THAT(turns(), ElementsAre("prompt adds completed", "prompt hangs running"));
+    EXPECT_THROW(store.state("s", 2), Error);
+    stage.reset();
+    EXPECT_THAT(turns(), ElementsAre("prompt adds completed", "prompt hangs cancelled"));
+}
+
+// ---- the store cannot be written
+
+class UnwritableStore : public KeptSession {
+protected:
+    // The game goes on, and says so once.
+    void expect_goes_on(std::string_view code) {
+        EXPECT_EQ(play("adds"), "1 durable");
+        break_it();
+        EXPECT_EQ(play("paints"), "0 not durable");
+        EXPECT_EQ(play("removes"), "0 not durable");
+        EXPECT_EQ(state(), R"({"a":{"c":"x"},"n":[1,2]})");
+        std::vector<std::string> codes;
+        for (const Record& warning : stage->recorder.of(Kind::Warning)) {
+            codes.push_back(warning.body["code"].string());
+        }
+        EXPECT_THAT(codes, ElementsAre(code));
+    }
+    std::function<void()> break_it;
+};
+
+TEST_F(UnwritableStore, ThatWasRemoved) {
+    open();
+    break_it = [&] { std::filesystem::remove(store.path()); };
+    expect_goes_on("STORE_IO");
+}
+
+TEST_F(UnwritableStore, OnADiskThatIsFull) {
+    folder.says("adds", {patch(R"({"a":{"b":1},"n":[1,2]})"), kDone});
+    folder.says("paints", {log(std::string(60'000, 'l')), kDone});
+    open();
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handled = std::signal(SIGXFSZ, SIG_IGN);
+    break_it = [&] {
+        const rlimit small{40 * 1024, before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    };
+    expect_goes_on("STORE_IO");
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handled);
+    stage.reset();
+    EXPECT_THAT(turns(), ElementsAre("prompt adds completed"));
+    open();
+    EXPECT_EQ(play("adds"), "2 durable");
+}
+
+TEST_F(UnwritableStore, IsRefusedAtTheBeginning) {
+    auto code_of_opening = [&] {
+        try {
+            open();
+        } catch (const Error& error) {
+            EXPECT_THAT(std::string(error.message()), HasSubstr(store.path()));
+            return std::string(error.code());
+        }
+        return std::string("none");
+    };
+    folder.write("saves.db", "not a database, and long enough for nobody to think so, in 60 bytes");
+    EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
+    std::filesystem::remove(store.path());
+    std::filesystem::create_directory(store.path());
+    EXPECT_EQ(code_of_opening(), "STORE_IO");
+}
+
+TEST_F(KeptSession, AStoreSaysWhatItDoesNotHave) {
+    EXPECT_THROW(store.sessions(), Error);
+    open();
+    EXPECT_EQ(store.sessions().view().substr(0, 10), R"([{"id":"s")");
+    auto status_of = [&](auto&& call) {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.status();
+        }
+        return nar_status{NAR_OK};
+    };
+    EXPECT_EQ(status_of([&] { store.turns("nobody"); }), NAR_NOT_FOUND);
+    EXPECT_EQ(status_of([&] { store.state("s", 9); }), NAR_NOT_FOUND);
+    EXPECT_EQ(stored_state(), "{}");
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/records.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace narratoria::journal {
+namespace {
+
+std::string shown(const Record& record) {
+    return std::to_string(static_cast<int>(record.kind)) + " " + std::to_string(record.event_kind) +
+           " " + std::to_string(record.event_type) + " " + std::to_string(record.attempt) + " " +
+           std::to_string(record.seq) + " " + std::to_string(record.time_us) + " " +
+           std::string(record.plan_id) + "/" + std::string(record.tool_id) + " " +
+           std::string(record.body);
+}
+
+std::vector<std::string> records_of(std::string_view part, bool& is_good) {
+    std::vector<std::string> all;
+    is_good = each_record(part, [&](const Record& record) { all.push_back(shown(record)); });
+    return all;
+}
+
+TEST(Records, AreReadAsTheyWereWritten) {
+    std::mt19937 random(7);
+    RecordWriter writer;
+    for (int part = 0; part < 50; ++part) {
+        std::vector<std::string> written;
+        for (int i = 0; i < 40; ++i) {
+            const std::string plan = "plan" + std::to_string(random() % 2);
+            const std::string tool(random() % 3 * 100, 't');
+            const std::string body(random() % 5 == 0 ? 70'000 : random() % 200, 'b');
+            const Record record{static_cast<RecordKind>(1 + random() % 6),
+                                static_cast<uint8_t>(random() % 32),
+                                static_cast<uint8_t>(random() % 8),
+                                static_cast<uint32_t>(random()),
+                                (uint64_t{random()} << 32) | random(),
+                                static_cast<int64_t>((uint64_t{random()} << 32) | random()),
+                                plan,
+                                tool,
+                                body};
+            writer.add(record);
+            written.push_back(shown(record));
+        }
+        bool is_good = false;
+        EXPECT_EQ(records_of(writer.take(), is_good), written) << "a part stands alone";
+        EXPECT_TRUE(is_good);
+    }
+}
+
+TEST(Records, APartThatWasCutIsReported) {
+    RecordWriter writer;
+    for (uint64_t seq = 1; seq <= 3; ++seq) {
+        writer.add({RecordKind::Event, 1, 2, 1, seq, 1'700'000'000'000'000, "plan", "tool",
+                    R"({"type":"log"})"});
+    }
+    const std::string part = writer.take();
+    size_t whole = 0;
+    for (size_t size = 0; size <= part.size(); ++size) {
+        bool is_good = false;
+        const size_t count = records_of(std::string_view(part).substr(0, size), is_good).size();
+        EXPECT_LE(count, 3u);
+        whole += is_good ? 1 : 0;
+    }
+    EXPECT_EQ(whole, 4u) << "only between two records";
+}
+
+}  // namespace
+}  // namespace narratoria::journal
