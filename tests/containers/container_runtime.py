@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-IMAGE = "localhost/narratoria-test"
+# Each pytest worker has an image of its own, which tells its containers from those of other workers.
+IMAGE = f"localhost/narratoria-test-{os.getpid()}"
 
 # Where podman is asked to be modest, it also runs where limits cannot be raised.
 MODEST = """
@@ -29,8 +30,8 @@ class Runtime:
                               capture_output=True, text=True, timeout=300, **options)
 
     def names(self):
-        """The containers of any host, running or not."""
-        listed = self("ps", "-a", "--filter", "name=^narratoria-", "--format", "{{.Names}}")
+        """The containers of this worker, running or not."""
+        listed = self("ps", "-a", "--filter", f"ancestor={IMAGE}", "--format", "{{.Names}}")
         return listed.stdout.split()
 
 
