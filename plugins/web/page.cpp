@@ -7,7 +7,7 @@
 namespace narratoria::web {
 namespace {
 
-constexpr const char* kPolicy =
+constexpr const char* kPolicyOfPage =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
@@ -54,7 +54,7 @@ Response answer_page_file(const Request& request, const PageFile& file) {
     Response answer = Response::with_lasting_body(is_known ? 304 : 200,
                                                   is_known ? std::string_view() : file.content);
     answer.set("Content-Type", std::string(file.media_type));
-    answer.set("Content-Security-Policy", kPolicy);
+    answer.set("Content-Security-Policy", kPolicyOfPage);
     if (file.path == "/") return std::move(answer.set("Cache-Control", "no-store"));
     answer.set("Cache-Control",
                file.is_lasting ? "public, max-age=31536000, immutable" : "no-cache");

@@ -103,6 +103,10 @@ nar_status read_store(const engine::Engine& engine, const nar_session_options& o
     return NAR_OK;
 }
 
+nar_status refuse_without_store(nar_error* error) {
+    return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session has no store, and keeps no turns");
+}
+
 // Overrides the engine's times and limits with the story's.
 void take_story(const session::Story& story, engine::Times& times, engine::Limits& limits) {
     auto lay = [](const auto& given, auto& out) {
@@ -346,6 +350,36 @@ nar_status nar_session_destroy(nar_session* session, nar_error* error) {
         its.engine().remove(&its);
         return NAR_OK;
     });
+}
+
+nar_status nar_session_read_turns(nar_session* session, nar_text** json, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            if (its.journal() == nullptr) return refuse_without_store(error);
+            return with_store(error, [&]() -> nar_status {
+                its.journal()->append_turns(text);
+                return NAR_OK;
+            });
+        });
+    });
+}
+
+nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
+    session::Session* const given = unwrap(session);
+    return on_engine(
+        given ? &given->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
+            if (given->ending()) return refuse_ending(error);
+            if (given->busy()) {
+                return fail(error, NAR_BUSY, "BUSY",
+                            "a turn runs or waits; go to another when it has ended");
+            }
+            return with_store(error, [&]() -> nar_status {
+                const journal::Journal* const journal = given->journal();
+                if (journal == nullptr) return refuse_without_store(error);
+                given->go_to(turn_of(turn, journal->current()));
+                return NAR_OK;
+            });
+        });
 }
 
 nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,

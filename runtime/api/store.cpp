@@ -4,6 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/store_error.hpp"
 #include "base/json/writer.hpp"
+#include "journal/journal.hpp"
 #include "journal/listing.hpp"
 #include "journal/past.hpp"
 
@@ -12,33 +13,43 @@ using namespace narratoria::api;
 
 namespace {
 
+template <typename Use>
+nar_status use_store(nar_str path, nar_error* error, Use&& use) {
+    return guarded(error, [&]() -> nar_status {
+        if (view(path).empty()) return refuse_argument(error, "the store's path is empty");
+        if (has_nul(path)) return refuse_argument(error, "the store's path holds a NUL character");
+        return with_store(error, use);
+    });
+}
+
+nar_status refuse_session(nar_str path, nar_str session, nar_error* error) {
+    return fail(
+        error, NAR_NOT_FOUND, "SESSION",
+        "the store \"" + copy(path) + "\" has no session " + json::quoted(view(session)));
+}
+
 // Calls `read` with the store, which is only read, and the text to fill.
 template <typename Read>
 nar_status read_store(nar_str path, nar_text** json, nar_error* error, Read&& read) {
-    return guarded(error, [&]() -> nar_status {
+    return use_store(path, error, [&]() -> nar_status {
         if (json == nullptr) return refuse_argument(error, "the text pointer must not be NULL");
-        if (view(path).empty()) return refuse_argument(error, "the store's path is empty");
-        if (has_nul(path)) return refuse_argument(error, "the store's path holds a NUL character");
-        return with_store(error, [&]() -> nar_status {
-            journal::StoreFile file(copy(path), journal::Connection::Access::ReadOnly);
-            auto text = std::make_unique<nar_text>();
-            const nar_status status = read(file, text->text);
-            if (status == NAR_OK) *json = text.release();
-            return status;
-        });
+        journal::StoreFile file(copy(path), journal::Connection::Access::ReadOnly);
+        auto text = std::make_unique<nar_text>();
+        const nar_status status = read(file, text->text);
+        if (status == NAR_OK) *json = text.release();
+        return status;
     });
 }
 
 template <typename Read>
 nar_status read_session(nar_str path, nar_str session, nar_text** json, nar_error* error,
                         Read&& read) {
-    return read_store(path, json, error, [&](journal::StoreFile& file, std::string& text) -> nar_status {
-        const auto row = file.session(view(session));
-        if (row) return read(file, *row, text);
-        return fail(error, NAR_NOT_FOUND, "SESSION",
-                    "the store \"" + copy(path) + "\" has no session " +
-                        json::quoted(view(session)));
-    });
+    return read_store(path, json, error,
+                      [&](journal::StoreFile& file, std::string& text) -> nar_status {
+                          const auto row = file.session(view(session));
+                          if (!row) return refuse_session(path, session, error);
+                          return read(file, *row, text);
+                      });
 }
 
 }  // namespace
@@ -69,26 +80,30 @@ nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn, n
         store, session, json, error,
         [&](journal::StoreFile& file, const journal::SessionRow& row,
             std::string& text) -> nar_status {
-            std::optional<journal::TurnId> at = row.current;
-            if (turn != NAR_TURN_CURRENT) {
-                at = static_cast<journal::TurnId>(turn);
-                const auto found = file.turn(row.id, *at);
-                if (!found) {
-                    return fail(error, NAR_NOT_FOUND, "TURN",
-                                "the session " + json::quoted(row.name) + " has no turn " +
-                                    std::to_string(turn));
-                }
-                if (!found->state_digest) {
-                    return refuse_argument(
-                        error, "turn " + std::to_string(turn) + " has not ended; " +
-                                   (found->parent ? "the turn before it is " +
-                                                        std::to_string(*found->parent)
-                                                  : std::string("no turn is before it")));
-                }
-            }
+            const std::optional<journal::TurnId> at = turn_of(turn, row.current);
+            if (at) file.require_ended(row.id, *at);
             journal::state_at(file, row.id, at).append_json(text);
             return NAR_OK;
         });
+}
+
+nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error* error) {
+    return use_store(store, error, [&]() -> nar_status {
+        // Reading first creates no file.
+        journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
+        journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
+        const auto row = file.session(view(session));
+        if (!row) return refuse_session(store, session, error);
+        if (!file.lock(row->id)) {
+            return fail(error, NAR_BUSY, "STORE_LOCKED",
+                        "the session " + json::quoted(view(session)) + " is being played");
+        }
+        journal::Journal::settle(file, row->id);
+        const auto at = turn_of(turn, row->current);
+        if (at) file.require_ended(row->id, *at);
+        file.go_to(row->id, at);
+        return NAR_OK;
+    });
 }
 
 }  // extern "C"

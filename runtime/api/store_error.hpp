@@ -3,7 +3,7 @@
 // The status of an error of a store (store.h has the table).
 
 #include "api/barrier.hpp"
-#include "journal/sqlite.hpp"
+#include "journal/store_file.hpp"
 
 namespace narratoria::api {
 
@@ -15,6 +15,14 @@ inline nar_status status_of(const journal::StoreError& error) {
     return NAR_IO;
 }
 
+// What a value of `turn` (store.h) means. `current` is the turn at whose end the session stands.
+inline std::optional<journal::TurnId> turn_of(uint64_t given,
+                                              std::optional<journal::TurnId> current) {
+    if (given == NAR_TURN_CURRENT) return current;
+    if (given == NAR_TURN_BEGINNING) return std::nullopt;
+    return static_cast<journal::TurnId>(given);
+}
+
 // Calls a function that uses a store and returns a status.
 template <typename Use>
 nar_status with_store(nar_error* error, Use&& use) {
@@ -22,6 +30,10 @@ nar_status with_store(nar_error* error, Use&& use) {
         return use();
     } catch (const journal::StoreError& failure) {
         return fail(error, status_of(failure), failure.code(), failure.what());
+    } catch (const journal::TurnError& failure) {
+        const bool is_missing = failure.code() == std::string_view("TURN_MISSING");
+        return fail(error, is_missing ? NAR_NOT_FOUND : NAR_INVALID_ARGUMENT, failure.code(),
+                    failure.what());
     }
 }
 

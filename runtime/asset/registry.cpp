@@ -102,6 +102,13 @@ void Registry::put(Asset asset) {
     else assets_[found->second] = std::move(asset);
 }
 
+void Registry::take_from(Registry&& other) {
+    assets_ = std::move(other.assets_);
+    latest_seq_ = other.latest_seq_;
+    by_key_ = std::move(other.by_key_);
+    latest_ = std::move(other.latest_);
+}
+
 std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>* readable) {
     if (!is_media_type(asset.media_type)) {
         std::string shown;

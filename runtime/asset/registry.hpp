@@ -47,6 +47,8 @@ public:
     // Registers an asset that another life of the session registered, without a check: its file may be
     // gone.
     void put(Asset asset);
+    // Takes the assets of another registry.
+    void take_from(Registry&& other);
     // Receives every asset that add() registers. Must outlive the registry.
     void set_listener(std::function<void(const Asset& asset)> listener) {
         listener_ = std::move(listener);

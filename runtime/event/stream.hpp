@@ -31,6 +31,7 @@ enum class Kind : uint32_t {
     AssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
     TurnEnded = NAR_KIND_TURN_ENDED,
     StatePatched = NAR_KIND_STATE_PATCHED,
+    SessionMoved = NAR_KIND_SESSION_MOVED,
 };
 
 // What an event refers to. Empty and 0 where that does not apply.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "journal/listing.hpp"
 #include "journal/past.hpp"
 
 namespace narratoria::journal {
@@ -11,10 +12,12 @@ namespace {
 
 // A part of a turn that runs is written when it has this size.
 constexpr size_t kPart = 256 * 1024;
-// Going to a turn reads at most this many bytes of patches, or as many as the state has.
+// Going to a turn folds patches of at most this many bytes, or as many as the state has.
 constexpr uint64_t kBetweenSnapshots = 64 * 1024;
+// What a turn costs in a fold without its patches, as bytes of patches.
+constexpr int64_t kFoldOfATurn = 256;
 
-// What resuming a turn must not lose: which tools are done, and what the narrator said.
+// A turn that is resumed needs them: which tools are done, and what the narrator said.
 bool is_milestone(event::Kind kind) {
     return kind == event::Kind::PlanStarted || kind == event::Kind::ToolEnded;
 }
@@ -39,7 +42,7 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
                                              "this one another name");
     }
     // Again: until it was locked, another process may have gone on with it.
-    settle_past();
+    settle(*opened_, row_);
     if (row->about != options_.about) opened_->set_about(row_, options_.about);
     row = opened_->session(options_.session);
     current_ = row ? row->current : std::nullopt;
@@ -51,47 +54,86 @@ Journal::~Journal() {
     close();
 }
 
-// Turns that their host left when it died.
-void Journal::settle_past() {
-    const std::vector<TurnRow> cut_off = opened_->running_turns(row_);
+void Journal::settle(StoreFile& file, int64_t session) {
+    const std::vector<TurnRow> cut_off = file.running_turns(session);
     if (cut_off.empty()) return;
-    opened_->begin();
+    file.begin();
     for (const TurnRow& turn : cut_off) {
         if (turn.kind != TurnKind::Host) {
-            opened_->interrupt_turn(row_, turn.id);
+            file.interrupt_turn(session, turn.id);
             continue;
         }
         // Each of its patches stands alone.
         TurnEnd end;
         end.time_ms = turn.began_ms;
-        opened_->each_part(row_, turn.id, [&](std::string_view part) {
+        end.fold_bytes = kFoldOfATurn;
+        file.each_part(session, turn.id, [&](std::string_view part) {
             each_record(part, [&](const Record& record) {
                 end.time_ms = std::max(end.time_ms, milliseconds(record.time_us));
                 if (record.kind != RecordKind::Patch) return;
                 ++end.patches;
-                end.patch_bytes += static_cast<int64_t>(record.body.size());
+                end.fold_bytes += static_cast<int64_t>(record.body.size());
             });
         });
-        end.state_digest = state_at(*opened_, row_, turn.id).digest();
-        const std::string rest = turn.parent ? opened_->rest(row_, *turn.parent) : std::string();
+        end.state_digest = state_at(file, session, turn.id).digest();
+        const std::string rest = turn.parent ? file.rest(session, *turn.parent) : std::string();
         end.rest = rest;
-        opened_->end_turn(row_, turn.id, end);
+        file.end_turn(session, turn.id, end);
     }
-    opened_->commit();
+    file.commit();
 }
 
 Journal::Past Journal::restore(uint64_t history_limit, state::Store& state,
                                asset::Registry& assets) {
+    return read_past(*opened_, history_limit, state, assets);
+}
+
+Journal::Past Journal::read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
+                                 asset::Registry& assets) {
     Past past;
-    past.is_new = last_ == 0;
-    restore_state(*opened_, row_, current_, history_limit, state);
-    restore_assets(*opened_, row_, current_, assets);
-    if (current_) past.rest = opened_->rest(row_, *current_);
-    std::vector<TurnRow> turns;
+    restore_state(file, row_, current_, history_limit, state);
+    restore_assets(file, row_, current_, assets);
+    if (current_) past.rest = file.rest(row_, *current_);
     for (TurnId turn = last_; turn > 0 && past.latest_rest.empty(); --turn) {
-        past.latest_rest = opened_->rest(row_, turn);
+        past.latest_rest = file.rest(row_, turn);
     }
     return past;
+}
+
+// The file, when it has all that happened, until the next task.
+StoreFile& Journal::settled_file() {
+    if (!is_listening()) {
+        throw StoreError("STORE_IO", "the session is no longer kept in \"" + options_.path + "\"");
+    }
+    flush();
+    writer_.wait_for(target_);
+    if (const StoreFailure* const failure = Writer::failure_of(*target_)) {
+        const StoreFailure why = *failure;
+        fail(why);
+        throw StoreError("STORE_IO", why.message);
+    }
+    return Writer::file_of(*target_);
+}
+
+void Journal::append_turns(std::string& out) {
+    StoreFile& file = settled_file();
+    journal::append_turns(out, file, file.session(options_.session).value());
+}
+
+Journal::Past Journal::go_to(std::optional<TurnId> turn, uint64_t history_limit,
+                             state::Store& state, asset::Registry& assets) {
+    if (running_) end_running(TurnStatus::Completed, {});
+    StoreFile& file = settled_file();
+    if (turn) file.require_ended(row_, *turn);
+    const std::optional<TurnId> before = std::exchange(current_, turn);
+    try {
+        Past past = read_past(file, history_limit, state, assets);
+        file.go_to(row_, turn);
+        return past;
+    } catch (...) {
+        current_ = before;
+        throw;
+    }
 }
 
 void Journal::listen(Session session) {
@@ -108,15 +150,22 @@ void Journal::listen(Session session) {
     durable_seq_ = session_->stream.last_number();
 }
 
+bool Journal::finish_end() {
+    if (!then_) return false;
+    writer_.wait_for(target_);
+    if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
+    else report(ended_turn_, true);
+    return true;
+}
+
 void Journal::close() {
     if (is_listening()) {
         if (running_) {
             const bool is_whole = *running_ == TurnKind::Host;
             end_running(is_whole ? TurnStatus::Completed : TurnStatus::Cancelled, {});
         }
+        finish_end();
         writer_.wait_for(target_);
-        if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
-        else report(last_, true);
         session_.reset();
     }
     target_.reset();
@@ -158,7 +207,9 @@ void Journal::note(RecordKind kind, std::string_view text) {
 
 void Journal::add(const Record& record) {
     records_.add(record);
-    if (records_.size() >= kPart && running_) flush();
+    if (records_.size() < kPart) return;
+    if (!running_) begin_turn(TurnKind::Host, "", loop_.wall_us());
+    flush();
 }
 
 // Soon, and not now: most turns end before, and need one part.
@@ -167,12 +218,12 @@ void Journal::flush_soon() {
     loop_.defer([this, alive = alive_] {
         if (!*alive) return;
         flushes_soon_ = false;
-        if (running_) flush();
+        flush();
     });
 }
 
 void Journal::flush() {
-    if (!is_listening() || records_.size() == 0) return;
+    if (!running_ || records_.size() == 0) return;
     std::string part = records_.take();
     const size_t bytes = part.size();
     submit([row = row_, turn = last_, position = position_++,
@@ -204,15 +255,16 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
 void Journal::end_turn(TurnStatus status, std::function<void(const Kept& kept)> then) {
     if (!is_listening()) return then({});
     then_ = std::move(then);
+    ended_turn_ = last_;
     ended_seq_ = session_->stream.last_number();
     end_running(status, [this, alive = alive_, seq = ended_seq_](const StoreFailure* failure) {
         if (!*alive || !is_listening()) return;
         if (failure != nullptr) return fail(*failure);
         durable_seq_ = std::max(durable_seq_, seq);
         // A later one may have begun to wait, if this one did not.
-        if (seq == ended_seq_) report(last_, true);
+        if (seq == ended_seq_) report(ended_turn_, true);
     });
-    if (!options_.waits) report(last_, false);
+    if (!options_.waits) report(ended_turn_, false);
 }
 
 void Journal::end_running(TurnStatus status,
@@ -224,10 +276,10 @@ void Journal::end_running(TurnStatus status,
     const uint64_t most = std::max(kBetweenSnapshots, tree.json_bytes());
     submit(
         [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()),
-         digest = tree.digest(), patches = patches_, patch_bytes = patch_bytes_,
+         digest = tree.digest(), patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
          assets = assets_.empty() ? std::string() : "[" + assets_ + "]", rest = session_->rest(),
          most](StoreFile& file) {
-            file.end_turn(row, turn, {status, time_ms, digest, patches, patch_bytes, assets, rest});
+            file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
             if (static_cast<uint64_t>(file.bytes_since_snapshot(row, turn)) <= most) return;
             const state::Tree state = state_at(file, row, turn);
@@ -240,7 +292,7 @@ void Journal::end_running(TurnStatus status,
             state.append_json(json);
             file.add_snapshot(row, turn, json);
         },
-        std::move(done), options_.waits);
+        std::move(done), true);
 }
 
 void Journal::submit(std::function<void(StoreFile& file)> write,

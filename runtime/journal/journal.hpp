@@ -28,16 +28,14 @@ public:
     struct Options {
         std::string path;
         std::string session;
-        // What opens it again: its story and project, as JSON.
+        // Its story and project, as JSON: with them it can be opened again.
         std::string about = "{}";
         // end_turn() reports a turn when the disk has it; otherwise at once.
         bool waits = true;
     };
-    // What a session was when it was kept last.
+    // The past of a session that does not live in its objects.
     struct Past {
-        bool is_new = true;
-        // TurnEnd::rest of the turn at whose end the session stands, and of the latest of all turns;
-        // or empty.
+        // TurnEnd::rest of the current turn, and of the latest of all turns; or empty.
         std::string rest;
         std::string latest_rest;
     };
@@ -48,13 +46,17 @@ public:
         uint64_t durable_seq = 0;
     };
 
+    // Settles turns that a dead host has left in a session that is locked.
+    static void settle(StoreFile& file, int64_t session);
+
     // Opens the session in the store, or creates it with this state (JSON), and makes this its only
     // writer. Waits for the disk. Throws StoreError.
     Journal(Loop& loop, Writer& writer, Options options, std::string_view state);
     // close()
     ~Journal() override;
 
-    const std::string& path() const { return options_.path; }
+    // The turn that the session goes on from; none: its beginning.
+    std::optional<TurnId> current() const { return current_; }
 
     // Puts the past of the session into these, which are new. Once, before listen().
     Past restore(uint64_t history_limit, state::Store& state, asset::Registry& assets);
@@ -73,10 +75,22 @@ public:
 
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
     void note(RecordKind kind, std::string_view text);
+    // Appends the turns of the session (listing.hpp), with all that happened. Waits for the disk. Throws
+    // StoreError.
+    void append_turns(std::string& out);
+
+    // Goes to the end of a turn, or to the beginning: puts the past of the session into these, which are
+    // new, and lets the next turn follow there. No turn may run. Waits for the disk. Throws StoreError
+    // or TurnError, and the session stands where it stood.
+    Past go_to(std::optional<TurnId> turn, uint64_t history_limit, state::Store& state,
+               asset::Registry& assets);
+
     // Calls `then` at once or from the loop.
     void end_turn(TurnStatus status, std::function<void(const Kept& kept)> then);
 
-    // Waits for the disk, and for end_turn(). Everything that happens later is not kept.
+    // Waits for the disk, so that end_turn() reports; false if it is not waiting.
+    bool finish_end();
+    // Waits for the disk. Everything that happens later is not kept.
     void close();
 
 private:
@@ -86,7 +100,9 @@ private:
                 const event::Subject& subject, std::string_view body) override;
 
     bool is_listening() const { return session_.has_value(); }
-    void settle_past();
+    StoreFile& settled_file();
+    Past read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
+                   asset::Registry& assets);
     void add(const Record& record);
     void flush();
     void flush_soon();
@@ -104,7 +120,7 @@ private:
     std::optional<StoreFile> opened_;         // until listen()
     std::shared_ptr<Writer::Target> target_;  // then
     int64_t row_ = 0;                         // of the session in the store
-    std::optional<TurnId> current_;           // at whose end the session stands
+    std::optional<TurnId> current_;           // the turn that the session goes on from
     TurnId last_ = 0;
     std::optional<Session> session_;
 
@@ -117,8 +133,9 @@ private:
     bool flushes_soon_ = false;
     uint64_t durable_seq_ = 0;
 
-    // Of end_turn(), while it waits for the disk.
+    // The arguments of end_turn(), while it waits for the disk.
     std::function<void(const Kept& kept)> then_;
+    TurnId ended_turn_ = 0;
     uint64_t ended_seq_ = 0;
 };
 

@@ -49,7 +49,7 @@ void append_sessions(std::string& out, StoreFile& file) {
 
 void append_turns(std::string& out, StoreFile& file, const SessionRow& session) {
     out += R"({"turns":[)";
-    // Of a session that nobody writes, nothing runs.
+    // Without a writer, no turn of the session runs.
     const bool is_played = file.is_locked(session.id);
     json::Document document;
     json::ParseError error;

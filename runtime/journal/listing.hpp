@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a store has, as JSON for hosts (store.h says in which form). All throw StoreError.
+// The sessions and turns of a store as JSON for hosts (store.h has the forms). All throw StoreError.
 
 #include <string>
 

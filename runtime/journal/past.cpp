@@ -33,7 +33,7 @@ void parse_object(json::Document& document, std::string_view text, const StoreFi
 // The steps from the nearest snapshot to `at`, the latest first, and the state before them.
 struct Way {
     std::vector<Step> steps;  // to the beginning of the session
-    size_t fresh = 0;         // so many of them come after the snapshot
+    size_t fresh = 0;         // the number of those after the snapshot
     std::string state;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a session was at the end of one of its turns, put together from a store: the nearest snapshot,
+// Puts together from a store what a session was at the end of one of its turns: the nearest snapshot,
 // and the patches after it.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the journal keeps of a turn, record by record, in the parts of the turn. A part can be read
+// The journal keeps a turn record by record, in the parts of the turn. A part can be read
 // without the parts before it.
 
 #include <cstdint>
@@ -42,7 +42,7 @@ public:
 
 private:
     std::string bytes_;
-    // Of the record before, in this part: most differ little from it.
+    // Those of the record before it in this part: most differ little from it.
     uint64_t seq_ = 0;
     int64_t time_us_ = 0;
     std::string plan_id_;

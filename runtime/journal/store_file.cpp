@@ -78,7 +78,7 @@ void require_store(Connection& connection, const std::string& path) {
     }
 }
 
-// Of a value that no version has written, the last one: it claims least.
+// A value that no version has written becomes the last one, which claims least.
 template <typename Enum, size_t kSize>
 Enum enum_of(int64_t number, const std::array<std::string_view, kSize>&) {
     const bool is_known = number >= 0 && number < static_cast<int64_t>(kSize);
@@ -177,7 +177,7 @@ std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                                                          const std::string& path) {
     // FULL: a turn that is reported durable survives the loss of power.
     connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
-    // A database of somebody else's is left as it is.
+    // The database of another program is left as it is.
     const bool is_new = is_empty(connection);
     if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
     if (access == Connection::Access::ReadWrite) {
@@ -292,7 +292,7 @@ bool StoreFile::is_locked(int64_t session) {
     return file && ::fcntl(file.get(), F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }
 
-// A byte of the file beside the store for each session. The lock belongs to the open file, so that two
+// One byte of the file FILE-lock for each session. The lock belongs to the open file, so that two
 // stores of one process exclude each other as well, and ends with it.
 bool StoreFile::lock(int64_t session) {
     const std::string path = path_ + "-lock";
@@ -366,7 +366,7 @@ void StoreFile::end_turn(int64_t session, TurnId turn, const TurnEnd& end) {
         .number(3, end.time_ms)
         .number(4, static_cast<int64_t>(end.state_digest))
         .number(5, end.patches)
-        .number(6, before + end.patch_bytes)
+        .number(6, before + end.fold_bytes)
         .text(7, end.assets)
         .text(8, end.rest)
         .run();
@@ -391,6 +391,18 @@ std::vector<TurnRow> StoreFile::turns(int64_t session) {
 
 std::optional<TurnRow> StoreFile::turn(int64_t session, TurnId id) {
     return first_of(statements_->one_turn.number(0, session).number(1, id), turn_in);
+}
+
+void StoreFile::require_ended(int64_t session, TurnId turn) {
+    const std::optional<TurnRow> found = this->turn(session, turn);
+    const std::string number = "turn " + std::to_string(turn);
+    if (!found) throw TurnError("TURN_MISSING", "the session has no " + number);
+    // A turn of the host is whole at any moment.
+    if (found->state_digest || found->kind == TurnKind::Host) return;
+    throw TurnError("TURN_NOT_ENDED",
+                    number + " has not ended; " +
+                        (found->parent ? "the turn before it is " + std::to_string(*found->parent)
+                                       : std::string("it is the first one")));
 }
 
 TurnId StoreFile::last_turn(int64_t session) {

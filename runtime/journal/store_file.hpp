@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,7 +51,7 @@ struct SessionRow {
     std::string name;
     int64_t created_ms = 0;         // since 1970
     std::string about;              // what it was opened with last, as JSON
-    std::optional<TurnId> current;  // the turn at whose end it stands; none: its beginning
+    std::optional<TurnId> current;  // the turn that it goes on from; none: its beginning
 };
 
 struct TurnRow {
@@ -76,12 +77,12 @@ struct TurnEnd {
     TurnStatus status = TurnStatus::Completed;
     int64_t time_ms = 0;
     uint64_t state_digest = 0;
-    // How many patches it has, and their bytes.
+    // Its patches, and what it costs to fold them, in bytes of patches.
     int64_t patches = 0;
-    int64_t patch_bytes = 0;
+    int64_t fold_bytes = 0;
     // The assets that it registered, as JSON; or empty.
     std::string_view assets;
-    // What the next turn needs beside state and assets, as JSON.
+    // State and assets apart, all that the next turn needs, as JSON.
     std::string_view rest;
 };
 
@@ -91,6 +92,17 @@ struct Step {
     int64_t patches;
     bool has_assets;
     bool has_snapshot;  // of the state at its end
+};
+
+// A turn that is not there, or has no end to go to. The code is TURN_MISSING or TURN_NOT_ENDED.
+class TurnError : public std::runtime_error {
+public:
+    TurnError(const char* code, const std::string& message)
+        : std::runtime_error(message), code_(code) {}
+    const char* code() const { return code_; }
+
+private:
+    const char* code_;
 };
 
 class StoreFile {
@@ -131,7 +143,7 @@ public:
     // `position` counts within the turn.
     void add_part(int64_t session, TurnId turn, int64_t position, std::string_view body);
     void end_turn(int64_t session, TurnId turn, const TurnEnd& end);
-    // Of a turn that was cut off.
+    // For a turn that was cut off.
     void interrupt_turn(int64_t session, TurnId turn);
     void add_snapshot(int64_t session, TurnId turn, std::string_view state);
     // Where the session stands.
@@ -140,12 +152,14 @@ public:
     // By id: parents come before their children.
     std::vector<TurnRow> turns(int64_t session);
     std::optional<TurnRow> turn(int64_t session, TurnId id);
+    // Throws TurnError unless the session has the turn, and it has ended.
+    void require_ended(int64_t session, TurnId turn);
     TurnId last_turn(int64_t session);  // 0: there is none
     // Turns without an end, which only a writer that died has left, unless one writes now.
     std::vector<TurnRow> running_turns(int64_t session);
     std::string rest(int64_t session, TurnId turn);
     std::string assets(int64_t session, TurnId turn);
-    // The bytes of patches since the nearest snapshot, on the way to the end of `turn`.
+    // The sum of fold_bytes since the nearest snapshot, on the way to the end of `turn`.
     int64_t bytes_since_snapshot(int64_t session, std::optional<TurnId> turn);
     // From `turn` to the beginning.
     std::vector<Step> way_back(int64_t session, TurnId turn);

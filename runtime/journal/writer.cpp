@@ -63,12 +63,13 @@ void Writer::start() {
         this);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (failure != 0) {
-        throw StoreError("STORE_UNAVAILABLE", "the thread that writes to stores cannot be started: " +
-                                                  std::generic_category().message(failure));
+        throw StoreError("STORE_UNAVAILABLE",
+                         "the thread that writes to stores cannot be started: " +
+                             std::generic_category().message(failure));
     }
     has_thread_ = true;
 #if defined(__linux__)
-    ::pthread_setname_np(thread_, "narratoria-store");
+    ::pthread_setname_np(thread_, "narratoria-disk");
 #endif
 }
 
@@ -91,6 +92,8 @@ void Writer::wait_for(const std::shared_ptr<Target>& target) {
     const uint64_t up_to = submitted_;
     changed_.wait(lock, [&] { return finished_ >= up_to; });
 }
+
+StoreFile& Writer::file_of(Target& target) { return target.file; }
 
 const StoreFailure* Writer::failure_of(const Target& target) { return target.failure.get(); }
 
@@ -131,8 +134,8 @@ void Writer::write(std::deque<Task>& tasks) {
     if (target->failure == nullptr) {
         auto fail = [&](std::string code, std::string message) {
             target->file.roll_back();
-            target->failure = std::make_unique<StoreFailure>(
-                StoreFailure{std::move(code), std::move(message)});
+            target->failure =
+                std::make_unique<StoreFailure>(StoreFailure{std::move(code), std::move(message)});
         };
         try {
             target->file.begin(waits);

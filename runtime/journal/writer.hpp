@@ -54,6 +54,8 @@ public:
     void wait_for(const std::shared_ptr<Target>& target);
     // Why the target is no longer written to; NULL if it is. After wait_for() only.
     static const StoreFailure* failure_of(const Target& target);
+    // For the engine thread, between wait_for() and the next submit().
+    static StoreFile& file_of(Target& target);
 
     static constexpr size_t kMaxWaiting = 256u * 1024 * 1024;
 

@@ -22,7 +22,7 @@ namespace {
 
 // Sizes in an ELF file are untrusted input. Larger values than these are refused.
 constexpr uint64_t kMaxSections = 4096;
-constexpr uint64_t kMaxNames = 1024 * 1024;
+constexpr uint64_t kMaxSectionNames = 1024 * 1024;
 constexpr uint64_t kMaxNote = 64 * 1024;
 
 #if defined(__x86_64__)
@@ -83,7 +83,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
         return read_at(file, section.sh_offset, text.data(), text.size());
     };
     std::string names;
-    if (!read_whole(sections[header.e_shstrndx], kMaxNames, names)) {
+    if (!read_whole(sections[header.e_shstrndx], kMaxSectionNames, names)) {
         return refuse("it is damaged: the names of its sections are not whole");
     }
     constexpr std::string_view wanted = NAR_PLUGIN_NOTE_SECTION;

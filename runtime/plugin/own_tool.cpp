@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "base/json/writer.hpp"
+#include "base/view.hpp"
 #include "plugin/invocation.hpp"
 
 namespace narratoria::plugin {
 namespace {
-
-nar_str view(const std::string& text) { return {text.data(), text.size()}; }
 
 OwnTool& of(void* instance) { return *static_cast<OwnTool*>(instance); }
 

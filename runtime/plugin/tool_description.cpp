@@ -17,10 +17,10 @@
 namespace narratoria::plugin {
 namespace {
 
-constexpr size_t kMaxName = 128;
+constexpr size_t kMaxToolName = 128;
 
 bool is_tool_name(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxName &&
+    return !text.empty() && text.size() <= kMaxToolName &&
            std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || c == '-';
@@ -101,7 +101,7 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
     const std::string_view name = view(read.name);
     if (!is_tool_name(name)) {
         refusal.code = "TOOL_NAME";
-        refusal.message = json::quoted(utf8::repaired(name.substr(0, kMaxName))) +
+        refusal.message = json::quoted(utf8::repaired(name.substr(0, kMaxToolName))) +
                           " has no valid name: 1 to 128 letters, digits, _ and - only";
         return nullptr;
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json/tape.hpp"
+#include "base/view.hpp"
 #include "plugin/invocation.hpp"
 #include "process/find_program.hpp"
 #include "tool/runner/stream_attempt.hpp"
@@ -18,8 +19,6 @@ namespace {
 // How a tool writes `done` in whose output call() looks no further.
 constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true})";
 constexpr std::string_view kDoneWithResult = R"({"version":"0","type":"done","ok":true,"result":)";
-
-nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 
 // `views` gets those of the environment, and must live as long as the invocation.
 nar_invocation invocation_of(const tool::Invocation& invocation, std::string_view root,

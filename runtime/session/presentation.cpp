@@ -5,13 +5,9 @@
 #include <vector>
 
 #include "base/json/writer.hpp"
+#include "base/view.hpp"
 
 namespace narratoria::session {
-namespace {
-
-nar_str view(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
 
 void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
                                const event::Event& event) {

@@ -25,6 +25,18 @@ plugin::StoryInfo story_info(const SessionSettings& settings) {
                           : plugin::StoryInfo();
 }
 
+// Reads what rest() has written; false if there is nothing to read.
+bool read_rest(const std::string& rest, json::Document& document) {
+    json::ParseError error;
+    return !rest.empty() && document.parse(rest, error, json::kDepthOfOwn) &&
+           document.root().is_object();
+}
+
+uint64_t number_in(json::Value object, std::string_view key) {
+    const json::Value value = object.find(key);
+    return value ? static_cast<uint64_t>(value.integer().value_or(0)) : 0;
+}
+
 std::string tools_folder(const SessionSettings& settings) {
     return settings.story ? settings.story->folder + "/tools" : std::string();
 }
@@ -85,6 +97,7 @@ Session::~Session() {
     request_cancel();
     try {
         take_cancel();
+        while (with_.journal && with_.journal->finish_end()) take_cancel();
     } catch (const std::bad_alloc&) {
         // Without memory the handlers are not called; what runs is ended below.
     }
@@ -365,32 +378,12 @@ void Session::take_up_past() {
     const journal::Journal::Past past =
         journal.restore(settings_.limits.history_patches, *with_.store, assets_);
     json::Document document;
-    json::ParseError error;
-    auto number = [&](std::string_view key) -> uint64_t {
-        const json::Value value = document.root().find(key);
-        return value ? static_cast<uint64_t>(value.integer().value_or(0)) : 0;
-    };
-    auto read = [&](const std::string& rest) {
-        return !rest.empty() && document.parse(rest, error, json::kDepthOfOwn) &&
-               document.root().is_object();
-    };
     // Numbers are not used twice, whatever turn the session goes on from.
-    if (read(past.latest_rest)) {
-        stream_.continue_after(number("seq"));
-        executions_ = number("executions");
+    if (read_rest(past.latest_rest, document)) {
+        stream_.continue_after(number_in(document.root(), "seq"));
+        executions_ = number_in(document.root(), "executions");
     }
-    if (read(past.rest)) {
-        fallbacks_ = number("fallbacks");
-        const json::Value metadata = document.root().find("metadata");
-        if (metadata && metadata.is_object()) {
-            for (const json::Member key : metadata.members()) {
-                const json::Value text =
-                    key.value.is_object() ? key.value.find("description") : json::Value();
-                if (!text || !text.is_string()) continue;
-                metadata_.set(key.key, {.text = std::string(text.text())});
-            }
-        }
-    }
+    take_rest(past.rest);
     journal.listen({*with_.store, assets_, stream_, [this] { return rest(); },
                     [this](const journal::StoreFailure& failure) {
                         const std::string message =
@@ -398,6 +391,49 @@ void Session::take_up_past() {
                         log(NAR_LOG_ERROR, message, failure.code);
                         warn(failure.code, message);
                     }});
+}
+
+void Session::take_rest(const std::string& rest) {
+    json::Document document;
+    const bool is_read = read_rest(rest, document);
+    fallbacks_ = is_read ? number_in(document.root(), "fallbacks") : 0;
+    const json::Value described = is_read ? document.root().find("metadata") : json::Value();
+    state::Metadata before = std::exchange(metadata_, {});
+    if (!described || !described.is_object()) return;
+    for (const json::Member key : described.members()) {
+        const json::Value text =
+            key.value.is_object() ? key.value.find("description") : json::Value();
+        if (!text || !text.is_string()) continue;
+        // A formatter is code, which only this process knows.
+        const auto known = before.find(key.key);
+        state::Description description = known ? *known : state::Description();
+        description.text = text.text();
+        metadata_.set(key.key, std::move(description));
+    }
+}
+
+void Session::go_to(std::optional<journal::TurnId> turn) {
+    state::Store state(settings_.limits.history_patches);
+    asset::Registry assets(with_.engine.settings().root);
+    const journal::Journal::Past past =
+        with_.journal->go_to(turn, settings_.limits.history_patches, state, assets);
+    with_.store->take_from(std::move(state));
+    assets_.take_from(std::move(assets));
+    take_rest(past.rest);
+    presentation_.forget_choices();
+    json::Document document;
+    const bool is_read = read_rest(past.rest, document);
+    auto member = [&](std::string_view key, std::string_view none) {
+        const json::Value value = is_read ? document.root().find(key) : json::Value();
+        return value ? value.raw() : none;
+    };
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.number("turn", turn.value_or(0))
+        .raw("narrative", member("narrative", "\"\""))
+        .raw("choices", member("choices", "[]"))
+        .end();
+    stream_.publish(event::Kind::SessionMoved, {}, body);
 }
 
 // What a later life of the session needs, beside the state and the assets.

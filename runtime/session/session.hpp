@@ -125,6 +125,11 @@ public:
     const state::Metadata& state_metadata() const override { return metadata_; }
     void format_state_for_prompt(std::string& out) override;
     const asset::Registry& assets() const { return assets_; }
+    // NULL: the session is not kept.
+    journal::Journal* journal() const { return with_.journal.get(); }
+    // Goes to the end of a turn, or to the beginning. There must be a journal, and no job. Throws
+    // journal::StoreError or journal::TurnError, and nothing has changed then.
+    void go_to(std::optional<journal::TurnId> turn);
     engine::Engine& engine() { return with_.engine; }
 
 private:
@@ -200,6 +205,7 @@ private:
 
     // Both with a journal only.
     void take_up_past();
+    void take_rest(const std::string& rest);
     std::string rest() const;
     void begin_turn(journal::TurnKind kind);
     // Calls `then` when the turn is kept, or at once.

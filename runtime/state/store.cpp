@@ -101,6 +101,12 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
     return text_;
 }
 
+void Store::take_from(Store&& other) {
+    tree_ = std::move(other.tree_);
+    history_ = std::move(other.history_);
+    if (patch_listener_ != nullptr) tree_.keep_digest();
+}
+
 void Store::restore(Snapshot&& snapshot) {
     // Move assignment swaps, so `restored` frees the replaced tree.
     Tree restored = std::move(snapshot.tree_);

@@ -98,6 +98,8 @@ public:
     // any other.
     void fold(json::Value patch, const PatchOrigin& origin);
     void fold_nulls(json::Value nulls);
+    // Takes state and history of another store with the same limits. No writer may be open.
+    void take_from(Store&& other);
     // A patch that the state has already, for the history alone.
     void remember(std::string_view patch, const PatchOrigin& origin);
     void remember_nulls(std::string_view nulls) { history_.add_nulls(nulls); }

@@ -24,10 +24,11 @@ using json::Value;
 
 constexpr size_t kMaxEntries = 1000;
 
-class Reader {
+class ManifestReader {
 public:
     // `stem`: the NAME of its file, or empty.
-    Reader(const json::Document& document, std::string_view stem, Manifest& out, Faults& faults)
+    ManifestReader(const json::Document& document, std::string_view stem, Manifest& out,
+                   Faults& faults)
         : document_(document), stem_(stem), out_(out), faults_(faults) {}
 
     void read() {
@@ -221,7 +222,7 @@ bool Manifest::parse(std::string_view text, Faults& faults, std::string_view ste
         faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, ""});
         return false;
     }
-    Reader(document, stem, *this, faults).read();
+    ManifestReader(document, stem, *this, faults).read();
     return faults.size() == before;
 }
 

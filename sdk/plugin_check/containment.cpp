@@ -219,13 +219,12 @@ std::string excess(const TrialUse& use) {
 }
 
 void end_trial(pid_t trial) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point deadline = Clock::now() + kStopping;
+    const auto deadline = std::chrono::steady_clock::now() + kStopping;
     kill(-trial, SIGSTOP);
     kill(trial, SIGSTOP);
     // Orphans come to this process, so its descendants are all there are.
     std::set<pid_t> stopped;
-    for (bool found_more = true; found_more && Clock::now() < deadline;) {
+    for (bool found_more = true; found_more && std::chrono::steady_clock::now() < deadline;) {
         found_more = false;
         for (const pid_t one : descendants_of(getpid())) {
             if (!stopped.insert(one).second) continue;

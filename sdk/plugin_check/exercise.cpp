@@ -85,6 +85,7 @@ constexpr Sample kSamples[] = {
      R"({"success":true,"executionTime":20,"failedTools":[],"canReplan":false})"},
     {NAR_KIND_NARRATIVE, 0, R"({"text":"Light fills the cave.","source":"plan"})"},
     {NAR_KIND_STATE_PATCHED, 0, R"({"patch":{"torch":{"lit":true}},"by":""})"},
+    {NAR_KIND_SESSION_MOVED, 0, R"({"turn":1,"narrative":"It is dark.","choices":["Look"]})"},
     {NAR_KIND_TURN_ENDED, 0, R"({"outcome":"completed","generations":1,"choices":["Leave"]})"},
 };
 

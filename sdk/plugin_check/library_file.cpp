@@ -349,8 +349,7 @@ bool is_metadata_with(std::string_view id, std::string_view extension) {
 }  // namespace
 
 PluginFile read_plugin_file(const std::string& given) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point began = Clock::now();
+    const auto began = std::chrono::steady_clock::now();
     const std::string shown = shown_path(given);
     PluginFile file;
     file.path = absolute_path(given);
@@ -358,7 +357,7 @@ PluginFile read_plugin_file(const std::string& given) {
     LibraryReader(image, shown).read(file);
     find_metadata(file);
     file.metadata.milliseconds =
-        std::chrono::duration<double, std::milli>(Clock::now() - began).count();
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
     return file;
 }
 

@@ -190,14 +190,13 @@ std::vector<std::string> lost(const std::map<int, std::string>& before,
 }
 
 std::vector<std::string> added_threads(const std::map<int, std::string>& before) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(200);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
     for (;;) {
         std::vector<std::string> names;
         for (const auto& [number, name] : running_threads()) {
             if (!before.contains(number)) names.push_back(fmt::format("{} ({})", number, name));
         }
-        if (names.empty() || Clock::now() >= deadline) return names;
+        if (names.empty() || std::chrono::steady_clock::now() >= deadline) return names;
         const timespec moment{0, 1'000'000};
         nanosleep(&moment, nullptr);
     }

@@ -331,6 +331,45 @@ def cat(bench):
                 median(peer / ours for ours, peer in results), "×", rate[0], rate[1])]
 
 
+def store(bench):
+    """A session that is kept, against one that is not."""
+    path = bench.work / "saves.db"
+
+    def fresh():
+        for file in bench.work.glob("saves.db*"):
+            file.unlink()
+        return path
+
+    program = bench.program("kept_session")
+    turns, large = (300, 200_000) if bench.quick else (2000, 1_000_000)
+    plan, _, count = cat_plan(bench)
+    run = bench.program("run_plan")
+    results = bench.in_turn(
+        lambda: bench.document(program, fresh(), turns, "1")["turn_thread_us"],
+        lambda: bench.document(program, "-", turns, "1")["turn_thread_us"],
+        lambda: bench.document(run, plan, "--store", fresh())["seconds"],
+        lambda: bench.document(run, plan)["seconds"])
+    long = bench.document(program, fresh(), turns * 5, "100")
+    wide = bench.document(program, fresh(), "20", "5", large)
+    empty = bench.document(program, fresh(), "0", "5", large)
+    fresh()
+    us = [f"{median(column):.1f} µs" for column in zip(*results)]
+    rate = [f"{count / median(column) / 1e6:.2f} M/s" for column in zip(*results)]
+    return [
+        Row("store-turn", "a turn with one patch of a tool of the host in a session with a store, over one "
+            "without: the engine thread's time", median(row[0] - row[1] for row in results), "µs",
+            us[0], us[1], most=30),
+        Row("store-pipeline", f"{count:,} lines from `cat FILE` as a tool, with a store against without",
+            median(row[3] / row[2] for row in results), "×", rate[2], rate[3], least=0.9),
+        Row("store-open", f"opening a session of {turns * 5:,} turns and {turns * 500:,} patches",
+            long["open_ms"], "ms", most=50),
+        Row("store-state", "reading the state of any of its turns", long["slowest_state_ms"], "ms",
+            most=100),
+        Row("store-bytes", f"what a turn writes that changes 5 of {large:,} keys",
+            (wide["bytes"] - empty["bytes"]) / 20 / 1024, "KiB", most=64),
+    ]
+
+
 def state(bench):
     done = bench.document(bench.benchmark("state_bench"), "--benchmark_format=json",
                           f"--benchmark_repetitions={bench.rounds}",
@@ -738,7 +777,7 @@ def python_call(bench):
 
 
 MEASURES = {
-    "spawn": spawn, "chain": chain, "sandbox": sandbox, "pipeline": pipeline, "cat": cat, "state": state,
+    "spawn": spawn, "chain": chain, "sandbox": sandbox, "pipeline": pipeline, "cat": cat, "state": state, "store": store,
     "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
     "command": command, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
     "python-plan": python_plan,
@@ -750,7 +789,8 @@ ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "sandbox",
     "pipeline",
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
-    "state-memory", "state-snapshot", "state-restore", "plan", "plan-memory", "plan-growth",
+    "state-memory", "state-snapshot", "state-restore",
+    "store-turn", "store-pipeline", "store-open", "store-state", "store-bytes", "plan", "plan-memory", "plan-growth",
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "frame", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",

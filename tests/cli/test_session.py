@@ -68,6 +68,40 @@ def test_tree_marks_where_the_session_stands(play, session):
     assert session("tree").out == "  1 I light the torch\n* 2 I pull the lever\n"
 
 
+def test_going_back_makes_a_branch(play, session):
+    play("I light the torch", "I light the torch and examine the door")
+    assert session("go", "1").status == 0
+    assert session("state").out == session("state", "--at", "1").out
+    assert play("I light the torch").status == 0
+    assert session("tree").out == ("  1 I light the torch\n"
+                                   "    2 I light the torch and examine the door\n"
+                                   "  * 3 I light the torch\n")
+    assert session("go", "0").status == 0
+    assert session("state").out == "{}\n"
+    refused = session("go", "9")
+    assert refused.status == 2 and "no turn 9" in refused.err
+
+
+def test_another_answer_is_a_sibling_from_the_end_of_the_turn_before(command, tmp_path):
+    story = command.story({"count": [{"plan": {"tools": [{"toolId": "c", "toolPath": "tools/count"}]}}]},
+                          {"count": f"#!/bin/sh\necho >> {tmp_path}/runs\n"
+                                    f"n=$(wc -l < {tmp_path}/runs)\n"
+                                    """echo '{"version":"0","type":"state_patch","patch":{"n'$n'":1}}'\n"""
+                                    """echo '{"version":"0","type":"done","ok":true}'\n"""})
+    kept = ["--store", tmp_path / "saves.db", "--session", "s"]
+    assert command("play", "--story", story, *kept, "count", "count").status == 0
+    ran = command("session", "again", *kept)
+    assert ran.status == 0, ran
+    states = [json.loads(command("session", "state", *kept, "--at", turn).out) for turn in "123"]
+    assert states == [{"n1": 1}, {"n1": 1, "n2": 1}, {"n1": 1, "n3": 1}]
+    assert command("session", "again", *kept, "1").status == 0
+    tree = json.loads(command("session", "tree", *kept, "--json").out)
+    assert [(turn["id"], turn["parent"]) for turn in tree["turns"]] == [(1, None), (2, 1), (3, 1), (4, None)]
+    assert tree["current"] == 4
+    refused = command("session", "again", *kept, "9")
+    assert refused.status == 2 and "turn 9 is not a prompt" in refused.err
+
+
 def test_list_names_the_sessions(play, session):
     play("I light the torch")
     assert session("list").out.startswith("evening  1 turn, begun ")

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <random>
 
 #include "conformance/narrators.hpp"
 #include "narratoria/store.hpp"
@@ -152,6 +153,22 @@ TEST_F(KeptSession, WhatTheHostPatchesIsATurnOfItsOwn) {
     EXPECT_EQ(stored_state(1), R"({"one":1,"two":2})");
 }
 
+TEST_F(KeptSession, APatchWhileATurnWaitsForTheDiskComesAfterIt) {
+    open();
+    stage->recorder.on_record = [&](const Record& record) {
+        if (record.kind != Kind::PlanEnded) return;
+        nar_engine_post(
+            stage->engine.raw(),
+            [](void* session) { static_cast<Session*>(session)->patch_state(R"({"late":1})"); },
+            nullptr, &stage->session, nullptr);
+    };
+    EXPECT_EQ(play("adds"), "1 durable");
+    stage->recorder.on_record = {};
+    EXPECT_EQ(play("adds"), "3 durable");
+    EXPECT_EQ(stored_state(1), R"({"a":{"b":1},"n":[1,2]})");
+    EXPECT_EQ(stored_state(2), R"({"a":{"b":1},"n":[1,2],"late":1})");
+}
+
 TEST_F(KeptSession, ANullIsKept) {
     open();
     stage->session.set_state("none", "null");
@@ -206,6 +223,156 @@ TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
     EXPECT_THROW(store.state("s", 2), Error);
     stage.reset();
     EXPECT_THAT(turns(), ElementsAre("prompt adds completed", "prompt hangs cancelled"));
+}
+
+TEST_F(KeptSession, ItsEndCallsEveryHandler) {
+    open();
+    std::vector<std::string> told;
+    for (const char* prompt : {"adds", "removes"}) {
+        stage->session.prompt(prompt, [&told, prompt](Turn turn) {
+            told.push_back(prompt + std::string(turn.outcome() == Outcome::Cancelled
+                                                    ? " cancelled"
+                                                    : " not cancelled"));
+        });
+    }
+    stage.reset();
+    EXPECT_THAT(told, ElementsAre("adds cancelled", "removes cancelled"));
+    EXPECT_THAT(turns(), ElementsAre("prompt adds cancelled", "prompt removes cancelled"));
+}
+
+// ---- undo and branches
+
+class Branches : public KeptSession {
+protected:
+    std::vector<std::string> all() const {
+        const Session& session = stage->session;
+        return {state(), std::string(session.history().view()),
+                std::string(session.assets().view()),
+                std::string(session.get_all_state_metadata().view())};
+    }
+    std::vector<std::string> parents() const {
+        std::vector<std::string> found;
+        const Text text = store.turns("s");
+        for (const Json& turn : Json(text.view())["turns"].elements()) {
+            found.push_back(turn["parent"].text() + ">" + turn["id"].text());
+        }
+        return found;
+    }
+    nar_status status_of_going(uint64_t turn) {
+        try {
+            stage->session.go_to(turn);
+        } catch (const Error& error) {
+            return error.status();
+        }
+        return NAR_OK;
+    }
+};
+
+TEST_F(Branches, EveryTurnIsGoneToExactly) {
+    open({.state = R"({"first":1})"});
+    std::vector<std::vector<std::string>> known{all()};
+    for (const char* prompt : {"adds", "paints", "removes", "adds"}) {
+        play(prompt);
+        known.push_back(all());
+    }
+    stage->session.set_state("gold", "3", StateMetadata{.description = "coins"});
+    known.push_back(all());
+    for (const size_t turn : {2u, 5u, 0u, 4u, 1u, 3u, 5u}) {
+        stage->session.go_to(turn == 0 ? NAR_TURN_BEGINNING : turn);
+        EXPECT_EQ(all(), known[turn]) << turn;
+    }
+    stage->session.go_to(3);
+    open();
+    EXPECT_EQ(all(), known[3]) << "it stands there in the next process, too";
+}
+
+TEST_F(Branches, TheNextTurnIsASibling) {
+    open();
+    play("adds");
+    play("removes");
+    stage->session.go_to(1);
+    play("paints");
+    stage->session.patch_state("{}");
+    stage->session.go_to(NAR_TURN_BEGINNING);
+    EXPECT_EQ(state(), "{}");
+    play("adds");
+    EXPECT_THAT(parents(), ElementsAre("null>1", "1>2", "1>3", "3>4", "null>5"));
+    EXPECT_EQ(stored_state(2), R"({"a":{"c":"x"},"n":[1,2]})") << "nothing is overwritten";
+}
+
+TEST_F(Branches, SinksAreToldWhereTheSessionWent) {
+    open();
+    play("paints");
+    play("adds");
+    stage->session.go_to(1);
+    stage->session.go_to(NAR_TURN_BEGINNING);
+    std::vector<std::string> moves;
+    for (const Record& moved : stage->recorder.of(Kind::SessionMoved)) moves.push_back(moved.text);
+    EXPECT_THAT(moves, ElementsAre(R"({"turn":1,"narrative":"told","choices":["go"]})",
+                                   R"({"turn":0,"narrative":"","choices":[]})"));
+}
+
+TEST_F(Branches, OnlyFinishedTurnsAreGoneTo) {
+    open();
+    EXPECT_EQ(status_of_going(1), NAR_NOT_FOUND);
+    play("adds");
+    stage->session.prompt("removes");
+    EXPECT_EQ(status_of_going(1), NAR_BUSY);
+    stage->engine.run_until_idle();
+    EXPECT_EQ(status_of_going(1), NAR_OK);
+    Engine other;
+    Session without(other);
+    try {
+        without.go_to(1);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_UNSUPPORTED);
+    }
+}
+
+TEST_F(Branches, FallbacksGoOnFromTheirCounter) {
+    folder.write("story/story.toml", "title = \"t\"\n[fallback]\ntemplates = [\"one\", \"two\"]\n");
+    folder.write("story/prompts.json", R"({"prompts":[],"unmatched":{"narrative":"?"}})");
+    const std::string story = folder / "story";
+    open({.story = story});
+    auto told = [&] {
+        play("fails");
+        return stage->recorder.of(Kind::Narrative).back().body["text"].string();
+    };
+    EXPECT_EQ(told(), "one");
+    EXPECT_EQ(told(), "two");
+    stage->session.go_to(1);
+    EXPECT_EQ(told(), "two");
+}
+
+// A session that is played, undone, branched and opened again in any order is what a model of a few
+// lines says.
+TEST_F(Branches, AnyWayThroughTheTreeIsTheOneThatWasTaken) {
+    for (int value = 0; value < 5; ++value) {
+        folder.says("set" + std::to_string(value),
+                    {patch(R"({"last":)" + std::to_string(value) + R"(,"v)" +
+                           std::to_string(value) + R"(":{"n":)" + std::to_string(value) + "}}"),
+                     patch(R"({"v)" + std::to_string((value + 2) % 5) + R"(":null})"), kDone});
+    }
+    std::mt19937 random(3);
+    open();
+    std::vector<std::string> model{state()};  // by turn
+    size_t at = 0;
+    for (int step = 0; step < 200; ++step) {
+        const auto act = random() % 10;
+        if (act < 4) {
+            play("set" + std::to_string(random() % 5));
+            model.push_back(state());
+            at = model.size() - 1;
+        } else if (act < 9) {
+            at = random() % model.size();
+            stage->session.go_to(at == 0 ? NAR_TURN_BEGINNING : at);
+        } else {
+            open();
+        }
+        ASSERT_EQ(state(), model[at]) << "step " << step;
+    }
+    for (size_t turn = 1; turn < model.size(); ++turn) EXPECT_EQ(stored_state(turn), model[turn]);
 }
 
 // ---- the store cannot be written

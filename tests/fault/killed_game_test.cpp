@@ -8,6 +8,7 @@
 #include <random>
 
 #include "narratoria/store.hpp"
+#include "support/forked.hpp"
 #include "support/host.hpp"
 #include "support/witness.hpp"
 
@@ -29,7 +30,7 @@ protected:
 
     // Plays until it is killed; a line "id state" for each turn that was reported durable.
     [[noreturn]] void play(int out) const {
-        Engine engine({.jobs = 3});
+        Engine engine({.jobs = 3, .output_mode = NAR_OUTPUT_NONE});
         uint64_t asked = 0;
         Narrator narrator{.id = "parallel",
                           .generate =
@@ -86,6 +87,7 @@ TEST_F(KilledGame, KeepsEveryTurnThatWasReportedDurable) {
             told.append(bytes, static_cast<size_t>(got));
         }
         ::close(ends[0]);
+        ASSERT_TRUE(reap_all()) << "a tool or what watches over it outlives its host";
         for (size_t at = 0, end; (end = told.find('\n', at)) != std::string::npos; at = end + 1) {
             const std::string line = told.substr(at, end - at);
             durable[std::stoull(line)] = line.substr(line.find(' ') + 1);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "narratoria/validate.hpp"
+#include "sdk/error_of.hpp"
 #include "support/folders.hpp"
 
 namespace {
@@ -38,6 +39,7 @@ using narratoria::SessionOptions;
 using narratoria::Text;
 using narratoria::Turn;
 using narratoria::Type;
+using narratoria::test::error_of;
 
 constexpr std::string_view kNothing =
     R"({"requestId":"p","narrative":"Nothing moves.","tools":[]})";
@@ -74,17 +76,6 @@ struct Witness {
     std::shared_ptr<int> alive = std::make_shared<int>(0);
     std::weak_ptr<int> observe() const { return alive; }
 };
-
-template <class Call>
-Error error_of(Call&& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return Error(NAR_OK, "", "", "");
-}
 
 static_assert(!std::is_copy_constructible_v<Engine> &&
               std::is_nothrow_move_constructible_v<Engine>);

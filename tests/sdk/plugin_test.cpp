@@ -19,12 +19,14 @@
 #include <vector>
 
 #include "conformance/cases.hpp"
+#include "sdk/error_of.hpp"
 #include "sdk/fake_host.hpp"
 
 namespace {
 
 namespace plugin = narratoria::plugin;
 using namespace std::chrono_literals;
+using narratoria::test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -141,17 +143,6 @@ void in_plugin(FakeHost& fake, Function&& function) {
     Acting::act = nullptr;
     loaded.end();
     Acting::last_host.reset();
-}
-
-template <class Function>
-narratoria::Error error_of(Function&& function) {
-    try {
-        function();
-    } catch (const narratoria::Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return narratoria::Error(NAR_OK, {}, {}, {});
 }
 
 // ---------------------------------------------------------------- the entry

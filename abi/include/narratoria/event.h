@@ -37,11 +37,14 @@ enum {
     NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
                                      generations, choices}: ends the turn of the last PROMPT. With
                                      a store also {turn, durable, durableSeq}, as in nar_turn    */
-    NAR_KIND_STATE_PATCHED = 17   /* {patch, by}: a patch from the host (`by` is "") or a plugin
+    NAR_KIND_STATE_PATCHED = 17,  /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
                                      would loop for ever: after 1,000 of them in a row the stream
                                      drops records, with one warning RECORDS_DROPPED. The log
                                      names the plugin.                                           */
+    NAR_KIND_SESSION_MOVED = 18   /* {turn, narrative, choices}: the session went to the end of a
+                                     turn (nar_session_go_to), 0: to its beginning. State,
+                                     history and assets are those of that moment.                */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */

@@ -52,9 +52,8 @@ enum {
 /*
  * Sessions in a store
  *
- * `id` names the session in its store, so it should be given. If the store has it, it goes on from the
- * turn at whose end it stands, with the state, history, assets, choices and descriptions of keys of
- * that moment; `state` does not matter then. Whatever ends the host, no turn that was reported durable
+ * `id` names the session in its store, so it should be given. If the store has it, it goes on from its
+ * current turn, with the state, history, assets, choices and descriptions of keys of that moment; `state` does not matter then. Whatever ends the host, no turn that was reported durable
  * is lost, and the turn that ran is in the store as interrupted. What the host and plugins patch between
  * two turns is kept soon after it happens.
  *
@@ -115,6 +114,20 @@ typedef struct nar_execution_handler {
     void *user;
     void (*ended)(void *user, nar_result *result); /* may be NULL; retain the result to keep it */
 } nar_execution_handler;
+
+/* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo, redo, and the
+ * way to another branch. State, history, assets, descriptions of keys and the story's fallback counter
+ * are what they were there; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the next prompt
+ * makes another branch. Waits for the disk, and reads at most as much as the state is large.
+ * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: there is no such turn. NAR_INVALID_ARGUMENT: it has not
+ * ended. NAR_UNSUPPORTED: the session has no store. Otherwise the errors of stores. Nothing has changed
+ * then. [engine-thread] */
+NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
+
+/* Returns the turns of the session's store as JSON, in the form of nar_store_read_turns; release it with
+ * nar_text_release. Waits until the store has all that happened. NAR_UNSUPPORTED: the session has no
+ * store. Otherwise the errors of stores. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json, nar_error *error);
 
 /* Submits a prompt of the player (spec 004 PlayerPrompt: not empty). While a turn runs, one more
  * prompt may wait; another returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */

@@ -3,8 +3,8 @@
 #define NARRATORIA_STORE_H
 /*
  * A store is a file in which sessions are kept, turn by turn: nar_session_options.store. Its turns are
- * a tree; each has the state of its end, whatever happens after it. The functions below read a store,
- * also while sessions are being played, in this process or in others. They need no engine.
+ * a tree; each has the state of its end, whatever happens after it. The functions below need no engine.
+ * Those that read work also while sessions are being played, in this process or in others.
  *
  * The file is an SQLite database (in WAL mode: PATH-wal and PATH-shm belong to it, and PATH-lock says
  * which sessions are being played). SQLite is loaded when the first store is opened.
@@ -16,7 +16,6 @@
  *   STORE_LOCKED       the session is being played elsewhere, or the file is busy  NAR_BUSY
  *   STORE_DAMAGED      it is not a store, or its content is broken                 NAR_INVALID_DOCUMENT
  *   STORE_NEWER        a newer version of the library has written it               NAR_UNSUPPORTED
- * All functions: [thread-safe]
  */
 #include "narratoria/base.h"
 #include "narratoria/status.h"
@@ -29,7 +28,7 @@ extern "C" {
  * nar_text_release:
  *   [{id, created, about: {story, project}, turns, current}]
  * `id` is nar_session_options.id, `created` a time as in ISO 8601, `turns` their number; `story` and
- * `project` are the folders with which it was opened last, or "". */
+ * `project` are the folders with which it was opened last, or "". [thread-safe] */
 NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_error *error);
 
 /* Returns the turns of a session, parents before their children, as JSON; release it with
@@ -46,19 +45,25 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
  *   stateHash  of the state at its end, 16 hexadecimal digits: equal for equal states, whatever the
  *              order of their keys; null before its end
  *   began, ended, narrative, choices: as in nar_turn; the last three are null before its end
- *   current    the turn at whose end the session stands; null: at its beginning
- * NAR_NOT_FOUND: the store has no such session. */
+ *   current    the turn that the session goes on from; null: its beginning
+ * NAR_NOT_FOUND: the store has no such session. [thread-safe] */
 NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text **json,
                                         nar_error *error);
 
-/* Values of `turn` that are no turn */
-#define NAR_TURN_CURRENT 0u /* the turn at whose end the session stands, or its beginning */
+/* Values of `turn` other than the numbers of turns */
+#define NAR_TURN_CURRENT 0u            /* the turn that the session goes on from, or its beginning */
+#define NAR_TURN_BEGINNING UINT64_MAX /* the beginning of the session                               */
 
 /* Returns the state at the end of a turn as JSON; release it with nar_text_release. NAR_NOT_FOUND: the
  * store has no such session, or the session no such turn. NAR_INVALID_ARGUMENT: the turn has not ended;
- * the error says which turn is before it. */
+ * the error says which turn is before it. [thread-safe] */
 NAR_API nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn,
                                         nar_text **json, nar_error *error);
+
+/* Makes a session that is not being played go on from the end of a turn. Nothing is removed: the next turn makes
+ * another branch. Errors: as those of nar_store_read_state, and STORE_LOCKED while it is being played
+ * (nar_session_go_to does it there). [thread-safe] */
+NAR_API nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error *error);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         script,
         session,
         state,
+        store,
         tool,
         toolset,
     )
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from narratoria.script import ScriptResult, parse_script
     from narratoria.session import Session, State, Turn, sample_story, validate
     from narratoria.state import StateMetadata
+    from narratoria.store import Store, StoredTurn
     from narratoria.tool import ToolError
     from narratoria.toolset import Toolset
 
@@ -113,6 +115,8 @@ _PLACES = {
     "Session": "session",
     "State": "session",
     "StateMetadata": "state",
+    "Store": "store",
+    "StoredTurn": "store",
     "Times": "options",
     "ToolError": "tool",
     "Toolset": "toolset",
@@ -131,6 +135,7 @@ _MODULES = (
     "script",
     "session",
     "state",
+    "store",
     "tool",
     "toolset",
 )
@@ -166,6 +171,8 @@ __all__ = [
     "Session",
     "State",
     "StateMetadata",
+    "Store",
+    "StoredTurn",
     "SystemRefusedError",
     "ThreadError",
     "Times",

@@ -37,7 +37,7 @@ from narratoria._invocations import (
 from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
 from narratoria._session_options import core_options
 from narratoria.context import Context
-from narratoria.errors import Error, GoneError, ReentrantError
+from narratoria.errors import Error, GoneError, NotFoundError, ReentrantError
 from narratoria.state import State
 
 TYPE_CHECKING = False
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from narratoria.options import Limits, Times
     from narratoria.registry import Tools
     from narratoria.script import ScriptRun
+    from narratoria.store import StoredTurn
     from narratoria.toolset import Toolset
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -125,6 +126,8 @@ class Registry:
         limits: Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
         output_mode: Literal["remove", "keep", "none"] = "remove",
+        store: str | PathLike[str] | None = None,
+        durability: Literal["turn", "lazy"] = "turn",
         tools: Iterable[Toolset] = (),
         strict: bool = False,
         on_narrator_error: Literal["raise", "fallback"] = "raise",
@@ -172,6 +175,8 @@ class Registry:
             limits=limits,
             cgroup=cgroup,
             output_mode=output_mode,
+            store=store,
+            durability=durability,
         )
         self._core = _core.Session(options)
         self._id = self._core.id()
@@ -960,6 +965,94 @@ class Registry:
         """
         made: dict[str, Any] = self._use().history()
         return made
+
+    @property
+    def turns(self) -> list[StoredTurn]:
+        """The turns that the session's store has; parents come before their children.
+
+        Raises:
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
+        ...         _ = session.execute({"requestId": "p", "tools": []})
+        ...         session.turns
+        [<StoredTurn 1 plan completed>]
+        """
+        from narratoria.store import StoredTurn
+
+        return [StoredTurn(turn) for turn in self._use().turns()["turns"]]
+
+    @property
+    def current_turn(self) -> int | None:
+        """The turn that the session goes on from; None: its beginning.
+
+        Raises:
+            UnsupportedError: the session has no store.
+        """
+        current: int | None = self._use().turns()["current"]
+        return current
+
+    def go_to(self, turn: int) -> None:
+        """Goes to the end of a turn of the session's store; 0: to its beginning.
+
+        State, history, assets and descriptions are what they were there. Nothing is removed: the next
+        turn makes another branch.
+
+        Raises:
+            BusyError: a turn runs.
+            NotFoundError: there is no such turn.
+            InvalidArgumentError: it has not ended.
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         session.go_to(0)
+        ...         session.state
+        <State {}>
+        """
+        from narratoria.store import turn_number
+
+        self._use().go_to(turn_number(turn))
+
+    def undo(self, turns: int = 1) -> None:
+        """Goes to the end of the turn before the last one, or further back.
+
+        What the host patched after a turn is undone with it.
+
+        Args:
+            turns: the number of prompts, plans and scripts to undo.
+
+        Raises:
+            NotFoundError: there are fewer.
+            BusyError, UnsupportedError: as :meth:`go_to`.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         _ = session.play("I light the torch and examine the door")
+        ...         session.undo()
+        ...         session.state
+        <State {'inventory': {'torch': {'lit': True}}}>
+        """
+        left = whole_number("turns", turns, 1, 0x7FFF_FFFF_FFFF_FFFF)
+        kept = self._use().turns()
+        by_id = {turn["id"]: turn for turn in kept["turns"]}
+        at: int | None = kept["current"]
+        while left > 0:
+            if at is None:
+                raise NotFoundError("the session has fewer turns", code="TURN_MISSING")
+            left -= by_id[at]["kind"] != "host"
+            at = by_id[at]["parent"]
+        self.go_to(at or 0)
 
     def cancel(self) -> None:
         """Cancels what runs and drops what waits. Thread-safe; allowed in callbacks.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # In the order of NAR_OUTPUT_….
 _OUTPUT_MODES = ("remove", "keep", "none")
+# The index is the number of the C ABI.
+_DURABILITIES = ("turn", "lazy")
 
 
 def _guarantees(sandbox: str | Iterable[str]) -> str:
@@ -52,6 +54,8 @@ def core_options(
     limits: Limits | None,
     cgroup: str | PathLike[str] | None,
     output_mode: str,
+    store: str | PathLike[str] | None,
+    durability: str,
 ) -> dict[str, Any]:
     """The options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
@@ -68,6 +72,8 @@ def core_options(
         raise TypeError(f"environment is a dict, not {type(environment).__name__}")
     if output_mode not in _OUTPUT_MODES:
         raise ValueError(f'output_mode is "remove", "keep" or "none", not {output_mode!r}')
+    if durability not in _DURABILITIES:
+        raise ValueError(f'durability is "turn" or "lazy", not {durability!r}')
     given_environment: list[str] = []
     for name, value in (environment or {}).items():
         if "=" in text_of("the name of a variable of environment", name):
@@ -85,6 +91,8 @@ def core_options(
         "jobs": 0 if jobs is None else whole_number("jobs", jobs, 1, 0xFFFF_FFFF),
         "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
         "output_mode": _OUTPUT_MODES.index(output_mode),
+        "store": None if store is None else path_text("store", store),
+        "durability": _DURABILITIES.index(durability),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],

@@ -63,6 +63,7 @@ __all__ = [
     "PlanStarted",
     "Prompt",
     "RuntimeEvent",
+    "SessionMoved",
     "StateConflict",
     "StatePatch",
     "StatePatched",
@@ -612,6 +613,9 @@ class TurnEnded(RuntimeEvent):
         outcome: `"completed"`, `"fallback"` (no plan succeeded), `"cancelled"` or `"timeout"`.
         generations: number of plans requested from the narrator.
         choices: the choices offered to the player.
+        turn: with a store, the turn in it, from 1; 0: the store does not have it.
+        durable: with a store, whether the disk has the turn.
+        durable_seq: with a store, the last record that the disk has with all before it.
 
     >>> TurnEnded("completed", 1, ["Open", "Leave"]).choices
     ['Open', 'Leave']
@@ -620,8 +624,33 @@ class TurnEnded(RuntimeEvent):
     outcome: str
     generations: int
     choices: list[str]
+    turn: int | None = None
+    durable: bool | None = None
+    durable_seq: int | None = None
 
     record_kind = "turn_ended"
+
+
+@dataclass(slots=True, frozen=True, repr=False)
+class SessionMoved(RuntimeEvent):
+    """The session went to the end of another turn of its store.
+
+    State, history and assets are those of that moment.
+
+    Attributes:
+        turn: 0 at the beginning of the session.
+        narrative: what the turn told.
+        choices: what it offered.
+
+    >>> SessionMoved(3, "It is dark.", ["Look"]).turn
+    3
+    """
+
+    turn: int
+    narrative: str
+    choices: list[str]
+
+    record_kind = "session_moved"
 
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
@@ -698,6 +727,7 @@ RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
         AssetPlaceholder,
         TurnEnded,
         StatePatched,
+        SessionMoved,
     )
 }
 

@@ -50,6 +50,8 @@ class Turn:
         outcome: ``completed``; ``fallback``: no plan succeeded, and the narrative is the story's
             fallback text; ``cancelled``; ``timeout``: the prompt's timeout expired.
         generations: number of plans requested, up to 5.
+        id: the turn in the session's store, from 1; 0: the store does not have it.
+        durable: whether the disk has it.
         result: the execution result of the last plan that ran, or None.
         faults: why answers of the narrator were not used, in the order of its answers: a plan that was
             refused, no answer in time, an exception.
@@ -66,8 +68,10 @@ class Turn:
         "_text",
         "assets",
         "choices",
+        "durable",
         "faults",
         "generations",
+        "id",
         "narrative",
         "outcome",
     )
@@ -84,6 +88,10 @@ class Turn:
     """Plans that were asked for, up to 5."""
     faults: list[str]
     """Why answers of the narrator were not used."""
+    id: int
+    """In the session's store; 0: the store does not have it."""
+    durable: bool
+    """Whether the disk has it."""
 
     def __init__(
         self, ended: Mapping[str, Any], assets: list[Asset], faults: Iterable[str] = ()
@@ -94,6 +102,8 @@ class Turn:
         self.assets = assets
         self.outcome = _OUTCOMES[ended["outcome"]]  # type: ignore[assignment]
         self.generations = ended["generations"]
+        self.id = ended["id"]
+        self.durable = ended["durable"]
         self._text = ended["result"]
         self._result: Result | None = None
 
@@ -173,6 +183,10 @@ class Session(Registry):
         output_mode: what becomes of the folder ``NARRATORIA_OUTPUT_DIR``, in which tools put their
             files. ``"remove"``: it is removed when the session is closed, with the files of the assets
             in it. ``"keep"``: it stays for a day if an asset is in it. ``"none"``: there is none.
+        store: the file in which the session is kept under its ``id``, to go on from later; it is
+            created if it does not exist. Default: none.
+        durability: ``"turn"``: a turn ends when the disk has it; ``"lazy"``: it ends at once, and is
+            written soon after.
         tools: toolsets whose tools the session gets (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; else they are shown as
             :class:`narratoria.NarratoriaWarning`.
@@ -184,6 +198,7 @@ class Session(Registry):
     Raises:
         InvalidDocumentError: the story or the state has faults; ``faults`` lists them.
         FileNotFoundError: a plugin is a path at which there is no file.
+        BusyError: the session of the store is being played (``STORE_LOCKED``).
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:

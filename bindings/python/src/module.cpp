@@ -9,6 +9,7 @@
 
 #include "narratoria/limits.h"
 #include "narratoria/narratoria.h"
+#include "narratoria/store.hpp"
 #include "narratoria/validate.hpp"
 #include "session.hpp"
 #include "value.hpp"
@@ -136,6 +137,20 @@ PYBIND11_MODULE(_core, module) {
             narratoria::validate(static_cast<narratoria::Document>(document), text);
         return python::to_python(faults.view());
     });
+    module.def("store_sessions", [](const std::string& store) {
+        return python::to_python(narratoria::Store(store).sessions().view());
+    });
+    module.def("store_turns", [](const std::string& store, std::string_view session) {
+        return python::to_python(narratoria::Store(store).turns(session).view());
+    });
+    module.def("store_state",
+               [](const std::string& store, std::string_view session, std::uint64_t turn) {
+                   return python::to_python(narratoria::Store(store).state(session, turn).view());
+               });
+    module.def("store_go_to",
+               [](const std::string& store, std::string_view session, std::uint64_t turn) {
+                   narratoria::Store(store).go_to(session, turn);
+               });
     module.def("parse_script", [](std::string_view source) {
         nar_text* tree = nullptr;
         {
@@ -207,6 +222,8 @@ PYBIND11_MODULE(_core, module) {
         .def("all_state_metadata", &python::Session::all_state_metadata)
         .def("format_state_for_prompt", &python::Session::format_state_for_prompt)
         .def("history", &python::Session::history)
+        .def("turns", &python::Session::turns)
+        .def("go_to", &python::Session::go_to)
         .def("assets", &python::Session::assets)
         .def("latest_asset", &python::Session::latest_asset)
         .def("assets_after", &python::Session::assets_after)

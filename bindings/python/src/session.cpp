@@ -500,6 +500,8 @@ Session::Session(const py::dict& options)
     session_options.plugin_settings = plugin_settings;
     session_options.narrator_id = text_option(options, "narrator_id");
     session_options.without_plugins = py::cast<bool>(options["without_plugins"]);
+    session_options.store = text_option(options, "store");
+    session_options.durability = py::cast<std::uint32_t>(options["durability"]);
 
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);
@@ -748,6 +750,8 @@ std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended)
             py::dict out;
             out["outcome"] = static_cast<std::uint32_t>(turn.outcome());
             out["generations"] = turn.generations();
+            out["id"] = turn.id();
+            out["durable"] = turn.is_durable();
             out["narrative"] = to_str(turn.narrative());
             out["choices"] = to_python(turn.choices());
             const Result result = turn.result();
@@ -1081,6 +1085,16 @@ py::object Session::format_state_for_prompt() {
         const Text made = handle().format_state_for_prompt();
         return to_str(made.view());
     });
+}
+
+py::object Session::turns() {
+    const Inside inside(*this);
+    return text(handle().turns());
+}
+
+void Session::go_to(std::uint64_t turn) {
+    const Inside inside(*this);
+    handle().go_to(turn);
 }
 
 py::object Session::history() {

@@ -161,6 +161,8 @@ public:
     py::object all_state_metadata();
     py::object format_state_for_prompt();
     py::object history();
+    py::object turns();
+    void go_to(std::uint64_t turn);
     py::object assets();
     std::uint64_t latest_asset();
     py::object assets_after(std::uint64_t seq);

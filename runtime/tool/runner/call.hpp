@@ -4,6 +4,7 @@
 // three runners carry both; this one turns the reply into events and an outcome, and writes the traces
 // (capability_check and tool_call).
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 #include "tool/runner/runner.hpp"
 
 namespace narratoria::tool {
+
+// In bytes. A reply may have several lines, so the limit on a line does not apply.
+constexpr size_t kMaximumReply = 64 * 1024 * 1024;
 
 // What a reply says. A reply that is none is a failure, too.
 struct Reply {

@@ -12,8 +12,6 @@
 namespace narratoria::tool {
 namespace {
 
-// A reply may have several lines, so the limit on a line does not apply.
-constexpr size_t kMaximumReply = 64 * 1024 * 1024;
 // A longer line becomes several log events.
 constexpr size_t kLongestLog = 64 * 1024;
 

@@ -14,7 +14,6 @@
 namespace narratoria::tool {
 namespace {
 
-constexpr uint64_t kMaximumReply = 64 * 1024 * 1024;
 constexpr uint64_t kMaximumHandshake = 1024 * 1024;
 // Shorter than the time of most calls, so that the message says what is wrong.
 constexpr uint64_t kConnectMs = 5000;

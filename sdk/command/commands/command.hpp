@@ -2,6 +2,10 @@
 #pragma once
 // The subcommands. Each adds itself, its options and its action to the application.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "arguments/command_line.hpp"
 
 namespace narratoria::command {
@@ -17,6 +21,11 @@ void add_doctor(Command application);
 void add_session(Command application);
 // The group, with what plugin_command.hpp names.
 void add_plugin(Command application);
+
+// Plays a prompt of a session that a store keeps once more, from the end of the turn before it; without
+// `turn`, the last one. What play() does otherwise.
+int play_again(const std::string& store, const std::string& session,
+               std::optional<std::uint32_t> turn);
 
 // `narratoria plugin check` is a program of its own, with the same arguments: does not return then.
 void start_plugin_check_if_asked(int argument_count, char** arguments);

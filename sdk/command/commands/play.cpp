@@ -197,6 +197,30 @@ public:
     }
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
+    // Goes to the end of the turn before a prompt, by default before the last one, and returns the
+    // prompt.
+    std::string take_back(std::optional<std::uint32_t> turn) {
+        const json::Document read = json::read(session_->turns());
+        const json::Value& all = *json::member(read, "turns");
+        std::uint64_t at = turn ? *turn : json::count(read, "current");
+        // Parents come before their children.
+        for (auto found = all.End(); found != all.Begin();) {
+            --found;
+            if (json::count(*found, "id") != at) continue;
+            const std::uint64_t parent = json::count(*found, "parent");
+            if (json::text(*found, "kind") == "prompt") {
+                session_->go_to(parent != 0 ? parent : NAR_TURN_BEGINNING);
+                return std::string(json::text(*found, "prompt"));
+            }
+            if (turn) break;
+            at = parent;
+        }
+        throw Refused(turn ? fmt::format("turn {} is not a prompt of this session; narratoria session "
+                                         "tree shows its turns",
+                                         *turn)
+                           : std::string("the session has no prompt that could be played again"));
+    }
+
     Outcome turn(const std::string& prompt) {
         Outcome outcome = Outcome::Cancelled;
         session_->prompt(prompt, [&](Turn turn) {
@@ -395,6 +419,35 @@ int play(PlayOptions options) {
 }
 
 }  // namespace
+
+int play_again(const std::string& store, const std::string& session,
+               std::optional<std::uint32_t> turn) {
+    PlayOptions options;
+    options.store = store;
+    options.session = session;
+    const json::Document sessions = [&] {
+        try {
+            return json::read(Store(store).sessions());
+        } catch (const Error& error) {
+            throw Refused(printable(error.message()));
+        }
+    }();
+    bool is_known = false;
+    for (const json::Value& each : sessions.GetArray()) {
+        if (json::text(each, "id") != session) continue;
+        const json::Value& about = *json::member(each, "about");
+        options.story = json::text(about, "story");
+        options.project = json::text(about, "project");
+        is_known = true;
+    }
+    if (!is_known || options.story.empty()) {
+        throw Refused(fmt::format("the store {} has no session {}{}", shown_path(store),
+                                  printable(json::quoted(session)), is_known ? " of a story" : ""));
+    }
+    require_standard_output("the story is told there");
+    Game game(options);
+    return play_given_prompts(game, {game.take_back(turn)});
+}
 
 void add_play(Command application) {
     Command command = application.subcommand("play", "Play a story in the terminal");

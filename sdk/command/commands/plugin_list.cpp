@@ -21,7 +21,7 @@
 namespace narratoria::command {
 namespace {
 
-struct Options {
+struct PluginListOptions {
     std::string story;
     std::vector<std::string> plugins;
     std::string narrator;
@@ -29,7 +29,7 @@ struct Options {
     bool as_json = false;
 };
 
-Text search(const Options& options) {
+Text search(const PluginListOptions& options) {
     std::vector<nar_str> listed;
     for (const std::string& plugin : options.plugins) listed.push_back(detail::to_c(plugin));
     if (!options.narrator.empty() && options.narrator != "template") {
@@ -111,7 +111,7 @@ std::string listed(const json::Value& found, const Style& style) {
     return out;
 }
 
-int list(Options options) {
+int list_plugins(PluginListOptions options) {
     struct stat status {};
     if (options.story.empty() && stat("story.toml", &status) == 0) options.story = ".";
     require_standard_output("the list is written to it");
@@ -136,7 +136,7 @@ int list(Options options) {
 void add_plugin_list(Command plugin) {
     Command command =
         plugin.subcommand("list", "List the available plugins, and why others are not used");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PluginListOptions>();
     command
         .option("--story", options->story,
                 "For this story (default: the working folder, if it has a story.toml)")
@@ -156,7 +156,7 @@ void add_plugin_list(Command plugin) {
         "The command reads metadata from the files and loads no plugin. To see whether a "
         "plugin\nstarts, run a session (play --log info).\nExample:\n  narratoria plugin list "
         "--explain --story examples/stories/torch");
-    command.action([options] { return list(*options); });
+    command.action([options] { return list_plugins(*options); });
 }
 
 }  // namespace narratoria::command

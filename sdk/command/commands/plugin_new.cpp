@@ -32,11 +32,11 @@ constexpr std::array<std::string_view, 9> kReserved = {
     "all",     "clean",          "edit_cache",    "help", "install",
     "package", "package_source", "rebuild_cache", "test"};
 
-struct Kind {
+struct PluginKind {
     std::string_view name;
     std::string_view what;  // "it …"
 };
-constexpr std::array<Kind, 6> kKinds = {{
+constexpr std::array<PluginKind, 6> kKinds = {{
     {"ui-handler", "it handles ui_events of tools"},
     {"asset-renderer", "it renders assets"},
     {"narrator", "it turns prompts into plans"},
@@ -74,9 +74,9 @@ void check_name(const std::string& name) {
     }
 }
 
-const Kind& find_kind(const std::string& name) {
+const PluginKind& find_kind(const std::string& name) {
     std::string known;
-    for (const Kind& kind : kKinds) {
+    for (const PluginKind& kind : kKinds) {
         if (kind.name == name) return kind;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
     }
@@ -147,7 +147,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 
 int plugin_new(const PluginNewOptions& options) {
     check_name(options.name);
-    const Kind& kind = find_kind(options.kind);
+    const PluginKind& kind = find_kind(options.kind);
     if (options.language != "c" && options.language != "cpp") {
         throw Refused(fmt::format("there is no template in the language \"{}\"; there are: c, cpp",
                                   printable(options.language)));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ namespace {
 struct Options {
     std::string store;
     std::string session;
-    std::uint64_t at = NAR_TURN_CURRENT;
+    std::optional<std::uint32_t> turn;
     bool as_json = false;
 };
 
@@ -44,6 +45,12 @@ std::string_view word(std::uint64_t count, std::string_view one, std::string_vie
     return count == 1 ? one : many;
 }
 
+// 0 is the beginning, as no turn has it.
+std::uint64_t turn_number(const std::optional<std::uint32_t>& given) {
+    if (!given) return NAR_TURN_CURRENT;
+    return *given == 0 ? NAR_TURN_BEGINNING : *given;
+}
+
 int list(const Options& options) {
     require_standard_output("the list is written to it");
     const Text text = read_store([&] { return Store(options.store).sessions(); });
@@ -55,10 +62,10 @@ int list(const Options& options) {
         const json::Document sessions = json::read(text);
         for (const json::Value& session : sessions.GetArray()) {
             const std::uint64_t turns = json::count(session, "turns");
-            out += fmt::format("{}  {}\n", style.bold(printable(json::text(session, "id"))),
-                               style.dim(fmt::format("{} {}, begun {}", turns,
-                                                     word(turns, "turn", "turns"),
-                                                     json::text(session, "created"))));
+            out += fmt::format(
+                "{}  {}\n", style.bold(printable(json::text(session, "id"))),
+                style.dim(fmt::format("{} {}, begun {}", turns, word(turns, "turn", "turns"),
+                                      json::text(session, "created"))));
         }
         if (out.empty()) out = "the store has no sessions\n";
     }
@@ -72,7 +79,7 @@ json::Document read_turns(const Options& options, std::string& out) {
     return json::read(text);
 }
 
-// What the player said, or what else happened.
+// The prompt, or the kind of another turn.
 std::string heading(const json::Value& turn) {
     const std::string_view kind = json::text(turn, "kind");
     if (kind == "prompt") return printable(json::text(turn, "prompt"));
@@ -85,7 +92,7 @@ std::string status_of(const json::Value& turn) {
     return status == "completed" ? std::string() : fmt::format(" ({})", status);
 }
 
-// From the session's beginning to the turn at whose end it stands.
+// From the session's beginning to its current turn.
 int show(const Options& options) {
     require_standard_output("the session is written to it");
     std::string out;
@@ -158,10 +165,23 @@ int tree(const Options& options) {
 
 int state(const Options& options) {
     require_standard_output("the state is written to it");
-    const Text text =
-        read_store([&] { return Store(options.store).state(options.session, options.at); });
+    const Text text = read_store(
+        [&] { return Store(options.store).state(options.session, turn_number(options.turn)); });
     print_output(std::string(text.view()) + "\n", "the state");
     return kExitSuccess;
+}
+
+int go(const Options& options) {
+    try {
+        Store(options.store).go_to(options.session, turn_number(options.turn));
+    } catch (const Error& error) {
+        throw Refused(printable(error.message()));
+    }
+    return kExitSuccess;
+}
+
+int again(const Options& options) {
+    return play_again(options.store, options.session, options.turn);
 }
 
 Command add(Command group, const std::string& name, const std::string& description,
@@ -178,7 +198,8 @@ Command add(Command group, const std::string& name, const std::string& descripti
 }  // namespace
 
 void add_session(Command application) {
-    Command group = application.group("session", "Look at sessions that a store keeps");
+    Command group = application.group(
+        "session", "Look at sessions that a store keeps, undo turns and play them again");
     group.footer(
         "play --store FILE --session NAME keeps a session. Exit status: 0, or 2 if the store, the\n"
         "session or the turn cannot be read.\n"
@@ -198,8 +219,16 @@ void add_session(Command application) {
     name_session(add(group, "tree", "Show the turns of a session and its branches", options, tree))
         .flag("--json", options->as_json, "Print the turns as JSON (narratoria/store.h)");
     name_session(add(group, "state", "Print the state at the end of a turn", options, state))
-        .option("--at", options->at, "The turn (default: where the session stands)")
+        .option("--at", options->turn,
+                "The turn, 0 for the beginning (default: where the session stands)")
         .type_name("TURN");
+    name_session(add(group, "again", "Play a prompt again, for another answer", options, again))
+        .option("TURN", options->turn,
+                "The turn of the prompt (default: the last one); the new one is its sibling");
+    name_session(add(group, "go", "Let a session go on from the end of a turn", options, go))
+        .option("TURN", options->turn,
+                "The turn, 0 for the beginning; the next turn makes another branch")
+        .required();
 }
 
 }  // namespace narratoria::command

@@ -25,7 +25,7 @@
 namespace narratoria::command {
 namespace {
 
-struct Options {
+struct ToolListOptions {
     std::string story;
     std::string project;
     std::vector<std::string> plugins;
@@ -105,7 +105,7 @@ std::string shown(const json::Value& tools, const Style& style) {
     return out.empty() ? "there are no tools\n" : out;
 }
 
-int list(Options options) {
+int list_tools(ToolListOptions options) {
     if (options.is_check) {
         if (options.project.empty()) throw Refused("--check checks a project; give its --project");
         return run_validate(Document::Project, "project",
@@ -154,7 +154,7 @@ int list(Options options) {
 void add_tool_list(Command tool) {
     Command command =
         tool.subcommand("list", "List the tools of a story and its plugins, with their schemas");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ToolListOptions>();
     command
         .option("--story", options->story,
                 "Of this story (default: the working folder, if it has a story.toml)")
@@ -185,7 +185,7 @@ void add_tool_list(Command tool) {
         "nothing\n"
         "was listed.\n"
         "Example:\n  narratoria tool list --story examples/stories/torch --format openai");
-    command.action([options] { return list(*options); });
+    command.action([options] { return list_tools(*options); });
 }
 
 }  // namespace narratoria::command

@@ -9,10 +9,6 @@
 namespace narratoria::command {
 namespace {
 
-std::string one_line(const json::Value& value, std::string_view name) {
-    return printable(json::text(value, name));
-}
-
 std::string of_log(const Event& event, const Style& style) {
     // Nearly every log is info or debug; those are not worth a parse.
     const std::string_view text = event.body();
@@ -44,6 +40,10 @@ std::string of_conflict(const json::Value& body) {
 }
 
 }  // namespace
+
+std::string one_line(const json::Value& value, std::string_view name) {
+    return printable(json::text(value, name));
+}
 
 std::uint32_t notice_kinds() noexcept {
     return kinds(Kind::ToolEvent, Kind::AssetRefused, Kind::StateConflict, Kind::Warning);

@@ -4,11 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "io/message.hpp"
+#include "json.hpp"
 #include "narratoria/event.hpp"
 
 namespace narratoria::command {
+
+// A member's text, without control characters.
+std::string one_line(const json::Value& value, std::string_view name);
 
 // The kinds of records that can have one.
 std::uint32_t notice_kinds() noexcept;

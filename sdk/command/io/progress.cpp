@@ -17,10 +17,6 @@ namespace {
 constexpr std::chrono::milliseconds kClock{100};
 constexpr std::size_t kPlainBatch = 64 * 1024;
 
-std::string one_line(const json::Value& value, std::string_view name) {
-    return printable(json::text(value, name));
-}
-
 }  // namespace
 
 Progress::Progress() : style_(Style::for_descriptor(STDERR_FILENO)) {

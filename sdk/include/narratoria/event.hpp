@@ -32,6 +32,7 @@ enum class Kind : std::uint32_t {
     AssetPlaceholder = NAR_KIND_ASSET_PLACEHOLDER,
     TurnEnded = NAR_KIND_TURN_ENDED,
     StatePatched = NAR_KIND_STATE_PATCHED,
+    SessionMoved = NAR_KIND_SESSION_MOVED,
 };
 
 // The type of a tool's event, if the kind is ToolEvent (spec 000 §4.1 to §4.6).

@@ -174,6 +174,17 @@ public:
         check(nar_session_prompt(handle(), detail::to_c(text), nullptr, check.details()));
     }
 
+    // The turns of its store as JSON (narratoria/store.h). Waits until the store has all that happened.
+    // Throws NAR_UNSUPPORTED.
+    Text turns() const { return read(nar_session_read_turns); }
+
+    // Goes to the end of a turn of its store (narratoria/store.h): undo, redo, or another branch. Not
+    // allowed inside a callback. Throws NAR_BUSY, NAR_NOT_FOUND, NAR_INVALID_ARGUMENT, NAR_UNSUPPORTED.
+    void go_to(std::uint64_t turn) {
+        detail::Check check;
+        check(nar_session_go_to(handle(), turn, check.details()));
+    }
+
     // Runs a plan without a narrator. Tool paths are relative to `folder`; if it is empty, to the
     // story's folder, else to the engine's root. `ended(Result)` is called exactly once. If the
     // plan has faults, throws NAR_INVALID_DOCUMENT and starts nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads a store of sessions, also while they are being played; narratoria/store.h has the forms of the
+// A store of sessions, which can be read while they are being played; narratoria/store.h has the forms of the
 // JSON and the errors. A session is kept with SessionOptions::store.
 
 #include "narratoria/exceptions.hpp"
@@ -39,7 +39,7 @@ public:
         return Text(json);
     }
 
-    // The state at the end of a turn, by default of the one at whose end the session stands. Throws
+    // The state at the end of a turn, by default of the one that the session goes on from. Throws
     // NAR_NOT_FOUND.
     Text state(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
@@ -47,6 +47,13 @@ public:
         check(nar_store_read_state(detail::to_c(path_), detail::to_c(session), turn, &json,
                                    check.details()));
         return Text(json);
+    }
+
+    // Makes a session that is not being played go on from the end of a turn. Throws NAR_NOT_FOUND,
+    // NAR_INVALID_ARGUMENT, NAR_BUSY.
+    void go_to(std::string_view session, std::uint64_t turn) const {
+        detail::Check check;
+        check(nar_store_go_to(detail::to_c(path_), detail::to_c(session), turn, check.details()));
     }
 
 private:

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -85,15 +85,16 @@ int main(int argc, char** argv) {
                 session.prompt("go");
                 engine.run_until_idle();
             }
-            on_thread = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start_thread) / turns * 1e6;
-            altogether = (seconds_of(CLOCK_MONOTONIC) - start) / turns * 1e6;
+            const int count = std::max(turns, 1);
+            on_thread = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start_thread) / count * 1e6;
+            altogether = (seconds_of(CLOCK_MONOTONIC) - start) / count * 1e6;
         }
         double opened = 0, went = 0;
         if (!store.empty()) {
             const double start = seconds_of(CLOCK_MONOTONIC);
             Session again(engine, options);
             opened = (seconds_of(CLOCK_MONOTONIC) - start) * 1e3;
-            for (int part = 1; part <= 10; ++part) {
+            for (int part = 1; part <= 10 && turns > 0; ++part) {
                 const double before = seconds_of(CLOCK_MONOTONIC);
                 Store(store).state("bench", static_cast<uint64_t>(turns * part / 10));
                 went = std::max(went, (seconds_of(CLOCK_MONOTONIC) - before) * 1e3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE] [--sandbox GUARANTEES]: runs a plan as a host does, and prints
-// the seconds from its submission to its result, and what the host's memory grew to, as JSON.
+// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE] [--sandbox GUARANTEES] [--store FILE]: runs a
+// plan as a host does, and prints the seconds from its submission to its result, and what the host's
+// memory grew to, as JSON.
 //
 // The engine is fresh: the start of its supervisors is part of what is measured.
 
@@ -29,6 +30,7 @@ struct Arguments {
     size_t resident_mb = 0;
     std::string result;
     std::string sandbox;
+    std::string store;
 };
 
 bool read_arguments(int argc, char** argv, Arguments& arguments) {
@@ -44,6 +46,7 @@ bool read_arguments(int argc, char** argv, Arguments& arguments) {
             arguments.resident_mb = static_cast<size_t>(std::atol(argv[i]));
         else if (name == "--result") arguments.result = argv[i];
         else if (name == "--sandbox") arguments.sandbox = argv[i];
+        else if (name == "--store") arguments.store = argv[i];
         else return false;
     }
     return !arguments.plan.empty();
@@ -56,7 +59,7 @@ int main(int argc, char** argv) {
     if (!read_arguments(argc, argv, arguments)) {
         std::fprintf(stderr,
                      "usage: %s PLAN [--jobs N] [--resident-mb N] [--result FILE] "
-                     "[--sandbox GUARANTEES]\n",
+                     "[--sandbox GUARANTEES] [--store FILE]\n",
                      argv[0]);
         return 2;
     }
@@ -79,7 +82,7 @@ int main(int argc, char** argv) {
     options.times = times;
     try {
         Engine engine(options);
-        Session session(engine);
+        Session session(engine, {.store = arguments.store});
         uint64_t events = 0;
         session.attach([&](Event) noexcept { ++events; }, kinds(Kind::ToolEvent));
         Result result;

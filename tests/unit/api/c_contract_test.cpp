@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "base/utf8.hpp"
+#include "base/view.hpp"
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"
 #include "narratoria/narratoria.h"
 
 namespace {
 
+using narratoria::view;
 using narratoria::test::Folder;
 using narratoria::test::Json;
 using ::testing::ElementsAre;
@@ -31,7 +33,6 @@ using ::testing::StartsWith;
 std::string text(nar_str view) {
     return view.size == 0 ? std::string() : std::string(view.data, static_cast<size_t>(view.size));
 }
-nar_str view(std::string_view text) { return {text.data(), text.size()}; }
 
 // An error for many calls.
 struct CallError {
@@ -97,10 +98,10 @@ TEST(CStatus, TheVersionIsThatOfTheHeaders) {
 }
 
 TEST(CStatus, KindsHaveNamesAndOthersNone) {
-    for (uint32_t kind = 1; kind <= NAR_KIND_STATE_PATCHED; ++kind)
+    for (uint32_t kind = 1; kind <= NAR_KIND_SESSION_MOVED; ++kind)
         EXPECT_NE(nar_kind_name(kind), nullptr);
     EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
-    for (const uint32_t kind : {0u, NAR_KIND_STATE_PATCHED + 1u, 64u, UINT32_MAX}) {
+    for (const uint32_t kind : {0u, NAR_KIND_SESSION_MOVED + 1u, 64u, UINT32_MAX}) {
         EXPECT_EQ(nar_kind_name(kind), nullptr) << kind;
     }
 }

@@ -11,10 +11,11 @@
 #include <string_view>
 
 #include "base/json/writer.hpp"
+#include "base/view.hpp"
 
 namespace {
 
-nar_str c_text(std::string_view text) { return {text.data(), text.size()}; }
+using narratoria::view;
 
 std::string record(const nar_event& event) {
     std::string out(nar_record_room(&event), '\0');
@@ -85,7 +86,7 @@ TEST(Record, EscapesAsTheWriterOfTheRuntimeDoes) {
         std::string expected;
         narratoria::json::append_string(expected, text);
         std::string out(6 * text.size() + 2, '\0');
-        const char* const end = nar_record_write_text(c_text(text), out.data());
+        const char* const end = nar_record_write_text(view(text), out.data());
         ASSERT_EQ(out.substr(0, static_cast<size_t>(end - out.data())), expected);
     }
 }
@@ -97,8 +98,8 @@ TEST(Record, HasRoomForTheLongestTexts) {
     event.attempt = UINT32_MAX;
     event.seq = UINT64_MAX;
     event.time_us = INT64_MIN;
-    event.session_id = event.plan_id = event.tool_id = c_text(text);
-    event.body = c_text(text);
+    event.session_id = event.plan_id = event.tool_id = view(text);
+    event.body = view(text);
     EXPECT_GT(record(event).size(), 19000u);
 }
 

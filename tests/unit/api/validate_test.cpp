@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "narratoria/validate.h"
-#include "support/folders.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,16 +8,17 @@
 #include <thread>
 #include <vector>
 
+#include "base/view.hpp"
+#include "support/folders.hpp"
+
 namespace {
 
-nar_str c_text(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string_view view(nar_str text) { return {text.data, static_cast<size_t>(text.size)}; }
+using narratoria::view;
 
 std::string faults_of(uint32_t document, std::string_view text) {
     nar_text* faults = nullptr;
     nar_error error = NAR_ERROR_INIT;
-    EXPECT_EQ(nar_validate(document, c_text(text), &faults, &error), NAR_OK) << view(error.message);
+    EXPECT_EQ(nar_validate(document, view(text), &faults, &error), NAR_OK) << view(error.message);
     const std::string listed(view(nar_text_view(faults)));
     nar_text_release(faults);
     nar_error_clear(&error);
@@ -79,10 +79,10 @@ TEST(Validate, ListsFaultsInTheOrderOfTheText) {
 TEST(Validate, RefusesWhatItCannotCheck) {
     nar_error error = NAR_ERROR_INIT;
     nar_text* faults = nullptr;
-    EXPECT_EQ(nar_validate(NAR_DOCUMENT_PLAN, c_text("{}"), nullptr, &error), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(nar_validate(0, c_text("{}"), &faults, &error), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(nar_validate(99, c_text("{}"), &faults, nullptr), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(nar_validate(NAR_DOCUMENT_STORY, c_text("/nowhere at all"), &faults, &error),
+    EXPECT_EQ(nar_validate(NAR_DOCUMENT_PLAN, view("{}"), nullptr, &error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_validate(0, view("{}"), &faults, &error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_validate(99, view("{}"), &faults, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_validate(NAR_DOCUMENT_STORY, view("/nowhere at all"), &faults, &error),
               NAR_NOT_FOUND);
     EXPECT_EQ(view(error.code), "STORY_FOLDER");
     EXPECT_EQ(view(error.message),

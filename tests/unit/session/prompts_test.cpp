@@ -7,31 +7,20 @@
 #include <vector>
 
 #include "unit/case_tables.hpp"
+#include "unit/session/places.hpp"
 
+namespace narratoria::session {
 namespace {
-
-using namespace narratoria;
-
-// "file:line:column pointer rule" of each fault.
-std::vector<std::string> places(const Faults& faults) {
-    std::vector<std::string> all;
-    for (const Fault& fault : faults) {
-        EXPECT_FALSE(fault.message.empty());
-        all.push_back(fault.file + ":" + std::to_string(fault.line) + ":" +
-                      std::to_string(fault.column) + " " + fault.pointer + " " + fault.rule);
-    }
-    return all;
-}
 
 std::vector<std::string> faults_of(std::string_view prompts) {
     Faults faults;
-    session::read_prompts(prompts, faults);
+    read_prompts(prompts, faults);
     return places(faults);
 }
 
 std::string message_of(std::string_view prompts) {
     Faults faults;
-    session::read_prompts(prompts, faults);
+    read_prompts(prompts, faults);
     return faults.size() == 1 ? faults[0].message : std::to_string(faults.size()) + " faults";
 }
 
@@ -147,3 +136,4 @@ TEST(Prompts, SayWhatToDo) {
 }
 
 }  // namespace
+}  // namespace narratoria::session

@@ -11,12 +11,14 @@
 
 #include "session/prompts.hpp"
 #include "support/folders.hpp"
+#include "unit/session/places.hpp"
 
 namespace {
 
 using namespace narratoria;
 using namespace std::string_literals;
 using session::load_story;
+using session::places;
 using session::Story;
 
 const std::string kTitle = "title = \"T\"\n";
@@ -42,17 +44,6 @@ public:
 private:
     std::filesystem::path path_;
 };
-
-// "file:line:column pointer rule" of each fault.
-std::vector<std::string> places(const Faults& faults) {
-    std::vector<std::string> all;
-    for (const Fault& fault : faults) {
-        EXPECT_FALSE(fault.message.empty());
-        all.push_back(fault.file + ":" + std::to_string(fault.line) + ":" +
-                      std::to_string(fault.column) + " " + fault.pointer + " " + fault.rule);
-    }
-    return all;
-}
 
 std::optional<Story> load(std::string_view toml, Faults& faults) {
     Folder folder;

@@ -218,9 +218,9 @@ TEST(Snapshot, ARestoreReusesNoWriterNumber) {
     EXPECT_GT(stage.store.open_writer(false), a);
 }
 
-class Patches {
+class RandomPatches {
 public:
-    explicit Patches(uint32_t seed) : random_(seed) {}
+    explicit RandomPatches(uint32_t seed) : random_(seed) {}
 
     std::string object(int depth, size_t most = 12) {
         std::string out = "{";
@@ -253,7 +253,7 @@ private:
 TEST(Snapshot, ARestoredStoreBehavesLikeOneThatWasNeverChanged) {
     for (uint32_t seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);
-        Patches patches(seed);
+        RandomPatches patches(seed);
         Stage changed, untouched;
         Writer open[3];
         for (Writer& writer : open) {

@@ -34,7 +34,7 @@ std::shared_ptr<const Schema> compiled(const std::string& text) {
     return out;
 }
 
-std::vector<std::string> refusals_of(const std::string& text) {
+std::vector<std::string> faults_of(const std::string& text) {
     json::Document document;
     json::ParseError error;
     EXPECT_TRUE(document.parse(text, error)) << error.message;
@@ -97,7 +97,7 @@ TEST(ToolSchema, TakesTheNextWiderTypeOfAJsonSchema) {
 }
 
 TEST(ToolSchema, EveryFaultIsReportedWithItsPlace) {
-    EXPECT_THAT(refusals_of(R"({"parameters":[{"name":"a","type":"int"},{"name":"a","type":"any",
+    EXPECT_THAT(faults_of(R"({"parameters":[{"name":"a","type":"int"},{"name":"a","type":"any",
                     "required":"yes"},{"type":"any"},7],"returns":"void","name":1})"),
                 ElementsAre("/schema/name \"name\" must be a string",
                             HasSubstr("/schema/returns a type must be"),
@@ -106,7 +106,7 @@ TEST(ToolSchema, EveryFaultIsReportedWithItsPlace) {
                             "/schema/parameters/1/required \"required\" must be true or false",
                             "/schema/parameters/2/name \"name\" is missing",
                             "/schema/parameters/3 a parameter must be an object"));
-    EXPECT_THAT(refusals_of("{}"), ElementsAre("/schema/parameters \"parameters\" is missing"));
+    EXPECT_THAT(faults_of("{}"), ElementsAre("/schema/parameters \"parameters\" is missing"));
 }
 
 TEST(ToolSchema, FaultsOfArgumentsAreToldInTheWordsOfNuwaScript) {

@@ -9,38 +9,19 @@
 #include <csignal>
 #include <functional>
 
+#include "unit/tool/runner/heard.hpp"
+
 namespace {
 
 using namespace narratoria;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tool::Heard;
 using tool::Outcome;
 using tool::ProcessRunner;
 
 using Clock = std::chrono::steady_clock;
-
-class Heard : public tool::AttemptListener {
-public:
-    void on_batch() override { ++batches; }
-    void on_batch_end() override {}
-    void on_event(const event::Event& event) override {
-        events.emplace_back(event.line);
-        if (on_one) on_one();
-    }
-    void on_ended(Outcome its_outcome) override {
-        ++ends;
-        outcome = std::move(its_outcome);
-        if (on_end) on_end();
-    }
-
-    std::vector<std::string> events;
-    Outcome outcome;
-    int ends = 0;
-    int batches = 0;
-    std::function<void()> on_one;
-    std::function<void()> on_end;
-};
 
 class ProcessRunnerTest : public testing::Test {
 protected:

@@ -14,6 +14,7 @@
 
 #include "tool/project/binding.hpp"
 #include "tool/runner/process_call.hpp"
+#include "unit/tool/runner/heard.hpp"
 
 namespace {
 
@@ -21,28 +22,9 @@ using namespace narratoria;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tool::Heard;
 
 using Clock = std::chrono::steady_clock;
-
-class Heard : public tool::AttemptListener {
-public:
-    void on_batch() override {}
-    void on_batch_end() override {}
-    void on_event(const event::Event& event) override {
-        if (event.type != event::Type::Log) return;
-        const bool is_debug = event.text(event::Field::Level) == "debug";
-        (is_debug ? debug : logs).emplace_back(event.text(event::Field::Message));
-    }
-    void on_ended(tool::Outcome its_outcome) override {
-        ++ends;
-        outcome = std::move(its_outcome);
-    }
-
-    std::vector<std::string> logs;
-    std::vector<std::string> debug;
-    tool::Outcome outcome;
-    int ends = 0;
-};
 
 struct Running {
     Heard heard;

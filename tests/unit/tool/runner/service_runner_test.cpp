@@ -11,6 +11,7 @@
 #include "support/http_server.hpp"
 #include "support/json_view.hpp"
 #include "tool/project/binding.hpp"
+#include "unit/tool/runner/heard.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -20,21 +21,6 @@ using test::HttpServer;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-
-class Heard : public AttemptListener {
-public:
-    void on_batch() override {}
-    void on_batch_end() override {}
-    void on_event(const event::Event& event) override { events.emplace_back(event.line); }
-    void on_ended(Outcome its_outcome) override {
-        outcome = std::move(its_outcome);
-        ++ends;
-    }
-
-    std::vector<std::string> events;
-    Outcome outcome;
-    int ends = 0;
-};
 
 class ServiceRunnerTest : public testing::Test {
 protected:

@@ -5,10 +5,13 @@
 
 #include <csignal>
 
+#include "unit/tool/runner/heard.hpp"
+
 namespace {
 
 using namespace narratoria;
 using process::Exit;
+using tool::Heard;
 using tool::Outcome;
 
 class Nothing : public tool::Source {
@@ -16,15 +19,6 @@ public:
     void terminate(uint32_t) override { terminated = true; }
     void stop_reading() override {}
     bool terminated = false;
-};
-
-class Heard : public tool::AttemptListener {
-public:
-    void on_batch() override {}
-    void on_batch_end() override {}
-    void on_event(const event::Event&) override {}
-    void on_ended(Outcome its_outcome) override { outcome = std::move(its_outcome); }
-    Outcome outcome;
 };
 
 // What becomes of a tool that was in a control group.

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores: files in which sessions are kept, turn by turn (docs/sessions.md)."""
+
+from __future__ import annotations
+
+from narratoria import _core
+from narratoria._checks import path_text, text_of, whole_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from typing import Any, Literal
+
+__all__ = ["Store", "StoredTurn"]
+
+# NAR_TURN_CURRENT and NAR_TURN_BEGINNING of the C ABI.
+_CURRENT, _BEGINNING = 0, 0xFFFF_FFFF_FFFF_FFFF
+
+
+def turn_number(turn: int) -> int:
+    """The turn as the C ABI has it: there, 0 is where the session stands."""
+    return whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF) or _BEGINNING
+
+
+class StoredTurn:
+    """A turn of a session that is kept.
+
+    Attributes:
+        id: from 1.
+        parent: the turn before it; None: it is the first of its branch.
+        kind: ``prompt``, ``plan``, ``script``; ``host``: what the host patched between two others.
+        prompt: the player's; empty for other kinds.
+        status: ``completed``, ``fallback``, ``cancelled``, ``timeout``; ``running``; ``interrupted``:
+            its host died while it ran.
+        durable: whether its end is in the store.
+        state_hash: equal for equal states at the end of a turn; None before its end.
+        began: a time as in ISO 8601.
+        ended: likewise; None before its end.
+        narrative: what it told; None before its end.
+        choices: what it offered; None before its end.
+
+    >>> import narratoria, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
+    ...         session.state.patch({"gold": 3})
+    ...         session.turns
+    [<StoredTurn 1 host completed>]
+    """
+
+    __slots__ = (
+        "began",
+        "choices",
+        "durable",
+        "ended",
+        "id",
+        "kind",
+        "narrative",
+        "parent",
+        "prompt",
+        "state_hash",
+        "status",
+    )
+
+    id: int
+    parent: int | None
+    kind: Literal["prompt", "plan", "script", "host"]
+    prompt: str
+    status: str
+    durable: bool
+    state_hash: str | None
+    began: str
+    ended: str | None
+    narrative: str | None
+    choices: list[str] | None
+
+    def __init__(self, turn: Mapping[str, Any]) -> None:
+        self.state_hash = turn["stateHash"]
+        for name in self.__slots__:
+            if name != "state_hash":
+                setattr(self, name, turn[name])
+
+    def __repr__(self) -> str:
+        what = repr(self.prompt) if self.kind == "prompt" else self.kind
+        return f"<StoredTurn {self.id} {what} {self.status}>"
+
+
+class Store:
+    """A file in which sessions are kept. It can be read while they are being played.
+
+    Args:
+        path: the file.
+
+    >>> import narratoria, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = folder.name + "/saves.db"
+    >>> with narratoria.Session(story="examples/stories/torch", store=path, id="evening") as session:
+    ...     turn = session.play("I light the torch")
+    >>> store = narratoria.Store(path)
+    >>> [each["id"] for each in store.sessions()]
+    ['evening']
+    >>> store.turns("evening")
+    [<StoredTurn 1 'I light the torch' completed>]
+    >>> store.state("evening")
+    {'inventory': {'torch': {'lit': True}}}
+    >>> folder.cleanup()
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = path_text("a store", path)
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Its sessions, in the order of their creation: id, created, about, turns, current.
+
+        Raises:
+            Error: the store cannot be read; ``code`` says why (``STORE_IO``, ``STORE_DAMAGED``, …).
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     narratoria.Session(store=folder + "/saves.db", id="evening").close()
+        ...     [each["id"] for each in narratoria.Store(folder + "/saves.db").sessions()]
+        ['evening']
+        """
+        made: list[dict[str, Any]] = _core.store_sessions(self._path)
+        return made
+
+    def turns(self, session: str) -> list[StoredTurn]:
+        """The turns of a session; parents come before their children.
+
+        Raises:
+            NotFoundError: there is no such session.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     narratoria.Session(store=folder + "/saves.db", id="evening").close()
+        ...     narratoria.Store(folder + "/saves.db").turns("evening")
+        []
+        """
+        made = _core.store_turns(self._path, text_of("session", session))
+        return [StoredTurn(turn) for turn in made["turns"]]
+
+    def current(self, session: str) -> int | None:
+        """The turn that a session goes on from; None: its beginning.
+
+        Raises:
+            NotFoundError: there is no such session.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     narratoria.Session(store=folder + "/saves.db", id="evening").close()
+        ...     print(narratoria.Store(folder + "/saves.db").current("evening"))
+        None
+        """
+        current: int | None = _core.store_turns(self._path, text_of("session", session))["current"]
+        return current
+
+    def state(self, session: str, turn: int | None = None) -> dict[str, Any]:
+        """The state at the end of a turn.
+
+        Args:
+            session: its id.
+            turn: 0: the beginning; default: the turn that the session goes on from.
+
+        Raises:
+            NotFoundError: there is no such session, or no such turn.
+            InvalidArgumentError: the turn has not ended.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = folder + "/saves.db"
+        ...     narratoria.Session(store=path, id="evening", state={"gold": 3}).close()
+        ...     narratoria.Store(path).state("evening")
+        {'gold': 3}
+        """
+        number = _CURRENT if turn is None else turn_number(turn)
+        made: dict[str, Any] = _core.store_state(self._path, text_of("session", session), number)
+        return made
+
+    def go_to(self, session: str, turn: int) -> None:
+        """Makes a session that is not being played go on from a turn's end; 0: from its beginning.
+
+        Nothing is removed: the next turn makes another branch.
+
+        Raises:
+            NotFoundError: there is no such session, or no such turn.
+            InvalidArgumentError: the turn has not ended.
+            BusyError: the session is being played; its ``go_to`` does it.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = folder + "/saves.db"
+        ...     with narratoria.Session(story="examples/stories/torch", store=path, id="s") as session:
+        ...         _ = session.play("I light the torch")
+        ...     narratoria.Store(path).go_to("s", 0)
+        ...     narratoria.Store(path).state("s")
+        {}
+        """
+        _core.store_go_to(self._path, text_of("session", session), turn_number(turn))
+
+    def __repr__(self) -> str:
+        return f"Store({self._path!r})"

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that are kept in a store."""
+
+import pickle
+
+import narratoria
+import pytest
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "saves.db"
+
+
+def opened(path, **options):
+    session = narratoria.Session(store=path, id="s", **options)
+
+    @session.narrator
+    def narrate(request):
+        return {"requestId": "p", "narrative": request.prompt.text,
+                "tools": [{"toolId": "t", "toolPath": "note", "input": {"text": request.prompt.text}}]}
+
+    @session.tool
+    def note(text: str) -> None:
+        session.state.patch({"notes": {text: True}, "last": text})
+
+    return session
+
+
+def test_a_session_goes_on_in_another_process(path):
+    with opened(path, state={"first": 1}) as session:
+        turn = session.play("one")
+        assert (turn.id, turn.durable) == (1, True)
+        kept = dict(session.state)
+    with opened(path) as session:
+        assert dict(session.state) == kept
+        assert session.play("two").id == 2
+        assert [(turn.id, turn.parent, turn.prompt) for turn in session.turns] == [
+            (1, None, "one"), (2, 1, "two")]
+        assert session.turns[0].narrative == "one"
+
+
+def test_undo_and_branches(path):
+    with opened(path) as session:
+        session.play("one")
+        session.play("two")
+        session.state.patch({"between": 1})
+        session.undo()
+        assert dict(session.state) == {"notes": {"one": True}, "last": "one"}
+        assert session.current_turn == 1
+        session.play("three")
+        assert [(turn.id, turn.parent, turn.kind) for turn in session.turns] == [
+            (1, None, "prompt"), (2, 1, "prompt"), (3, 2, "host"), (4, 1, "prompt")]
+        session.undo(2)
+        assert session.state == {} and session.current_turn is None
+        with pytest.raises(narratoria.NotFoundError, match="fewer turns"):
+            session.undo()
+        session.go_to(2)
+        assert session.state["last"] == "two"
+        with pytest.raises(narratoria.NotFoundError, match="no turn 9"):
+            session.go_to(9)
+
+
+def test_sinks_see_where_it_went(path):
+    with opened(path) as session:
+        seen = []
+        session.add_sink(lambda event: seen.append(dict(event.body)), ["session_moved"])
+        session.play("one")
+        session.go_to(1)
+        session.go_to(0)
+    assert seen == [{"turn": 1, "narrative": "one", "choices": []},
+                    {"turn": 0, "narrative": "", "choices": []}]
+
+
+def test_a_session_is_played_once_at_a_time(path):
+    with opened(path), pytest.raises(narratoria.BusyError) as refused:
+        opened(path)
+    assert refused.value.code == "STORE_LOCKED"
+
+
+def test_a_lazy_turn_is_kept_all_the_same(path):
+    with opened(path, durability="lazy") as session:
+        assert not session.play("one").durable
+        assert session.turns[0].durable, "the list waits for it"
+    assert narratoria.Store(path).state("s")["last"] == "one"
+
+
+def test_without_a_store_there_are_no_turns():
+    with narratoria.Session() as session:
+        for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
+            with pytest.raises(narratoria.UnsupportedError, match="no store"):
+                ask()
+
+
+def test_a_store_is_read_from_outside(path):
+    with opened(path) as session:
+        session.play("one")
+        store = narratoria.Store(path)
+        assert store.sessions()[0]["id"] == "s"
+        assert [turn.status for turn in store.turns("s")] == ["completed"]
+        with pytest.raises(narratoria.BusyError):
+            store.go_to("s", 0)
+    store.go_to("s", 0)
+    assert store.current("s") is None
+    assert store.state("s") == {} and store.state("s", 1)["last"] == "one"
+    assert pickle.loads(pickle.dumps(store.turns("s")[0])).id == 1
+
+
+@pytest.mark.parametrize("options, error", [
+    ({"store": 3}, TypeError),
+    ({"durability": "always"}, ValueError),
+])
+def test_wrong_options_are_refused(options, error):
+    with pytest.raises(error):
+        narratoria.Session(**options)

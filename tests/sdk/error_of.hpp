@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <gtest/gtest.h>
+
+#include "narratoria/status.hpp"
+
+namespace narratoria::test {
+
+// The Error that a call throws.
+template <class Call>
+Error error_of(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "no Error was thrown";
+    return Error(NAR_OK, {}, {}, {});
+}
+
+}  // namespace narratoria::test
