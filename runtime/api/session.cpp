@@ -85,8 +85,8 @@ nar_status with_metadata(session::Session& its, const nar_state_metadata* given,
 }
 
 // Where the session is kept.
-nar_status read_store(const engine::Engine& engine, const nar_session_options& options,
-                      session::SessionSettings& settings, nar_error* error) {
+nar_status read_store_options(const engine::Engine& engine, const nar_session_options& options,
+                              session::SessionSettings& settings, nar_error* error) {
     if (options.durability > NAR_DURABILITY_NONE) {
         return refuse_argument(error, "durability is none of NAR_DURABILITY_…");
     }
@@ -290,7 +290,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                     "name the id here");
             }
             settings.without_plugins = options.without_plugins != 0;
-            if (const nar_status status = read_store(engine->engine, options, settings, error)) {
+            if (const nar_status status =
+                    read_store_options(engine->engine, options, settings, error)) {
                 return status;
             }
             if (const nar_status status =
@@ -312,8 +313,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             }
             std::unique_ptr<session::Session> made;
             if (const nar_status status = with_store(error, [&] {
-                    session::Dependencies dependencies = session::make_dependencies(
-                        engine->engine, settings, view(options.state));
+                    session::Dependencies dependencies =
+                        session::make_dependencies(engine->engine, settings, view(options.state));
                     if (!dependencies.journal && !view(options.state).empty()) {
                         dependencies.store->assign(state.root());
                     }
@@ -366,20 +367,20 @@ nar_status nar_session_read_turns(nar_session* session, nar_text** json, nar_err
 
 nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
     session::Session* const given = unwrap(session);
-    return on_engine(
-        given ? &given->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
-            if (given->ending()) return refuse_ending(error);
-            if (given->busy()) {
-                return fail(error, NAR_BUSY, "BUSY",
-                            "a turn runs or waits; go to another when it has ended");
-            }
-            return with_store(error, [&]() -> nar_status {
-                const journal::Journal* const journal = given->journal();
-                if (journal == nullptr) return refuse_without_store(error);
-                given->go_to(turn_of(turn, journal->current()));
-                return NAR_OK;
-            });
-        });
+    return on_engine(given ? &given->engine() : nullptr, error, Inside::Refused,
+                     [&]() -> nar_status {
+                         if (given->ending()) return refuse_ending(error);
+                         if (given->busy()) {
+                             return fail(error, NAR_BUSY, "BUSY",
+                                         "a turn runs or waits; go to another when it has ended");
+                         }
+                         return with_store(error, [&]() -> nar_status {
+                             const journal::Journal* const journal = given->journal();
+                             if (journal == nullptr) return refuse_without_store(error);
+                             given->go_to(turn_of(turn, journal->current()));
+                             return NAR_OK;
+                         });
+                     });
 }
 
 nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,

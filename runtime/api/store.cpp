@@ -23,9 +23,8 @@ nar_status use_store(nar_str path, nar_error* error, Use&& use) {
 }
 
 nar_status refuse_session(nar_str path, nar_str session, nar_error* error) {
-    return fail(
-        error, NAR_NOT_FOUND, "SESSION",
-        "the store \"" + copy(path) + "\" has no session " + json::quoted(view(session)));
+    return fail(error, NAR_NOT_FOUND, "SESSION",
+                "the store \"" + copy(path) + "\" has no session " + json::quoted(view(session)));
 }
 
 // Calls `read` with the store, which is only read, and the text to fill.
@@ -57,34 +56,32 @@ nar_status read_session(nar_str path, nar_str session, nar_text** json, nar_erro
 extern "C" {
 
 nar_status nar_store_read_sessions(nar_str store, nar_text** json, nar_error* error) {
-    return read_store(store, json, error, [](journal::StoreFile& file, std::string& text) -> nar_status {
-        journal::append_sessions(text, file);
-        return NAR_OK;
-    });
+    return read_store(store, json, error,
+                      [](journal::StoreFile& file, std::string& text) -> nar_status {
+                          journal::append_sessions(text, file);
+                          return NAR_OK;
+                      });
 }
 
-nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text** json,
-                                nar_error* error) {
-    return read_session(
-        store, session, json, error,
-        [](journal::StoreFile& file, const journal::SessionRow& row,
-           std::string& text) -> nar_status {
-            journal::append_turns(text, file, row);
-            return NAR_OK;
-        });
+nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text** json, nar_error* error) {
+    return read_session(store, session, json, error,
+                        [](journal::StoreFile& file, const journal::SessionRow& row,
+                           std::string& text) -> nar_status {
+                            journal::append_turns(text, file, row);
+                            return NAR_OK;
+                        });
 }
 
 nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn, nar_text** json,
                                 nar_error* error) {
-    return read_session(
-        store, session, json, error,
-        [&](journal::StoreFile& file, const journal::SessionRow& row,
-            std::string& text) -> nar_status {
-            const std::optional<journal::TurnId> at = turn_of(turn, row.current);
-            if (at) file.require_ended(row.id, *at);
-            journal::state_at(file, row.id, at).append_json(text);
-            return NAR_OK;
-        });
+    return read_session(store, session, json, error,
+                        [&](journal::StoreFile& file, const journal::SessionRow& row,
+                            std::string& text) -> nar_status {
+                            const std::optional<journal::TurnId> at = turn_of(turn, row.current);
+                            if (at) file.require_ended(row.id, *at);
+                            journal::state_at(file, row.id, at).append_json(text);
+                            return NAR_OK;
+                        });
 }
 
 nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error* error) {

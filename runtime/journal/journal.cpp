@@ -31,8 +31,10 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
     opened_.emplace(options_.path, Connection::Access::ReadWrite);
     std::optional<SessionRow> row = opened_->session(options_.session);
     if (!row) {
+        opened_->begin();
         row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
                                       options_.about, state.empty() ? "{}" : state);
+        opened_->commit();
     }
     row_ = row->id;
     if (!opened_->lock(row_)) {
@@ -128,9 +130,12 @@ Journal::Past Journal::go_to(std::optional<TurnId> turn, uint64_t history_limit,
     const std::optional<TurnId> before = std::exchange(current_, turn);
     try {
         Past past = read_past(file, history_limit, state, assets);
+        file.begin();
         file.go_to(row_, turn);
+        file.commit();
         return past;
     } catch (...) {
+        file.roll_back();
         current_ = before;
         throw;
     }
@@ -166,6 +171,7 @@ void Journal::close() {
         }
         finish_end();
         writer_.wait_for(target_);
+        if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
         session_.reset();
     }
     target_.reset();
@@ -176,10 +182,8 @@ void Journal::close() {
 
 void Journal::on_patch(std::string_view patch, const state::PatchOrigin& origin) {
     if (!is_listening()) return;
-    if (!running_) {
-        begin_turn(TurnKind::Host, "", origin.time_us);
-        flush_soon();
-    }
+    if (!running_) begin_turn(TurnKind::Host, "", origin.time_us);
+    if (running_ == TurnKind::Host) flush_soon();
     ++patches_;
     patch_bytes_ += static_cast<int64_t>(patch.size());
     add({RecordKind::Patch, 0, 0, origin.attempt, origin.seq, origin.time_us, origin.by->plan_id,
@@ -270,6 +274,7 @@ void Journal::end_turn(TurnStatus status, std::function<void(const Kept& kept)> 
 void Journal::end_running(TurnStatus status,
                           std::function<void(const StoreFailure* failure)> done) {
     flush();
+    const TurnKind kind = *running_;
     running_.reset();
     current_ = last_;
     const state::Tree& tree = session_->state.tree();
@@ -277,8 +282,8 @@ void Journal::end_running(TurnStatus status,
     submit(
         [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()),
          digest = tree.digest(), patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
-         assets = assets_.empty() ? std::string() : "[" + assets_ + "]", rest = session_->rest(),
-         most](StoreFile& file) {
+         assets = assets_.empty() ? std::string() : "[" + assets_ + "]",
+         rest = session_->rest(kind), most](StoreFile& file) {
             file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
             if (static_cast<uint64_t>(file.bytes_since_snapshot(row, turn)) <= most) return;
@@ -298,6 +303,11 @@ void Journal::end_running(TurnStatus status,
 void Journal::submit(std::function<void(StoreFile& file)> write,
                      std::function<void(const StoreFailure* failure)> done, bool waits,
                      size_t bytes) {
+    if (!done) {
+        done = [this, alive = alive_](const StoreFailure* failure) {
+            if (*alive && failure != nullptr) fail(*failure);
+        };
+    }
     writer_.submit({target_, std::move(write), std::move(done), waits, bytes});
 }
 

@@ -65,8 +65,8 @@ public:
         state::Store& state;
         asset::Registry& assets;
         event::Stream& stream;
-        // TurnEnd::rest now.
-        std::function<std::string()> rest;
+        // TurnEnd::rest of a turn of this kind that ends now.
+        std::function<std::string(TurnKind kind)> rest;
         // The store cannot be written, which is the last call.
         std::function<void(const StoreFailure& failure)> on_failure;
     };

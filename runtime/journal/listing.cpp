@@ -57,13 +57,16 @@ void append_turns(std::string& out, StoreFile& file, const SessionRow& session) 
     for (const TurnRow& turn : file.turns(session.id)) {
         out += separator;
         separator = ",";
-        const bool is_left = turn.status == TurnStatus::Running && !is_played;
+        TurnStatus status = turn.status;
+        if (status == TurnStatus::Running && !is_played) {
+            status = turn.kind == TurnKind::Host ? TurnStatus::Completed : TurnStatus::Interrupted;
+        }
         json::ObjectWriter writer(out);
         writer.number("id", turn.id);
         add_number(writer, "parent", turn.parent);
         writer.string("kind", name_of(turn.kind))
             .string("prompt", turn.prompt)
-            .string("status", name_of(is_left ? TurnStatus::Interrupted : turn.status))
+            .string("status", name_of(status))
             .boolean("durable", turn.state_digest.has_value());
         if (turn.state_digest) writer.string("stateHash", in_hexadecimal(*turn.state_digest));
         else writer.raw("stateHash", "null");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/past.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,21 +29,28 @@ void parse_object(json::Document& document, std::string_view text, const StoreFi
     if (!document.root().is_object()) fail(file, turn, what);
 }
 
-// The steps from the nearest snapshot to `at`, the latest first, and the state before them.
+// The way back from `at`, as far as it is needed.
 struct Way {
-    std::vector<Step> steps;  // to the beginning of the session
-    size_t fresh = 0;         // the number of those after the snapshot
-    std::string state;
+    std::vector<Step> steps;  // the latest first
+    size_t fresh = 0;         // the number of those after the nearest snapshot
+    std::string state;        // before them
 };
 
-Way way_to(StoreFile& file, int64_t session, std::optional<TurnId> at) {
+// As far as the nearest snapshot, and as that many patches.
+Way way_to(StoreFile& file, int64_t session, std::optional<TurnId> at, uint64_t patches) {
     Way way;
-    if (at) way.steps = file.way_back(session, *at);
-    const auto snapshot = std::find_if(way.steps.begin(), way.steps.end(),
-                                       [](const Step& step) { return step.has_snapshot; });
-    way.fresh = static_cast<size_t>(snapshot - way.steps.begin());
-    way.state = snapshot == way.steps.end() ? file.initial_state(session)
-                                            : file.snapshot(session, snapshot->turn);
+    std::optional<TurnId> snapshot;
+    uint64_t found = 0;
+    while (at && !(snapshot && found >= patches)) {
+        const std::optional<Step> step = file.step(session, *at);
+        if (!step) fail(file, *at, "the beginning");
+        if (step->has_snapshot && !snapshot) snapshot = at;
+        if (!snapshot) ++way.fresh;
+        found += static_cast<uint64_t>(step->patches);
+        way.steps.push_back(*step);
+        at = step->parent;
+    }
+    way.state = snapshot ? file.snapshot(session, *snapshot) : file.initial_state(session);
     return way;
 }
 
@@ -58,7 +64,7 @@ void each_record_of(StoreFile& file, int64_t session, TurnId turn,
 }  // namespace
 
 state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at) {
-    const Way way = way_to(file, session, at);
+    const Way way = way_to(file, session, at, 0);
     state::Tree tree;
     json::Document document;
     parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
@@ -80,17 +86,12 @@ state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at)
 
 void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
                    uint64_t history_limit, state::Store& into) {
-    const Way way = way_to(file, session, at);
+    const Way way = way_to(file, session, at, history_limit);
     json::Document document;
     parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
     into.assign(document.root());
-
-    size_t remembered = 0;
-    for (uint64_t patches = 0; remembered < way.steps.size() && patches < history_limit;) {
-        patches += static_cast<uint64_t>(way.steps[remembered++].patches);
-    }
     auto by = std::make_shared<const state::HistoryOrigin>();
-    for (size_t i = std::max(remembered, way.fresh); i-- > 0;) {
+    for (size_t i = way.steps.size(); i-- > 0;) {
         const TurnId turn = way.steps[i].turn;
         const bool is_fresh = i < way.fresh;
         each_record_of(file, session, turn, [&](const Record& record) {
@@ -114,13 +115,17 @@ void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
 
 void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
                     asset::Registry& into) {
-    if (!at) return;
-    std::vector<Step> steps = file.way_back(session, *at);
-    std::erase_if(steps, [](const Step& step) { return !step.has_assets; });
+    std::vector<StoreFile::AssetsRow> turns;
+    while (at) {
+        std::optional<StoreFile::AssetsRow> found = file.nearest_assets(session, *at);
+        if (!found) break;
+        at = found->parent;
+        turns.push_back(std::move(*found));
+    }
     json::Document document;
-    for (size_t i = steps.size(); i-- > 0;) {
-        const TurnId turn = steps[i].turn;
-        parse(document, file.assets(session, turn), file, turn, "the assets");
+    for (size_t i = turns.size(); i-- > 0;) {
+        const TurnId turn = turns[i].turn;
+        parse(document, turns[i].assets, file, turn, "the assets");
         if (!document.root().is_array()) fail(file, turn, "the assets");
         for (const json::Value entry : document.root().elements()) {
             if (!entry.is_object()) fail(file, turn, "an asset");

@@ -19,8 +19,8 @@ void add_number(std::string& out, uint64_t value) {
 
 void add_difference(std::string& out, uint64_t to, uint64_t from) {
     const auto difference = static_cast<int64_t>(to - from);
-    add_number(out, (static_cast<uint64_t>(difference) << 1) ^
-                        static_cast<uint64_t>(difference >> 63));
+    add_number(out,
+               (static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63));
 }
 
 void add_text(std::string& out, std::string_view text) {

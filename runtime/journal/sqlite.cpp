@@ -80,7 +80,11 @@ Connection::Connection(const std::string& path, Access access)
     const int result = sqlite_.open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     handle_.reset(opened);
     if (result == SQLITE_NOMEM) throw std::bad_alloc();
-    if (result != SQLITE_OK) fail(result, "cannot be opened");
+    if (result != SQLITE_OK) {
+        fail(result, access == Access::ReadOnly
+                         ? "cannot be opened; it must be a file that you may read"
+                         : "cannot be opened; you must be allowed to write it and its folder");
+    }
     sqlite_.busy_timeout(opened, kBusyMs);
 }
 

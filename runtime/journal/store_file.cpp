@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -15,16 +16,20 @@ namespace {
 // "Narr"; `file` and others show it for a store.
 constexpr int64_t kApplication = 0x4E617272;
 
-// The columns `patches`, `bytes_since_snapshot` and `assets` are what finds the way to a state without
-// reading the parts of every turn.
+// The states have tables of their own, because a row that changes is written anew as a whole. The columns
+// `patches`, `bytes_since_snapshot` and `nearest_assets` (a turn) are there so that going to
+// a turn need not read all turns before it.
 constexpr const char* kSchema = R"(
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     created_ms INTEGER NOT NULL,
     about TEXT NOT NULL,
-    state TEXT NOT NULL,
     current INTEGER
+) STRICT;
+CREATE TABLE beginning (
+    session INTEGER PRIMARY KEY REFERENCES session(id),
+    state TEXT NOT NULL
 ) STRICT;
 CREATE TABLE turn (
     id INTEGER PRIMARY KEY,
@@ -40,6 +45,7 @@ CREATE TABLE turn (
     patches INTEGER NOT NULL DEFAULT 0,
     bytes_since_snapshot INTEGER NOT NULL DEFAULT 0,
     assets TEXT NOT NULL DEFAULT '',
+    nearest_assets INTEGER,
     rest TEXT NOT NULL DEFAULT '',
     UNIQUE(session, number)
 ) STRICT;
@@ -108,10 +114,10 @@ struct StoreFile::Statements {
                        "SELECT id, name, created_ms, about, current FROM session ORDER BY id"),
           one_session(connection,
                       "SELECT id, name, created_ms, about, current FROM session WHERE name = ?"),
-          add_session(connection,
-                      "INSERT INTO session(name, created_ms, about, state) VALUES(?, ?, ?, ?)"),
+          add_session(connection, "INSERT INTO session(name, created_ms, about) VALUES(?, ?, ?)"),
+          add_beginning(connection, "INSERT INTO beginning(session, state) VALUES(?, ?)"),
           set_about(connection, "UPDATE session SET about = ? WHERE id = ?"),
-          initial_state(connection, "SELECT state FROM session WHERE id = ?"),
+          initial_state(connection, "SELECT state FROM beginning WHERE session = ?"),
           move(connection, "UPDATE session SET current = ? WHERE id = ?"),
           interrupt(connection,
                     "UPDATE turn SET status = 5 WHERE session = ? AND number = ? AND status = 0"),
@@ -120,7 +126,9 @@ struct StoreFile::Statements {
                    "VALUES(?, ?, ?, ?, 0, ?, ?)"),
           end_turn(connection,
                    "UPDATE turn SET status = ?3, ended_ms = ?4, state_digest = ?5, patches = ?6, "
-                   "bytes_since_snapshot = ?7, assets = ?8, rest = ?9 "
+                   "bytes_since_snapshot = ?7, assets = ?8, rest = ?9, nearest_assets = "
+                   "CASE WHEN ?8 <> '' THEN ?2 ELSE (SELECT before.nearest_assets FROM turn AS "
+                   "before WHERE before.session = ?1 AND before.number = turn.parent) END "
                    "WHERE session = ?1 AND number = ?2"),
           add_part(connection,
                    "INSERT INTO part(turn, position, body) VALUES("
@@ -136,7 +144,10 @@ struct StoreFile::Statements {
                         turns_where("WHERE session = ? AND status = 0 ORDER BY number")),
           last_turn(connection, "SELECT max(number) FROM turn WHERE session = ?"),
           rest(connection, of_turn("rest")),
-          assets(connection, of_turn("assets")),
+          assets(connection,
+                 "SELECT found.number, found.parent, found.assets FROM turn JOIN turn AS found ON "
+                 "found.session = turn.session AND found.number = turn.nearest_assets "
+                 "WHERE turn.session = ? AND turn.number = ?"),
           since_snapshot(connection, of_turn("bytes_since_snapshot")),
           parts(connection,
                 "SELECT body FROM part WHERE turn = (SELECT id FROM turn WHERE session = ? AND "
@@ -144,26 +155,24 @@ struct StoreFile::Statements {
           snapshot(connection,
                    "SELECT state FROM snapshot WHERE turn = (SELECT id FROM turn WHERE session = ? "
                    "AND number = ?)"),
-          way_back(connection,
-                   "WITH RECURSIVE way(number) AS (SELECT ?2 UNION ALL "
-                   "SELECT turn.parent FROM way JOIN turn ON turn.session = ?1 AND "
-                   "turn.number = way.number WHERE turn.parent IS NOT NULL) "
-                   "SELECT turn.number, patches, assets <> '', snapshot.turn IS NOT NULL "
-                   "FROM way JOIN turn ON turn.session = ?1 AND turn.number = way.number "
-                   "LEFT JOIN snapshot ON snapshot.turn = turn.id "
-                   "ORDER BY turn.number DESC") {}
+          step(connection,
+               "SELECT number, parent, patches, EXISTS (SELECT 1 FROM snapshot WHERE "
+               "snapshot.turn = turn.id) FROM turn WHERE session = ? AND number = ?") {}
 
-    Statement all_sessions, one_session, add_session, set_about, initial_state, move, interrupt,
-        add_turn, end_turn, add_part, add_snapshot, begin_again, all_turns, one_turn, running_turns,
-        last_turn, rest, assets, since_snapshot, parts, snapshot, way_back;
+    Statement all_sessions, one_session, add_session, add_beginning, set_about, initial_state, move,
+        interrupt, add_turn, end_turn, add_part, add_snapshot, begin_again, all_turns, one_turn,
+        running_turns, last_turn, rest, assets, since_snapshot, parts, snapshot, step;
 };
 
 StoreFile::StoreFile(const std::string& path, Connection::Access access)
     : path_(path),
       connection_(std::make_unique<Connection>(path, access)),
       statements_(opened(*connection_, access, path)) {
+    // SQLite follows links, too: a store has one lock, whatever the way to it.
+    const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+    if (real) path_ = real.get();
     struct stat status {};
-    if (::stat(path.c_str(), &status) == 0) {
+    if (::stat(path_.c_str(), &status) == 0) {
         device_ = status.st_dev;
         inode_ = status.st_ino;
     }
@@ -261,8 +270,10 @@ std::optional<SessionRow> StoreFile::session(std::string_view name) {
 
 SessionRow StoreFile::create_session(std::string_view name, int64_t now_ms, std::string_view about,
                                      std::string_view state) {
-    statements_->add_session.text(0, name).number(1, now_ms).text(2, about).text(3, state).run();
-    return {connection_->last_id(), std::string(name), now_ms, std::string(about), std::nullopt};
+    statements_->add_session.text(0, name).number(1, now_ms).text(2, about).run();
+    const int64_t id = connection_->last_id();
+    statements_->add_beginning.number(0, id).text(1, state).run();
+    return {id, std::string(name), now_ms, std::string(about), std::nullopt};
 }
 
 void StoreFile::set_about(int64_t session, std::string_view about) {
@@ -417,8 +428,11 @@ std::string StoreFile::rest(int64_t session, TurnId turn) {
     return first_of(statements_->rest.number(0, session).number(1, turn), text_in).value_or("");
 }
 
-std::string StoreFile::assets(int64_t session, TurnId turn) {
-    return first_of(statements_->assets.number(0, session).number(1, turn), text_in).value_or("");
+std::optional<StoreFile::AssetsRow> StoreFile::nearest_assets(int64_t session, TurnId turn) {
+    return first_of(
+        statements_->assets.number(0, session).number(1, turn), [](const Statement& row) {
+            return AssetsRow{row.number(0), row.optional_number(1), std::string(row.view(2))};
+        });
 }
 
 int64_t StoreFile::bytes_since_snapshot(int64_t session, std::optional<TurnId> turn) {
@@ -427,11 +441,10 @@ int64_t StoreFile::bytes_since_snapshot(int64_t session, std::optional<TurnId> t
         .value_or(0);
 }
 
-std::vector<Step> StoreFile::way_back(int64_t session, TurnId turn) {
-    return all_of(
-        statements_->way_back.number(0, session).number(1, turn), [](const Statement& row) {
-            return Step{row.number(0), row.number(1), row.number(2) != 0, row.number(3) != 0};
-        });
+std::optional<Step> StoreFile::step(int64_t session, TurnId turn) {
+    return first_of(statements_->step.number(0, session).number(1, turn), [](const Statement& row) {
+        return Step{row.number(0), row.optional_number(1), row.number(2), row.number(3) != 0};
+    });
 }
 
 std::string StoreFile::snapshot(int64_t session, TurnId turn) {

@@ -86,11 +86,11 @@ struct TurnEnd {
     std::string_view rest;
 };
 
-// A turn on the way from the beginning of a session.
+// A turn on the way back to the beginning of a session.
 struct Step {
     TurnId turn;
+    std::optional<TurnId> parent;
     int64_t patches;
-    bool has_assets;
     bool has_snapshot;  // of the state at its end
 };
 
@@ -158,11 +158,16 @@ public:
     // Turns without an end, which only a writer that died has left, unless one writes now.
     std::vector<TurnRow> running_turns(int64_t session);
     std::string rest(int64_t session, TurnId turn);
-    std::string assets(int64_t session, TurnId turn);
+    // The nearest turn with assets on the way back from `turn`, itself included, with its assets.
+    struct AssetsRow {
+        TurnId turn;
+        std::optional<TurnId> parent;
+        std::string assets;
+    };
+    std::optional<AssetsRow> nearest_assets(int64_t session, TurnId turn);
     // The sum of fold_bytes since the nearest snapshot, on the way to the end of `turn`.
     int64_t bytes_since_snapshot(int64_t session, std::optional<TurnId> turn);
-    // From `turn` to the beginning.
-    std::vector<Step> way_back(int64_t session, TurnId turn);
+    std::optional<Step> step(int64_t session, TurnId turn);
     std::string snapshot(int64_t session, TurnId turn);
     // In order. The view is valid during the call.
     void each_part(int64_t session, TurnId turn,

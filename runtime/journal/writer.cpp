@@ -151,7 +151,7 @@ void Writer::write(std::deque<Task>& tasks) {
 }
 
 void Writer::tell(Task& task, const StoreFailure* failure) {
-    if (!task.done) return;
+    if (!task.done || (failure == nullptr && !task.waits)) return;
     auto done = std::make_unique<Done>();
     done->call = std::move(task.done);
     if (failure != nullptr) done->failure = std::make_unique<StoreFailure>(*failure);

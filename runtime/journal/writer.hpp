@@ -40,8 +40,8 @@ public:
     struct Task {
         std::shared_ptr<Target> target;
         std::function<void(StoreFile& file)> write;
-        // Called on the engine thread, after the disk has it; or after a failure, when nothing more
-        // is written to the target. May be empty. Not called once the writer is destroyed.
+        // Called on the engine thread: after a failure, when nothing more is written to the target; and
+        // after a success if it waits. May be empty. Not called once the writer is destroyed.
         std::function<void(const StoreFailure* failure)> done;
         // The commit waits for the disk.
         bool waits = false;

@@ -384,7 +384,8 @@ void Session::take_up_past() {
         executions_ = number_in(document.root(), "executions");
     }
     take_rest(past.rest);
-    journal.listen({*with_.store, assets_, stream_, [this] { return rest(); },
+    journal.listen({*with_.store, assets_, stream_,
+                    [this](journal::TurnKind kind) { return rest(kind); },
                     [this](const journal::StoreFailure& failure) {
                         const std::string message =
                             failure.message + "; the session goes on, and is no longer kept";
@@ -397,6 +398,12 @@ void Session::take_rest(const std::string& rest) {
     json::Document document;
     const bool is_read = read_rest(rest, document);
     fallbacks_ = is_read ? number_in(document.root(), "fallbacks") : 0;
+    auto member = [&](std::string_view key, std::string_view none) {
+        const json::Value value = is_read ? document.root().find(key) : json::Value();
+        return std::string(value ? value.raw() : none);
+    };
+    told_ = member("narrative", "\"\"");
+    offered_ = member("choices", "[]");
     const json::Value described = is_read ? document.root().find("metadata") : json::Value();
     state::Metadata before = std::exchange(metadata_, {});
     if (!described || !described.is_object()) return;
@@ -421,27 +428,22 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
     assets_.take_from(std::move(assets));
     take_rest(past.rest);
     presentation_.forget_choices();
-    json::Document document;
-    const bool is_read = read_rest(past.rest, document);
-    auto member = [&](std::string_view key, std::string_view none) {
-        const json::Value value = is_read ? document.root().find(key) : json::Value();
-        return value ? value.raw() : none;
-    };
     std::string body;
     json::ObjectWriter writer(body);
-    writer.number("turn", turn.value_or(0))
-        .raw("narrative", member("narrative", "\"\""))
-        .raw("choices", member("choices", "[]"))
-        .end();
+    writer.number("turn", turn.value_or(0)).raw("narrative", told_).raw("choices", offered_).end();
     stream_.publish(event::Kind::SessionMoved, {}, body);
 }
 
 // What a later life of the session needs, beside the state and the assets.
-std::string Session::rest() const {
+std::string Session::rest(journal::TurnKind kind) {
+    if (kind != journal::TurnKind::Host) {
+        told_ = json::quoted(turn_ ? turn_->narrative() : "");
+        offered_ = presentation_.choices();
+    }
     std::string out;
     json::ObjectWriter writer(out);
-    writer.string("narrative", turn_ ? turn_->narrative() : "")
-        .raw("choices", presentation_.choices())
+    writer.raw("narrative", told_)
+        .raw("choices", offered_)
         .number("fallbacks", static_cast<int64_t>(fallbacks_))
         .number("executions", static_cast<int64_t>(executions_))
         // With that of the record that ends a prompt, which comes after this.

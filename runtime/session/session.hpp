@@ -206,7 +206,7 @@ private:
     // Both with a journal only.
     void take_up_past();
     void take_rest(const std::string& rest);
-    std::string rest() const;
+    std::string rest(journal::TurnKind kind);
     void begin_turn(journal::TurnKind kind);
     // Calls `then` when the turn is kept, or at once.
     void end_turn(journal::TurnStatus status, std::function<void()> then);
@@ -250,6 +250,9 @@ private:
     std::unique_ptr<ScriptRun> ended_script_;  // until it has returned from its last call
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
+    // Of the last turn that was not the host's, as JSON. With a journal only.
+    std::string told_ = "\"\"";
+    std::string offered_ = "[]";
 };
 
 }  // namespace narratoria::session

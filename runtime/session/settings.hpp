@@ -28,8 +28,8 @@ struct SessionSettings {
     bool without_plugins = false;
     engine::Times times;
     engine::Limits limits;
-    tool::SandboxRules sandbox;  // the engine's and the story's
-    std::string store;           // where the session is kept; empty: nowhere
+    tool::SandboxRules sandbox;   // the engine's and the story's
+    std::string store;            // where the session is kept; empty: nowhere
     bool waits_for_store = true;  // a turn ends when the disk has it
 };
 

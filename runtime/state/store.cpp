@@ -94,7 +94,10 @@ void Store::merge(Writer writer, ConflictListener* listener) {
 std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin) {
     text_.clear();
     json::append_compact(text_, patch.raw());
-    patch_.prepare(patch);
+    // What is merged is what is recorded, to the byte: a journal must make the same state.
+    json::ParseError error;
+    document_.parse(text_, error, json::kDepthOfOwn);
+    patch_.prepare(document_.root());
     tree_.merge(patch_);
     remember(text_, origin);
     if (patch_listener_ != nullptr) patch_listener_->on_patch(text_, origin);

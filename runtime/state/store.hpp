@@ -151,8 +151,9 @@ private:
     History history_;
     Writers writers_;
     const SizeLimits limits_;
-    Patch patch_;       // its memory is reused for every patch
-    std::string text_;  // the latest host patch
+    Patch patch_;              // its memory is reused for every patch
+    std::string text_;         // the latest host patch
+    json::Document document_;  // the same
     PatchListener* patch_listener_ = nullptr;
 
     void merge(Writer writer, ConflictListener* listener);

@@ -333,10 +333,10 @@ void Tree::merge(const Patch& patch, Writer writer, const Overlap* overlap) {
     writer_ = writer;
     path_.clear();
     const bool is_watched = oldest_ != UINT32_MAX;
-    const auto merge = keeps_digest_ ? (is_watched ? &Tree::merge_members<true, true>
-                                                   : &Tree::merge_members<false, true>)
-                                     : (is_watched ? &Tree::merge_members<true, false>
-                                                   : &Tree::merge_members<false, false>);
+    const auto merge =
+        keeps_digest_
+            ? (is_watched ? &Tree::merge_members<true, true> : &Tree::merge_members<false, true>)
+            : (is_watched ? &Tree::merge_members<true, false> : &Tree::merge_members<false, false>);
     (this->*merge)(root_, patch, 0, patch.count_, kRootPath);
 }
 

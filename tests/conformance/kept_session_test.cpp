@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <random>
@@ -169,6 +170,37 @@ TEST_F(KeptSession, APatchWhileATurnWaitsForTheDiskComesAfterIt) {
     EXPECT_EQ(stored_state(2), R"({"a":{"b":1},"n":[1,2],"late":1})");
 }
 
+TEST_F(KeptSession, ATurnWritesWhatItChanges) {
+    const std::string large = R"({"large":")" + std::string(2'000'000, 'x') + R"("})";
+    open({.state = large});
+    for (int turn = 0; turn < 8; ++turn) play("adds");
+    const auto bytes = std::filesystem::file_size(store.path()) +
+                       std::filesystem::file_size(store.path() + "-wal");
+    // The state once, or twice while its part of the log is not reused.
+    EXPECT_LT(bytes, 3 * large.size());
+}
+
+TEST_F(KeptSession, EveryPatchOfTheHostIsKeptSoon) {
+    open();
+    play("adds");
+    for (const char* key : {"one", "two", "three"}) {
+        stage->session.patch_state(R"({")" + std::string(key) + R"(": [1, 2]})");
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
+        while (stored_state() != state()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << stored_state();
+            stage->engine.run_for(std::chrono::microseconds(100));
+        }
+    }
+}
+
+TEST_F(KeptSession, APatchWithSpacesMakesTheStateThatIsKept) {
+    open();
+    stage->session.patch_state(R"({ "a" : [1, 2] , "t" : ")" + std::string(80'000, 'x') + "\"}");
+    stage->session.patch_state(R"({"t": null})");
+    EXPECT_EQ(play("adds"), "2 durable");
+    EXPECT_EQ(stored_state(1), R"({"a":[1,2]})");
+}
+
 TEST_F(KeptSession, ANullIsKept) {
     open();
     stage->session.set_state("none", "null");
@@ -312,6 +344,16 @@ TEST_F(Branches, SinksAreToldWhereTheSessionWent) {
                                    R"({"turn":0,"narrative":"","choices":[]})"));
 }
 
+TEST_F(Branches, ATurnOfTheHostKeepsWhatWasToldAndOffered) {
+    open();
+    play("paints");
+    stage->session.patch_state("{}");
+    play("adds");
+    stage->session.go_to(2);
+    EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).text,
+              R"({"turn":2,"narrative":"told","choices":["go"]})");
+}
+
 TEST_F(Branches, OnlyFinishedTurnsAreGoneTo) {
     open();
     EXPECT_EQ(status_of_going(1), NAR_NOT_FOUND);
@@ -419,6 +461,19 @@ TEST_F(UnwritableStore, OnADiskThatIsFull) {
     EXPECT_THAT(turns(), ElementsAre("prompt adds completed"));
     open();
     EXPECT_EQ(play("adds"), "2 durable");
+}
+
+TEST_F(UnwritableStore, IsReportedAtTheEndAtTheLatest) {
+    std::vector<std::string> lines;
+    EngineOptions options;
+    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    {
+        Engine engine(options);
+        Session session(engine, {.id = "s", .store = store.path()});
+        std::filesystem::remove(store.path());
+        session.patch_state(R"({"lost":1})");
+    }
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("was removed or replaced")));
 }
 
 TEST_F(UnwritableStore, IsRefusedAtTheBeginning) {

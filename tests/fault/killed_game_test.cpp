@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "conformance/folder.hpp"
 #include "narratoria/store.hpp"
 #include "support/forked.hpp"
 #include "support/host.hpp"
@@ -17,17 +18,6 @@ namespace {
 
 class KilledGame : public HostileTest {
 protected:
-    KilledGame() {
-        char name[] = "/tmp/narratoria-kept-XXXXXX";
-        folder = ::mkdtemp(name);
-    }
-    ~KilledGame() override {
-        for (const char* end : {"", "-wal", "-shm", "-lock"}) {
-            ::unlink((folder + "/saves.db" + end).c_str());
-        }
-        ::rmdir(folder.c_str());
-    }
-
     // Plays until it is killed; a line "id state" for each turn that was reported durable.
     [[noreturn]] void play(int out) const {
         Engine engine({.jobs = 3, .output_mode = NAR_OUTPUT_NONE});
@@ -45,7 +35,7 @@ protected:
                                   reply.plan(plan_json(tools, true, "p" + std::to_string(++asked)));
                               },
                           .cancel = {}};
-        Session session(engine, {.id = "s", .narrator = narrator, .store = folder + "/saves.db"});
+        Session session(engine, {.id = "s", .narrator = narrator, .store = store.path()});
         for (;;) {
             session.prompt("go", [&](Turn turn) {
                 if (!turn.is_durable()) ::_exit(3);
@@ -58,12 +48,13 @@ protected:
         }
     }
 
-    std::string folder;
+    // Not in the folder of the fixture, which must be empty at the end.
+    const test::Folder kept;
+    const Store store{kept / "saves.db"};
 };
 
 TEST_F(KilledGame, KeepsEveryTurnThatWasReportedDurable) {
     constexpr int kRounds = 25;
-    const Store store(folder + "/saves.db");
     std::mt19937 random(static_cast<uint32_t>(::getpid()));
     std::map<uint64_t, std::string> durable;
     for (int round = 0; round < kRounds; ++round) {

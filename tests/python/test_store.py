@@ -3,8 +3,9 @@
 
 import pickle
 
-import narratoria
 import pytest
+
+import narratoria
 
 
 @pytest.fixture
@@ -17,8 +18,11 @@ def opened(path, **options):
 
     @session.narrator
     def narrate(request):
-        return {"requestId": "p", "narrative": request.prompt.text,
-                "tools": [{"toolId": "t", "toolPath": "note", "input": {"text": request.prompt.text}}]}
+        return {
+            "requestId": "p",
+            "narrative": request.prompt.text,
+            "tools": [{"toolId": "t", "toolPath": "note", "input": {"text": request.prompt.text}}],
+        }
 
     @session.tool
     def note(text: str) -> None:
@@ -36,7 +40,9 @@ def test_a_session_goes_on_in_another_process(path):
         assert dict(session.state) == kept
         assert session.play("two").id == 2
         assert [(turn.id, turn.parent, turn.prompt) for turn in session.turns] == [
-            (1, None, "one"), (2, 1, "two")]
+            (1, None, "one"),
+            (2, 1, "two"),
+        ]
         assert session.turns[0].narrative == "one"
 
 
@@ -50,7 +56,11 @@ def test_undo_and_branches(path):
         assert session.current_turn == 1
         session.play("three")
         assert [(turn.id, turn.parent, turn.kind) for turn in session.turns] == [
-            (1, None, "prompt"), (2, 1, "prompt"), (3, 2, "host"), (4, 1, "prompt")]
+            (1, None, "prompt"),
+            (2, 1, "prompt"),
+            (3, 2, "host"),
+            (4, 1, "prompt"),
+        ]
         session.undo(2)
         assert session.state == {} and session.current_turn is None
         with pytest.raises(narratoria.NotFoundError, match="fewer turns"):
@@ -68,8 +78,10 @@ def test_sinks_see_where_it_went(path):
         session.play("one")
         session.go_to(1)
         session.go_to(0)
-    assert seen == [{"turn": 1, "narrative": "one", "choices": []},
-                    {"turn": 0, "narrative": "", "choices": []}]
+    assert seen == [
+        {"turn": 1, "narrative": "one", "choices": []},
+        {"turn": 0, "narrative": "", "choices": []},
+    ]
 
 
 def test_a_session_is_played_once_at_a_time(path):
@@ -106,10 +118,13 @@ def test_a_store_is_read_from_outside(path):
     assert pickle.loads(pickle.dumps(store.turns("s")[0])).id == 1
 
 
-@pytest.mark.parametrize("options, error", [
-    ({"store": 3}, TypeError),
-    ({"durability": "always"}, ValueError),
-])
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"store": 3}, TypeError),
+        ({"durability": "always"}, ValueError),
+    ],
+)
 def test_wrong_options_are_refused(options, error):
     with pytest.raises(error):
         narratoria.Session(**options)

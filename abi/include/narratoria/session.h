@@ -53,21 +53,23 @@ enum {
  * Sessions in a store
  *
  * `id` names the session in its store, so it should be given. If the store has it, it goes on from its
- * current turn, with the state, history, assets, choices and descriptions of keys of that moment; `state` does not matter then. Whatever ends the host, no turn that was reported durable
- * is lost, and the turn that ran is in the store as interrupted. What the host and plugins patch between
- * two turns is kept soon after it happens.
+ * current turn, with the state, history, assets, choices and descriptions of keys of that moment; `state`
+ * does not matter then. Whatever ends the host, no turn that was reported durable is lost, and the turn
+ * that ran is in the store as interrupted. What the host and plugins patch between
+ * two turns is kept in the next driving call.
  *
- * nar_session_create and nar_session_destroy wait for the disk, nothing else does: the engine starts a
- * thread with its first such session, which writes and calls nothing of the host, has all signals
- * blocked, and ends with the engine. A call waits for it only if more than 256 MiB are to be written.
+ * nar_session_create, nar_session_destroy, nar_session_go_to and nar_session_read_turns wait for the
+ * disk, nothing else does: the engine starts a thread with its first such session, which writes and
+ * calls nothing of the host, has all signals blocked, and ends with the engine. Other calls wait for it
+ * only if more than 256 MiB are to be written.
  *
  * If the store cannot be written any more, the session goes on without it: the log and a WARNING record
  * say why, and turns are no longer durable.
  */
 
 /* Reads the story and creates a session, or goes on with one that a store has. The error codes of stores
- * are in store.h. NAR_INVALID_DOCUMENT if the story or the state has faults;
- * the error's details list them. [engine-thread, callback-ok] */
+ * are in store.h. NAR_INVALID_DOCUMENT if the story or the state has faults; the error's details list
+ * them. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_create(nar_engine *engine, const nar_session_options *options,
                                       nar_session **session, nar_error *error);
 

@@ -195,6 +195,7 @@ __all__ = [
     "script",
     "session",
     "state",
+    "store",
     "tool",
     "toolset",
     "validate",

@@ -43,9 +43,9 @@ class StoredTurn:
     >>> import narratoria, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
-    ...         session.state.patch({"gold": 3})
+    ...         _ = session.execute({"requestId": "p", "tools": []})
     ...         session.turns
-    [<StoredTurn 1 host completed>]
+    [<StoredTurn 1 plan completed>]
     """
 
     __slots__ = (

@@ -215,10 +215,11 @@ public:
             if (turn) break;
             at = parent;
         }
-        throw Refused(turn ? fmt::format("turn {} is not a prompt of this session; narratoria session "
-                                         "tree shows its turns",
-                                         *turn)
-                           : std::string("the session has no prompt that could be played again"));
+        throw Refused(
+            turn ? fmt::format("turn {} is not a prompt of this session; narratoria session "
+                               "tree shows its turns",
+                               *turn)
+                 : std::string("the session has no prompt that could be played again"));
     }
 
     Outcome turn(const std::string& prompt) {
@@ -479,8 +480,7 @@ void add_play(Command application) {
                     "Keep the game in this file, and go on where it stood (session.h)")
             .type_name("FILE")
             .not_empty();
-    command
-        .option("--session", options->session, "The game's name in the store")
+    command.option("--session", options->session, "The game's name in the store")
         .type_name("NAME")
         .not_empty()
         .needs(store);

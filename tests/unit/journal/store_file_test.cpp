@@ -124,9 +124,11 @@ TEST_F(StoreFileTest, TheWayBackKnowsTheSnapshotsAndTheBytesSinceThem) {
     const TurnId three = add_turn(store, session, two, "three", 40);
     EXPECT_EQ(store.bytes_since_snapshot(session, three), 40);
     std::vector<std::string> way;
-    for (const Step& step : store.way_back(session, three)) {
+    for (std::optional<TurnId> at = three; at;) {
+        const Step step = store.step(session, *at).value();
         way.push_back(std::to_string(step.turn) + (step.has_snapshot ? "*" : ""));
         EXPECT_EQ(step.patches, 3);
+        at = step.parent;
     }
     EXPECT_THAT(way, ElementsAre("4", "2*", "1"));
     EXPECT_EQ(store.snapshot(session, two), R"({"a":1})");
@@ -148,6 +150,8 @@ TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
     EXPECT_FALSE(store.is_locked(session));
     EXPECT_TRUE(store.lock(session));
     EXPECT_TRUE(StoreFile(path, Access::ReadOnly).is_locked(session));
+    std::filesystem::create_symlink(path, folder / "link.db");
+    EXPECT_FALSE(StoreFile(folder / "link.db", Access::ReadWrite).lock(session));
     {
         StoreFile second(path, Access::ReadWrite);
         EXPECT_FALSE(second.lock(session));
