@@ -173,6 +173,7 @@ protected:
     void SetUp() override {
         // Whatever escapes a supervisor becomes ours, and is found.
         ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+        if (const char* before = ::getenv("TMPDIR")) temporary_before_ = before;
         ASSERT_EQ(::setenv("TMPDIR", folder.path().c_str(), 1), 0);
         // The first loop of a process makes descriptors that stay (libuv's signal pipe).
         { Engine first; }
@@ -181,6 +182,8 @@ protected:
 
     void TearDown() override {
         host.reset();
+        if (temporary_before_) ::setenv("TMPDIR", temporary_before_->c_str(), 1);
+        else ::unsetenv("TMPDIR");
         expect_no_children();
         EXPECT_EQ(open_descriptors(), descriptors_before_);
         EXPECT_THAT(folder.files(), testing::IsEmpty());
@@ -205,6 +208,7 @@ protected:
     std::unique_ptr<Host> host;
 
 private:
+    std::optional<std::string> temporary_before_;
     std::map<int, std::string> descriptors_before_;
 };
 
