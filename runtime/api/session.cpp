@@ -93,6 +93,7 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
     if (has_nul(options.store)) {
         return refuse_argument(error, "the store's path holds a NUL character");
     }
+    if (options.replays > 1) return refuse_argument(error, "replays is neither 0 nor 1");
     if (options.durability == NAR_DURABILITY_NONE) return NAR_OK;
     settings.waits_for_store = options.durability == NAR_DURABILITY_TURN;
     const std::string& root = engine.settings().root;
@@ -100,11 +101,60 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
     if (!settings.store.empty() && settings.store.front() != '/') {
         settings.store = root + "/" + settings.store;
     }
+    settings.replays = options.replays != 0;
+    if (settings.replays && settings.store.empty()) {
+        return refuse_argument(error, "a session that replays needs a store");
+    }
+    settings.without_plugins = settings.without_plugins || settings.replays;
     return NAR_OK;
 }
 
 nar_status refuse_without_store(nar_error* error) {
     return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session has no store, and keeps no turns");
+}
+
+nar_status refuse_busy(nar_error* error) {
+    return fail(error, NAR_BUSY, "BUSY", "a turn runs or waits; go to another when it has ended");
+}
+
+nar_status refuse_without_narrator(nar_error* error) {
+    return fail(error, NAR_INVALID_ARGUMENT, "NO_NARRATOR",
+                "this session has no narrator; give it a story or a narrator of your own");
+}
+
+// Calls `use` with a session that has a store and no turn that runs.
+template <typename Use>
+nar_status on_kept_session(nar_session* session, nar_error* error, Use&& use) {
+    session::Session* const given = unwrap(session);
+    return on_engine(given ? &given->engine() : nullptr, error, Inside::Refused,
+                     [&]() -> nar_status {
+                         if (given->ending()) return refuse_ending(error);
+                         if (given->busy()) return refuse_busy(error);
+                         if (given->journal() == nullptr) return refuse_without_store(error);
+                         return with_store(error, [&] { return use(*given); });
+                     });
+}
+
+nar_status read_handler(const nar_turn_handler* handler, session::TurnHandler& out,
+                        nar_error* error) {
+    nar_turn_handler read;
+    if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+    if (read.ended == nullptr) return NAR_OK;
+    out = [read](const session::TurnEnd& end) {
+        nar_turn turn{};
+        turn.size = sizeof turn;
+        turn.outcome = static_cast<uint32_t>(end.outcome);
+        turn.generations = end.generations;
+        turn.narrative = view(end.narrative);
+        turn.choices = view(end.choices);
+        turn.result = end.result ? new nar_result(end.result) : nullptr;
+        turn.id = static_cast<uint64_t>(end.kept.turn);
+        turn.durable_seq = end.kept.durable_seq;
+        turn.durable = end.kept.is_durable ? 1 : 0;
+        read.ended(read.user, &turn);
+        nar_result_release(turn.result);
+    };
+    return NAR_OK;
 }
 
 // Overrides the engine's times and limits with the story's.
@@ -366,54 +416,93 @@ nar_status nar_session_read_turns(nar_session* session, nar_text** json, nar_err
 }
 
 nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
+    return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
+        its.go_to(turn_of(turn, its.journal()->current()));
+        return NAR_OK;
+    });
+}
+
+nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
+                             const nar_turn_handler* handler, nar_error* error) {
+    return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
+        session::TurnHandler on_turn;
+        if (const nar_status status = read_handler(handler, on_turn, error)) return status;
+        std::set<std::string, std::less<>> names;
+        if (!view(tools).empty()) {
+            json::Document document;
+            json::ParseError fault;
+            const bool is_list = document.parse(view(tools), fault) && document.root().is_array();
+            if (!is_list) return refuse_argument(error, "tools is not a JSON array of toolIds");
+            for (const json::Value name : document.root().elements()) {
+                if (!name.is_string()) {
+                    return refuse_argument(error, "tools is not a JSON array of toolIds");
+                }
+                names.emplace(name.text());
+            }
+            if (names.empty()) return refuse_argument(error, "tools names no tool");
+        }
+        if (names.empty() && !its.has_narrator()) return refuse_without_narrator(error);
+        its.again(turn == NAR_TURN_CURRENT ? its.journal()->last_prompt()
+                                           : static_cast<journal::TurnId>(turn),
+                  names, std::move(on_turn));
+        return NAR_OK;
+    });
+}
+
+nar_status nar_session_resume(nar_session* session, uint64_t turn, const nar_turn_handler* handler,
+                              nar_error* error) {
+    return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
+        session::TurnHandler on_turn;
+        if (const nar_status status = read_handler(handler, on_turn, error)) return status;
+        if (!its.has_narrator()) return refuse_without_narrator(error);
+        its.resume(turn == NAR_TURN_CURRENT ? its.journal()->last_interrupted()
+                                            : static_cast<journal::TurnId>(turn),
+                   std::move(on_turn));
+        return NAR_OK;
+    });
+}
+
+nar_status nar_session_replay(nar_session* session, uint64_t turn,
+                              const nar_replay_handler* handler, nar_error* error) {
     session::Session* const given = unwrap(session);
-    return on_engine(given ? &given->engine() : nullptr, error, Inside::Refused,
-                     [&]() -> nar_status {
-                         if (given->ending()) return refuse_ending(error);
-                         if (given->busy()) {
-                             return fail(error, NAR_BUSY, "BUSY",
-                                         "a turn runs or waits; go to another when it has ended");
-                         }
-                         return with_store(error, [&]() -> nar_status {
-                             const journal::Journal* const journal = given->journal();
-                             if (journal == nullptr) return refuse_without_store(error);
-                             given->go_to(turn_of(turn, journal->current()));
-                             return NAR_OK;
-                         });
-                     });
+    return on_engine(
+        given ? &given->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
+            if (given->ending()) return refuse_ending(error);
+            if (!given->replays()) {
+                return fail(error, NAR_UNSUPPORTED, "NO_REPLAY",
+                            "the session plays for the first time; set `replays` of its options");
+            }
+            if (given->busy()) return refuse_busy(error);
+            nar_replay_handler read;
+            if (!read_struct(handler, read) || read.ended == nullptr) {
+                return refuse_argument(error, "the handler's size and ended must be set");
+            }
+            return with_store(error, [&]() -> nar_status {
+                given->replay(static_cast<journal::TurnId>(turn),
+                              [read, turn](const session::Session::Replayed& end) {
+                                  nar_replayed replayed{};
+                                  replayed.size = sizeof replayed;
+                                  replayed.is_equal = end.kept == end.now ? 1 : 0;
+                                  replayed.turn = turn;
+                                  replayed.kept_hash = end.kept;
+                                  replayed.hash = end.now;
+                                  read.ended(read.user, &replayed);
+                              });
+                return NAR_OK;
+            });
+        });
 }
 
 nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,
                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
-        nar_turn_handler read;
-        if (!read_struct(handler, read))
-            return refuse_argument(error, "the handler's size is not set");
+        session::TurnHandler on_turn;
+        if (const nar_status status = read_handler(handler, on_turn, error)) return status;
         const std::string words = copy(text);
         if (words.empty()) return refuse_argument(error, "a prompt must not be empty");
         if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt is not UTF-8");
-        if (!its.has_narrator()) {
-            return fail(error, NAR_INVALID_ARGUMENT, "NO_NARRATOR",
-                        "this session has no narrator; give it a story or a narrator of your own");
-        }
-        session::TurnHandler on_turn;
-        if (read.ended) {
-            on_turn = [read](const session::TurnEnd& end) {
-                nar_turn turn{};
-                turn.size = sizeof turn;
-                turn.outcome = static_cast<uint32_t>(end.outcome);
-                turn.generations = end.generations;
-                turn.narrative = view(end.narrative);
-                turn.choices = view(end.choices);
-                turn.result = end.result ? new nar_result(end.result) : nullptr;
-                turn.id = static_cast<uint64_t>(end.kept.turn);
-                turn.durable_seq = end.kept.durable_seq;
-                turn.durable = end.kept.is_durable ? 1 : 0;
-                read.ended(read.user, &turn);
-                nar_result_release(turn.result);
-            };
-        }
+        if (!its.has_narrator()) return refuse_without_narrator(error);
         if (its.prompt(words, std::move(on_turn))) return NAR_OK;
         return fail(error, NAR_BUSY, "BUSY",
                     "a turn runs and one more prompt waits already; wait until a turn has ended");

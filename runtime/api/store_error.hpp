@@ -31,7 +31,9 @@ nar_status with_store(nar_error* error, Use&& use) {
     } catch (const journal::StoreError& failure) {
         return fail(error, status_of(failure), failure.code(), failure.what());
     } catch (const journal::TurnError& failure) {
-        const bool is_missing = failure.code() == std::string_view("TURN_MISSING");
+        const std::string_view code = failure.code();
+        const bool is_missing =
+            code == "TURN_MISSING" || code == "TOOL_MISSING" || code == "SESSION";
         return fail(error, is_missing ? NAR_NOT_FOUND : NAR_INVALID_ARGUMENT, failure.code(),
                     failure.what());
     }

@@ -93,9 +93,7 @@ Journal::Past Journal::restore(uint64_t history_limit, state::Store& state,
 Journal::Past Journal::read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
                                  asset::Registry& assets) {
     Past past;
-    restore_state(file, row_, current_, history_limit, state);
-    restore_assets(file, row_, current_, assets);
-    if (current_) past.rest = file.rest(row_, *current_);
+    past.rest = journal::restore(file, row_, current_, history_limit, state, assets);
     for (TurnId turn = last_; turn > 0 && past.latest_rest.empty(); --turn) {
         past.latest_rest = file.rest(row_, turn);
     }
@@ -120,6 +118,30 @@ StoreFile& Journal::settled_file() {
 void Journal::append_turns(std::string& out) {
     StoreFile& file = settled_file();
     journal::append_turns(out, file, file.session(options_.session).value());
+}
+
+TurnId Journal::last_prompt() {
+    StoreFile& file = settled_file();
+    for (std::optional<TurnId> at = current_; at;) {
+        const TurnRow turn = file.require_turn(row_, *at);
+        if (turn.kind == TurnKind::Prompt) return turn.id;
+        at = turn.parent;
+    }
+    throw TurnError("TURN_MISSING", "the session has no prompt before where it stands");
+}
+
+TurnId Journal::last_interrupted() {
+    StoreFile& file = settled_file();
+    for (TurnId id = last_; id > 0; --id) {
+        const std::optional<TurnRow> turn = file.turn(row_, id);
+        if (turn && turn->status == TurnStatus::Interrupted && turn->parent == current_) return id;
+    }
+    throw TurnError("TURN_MISSING", "no turn was interrupted where the session stands");
+}
+
+std::unique_ptr<Playback> Journal::playback(TurnId turn) {
+    StoreFile& file = settled_file();
+    return std::make_unique<Playback>(loop_, file, row_, file.require_turn(row_, turn));
 }
 
 Journal::Past Journal::go_to(std::optional<TurnId> turn, uint64_t history_limit,
@@ -203,9 +225,9 @@ void Journal::record(uint64_t number, event::Kind kind, uint32_t type, int64_t t
     if (is_milestone(kind)) flush_soon();
 }
 
-void Journal::note(RecordKind kind, std::string_view text) {
+void Journal::note(RecordKind kind, std::string_view text, uint8_t type) {
     if (!is_listening()) return;
-    add({kind, 0, 0, 0, 0, loop_.wall_us(), {}, {}, text});
+    add({kind, 0, type, 0, 0, loop_.wall_us(), {}, {}, text});
     flush_soon();
 }
 

@@ -14,6 +14,7 @@
 #include "asset/registry.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
+#include "journal/playback.hpp"
 #include "journal/records.hpp"
 #include "journal/store_file.hpp"
 #include "journal/writer.hpp"
@@ -74,10 +75,20 @@ public:
     void listen(Session session);
 
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
-    void note(RecordKind kind, std::string_view text);
+    void note(RecordKind kind, std::string_view text) { note(kind, text, 0); }
+    // `why`: kFinalFailure, kNarratorTimeout or 0.
+    void note_failure(std::string_view text, uint8_t why) { note(RecordKind::Failure, text, why); }
     // Appends the turns of the session (listing.hpp), with all that happened. Waits for the disk. Throws
     // StoreError.
     void append_turns(std::string& out);
+
+    // The last prompt on the way to where the session stands; the last one that was interrupted there.
+    // Both wait for the disk. Throw StoreError or TurnError.
+    TurnId last_prompt();
+    TurnId last_interrupted();
+
+    // Reads a turn, to be played again. Waits for the disk. Throws StoreError or TurnError.
+    std::unique_ptr<Playback> playback(TurnId turn);
 
     // Goes to the end of a turn, or to the beginning: puts the past of the session into these, which are
     // new, and lets the next turn follow there. No turn may run. Waits for the disk. Throws StoreError
@@ -99,6 +110,7 @@ private:
     void record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
                 const event::Subject& subject, std::string_view body) override;
 
+    void note(RecordKind kind, std::string_view text, uint8_t type);
     bool is_listening() const { return session_.has_value(); }
     StoreFile& settled_file();
     Past read_past(StoreFile& file, uint64_t history_limit, state::Store& state,

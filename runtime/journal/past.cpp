@@ -146,6 +146,13 @@ void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
     }
 }
 
+std::string restore(StoreFile& file, int64_t session, std::optional<TurnId> at,
+                    uint64_t history_limit, state::Store& state, asset::Registry& assets) {
+    restore_state(file, session, at, history_limit, state);
+    restore_assets(file, session, at, assets);
+    return at ? file.rest(session, *at) : std::string();
+}
+
 void append_asset(std::string& out, const asset::Asset& asset) {
     json::ObjectWriter(out)
         .string("planId", asset.plan_id)

@@ -23,6 +23,10 @@ state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at)
 void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
                    uint64_t history_limit, state::Store& into);
 
+// Puts state, history and assets into these, which are new. Returns TurnEnd::rest of the turn, or "".
+std::string restore(StoreFile& file, int64_t session, std::optional<TurnId> at,
+                    uint64_t history_limit, state::Store& state, asset::Registry& assets);
+
 void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
                     asset::Registry& into);
 // An entry of TurnEnd::assets.

@@ -20,6 +20,10 @@ enum class RecordKind : uint8_t {
     Failure = 6,   // of the narrator: why it gave no plan
 };
 
+// Record::event_type of a Failure.
+constexpr uint8_t kFinalFailure = 1;     // it was of no use to ask again
+constexpr uint8_t kNarratorTimeout = 2;  // there was no answer in time
+
 struct Record {
     RecordKind kind = RecordKind::Event;
     uint8_t event_kind = 0;  // nar_event.kind

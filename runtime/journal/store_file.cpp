@@ -404,16 +404,20 @@ std::optional<TurnRow> StoreFile::turn(int64_t session, TurnId id) {
     return first_of(statements_->one_turn.number(0, session).number(1, id), turn_in);
 }
 
+TurnRow StoreFile::require_turn(int64_t session, TurnId id) {
+    std::optional<TurnRow> found = turn(session, id);
+    if (found) return std::move(*found);
+    throw TurnError("TURN_MISSING", "the session has no turn " + std::to_string(id));
+}
+
 void StoreFile::require_ended(int64_t session, TurnId turn) {
-    const std::optional<TurnRow> found = this->turn(session, turn);
-    const std::string number = "turn " + std::to_string(turn);
-    if (!found) throw TurnError("TURN_MISSING", "the session has no " + number);
+    const TurnRow found = require_turn(session, turn);
     // A turn of the host is whole at any moment.
-    if (found->state_digest || found->kind == TurnKind::Host) return;
+    if (found.state_digest || found.kind == TurnKind::Host) return;
     throw TurnError("TURN_NOT_ENDED",
-                    number + " has not ended; " +
-                        (found->parent ? "the turn before it is " + std::to_string(*found->parent)
-                                       : std::string("it is the first one")));
+                    "turn " + std::to_string(turn) + " has not ended; " +
+                        (found.parent ? "the turn before it is " + std::to_string(*found.parent)
+                                      : std::string("it is the first one")));
 }
 
 TurnId StoreFile::last_turn(int64_t session) {

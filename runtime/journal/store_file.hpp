@@ -152,6 +152,8 @@ public:
     // By id: parents come before their children.
     std::vector<TurnRow> turns(int64_t session);
     std::optional<TurnRow> turn(int64_t session, TurnId id);
+    // Throws TurnError if the session has no such turn.
+    TurnRow require_turn(int64_t session, TurnId id);
     // Throws TurnError unless the session has the turn, and it has ended.
     void require_ended(int64_t session, TurnId turn);
     TurnId last_turn(int64_t session);  // 0: there is none

@@ -111,9 +111,7 @@ Execution::~Execution() {
     *alive_ = false;
     stop_waiting_for_slots();
     // Return the slots of running tools: the engine outlives a session.
-    for (uint32_t i = 0; i < held_.size(); ++i) {
-        if (held_[i] != nullptr) give_back(i);
-    }
+    for (uint32_t i = 0; i < held_.size(); ++i) give_back(i);
 }
 
 event::Subject Execution::subject_of(uint32_t tool) const {
@@ -128,7 +126,12 @@ JobSlots& Execution::slots_of(uint32_t tool) const {
 
 // Returns the slot of an attempt. True if it is another execution's turn now.
 bool Execution::give_back(uint32_t tool) {
-    return std::exchange(held_[tool], nullptr)->give_back();
+    JobSlots* const held = std::exchange(held_[tool], nullptr);
+    return held != nullptr && held->give_back();
+}
+
+bool Execution::is_recorded(uint32_t tool) const {
+    return with_.recording != nullptr && with_.recording->has(plan_->tools[tool].tool_id);
 }
 
 void Execution::stop_waiting_for_slots() {
@@ -145,6 +148,11 @@ void Execution::start() {
     result_->spool = std::make_shared<EventSpool>();
     result_->tools.reserve(count);
 
+    if (with_.recording != nullptr) {
+        with_.recording->begin(*plan_, [this, alive = alive_] {
+            if (*alive) request_start();
+        });
+    }
     // Large bodies are built only if a sink wants them.
     event::Stream& stream = with_.stream;
     const event::Subject subject{plan_->request_id, {}, 0};
@@ -318,11 +326,21 @@ void Execution::schedule_ready() {
         const uint32_t tool = schedule_.next();
         if (tool == Schedule::kNone) {
             end_descriptor_wait();
+            if (with_.recording != nullptr && !schedule_.has_pause()) {
+                with_.recording->on_waiting(schedule_.running());
+            }
             break;
         }
         if (starts == kStartsInARow || with_.loop.time_is_up()) {
             request_start();
             break;
+        }
+        // It takes no slot: those that run must not wait for it, nor it for them.
+        if (is_recorded(tool)) {
+            if (!with_.recording->may_start(plan_->tools[tool].tool_id)) break;
+            schedule_.start(tool);
+            start_recorded(tool);
+            continue;
         }
         JobSlots& slots = slots_of(tool);
         if (!slots.take(this)) {
@@ -340,6 +358,16 @@ void Execution::schedule_ready() {
         wait_for_descriptors(tool);
         break;
     }
+}
+
+void Execution::start_recorded(uint32_t tool) {
+    const bool first = running_[tool] == nullptr;
+    auto fresh = first ? std::make_unique<Running>(*this, tool) : nullptr;
+    Running& running = first ? *fresh : *running_[tool];
+    Start start{tool, std::move(fresh), running, nullptr};
+    report_start(start);
+    running.attempt =
+        with_.recording->start(plan_->tools[tool].tool_id, schedule_.attempt(tool), running);
 }
 
 bool Execution::start_attempt(uint32_t tool) {
@@ -589,6 +617,8 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         outcome.code = "TIMEOUT";
         outcome.error = "the tool did not end within " + std::to_string(running.try_ms) + " ms";
         if (!outcome.limit.empty()) outcome.error += "; " + outcome.limit;
+    } else if (outcome.is_timeout) {
+        state = State::Timeout;
     } else if (running.refusal) {
         state = State::Failed;
         outcome.ok = false;
@@ -603,7 +633,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     const bool may_retry = !outcome.ok && outcome.may_retry && !tool::is_permanent(outcome.code);
     const std::optional<uint64_t> backoff_ms = may_retry ? schedule_.back_off(tool) : std::nullopt;
     if (backoff_ms) {
-        running.backoff_timer.start(*backoff_ms, [this, tool] {
+        running.backoff_timer.start(outcome.is_recorded ? 0 : *backoff_ms, [this, tool] {
             schedule_.resume(tool);
             schedule_ready();
         });

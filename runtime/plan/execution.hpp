@@ -24,6 +24,7 @@
 #include "plan/conflicts.hpp"
 #include "plan/job_slots.hpp"
 #include "plan/plan.hpp"
+#include "plan/recording.hpp"
 #include "plan/result.hpp"
 #include "plan/schedule.hpp"
 #include "state/store.hpp"
@@ -45,6 +46,7 @@ struct ExecutionContext {
     const std::vector<std::string>& environment;  // NAME=value, for every tool
     const tool::Limits& limits;                   // for every tool; a definition may override them
     const tool::SandboxRules& sandbox;
+    Recording* recording = nullptr;  // or NULL
 };
 
 struct Settings {
@@ -135,6 +137,8 @@ private:
     JobSlots& slots_of(uint32_t tool) const;
     bool give_back(uint32_t tool);
     void stop_waiting_for_slots();
+    bool is_recorded(uint32_t tool) const;
+    void start_recorded(uint32_t tool);
     bool start_attempt(uint32_t tool);  // false: no descriptors now
     void report_start(Start& start);
     void on_event(uint32_t tool, const event::Event& event);

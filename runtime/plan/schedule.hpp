@@ -63,6 +63,8 @@ public:
     bool is_exclusive(uint32_t tool) const { return !plan_.parallel || !plan_.tools[tool].async; }
     bool is_settled(uint32_t tool) const { return items_[tool].phase == Phase::Settled; }
     bool all_settled() const { return settled_ == items_.size(); }
+    // True while a tool waits for its next attempt.
+    bool has_pause() const { return in_flight_ > running_; }
     // The number of attempts that run now.
     uint32_t running() const { return running_; }
     // The number of the tool's latest attempt, from 1; 0 before the first.

@@ -24,7 +24,16 @@ std::string about(const SessionSettings& settings) {
 Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings,
                                std::string_view state) {
     std::unique_ptr<journal::Journal> journal;
-    if (!settings.store.empty()) {
+    std::unique_ptr<journal::StoreFile> replayed;
+    if (settings.replays) {
+        replayed = std::make_unique<journal::StoreFile>(settings.store,
+                                                        journal::Connection::Access::ReadOnly);
+        if (!replayed->session(settings.id)) {
+            throw journal::TurnError(
+                "SESSION",
+                "the store \"" + settings.store + "\" has no session " + json::quoted(settings.id));
+        }
+    } else if (!settings.store.empty()) {
         journal = std::make_unique<journal::Journal>(
             engine.loop(), engine.store_writer(),
             journal::Journal::Options{settings.store, settings.id, about(settings),
@@ -39,6 +48,7 @@ Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& se
                 settings.limits.history_patches,
                 state::SizeLimits{settings.limits.patch_bytes, settings.limits.state_bytes}),
             std::move(journal),
+            std::move(replayed),
             std::move(runner_settings),
             std::move(processes),
             add_runners};

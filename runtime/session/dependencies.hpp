@@ -19,7 +19,8 @@ namespace narratoria::session {
 struct Dependencies {
     engine::Engine& engine;  // outlives the session
     std::unique_ptr<state::Store> store;
-    std::unique_ptr<journal::Journal> journal;  // or NULL: the session is not kept
+    std::unique_ptr<journal::Journal> journal;     // or NULL: the session is not kept
+    std::unique_ptr<journal::StoreFile> replayed;  // of SessionSettings::replays
     std::unique_ptr<tool::RunnerSettings> runner_settings;
     // Runs executable files, also for plugins that hand an invocation over to a program.
     std::shared_ptr<tool::ProcessRunner> processes;

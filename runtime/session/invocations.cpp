@@ -113,6 +113,8 @@ std::unique_ptr<plan::Plan> Invocations::read(std::string_view invocation, uint3
 }
 
 std::optional<plan::ToolRefusal> Invocations::refusal_of(const plan::Plan& tool) const {
+    // Then it is recorded why.
+    if (with_.recording != nullptr && with_.recording->has(tool.tools[0].tool_id)) return {};
     Faults faults;
     add_skill_faults(tool, with_.disabled_skills, faults);
     if (!faults.empty()) return plan::ToolRefusal{"SKILL_DISABLED", faults.front().message};

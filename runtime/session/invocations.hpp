@@ -37,6 +37,7 @@ public:
             open;
         // The first invocation runs (true), or the last one has settled.
         std::function<void(bool runs)> on_running;
+        const plan::Recording* recording = nullptr;  // that of the execution, or NULL
     };
 
     // The parts of the context must outlive this object.

@@ -10,6 +10,7 @@
 #include "base/environment.hpp"
 #include "base/json/writer.hpp"
 #include "base/utf8.hpp"
+#include "journal/past.hpp"
 #include "script/state_prompt.hpp"
 #include "session/plan_faults.hpp"
 #include "session/plugin_setup.hpp"
@@ -226,6 +227,8 @@ void Session::begin_job() {
         current_.script->start();
         return;
     }
+    if (current_.playback) play_recorded();
+    if (current_.on_replayed) return;
     if (!current_.is_prompt) {
         begin_turn(journal::TurnKind::Plan);
         const int64_t attempt = current_.plan->generation_attempt;
@@ -235,7 +238,8 @@ void Session::begin_job() {
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
         TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store, registry_,
-                    resolver_, presentation_, fallbacks_, with_.journal.get()},
+                    resolver_, presentation_, fallbacks_, with_.journal.get(),
+                    current_.playback.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },
@@ -287,7 +291,7 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
     for (const std::string_view skill : plan->disabled_skills) {
         if (disabled.emplace(skill).second) settings.disabled_skills.emplace_back(skill);
     }
-    if (!plan->tools.empty()) provide_output();
+    if (!plan->tools.empty() && !replays()) provide_output();
     execution_ = make_execution(
         std::move(plan), std::move(settings),
         [this](std::shared_ptr<plan::Result> result) { on_execution_ended(std::move(result)); });
@@ -318,7 +322,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
     return std::make_unique<plan::Execution>(
         plan::ExecutionContext{loop(), with_.engine.slots(), with_.engine.waiting_slots(),
                                resolver_, stream_, *with_.store, assets_, environment_,
-                               settings_.limits, settings_.sandbox},
+                               settings_.limits, settings_.sandbox, current_.playback.get()},
         std::move(plan), std::move(settings), std::move(on_ended));
 }
 
@@ -326,7 +330,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
 std::unique_ptr<plan::Execution> Session::open_execution(std::unique_ptr<plan::Plan> plan,
                                                          plan::Settings settings,
                                                          Invocations::OnEnded on_ended) {
-    provide_output();
+    if (!replays()) provide_output();
     auto made = make_execution(std::move(plan), std::move(settings), std::move(on_ended));
     made->start();
     return made;
@@ -434,6 +438,127 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
     stream_.publish(event::Kind::SessionMoved, {}, body);
 }
 
+void Session::again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
+                    TurnHandler handler) {
+    auto playback = with_.journal->playback(turn);
+    if (!tools.empty()) playback->run_again(tools);
+    play_again(std::move(playback), !tools.empty(), std::move(handler));
+}
+
+void Session::resume(journal::TurnId turn, TurnHandler handler) {
+    auto playback = with_.journal->playback(turn);
+    if (playback->turn().status != journal::TurnStatus::Interrupted) {
+        throw journal::TurnError("NOT_INTERRUPTED", "turn " + std::to_string(turn) +
+                                                        " was not interrupted: it has ended");
+    }
+    playback->go_on();
+    play_again(std::move(playback), true, std::move(handler));
+}
+
+void Session::play_again(std::unique_ptr<journal::Playback> playback, bool is_recorded,
+                         TurnHandler handler) {
+    const journal::TurnRow& row = playback->turn();
+    if (row.kind != journal::TurnKind::Prompt) {
+        throw journal::TurnError("NOT_A_PROMPT", "turn " + std::to_string(row.id) +
+                                                     " is not a prompt, which alone can be played "
+                                                     "again");
+    }
+    go_to(row.parent);
+    Job job;
+    job.is_prompt = true;
+    job.text = row.prompt;
+    job.submitted_us = loop().wall_us();
+    job.on_turn = std::move(handler);
+    if (is_recorded) job.playback = std::move(playback);
+    submit(std::move(job));
+}
+
+void Session::replay(journal::TurnId turn, std::function<void(const Replayed& replayed)> handler) {
+    journal::StoreFile& file = *with_.replayed;
+    const int64_t row = file.session(settings_.id).value().id;
+    file.require_ended(row, turn);
+    Job job;
+    job.playback =
+        std::make_unique<journal::Playback>(loop(), file, row, file.require_turn(row, turn));
+    const journal::TurnRow& kept = job.playback->turn();
+    if (!replayed_ || replayed_ != kept.parent) {
+        state::Store state(settings_.limits.history_patches);
+        asset::Registry assets(with_.engine.settings().root);
+        const std::string rest = journal::restore(file, row, kept.parent,
+                                                  settings_.limits.history_patches, state, assets);
+        with_.store->take_from(std::move(state));
+        assets_.take_from(std::move(assets));
+        take_rest(rest);
+        json::Document document;
+        const bool is_read = read_rest(rest, document);
+        stream_.continue_after(is_read ? number_in(document.root(), "seq") : 0);
+        executions_ = is_read ? number_in(document.root(), "executions") : 0;
+    }
+    with_.store->keep_digest();
+    // Until it has ended, it stands nowhere.
+    replayed_.reset();
+    const auto on_end = [this, turn, kept = kept.state_digest.value_or(0),
+                         handler = std::move(handler)] {
+        const uint64_t now = with_.store->tree().digest();
+        if (now == kept) replayed_ = turn;
+        handler({kept, now});
+    };
+    job.is_prompt = kept.kind == journal::TurnKind::Prompt;
+    json::Document plan;
+    json::ParseError error;
+    if (job.is_prompt) {
+        job.text = kept.prompt;
+        job.submitted_us = kept.began_ms * 1000;
+        job.on_turn = [on_end](const TurnEnd&) { on_end(); };
+    } else if (kept.kind == journal::TurnKind::Plan &&
+               plan.parse(job.playback->plan(), error, json::kDepthOfOwn)) {
+        job.plan = std::make_unique<plan::Plan>();
+        Faults faults;
+        job.plan->parse(plan.root().find("plan").raw(), faults);
+        job.folder = folder_;
+        job.on_execution = [on_end](const auto&) { on_end(); };
+    } else {
+        job.folder = folder_;
+        job.on_replayed = on_end;
+    }
+    submit(std::move(job));
+}
+
+void Session::play_recorded() {
+    const bool is_replayed = current_.on_replayed != nullptr;
+    if (is_replayed) {
+        current_.invocations = std::make_unique<Invocations>(Invocations::Context{
+            resolver_, folder_, none_disabled_,
+            [this](std::unique_ptr<plan::Plan> plan, plan::Settings settings,
+                   Invocations::OnEnded on_ended) {
+                return open_execution(std::move(plan), std::move(settings), std::move(on_ended));
+            },
+            [](bool) {}, current_.playback.get()});
+    }
+    current_.playback->play(
+        {[this](std::string_view invocation) {
+             const auto ignored = [](uint64_t, std::string_view) {};
+             uint64_t number;
+             std::string why;
+             if (turn_) turn_->invoke(invocation, ignored, number, why);
+             else if (current_.invocations) {
+                 current_.invocations->invoke(invocation, ignored, number, why);
+             }
+         },
+         [this](json::Value patch, json::Value nulls, std::string_view by) {
+             patch_state(patch, by, nulls);
+         },
+         is_replayed ? std::function<void()>([this] { end_replay(); }) : nullptr});
+}
+
+// Of a script, or of what the host did between two turns.
+void Session::end_replay() {
+    current_.invocations->end(plan::Stop::Abandoned);
+    const auto handler = std::move(current_.on_replayed);
+    end_job();
+    with_.engine.call_host(handler);
+}
+
 // What a later life of the session needs, beside the state and the assets.
 std::string Session::rest(journal::TurnKind kind) {
     if (kind != journal::TurnKind::Host) {
@@ -467,6 +592,8 @@ void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
 // job starts from the loop, after the handler has returned.
 void Session::end_job() {
     ended_ = current_.number;
+    current_.invocations.reset();
+    current_.playback.reset();
     running_ = false;
     if (!jobs_.empty()) begin_soon();
 }
@@ -489,6 +616,7 @@ void Session::cancel_running(plan::Stop reason) {
         return;
     }
     if (current_.script) return current_.script->stop(reason);
+    if (current_.on_replayed) return end_replay();
     if (!turn_) return;
     turn_->stop(reason == plan::Stop::Cancelled ? TurnOutcome::Cancelled : TurnOutcome::Timeout);
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,6 +131,23 @@ public:
     // Goes to the end of a turn, or to the beginning. There must be a journal, and no job. Throws
     // journal::StoreError or journal::TurnError, and nothing has changed then.
     void go_to(std::optional<journal::TurnId> turn);
+    // Goes to the turn before a prompt and plays it again. With `tools` (their toolIds) nobody is
+    // asked: these tools of its last plan and those that depend on them run, the others are as they
+    // were. Conditions and errors as of go_to().
+    void again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
+               TurnHandler handler);
+    // The same with a prompt that was interrupted: what had ended in it is as it was.
+    void resume(journal::TurnId turn, TurnHandler handler);
+
+    // True: the session only plays the turns of a store again.
+    bool replays() const { return with_.replayed != nullptr; }
+    struct Replayed {
+        uint64_t kept;  // state::Tree::digest() at the end of the turn
+        uint64_t now;
+    };
+    // Goes to the end of the turn before and plays the turn as it was. No job may run. Throws as
+    // go_to().
+    void replay(journal::TurnId turn, std::function<void(const Replayed& replayed)> handler);
     engine::Engine& engine() { return with_.engine; }
 
 private:
@@ -144,6 +162,10 @@ private:
         ExecutionHandler on_execution;
         std::unique_ptr<ScriptRun> script;
         ScriptHandler on_script;
+        std::unique_ptr<journal::Playback> playback;
+        // Of a replay that is neither a prompt nor a plan.
+        std::unique_ptr<Invocations> invocations;
+        std::function<void()> on_replayed;
     };
 
     void submit(Job job);
@@ -206,6 +228,10 @@ private:
     // Both with a journal only.
     void take_up_past();
     void take_rest(const std::string& rest);
+    void play_again(std::unique_ptr<journal::Playback> playback, bool is_recorded,
+                    TurnHandler handler);
+    void play_recorded();
+    void end_replay();
     std::string rest(journal::TurnKind kind);
     void begin_turn(journal::TurnKind kind);
     // Calls `then` when the turn is kept, or at once.
@@ -251,6 +277,7 @@ private:
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
     // Of the last turn that was not the host's, as JSON. With a journal only.
+    std::optional<journal::TurnId> replayed_;  // at whose end a replay stands
     std::string told_ = "\"\"";
     std::string offered_ = "[]";
 };

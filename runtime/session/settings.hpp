@@ -31,6 +31,7 @@ struct SessionSettings {
     tool::SandboxRules sandbox;   // the engine's and the story's
     std::string store;            // where the session is kept; empty: nowhere
     bool waits_for_store = true;  // a turn ends when the disk has it
+    bool replays = false;         // the turns of the store, which is only read
 };
 
 }  // namespace narratoria::session

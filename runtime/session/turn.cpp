@@ -36,6 +36,16 @@ journal::TurnStatus status_of(TurnOutcome outcome) {
     return journal::TurnStatus::Timeout;
 }
 
+// How a turn ended that was kept.
+TurnOutcome outcome_of(journal::TurnStatus status) {
+    switch (status) {
+        case journal::TurnStatus::Completed: return TurnOutcome::Completed;
+        case journal::TurnStatus::Fallback: return TurnOutcome::Fallback;
+        case journal::TurnStatus::Timeout: return TurnOutcome::Timeout;
+        default: return TurnOutcome::Cancelled;
+    }
+}
+
 // Why a plan that ran did not succeed.
 std::string fault_of(const plan::Result& result) {
     std::string tools;
@@ -80,6 +90,7 @@ void Turn::stop(TurnOutcome outcome) {
     if (is_ended_) return;
     // The narrator is told first, so that it ignores the outcomes.
     with_.narrator.withdraw();
+    if (with_.playback != nullptr) with_.playback->withdraw();
     end_invocations(outcome == TurnOutcome::Timeout ? plan::Stop::PromptTimeout
                                                     : plan::Stop::Cancelled);
     end(outcome);
@@ -119,17 +130,33 @@ void Turn::generate() {
     // The choices of a generation that failed must not be offered to the player.
     with_.presentation.forget_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
+    const bool is_recorded = with_.playback != nullptr && with_.playback->has_answer();
+    if (with_.playback != nullptr && with_.playback->is_whole() && !is_recorded) {
+        return end(outcome_of(with_.playback->turn().status));
+    }
     ++generation_;
-    const std::string question = request().write();
+    const std::string question = is_recorded ? std::string() : request().write();
     if (with_.journal != nullptr) {
         with_.journal->note(journal::RecordKind::Question, request().write(false));
     }
-    invocations_ = std::make_unique<Invocations>(Invocations::Context{
-        with_.resolver, with_.folder, disabled_skills_, actions_.open, [this](bool runs) {
-            if (runs) with_.narrator.pause_time();
-            else with_.narrator.resume_time();
-        }});
-    with_.narrator.ask(question, with_.settings.times.narrator_ms, *this);
+    invocations_ = std::make_unique<Invocations>(
+        Invocations::Context{with_.resolver, with_.folder, disabled_skills_, actions_.open,
+                             [this](bool runs) {
+                                 if (runs) with_.narrator.pause_time();
+                                 else with_.narrator.resume_time();
+                             },
+                             is_recorded ? with_.playback : nullptr});
+    if (is_recorded) {
+        with_.playback->ask([this](const auto& answer) { on_recorded_answer(answer); });
+    } else {
+        with_.narrator.ask(question, with_.settings.times.narrator_ms, *this);
+    }
+}
+
+void Turn::on_recorded_answer(const journal::Playback::Answer& answer) {
+    if (answer.is_timeout) return on_narrator_timeout();
+    was_executed_ = answer.was_executed;
+    on_answer({answer.is_plan, std::string(answer.text), answer.is_final});
 }
 
 void Turn::end_invocations(plan::Stop reason) {
@@ -155,9 +182,8 @@ void Turn::fall_back() {
 void Turn::on_answer(NarratorAnswer answer) {
     end_invocations(plan::Stop::Abandoned);
     if (with_.journal != nullptr) {
-        with_.journal->note(
-            answer.is_plan ? journal::RecordKind::Answer : journal::RecordKind::Failure,
-            answer.text);
+        if (answer.is_plan) with_.journal->note(journal::RecordKind::Answer, answer.text);
+        else with_.journal->note_failure(answer.text, answer.is_final ? journal::kFinalFailure : 0);
     }
     if (const uint32_t count = invocations_->abandoned(); count > 0) {
         with_.stream.warn(
@@ -176,6 +202,7 @@ void Turn::on_answer(NarratorAnswer answer) {
 
 void Turn::on_narrator_timeout() {
     end_invocations(plan::Stop::Abandoned);
+    if (with_.journal != nullptr) with_.journal->note_failure("", journal::kNarratorTimeout);
     // The player waits for each, and sees how many may follow.
     refuse("NARRATOR_TIMEOUT", "narrator-time",
            "the narrator did not answer within " +
@@ -206,7 +233,9 @@ void Turn::take_plan(std::string_view text) {
     plan->parse(text, faults);
     if (faults.empty()) {
         add_skill_faults(*plan, disabled_skills_, faults);
-        add_path_faults(*plan, with_.resolver, with_.folder, faults);
+        // A tool that is not run need not be there.
+        const bool is_recorded = std::exchange(was_executed_, false);
+        if (!is_recorded) add_path_faults(*plan, with_.resolver, with_.folder, faults);
     }
     // Last, because it counts: a refused plan must not use up an execution.
     if (faults.empty() && !may_execute_again(*plan)) {

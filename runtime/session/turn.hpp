@@ -50,8 +50,9 @@ struct TurnContext {
     const tool::Registry& registry;
     const tool::Resolver& resolver;
     Presentation& presentation;
-    uint64_t& fallbacks;        // fallback narratives so far in this session
-    journal::Journal* journal;  // or NULL
+    uint64_t& fallbacks;          // fallback narratives so far in this session
+    journal::Journal* journal;    // or NULL
+    journal::Playback* playback;  // or NULL: everything happens for the first time
 };
 
 // Created by the session for one prompt. Ends with one call of Actions::end. Engine thread only.
@@ -95,6 +96,7 @@ public:
 private:
     void on_answer(NarratorAnswer answer) override;
     void on_narrator_timeout() override;
+    void on_recorded_answer(const journal::Playback::Answer& answer);
 
     void generate();
     void end_invocations(plan::Stop reason);
@@ -126,6 +128,7 @@ private:
     std::string narrative_;
     Timer timer_;
     bool time_is_up_ = false;
+    bool was_executed_ = false;  // the plan of a recorded answer
     bool is_ended_ = false;
 };
 

@@ -107,7 +107,7 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
 void Store::take_from(Store&& other) {
     tree_ = std::move(other.tree_);
     history_ = std::move(other.history_);
-    if (patch_listener_ != nullptr) tree_.keep_digest();
+    if (keeps_digest_) tree_.keep_digest();
 }
 
 void Store::restore(Snapshot&& snapshot) {

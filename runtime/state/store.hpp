@@ -108,6 +108,10 @@ public:
     // digest() is kept. It must outlive the store.
     void set_listener(PatchListener& listener) {
         patch_listener_ = &listener;
+        keep_digest();
+    }
+    void keep_digest() {
+        keeps_digest_ = true;
         tree_.keep_digest();
     }
 
@@ -155,6 +159,7 @@ private:
     std::string text_;         // the latest host patch
     json::Document document_;  // the same
     PatchListener* patch_listener_ = nullptr;
+    bool keeps_digest_ = false;
 
     void merge(Writer writer, ConflictListener* listener);
 

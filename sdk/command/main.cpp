@@ -24,6 +24,7 @@ void declare(Command root) {
     tool_check::add_tool_check(tool);
     add_tool_list(tool);
     add_session(root);
+    add_replay(root);
     add_validate(root);
     add_doctor(root);
     add_plugin(root);

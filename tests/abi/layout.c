@@ -425,7 +425,7 @@ FIELD(nar_session_options, plugin_settings, 112);
 FIELD(nar_session_options, project, 128);
 FIELD(nar_session_options, store, 144);
 FIELD(nar_session_options, durability, 160);
-FIELD(nar_session_options, reserved_3, 164);
+FIELD(nar_session_options, replays, 164);
 
 SIZE(nar_turn, 80);
 FIELD(nar_turn, size, 0);
@@ -439,6 +439,19 @@ FIELD(nar_turn, id, 56);
 FIELD(nar_turn, durable_seq, 64);
 FIELD(nar_turn, durable, 72);
 FIELD(nar_turn, reserved_2, 76);
+
+SIZE(nar_replayed, 32);
+FIELD(nar_replayed, size, 0);
+FIELD(nar_replayed, is_equal, 4);
+FIELD(nar_replayed, turn, 8);
+FIELD(nar_replayed, kept_hash, 16);
+FIELD(nar_replayed, hash, 24);
+
+SIZE(nar_replay_handler, 24);
+FIELD(nar_replay_handler, size, 0);
+FIELD(nar_replay_handler, reserved, 4);
+FIELD(nar_replay_handler, user, 8);
+FIELD(nar_replay_handler, ended, 16);
 
 SIZE(nar_turn_handler, 24);
 FIELD(nar_turn_handler, size, 0);

@@ -99,7 +99,91 @@ def test_another_answer_is_a_sibling_from_the_end_of_the_turn_before(command, tm
     assert [(turn["id"], turn["parent"]) for turn in tree["turns"]] == [(1, None), (2, 1), (3, 1), (4, None)]
     assert tree["current"] == 4
     refused = command("session", "again", *kept, "9")
-    assert refused.status == 2 and "turn 9 is not a prompt" in refused.err
+    assert refused.status == 2 and "no turn 9" in refused.err
+    assert refused.out == "", "no title"
+
+
+COUNTING = """#!/bin/sh
+echo >> LOG
+echo '{"version":"0","type":"state_patch","patch":{"NAME":'$(wc -l < LOG)'}}'
+if [ NAME = b ] && [ ! -e GO ]; then
+    until python3 -c "
+import sqlite3, sys
+parts = sqlite3.connect('STORE').execute('SELECT count(*) FROM part WHERE instr(body, ?)', (b'executionTime',))
+sys.exit(parts.fetchone() == (0,))"; do :; done
+    kill -9 $(cat PID)
+    sleep 600
+fi
+echo '{"version":"0","type":"done","ok":true}'
+"""
+
+
+def counting_tool(name, folder):
+    words = {"NAME": name, "LOG": folder / f"{name}.log", "GO": folder / "go", "PID": folder / "pid",
+             "STORE": folder / "saves.db"}
+    text = COUNTING
+    for word, value in words.items():
+        text = text.replace(word, str(value))
+    return text
+
+
+@pytest.fixture
+def counting(command, tmp_path):
+    """A story whose prompt "both" runs a, b and c; b kills the game when the store has the end of a, unless
+    the file "go" exists."""
+    tools = [{"toolId": "a", "toolPath": "tools/a"},
+             {"toolId": "b", "toolPath": "tools/b", "dependencies": ["a"]},
+             {"toolId": "c", "toolPath": "tools/c"}]
+    (tmp_path / "go").touch()
+    return command.story({"both": [{"plan": {"tools": tools}}]},
+                         {name: counting_tool(name, tmp_path) for name in "abc"})
+
+
+def runs(tmp_path):
+    return {name: len((tmp_path / f"{name}.log").read_text().splitlines()) for name in "abc"}
+
+
+def test_tools_run_again_with_those_that_depend_on_them(command, counting, tmp_path):
+    kept = ["--store", tmp_path / "saves.db", "--session", "s"]
+    assert command("play", "--story", counting, *kept, "both").status == 0
+    ran = command("session", "again", *kept, "--tools", "a")
+    assert ran.status == 0, ran
+    assert runs(tmp_path) == {"a": 2, "b": 2, "c": 1}
+    assert json.loads(command("session", "state", *kept).out) == {"a": 2, "b": 2, "c": 1}
+    refused = command("session", "again", *kept, "--tools", "a,z")
+    assert refused.status == 2 and 'no tool "z"; it has "a", "b", "c"' in refused.err
+
+
+def test_an_interrupted_turn_is_gone_on_with(command, counting, tmp_path):
+    kept = ["--store", tmp_path / "saves.db", "--session", "s"]
+    (tmp_path / "go").unlink()
+    game = subprocess.Popen([NARRATORIA, "play", "--story", counting, *kept, "both"],
+                            stdout=subprocess.PIPE, env=environment())
+    (tmp_path / "pid").write_text(str(game.pid))
+    game.communicate()
+    assert game.returncode == -signal.SIGKILL
+    (tmp_path / "go").touch()
+    assert command("session", "tree", *kept).out == "  1 both (interrupted)\n"
+    ran = command("session", "resume", *kept)
+    assert ran.status == 0, ran
+    assert runs(tmp_path) == {"a": 1, "b": 2, "c": 1}
+    assert command("session", "tree", *kept).out == "    1 both (interrupted)\n  * 2 both\n"
+    refused = command("session", "resume", *kept, "2")
+    assert refused.status == 2 and "turn 2 was not interrupted" in refused.err
+
+
+def test_replay_compares_the_state_of_each_turn(command, counting, tmp_path):
+    kept = ["--store", tmp_path / "saves.db", "--session", "s"]
+    assert command("play", "--story", counting, *kept, "both", "both").status == 0
+    ran = command("replay", *kept)
+    assert (ran.status, ran.out) == (0, "2 turns, each with the state that was kept\n"), ran
+    assert runs(tmp_path) == {"a": 2, "b": 2, "c": 2}, "no tool is started"
+    with sqlite3.connect(tmp_path / "saves.db") as store:
+        store.execute("UPDATE turn SET state_digest = state_digest + 1 WHERE number = 2")
+    ran = command("replay", *kept)
+    assert ran.status == 1
+    assert ran.out.startswith("turn 2: the state is another: ")
+    assert ran.out.endswith("\n1 of 2 turns have another state\n")
 
 
 def test_list_names_the_sessions(play, session):

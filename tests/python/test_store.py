@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions that are kept in a store."""
 
+import asyncio
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
 import narratoria
+import narratoria.aio
 
 
 @pytest.fixture
@@ -69,6 +74,100 @@ def test_undo_and_branches(path):
         assert session.state["last"] == "two"
         with pytest.raises(narratoria.NotFoundError, match="no turn 9"):
             session.go_to(9)
+
+
+def counting(path):
+    """A session whose prompts run a, then b, which count their runs."""
+    session = narratoria.Session(store=path, id="s")
+    runs = {"a": 0, "b": 0}
+
+    @session.narrator
+    def narrate(request):
+        return {
+            "requestId": "p",
+            "tools": [
+                {"toolId": "a", "toolPath": "count", "input": {"name": "a"}},
+                {"toolId": "b", "toolPath": "count", "input": {"name": "b"}},
+            ],
+        }
+
+    @session.tool
+    def count(name: str) -> int:
+        runs[name] += 1
+        session.state.patch({name: runs[name]})
+        return runs[name]
+
+    return session, runs
+
+
+def test_only_some_tools_run_again(path):
+    session, runs = counting(path)
+    with session:
+        session.play("go")
+        turn = session.again(tools=["b"])
+        assert runs == {"a": 1, "b": 2}
+        assert dict(session.state) == {"a": 1, "b": 2}
+        assert turn.id == 2
+        assert turn.result["a"].events == session.again(1, tools=["b"]).result["a"].events
+        assert [[turn.id for turn in way] for way in session.branches] == [[1], [2], [3]]
+        with pytest.raises(narratoria.NotFoundError, match='no tool "z"'):
+            session.again(tools=["z"])
+        for wrong, error in (("b", TypeError), ([], ValueError)):
+            with pytest.raises(error):
+                session.again(tools=wrong)
+
+
+def test_a_session_of_asyncio_plays_again(path):
+    async def main():
+        async with narratoria.aio.Session(
+            store=path, id="s", narrator=lambda request: "told"
+        ) as session:
+            await session.play("go")
+            assert (await session.again()).id == 2
+            with pytest.raises(narratoria.NotFoundError):
+                await session.resume()
+
+    asyncio.run(main())
+
+
+def test_a_prompt_whose_process_died_is_gone_on_with(path):
+    code = f"""
+import os, signal, narratoria
+session = narratoria.Session(store={str(path)!r}, id="s")
+
+@session.narrator
+def narrate(request):
+    return {{"requestId": "p", "tools": [{{"toolId": "a", "toolPath": "a"}},
+                                         {{"toolId": "b", "toolPath": "b"}}]}}
+
+@session.tool
+def a() -> None:
+    session.state.patch({{"a": 1}})
+
+@session.tool
+def b() -> None:
+    session.state.patch({{"b": "half"}})
+    session.turns    # waits until the store has all that happened
+    os.kill(os.getpid(), signal.SIGKILL)
+
+session.play("go")
+"""
+    killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+    assert killed.returncode == -9
+    session, runs = counting(path)
+    with session:
+
+        @session.tool
+        def a() -> None:
+            pytest.fail("a had ended")
+
+        @session.tool
+        def b() -> None:
+            session.state.patch({"b": "whole"})
+
+        session.resume()
+        assert dict(session.state) == {"a": 1, "b": "whole"}
+        assert [turn.status for turn in session.turns] == ["interrupted", "completed"]
 
 
 def test_sinks_see_where_it_went(path):

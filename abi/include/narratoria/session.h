@@ -39,7 +39,8 @@ typedef struct nar_session_options {
     nar_str store;                 /* the file in which the session is kept (store.h); it is created
                                       if it does not exist. Empty: the engine's. See below.      */
     uint32_t durability;           /* a NAR_DURABILITY_…                                         */
-    uint32_t reserved_3;
+    uint32_t replays;              /* 1: the session only plays the turns of the store again, without
+                                      plugins (nar_session_replay). The store is only read.      */
 } nar_session_options;
 
 /* Values of nar_session_options.durability */
@@ -125,6 +126,50 @@ typedef struct nar_execution_handler {
  * ended. NAR_UNSUPPORTED: the session has no store. Otherwise the errors of stores. Nothing has changed
  * then. [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
+
+/* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is its sibling.
+ * `turn`: its number, or NAR_TURN_CURRENT for the last prompt. `tools`: empty, and the narrator is asked
+ * again; or a JSON array of toolIds of the last plan of that turn. Then only these tools run, and those
+ * that depend on them. Nobody is asked and nothing is started for the rest: events, results and answers
+ * are those that the store has. Only if the plan does not succeed now, the narrator is asked for another.
+ * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
+ * NAR_INVALID_ARGUMENT if the turn is not a prompt. `handler` may be NULL. [engine-thread] */
+NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
+                                     const nar_turn_handler *handler, nar_error *error);
+
+/* Goes on with a prompt that was interrupted, because its host died while it ran: goes to the end of the
+ * turn before it, and plays the prompt as its sibling. What the narrator had answered and what the tools
+ * did that had ended is taken from the store; everything else happens now. `turn`: its number, or
+ * NAR_TURN_CURRENT for the last one that was interrupted at the end of the current turn. Errors as of
+ * nar_session_again; NAR_INVALID_ARGUMENT if the turn was not interrupted. [engine-thread] */
+NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn,
+                                      const nar_turn_handler *handler, nar_error *error);
+
+/* A turn that was played as it was kept */
+typedef struct nar_replayed {
+    uint32_t size;
+    uint32_t is_equal;  /* 1: the state at its end is the one that was kept                       */
+    uint64_t turn;
+    uint64_t kept_hash; /* of the state at its end: "stateHash" of nar_store_read_turns           */
+    uint64_t hash;      /* of the state now                                                       */
+} nar_replayed;
+
+/* `ended` is called exactly once for each accepted turn. [engine-thread] */
+typedef struct nar_replay_handler {
+    uint32_t size;
+    uint32_t reserved;
+    void *user;
+    void (*ended)(void *user, const nar_replayed *replayed); /* `replayed` dies on return          */
+} nar_replay_handler;
+
+/* Plays a turn of the store as it was: goes to the end of the turn before it, and sends the same records
+ * with the same numbers, but for times and for what plugins did. The narrator is not asked and no tool is
+ * started; the plans, patches and events pass through everything that they pass through for the first
+ * time. So it shows whether this version of the library makes the same of an old session. After an equal
+ * turn, one that follows it does not read the state again. For a session with `replays` only
+ * (NAR_UNSUPPORTED). Otherwise the errors of nar_session_go_to. [engine-thread] */
+NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
+                                      const nar_replay_handler *handler, nar_error *error);
 
 /* Returns the turns of the session's store as JSON, in the form of nar_store_read_turns; release it with
  * nar_text_release. Waits until the store has all that happened. NAR_UNSUPPORTED: the session has no

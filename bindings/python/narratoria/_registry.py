@@ -994,6 +994,36 @@ class Registry:
         current: int | None = self._use().turns()["current"]
         return current
 
+    @property
+    def branches(self) -> list[list[StoredTurn]]:
+        """The ways from the session's beginning to each turn that no other follows.
+
+        Raises:
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         _ = session.again()
+        ...         session.branches    # doctest: +NORMALIZE_WHITESPACE
+        [[<StoredTurn 1 'I light the torch' completed>],
+         [<StoredTurn 2 'I light the torch' completed>]]
+        """
+        turns = {turn.id: turn for turn in self.turns}
+        followed = {turn.parent for turn in turns.values()}
+        ways = []
+        for turn in turns.values():
+            if turn.id in followed:
+                continue
+            way = [turn]
+            while way[-1].parent is not None:
+                way.append(turns[way[-1].parent])
+            ways.append(way[::-1])
+        return ways
+
     def go_to(self, turn: int) -> None:
         """Goes to the end of a turn of the session's store; 0: to its beginning.
 

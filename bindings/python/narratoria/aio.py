@@ -30,6 +30,7 @@ from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
 from narratoria.session import Turn, plan_to_submit, read_later, warn_of_left
+from narratoria.store import again_arguments, kept_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -386,6 +387,48 @@ class Session(Registry):
         <Turn completed 'It is dark.'>
         """
         check_prompt(prompt)
+        return await self._play_turn(lambda ended: self._core.prompt(prompt, ended))
+
+    async def again(self, turn: int | None = None, *, tools: Iterable[str] | None = None) -> Turn:
+        """Plays a prompt of the session's store again; the arguments are those of
+        :meth:`narratoria.Session.again`.
+
+        >>> import asyncio, narratoria, tempfile
+        >>> async def main(store):
+        ...     async with narratoria.aio.Session(
+        ...         narrator=lambda request: "It is dark.", store=store, id="evening"
+        ...     ) as session:
+        ...         await session.play("I look around")
+        ...         return (await session.again()).id
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     asyncio.run(main(folder + "/saves.db"))
+        2
+        """
+        number, ids = again_arguments(turn, tools)
+        return await self._play_turn(lambda ended: self._core.again(number, ids, ended))
+
+    async def resume(self, turn: int | None = None) -> Turn:
+        """Goes on with a prompt that was interrupted; as :meth:`narratoria.Session.resume`.
+
+        >>> import asyncio, narratoria, tempfile
+        >>> async def main(store):
+        ...     async with narratoria.aio.Session(
+        ...         narrator=lambda request: "It is dark.", store=store, id="evening"
+        ...     ) as session:
+        ...         try:
+        ...             await session.resume()
+        ...         except narratoria.NotFoundError as error:
+        ...             return error.code
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     asyncio.run(main(folder + "/saves.db"))
+        'TURN_MISSING'
+        """
+        number = kept_turn(turn)
+        return await self._play_turn(lambda ended: self._core.resume(number, ended))
+
+    async def _play_turn(
+        self, begin: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]
+    ) -> Turn:
         before = 0
         made: list[dict[str, Any]] = []
 
@@ -396,7 +439,7 @@ class Session(Registry):
             nonlocal before
             self._turn_begins()
             before = self._core.latest_asset()
-            return self._core.prompt(prompt, ended)
+            return begin(ended)
 
         def look() -> None:
             # Before the next prompt begins.

@@ -225,10 +225,75 @@ class Session(Registry):
         ['Open', 'Leave']
         """
         check_prompt(prompt)
+        return self._play_turn(lambda: self._core.prompt(prompt))
+
+    def again(self, turn: int | None = None, *, tools: Iterable[str] | None = None) -> Turn:
+        """Plays a prompt of the session's store again, for another answer.
+
+        It begins at the exact end of the turn before, and the new turn is a sibling of the old one.
+
+        Args:
+            turn: the turn of the prompt; default: the last one.
+            tools: run only these tools of its last plan (their toolIds) and those that depend on them.
+                All else, the narrator's answer included, is what it was. Default: the narrator is
+                asked, and everything runs.
+
+        Raises:
+            NotFoundError: there is no such turn, or its plan has no such tool.
+            InvalidArgumentError: the turn is not a prompt.
+            BusyError: a turn runs.
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         session.again().id
+        2
+        """
+        from narratoria.store import again_arguments
+
+        number, ids = again_arguments(turn, tools)
+        return self._play_turn(lambda: self._core.again(number, ids))
+
+    def resume(self, turn: int | None = None) -> Turn:
+        """Goes on with a prompt that was interrupted because its process died.
+
+        What the narrator had answered and the tools that had ended are taken from the store; all else
+        happens now, in a turn of its own.
+
+        Args:
+            turn: the interrupted turn; default: the last one where the session stands.
+
+        Raises:
+            NotFoundError: there is no such turn.
+            InvalidArgumentError: it was not interrupted.
+            BusyError: a turn runs.
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         try:
+        ...             session.resume()
+        ...         except narratoria.NotFoundError as error:
+        ...             print(error)
+        no turn was interrupted where the session stands
+        """
+        from narratoria.store import kept_turn
+
+        number = kept_turn(turn)
+        return self._play_turn(lambda: self._core.resume(number))
+
+    def _play_turn(self, submit: Callable[[], _core.Ticket]) -> Turn:
         self._refuse_inside()
         before = self._core.latest_asset()
         self._turn_begins()
-        ticket = self._wait(lambda: self._core.prompt(prompt))
+        ticket = self._wait(submit)
         error = self._take_narrator_error()
         if error is not None:
             raise error

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
+
 from narratoria import _core
 from narratoria._checks import path_text, text_of, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
     from typing import Any, Literal
 
@@ -21,6 +23,21 @@ _CURRENT, _BEGINNING = 0, 0xFFFF_FFFF_FFFF_FFFF
 def turn_number(turn: int) -> int:
     """The turn as the C ABI has it: there, 0 is where the session stands."""
     return whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF) or _BEGINNING
+
+
+def kept_turn(turn: int | None) -> int:
+    """A turn's number for the C ABI; None: where the session stands."""
+    return _CURRENT if turn is None else whole_number("turn", turn, 1, 0x7FFF_FFFF_FFFF_FFFF)
+
+
+def again_arguments(turn: int | None, tools: Iterable[str] | None) -> tuple[int, str]:
+    """The arguments of nar_session_again."""
+    if isinstance(tools, str):
+        raise TypeError("tools must be toolIds, such as [\"t\"], not a str")
+    ids = [] if tools is None else [text_of("a toolId", tool) for tool in tools]
+    if tools is not None and not ids:
+        raise ValueError("tools names no tool; leave it out to ask the narrator again")
+    return kept_turn(turn), json.dumps(ids) if ids else ""
 
 
 class StoredTurn:

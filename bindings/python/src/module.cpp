@@ -196,6 +196,9 @@ PYBIND11_MODULE(_core, module) {
         .def_property_readonly("is_closed", &python::Session::is_closed)
         .def_property_readonly("is_foreign", &python::Session::is_foreign)
         .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
+        .def("again", &python::Session::again, py::arg("turn"), py::arg("tools"),
+             py::arg("ended") = py::none())
+        .def("resume", &python::Session::resume, py::arg("turn"), py::arg("ended") = py::none())
         .def("execute", &python::Session::execute, py::arg("plan"), py::arg("folder"),
              py::arg("ended") = py::none())
         .def("run_script", &python::Session::run_script, py::arg("source"), py::arg("scope"),

@@ -741,11 +741,13 @@ void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
     if (!ended.is_none()) call_python(ended, py::cast(ticket));
 }
 
-std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended) {
+// `submit` submits a turn, to which it gives the handler.
+template <class Submit>
+std::shared_ptr<Ticket> Session::submit_turn(py::object ended, Submit&& submit) {
     const Inside inside(*this);
     auto ticket = std::make_shared<Ticket>();
     ticket->ended = std::move(ended);
-    handle().prompt(text, [this, ticket](Turn turn) {
+    submit([this, ticket](Turn turn) {
         call("a turn's end", [&] {
             py::dict out;
             out["outcome"] = static_cast<std::uint32_t>(turn.outcome());
@@ -761,6 +763,20 @@ std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended)
     });
     tickets_.insert(ticket);
     return ticket;
+}
+
+std::shared_ptr<Ticket> Session::prompt(std::string_view text, py::object ended) {
+    return submit_turn(std::move(ended), [&](auto handler) { handle().prompt(text, handler); });
+}
+
+std::shared_ptr<Ticket> Session::again(std::uint64_t turn, std::string_view tools,
+                                       py::object ended) {
+    return submit_turn(std::move(ended),
+                       [&](auto handler) { handle().again(turn, tools, handler); });
+}
+
+std::shared_ptr<Ticket> Session::resume(std::uint64_t turn, py::object ended) {
+    return submit_turn(std::move(ended), [&](auto handler) { handle().resume(turn, handler); });
 }
 
 std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folder,

@@ -119,6 +119,8 @@ public:
     bool is_foreign() const { return process_ != ::getpid(); }
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
+    std::shared_ptr<Ticket> again(std::uint64_t turn, std::string_view tools, py::object ended);
+    std::shared_ptr<Ticket> resume(std::uint64_t turn, py::object ended);
     std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
     // Throws the error of a script that is none: NAR_INVALID_DOCUMENT, "SCRIPT".
     std::shared_ptr<Ticket> run_script(std::string_view source, std::string_view scope,
@@ -231,6 +233,8 @@ private:
     narratoria::Session& handle();
     void leave();
     void refuse_forked() const;
+    template <class Submit>
+    std::shared_ptr<Ticket> submit_turn(py::object ended, Submit&& submit);
     void finish(const std::shared_ptr<Ticket>& ticket, py::object value);
     py::object text(Text&& text) const;
     void take_lock();

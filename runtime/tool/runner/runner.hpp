@@ -61,6 +61,8 @@ struct Outcome {
     std::string result;          // done.result as JSON, or empty
     bool may_retry = true;       // false: another attempt cannot succeed
     bool no_supervisor = false;  // no tool can be started: the host's settings are wrong
+    bool is_recorded = false;    // of an attempt that is played again (plan/recording.hpp)
+    bool is_timeout = false;     // a recorded one had exceeded its time
     std::string diagnostics;
     int exit_status = -1;
     int signal = 0;

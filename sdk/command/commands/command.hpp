@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arguments/command_line.hpp"
 
@@ -19,13 +20,20 @@ void add_tool_list(Command tool);
 void add_validate(Command application);
 void add_doctor(Command application);
 void add_session(Command application);
+void add_replay(Command application);
 // The group, with what plugin_command.hpp names.
 void add_plugin(Command application);
 
-// Plays a prompt of a session that a store keeps once more, from the end of the turn before it; without
-// `turn`, the last one. What play() does otherwise.
-int play_again(const std::string& store, const std::string& session,
-               std::optional<std::uint32_t> turn);
+// A prompt of a session that a store keeps, to be played once more; without `turn`, the last one.
+struct KeptPrompt {
+    std::string store;
+    std::string session;
+    std::optional<std::uint32_t> turn;
+};
+// From the end of the turn before it. With `tools`, only these run again. What play() does otherwise.
+int play_again(const KeptPrompt& prompt, const std::vector<std::string>& tools);
+// One that was interrupted.
+int play_on(const KeptPrompt& prompt);
 
 // `narratoria plugin check` is a program of its own, with the same arguments: does not return then.
 void start_plugin_check_if_asked(int argument_count, char** arguments);

@@ -158,6 +158,11 @@ public:
             choices_ = texts_in(opening["choices"]);
         }
         if (!options.store.empty()) take_up(Store(options.store).turns(options.session));
+    }
+
+    // Writes the title, if it is not there yet.
+    void begin() {
+        if (is_open_) return;
         write_title(session_->title());
         for (const std::string& line : logged_early_) remark(line);
         is_open_ = true;
@@ -165,6 +170,7 @@ public:
 
     // What the story begins with, or where a session that was kept stands.
     void tell_opening() {
+        begin();
         if (goes_on_) remark(fmt::format("(the session \"{}\" goes on)", session_->id()));
         if (!opening_.empty() || !choices_.empty()) tell(opening_);
     }
@@ -197,38 +203,28 @@ public:
     }
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
-    // Goes to the end of the turn before a prompt, by default before the last one, and returns the
-    // prompt.
-    std::string take_back(std::optional<std::uint32_t> turn) {
-        const json::Document read = json::read(session_->turns());
-        const json::Value& all = *json::member(read, "turns");
-        std::uint64_t at = turn ? *turn : json::count(read, "current");
-        // Parents come before their children.
-        for (auto found = all.End(); found != all.Begin();) {
-            --found;
-            if (json::count(*found, "id") != at) continue;
-            const std::uint64_t parent = json::count(*found, "parent");
-            if (json::text(*found, "kind") == "prompt") {
-                session_->go_to(parent != 0 ? parent : NAR_TURN_BEGINNING);
-                return std::string(json::text(*found, "prompt"));
-            }
-            if (turn) break;
-            at = parent;
-        }
-        throw Refused(
-            turn ? fmt::format("turn {} is not a prompt of this session; narratoria session "
-                               "tree shows its turns",
-                               *turn)
-                 : std::string("the session has no prompt that could be played again"));
+    Outcome turn(const std::string& prompt) {
+        return play([&](auto ended) { session_->prompt(prompt, ended); });
+    }
+    // `tools`: JSON, as of nar_session_again.
+    Outcome again(std::uint64_t turn, const std::string& tools) {
+        return play([&](auto ended) { session_->again(turn, tools, ended); });
+    }
+    Outcome resume(std::uint64_t turn) {
+        return play([&](auto ended) { session_->resume(turn, ended); });
     }
 
-    Outcome turn(const std::string& prompt) {
+private:
+    // `submit` submits a turn, to which it gives the handler.
+    template <typename Submit>
+    Outcome play(Submit&& submit) {
         Outcome outcome = Outcome::Cancelled;
-        session_->prompt(prompt, [&](Turn turn) {
+        submit([&](Turn turn) {
             outcome = turn.outcome();
             choices_ = texts_in(json::read(turn.choices()));
             if (!has_console_) tell(turn.narrative());
         });
+        begin();
         const interruption::CancelsSession cancels(session_->raw());
         // The console hides the cursor while tools run.
         if (is_live_) interruption::shows_cursor_on(STDOUT_FILENO);
@@ -241,7 +237,6 @@ public:
         return outcome;
     }
 
-private:
     void write(std::string_view text) {
         if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
     }
@@ -421,33 +416,67 @@ int play(PlayOptions options) {
 
 }  // namespace
 
-int play_again(const std::string& store, const std::string& session,
-               std::optional<std::uint32_t> turn) {
+namespace {
+
+// The story of a kept session.
+PlayOptions options_of(const KeptPrompt& prompt) {
     PlayOptions options;
-    options.store = store;
-    options.session = session;
+    options.store = prompt.store;
+    options.session = prompt.session;
     const json::Document sessions = [&] {
         try {
-            return json::read(Store(store).sessions());
+            return json::read(Store(prompt.store).sessions());
         } catch (const Error& error) {
             throw Refused(printable(error.message()));
         }
     }();
     bool is_known = false;
     for (const json::Value& each : sessions.GetArray()) {
-        if (json::text(each, "id") != session) continue;
+        if (json::text(each, "id") != prompt.session) continue;
         const json::Value& about = *json::member(each, "about");
         options.story = json::text(about, "story");
         options.project = json::text(about, "project");
         is_known = true;
     }
     if (!is_known || options.story.empty()) {
-        throw Refused(fmt::format("the store {} has no session {}{}", shown_path(store),
-                                  printable(json::quoted(session)), is_known ? " of a story" : ""));
+        throw Refused(fmt::format("the store {} has no session {}{}", shown_path(prompt.store),
+                                  printable(json::quoted(prompt.session)),
+                                  is_known ? " of a story" : ""));
     }
+    return options;
+}
+
+// Plays one turn of a kept session.
+template <typename Play>
+int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
     require_standard_output("the story is told there");
-    Game game(options);
-    return play_given_prompts(game, {game.take_back(turn)});
+    if (prompt.turn == 0u) throw Refused("turn 0 is the beginning of the session, not a prompt");
+    Game game(options_of(prompt));
+    Outcome outcome;
+    try {
+        outcome = play_turn(game, prompt.turn ? *prompt.turn : NAR_TURN_CURRENT);
+    } catch (const Error& error) {
+        throw Refused(printable(error.message()));
+    }
+    if (interruption::received() != 0) return kExitSignal + interruption::received();
+    if (game.broken() != 0) return could_not_tell(game.broken());
+    return outcome == Outcome::Completed ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace
+
+int play_again(const KeptPrompt& prompt, const std::vector<std::string>& tools) {
+    std::string list;
+    for (const std::string& tool : tools) {
+        (list += list.empty() ? "[" : ",") += json::quoted(tool);
+    }
+    if (!list.empty()) list += ']';
+    return play_kept(prompt,
+                     [&](Game& game, std::uint64_t turn) { return game.again(turn, list); });
+}
+
+int play_on(const KeptPrompt& prompt) {
+    return play_kept(prompt, [](Game& game, std::uint64_t turn) { return game.resume(turn); });
 }
 
 void add_play(Command application) {

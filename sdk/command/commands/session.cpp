@@ -28,6 +28,7 @@ struct Options {
     std::string store;
     std::string session;
     std::optional<std::uint32_t> turn;
+    std::string tools;
     bool as_json = false;
 };
 
@@ -181,7 +182,18 @@ int go(const Options& options) {
 }
 
 int again(const Options& options) {
-    return play_again(options.store, options.session, options.turn);
+    std::vector<std::string> tools;
+    std::string_view rest = options.tools;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find(',');
+        if (end > 0) tools.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(rest.size(), end == rest.npos ? rest.size() : end + 1));
+    }
+    return play_again({options.store, options.session, options.turn}, tools);
+}
+
+int resume(const Options& options) {
+    return play_on({options.store, options.session, options.turn});
 }
 
 Command add(Command group, const std::string& name, const std::string& description,
@@ -222,9 +234,20 @@ void add_session(Command application) {
         .option("--at", options->turn,
                 "The turn, 0 for the beginning (default: where the session stands)")
         .type_name("TURN");
-    name_session(add(group, "again", "Play a prompt again, for another answer", options, again))
+    Command again_command = name_session(
+        add(group, "again", "Play a prompt again, for another answer", options, again));
+    again_command.option(
+        "TURN", options->turn,
+        "The turn of the prompt (default: the last one); the new one is its sibling");
+    again_command
+        .option(
+            "--tools", options->tools,
+            "Run only these tools again, and those that depend on them; all else stays as it was")
+        .type_name("ID,ID")
+        .not_empty();
+    name_session(add(group, "resume", "Go on with a prompt that was interrupted", options, resume))
         .option("TURN", options->turn,
-                "The turn of the prompt (default: the last one); the new one is its sibling");
+                "Its turn (default: the last one that was interrupted where the session stands)");
     name_session(add(group, "go", "Let a session go on from the end of a turn", options, go))
         .option("TURN", options->turn,
                 "The turn, 0 for the beginning; the next turn makes another branch")

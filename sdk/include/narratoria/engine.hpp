@@ -289,6 +289,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.project = detail::to_c(options.project);
     description.store = detail::to_c(options.store);
     description.durability = options.durability;
+    description.replays = options.replays ? 1 : 0;
 
     std::unique_ptr<Asked> asked;
     nar_narrator narrator{};

@@ -86,6 +86,7 @@ struct SessionOptions {
     // "Sessions in a store"); the engine's.
     std::string_view store = {};
     std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
+    bool replays = false;  // only plays the turns of the store again, without plugins; see replay()
 };
 
 namespace detail {
@@ -156,18 +157,9 @@ public:
     template <class Ended>
     void prompt(std::string_view text, Ended&& ended) {
         nar_session* session = handle();
-        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
-        using Carried = typename decltype(parcel)::element_type;
-        nar_turn_handler handler{};
-        handler.size = sizeof handler;
-        handler.user = parcel.get();
-        handler.ended = [](void* user, const nar_turn* turn) noexcept {
-            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-            detail::guard(*carried->core, [&] { carried->function(Turn(*turn)); });
-        };
-        detail::Check check;
-        check(nar_session_prompt(session, detail::to_c(text), &handler, check.details()));
-        static_cast<void>(parcel.release());
+        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
+            return nar_session_prompt(session, detail::to_c(text), &handler, error);
+        });
     }
     void prompt(std::string_view text) {
         detail::Check check;
@@ -183,6 +175,48 @@ public:
     void go_to(std::uint64_t turn) {
         detail::Check check;
         check(nar_session_go_to(handle(), turn, check.details()));
+    }
+
+    // Plays a prompt of its store again, from the end of the turn before it, as a sibling
+    // (narratoria/session.h). NAR_TURN_CURRENT: the last one. `tools`: empty, and the narrator is asked;
+    // or a JSON array of toolIds, which run again with those that depend on them. `ended(Turn)` is called
+    // exactly once. Not allowed inside a callback. Throws as go_to().
+    template <class Ended>
+    void again(std::uint64_t turn, std::string_view tools, Ended&& ended) {
+        nar_session* session = handle();
+        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
+            return nar_session_again(session, turn, detail::to_c(tools), &handler, error);
+        });
+    }
+
+    // Goes on with a prompt that was interrupted (narratoria/session.h). NAR_TURN_CURRENT: the last one
+    // at the end of the current turn. Otherwise as again().
+    template <class Ended>
+    void resume(std::uint64_t turn, Ended&& ended) {
+        nar_session* session = handle();
+        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
+            return nar_session_resume(session, turn, &handler, error);
+        });
+    }
+
+    // Plays a turn of its store as it was, without a narrator and without tools; for a session with
+    // `replays`. `ended(const nar_replayed&)` is called exactly once. Not allowed inside a callback. Throws
+    // as go_to().
+    template <class Ended>
+    void replay(std::uint64_t turn, Ended&& ended) {
+        nar_session* session = handle();
+        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
+        using Carried = typename decltype(parcel)::element_type;
+        nar_replay_handler handler{};
+        handler.size = sizeof handler;
+        handler.user = parcel.get();
+        handler.ended = [](void* user, const nar_replayed* replayed) noexcept {
+            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
+            detail::guard(*carried->core, [&] { carried->function(*replayed); });
+        };
+        detail::Check check;
+        check(nar_session_replay(session, turn, &handler, check.details()));
+        static_cast<void>(parcel.release());
     }
 
     // Runs a plan without a narrator. Tool paths are relative to `folder`; if it is empty, to the
@@ -460,6 +494,23 @@ private:
                       "the session has ended: its engine was destroyed, or it was moved from", ""));
         }
         return session;
+    }
+
+    // Calls `call` with a handler that calls `ended(Turn)` once.
+    template <class Ended, class Call>
+    void submit(Ended&& ended, Call&& call) {
+        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
+        using Carried = typename decltype(parcel)::element_type;
+        nar_turn_handler handler{};
+        handler.size = sizeof handler;
+        handler.user = parcel.get();
+        handler.ended = [](void* user, const nar_turn* turn) noexcept {
+            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
+            detail::guard(*carried->core, [&] { carried->function(Turn(*turn)); });
+        };
+        detail::Check check;
+        check(call(handler, check.details()));
+        static_cast<void>(parcel.release());
     }
 
     template <class Give>

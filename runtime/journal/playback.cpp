@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/playback.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/json/writer.hpp"
+#include "event/stream.hpp"
+#include "journal/records.hpp"
+
+namespace narratoria::journal {
+namespace {
+
+constexpr uint8_t kIsPlan = 1;
+constexpr uint8_t kIsFinal = 2;
+constexpr uint8_t kIsTimeout = 4;
+constexpr uint8_t kWasExecuted = 8;
+
+// A member of a record that the runtime wrote.
+std::string text_member(json::Value object, std::string_view key) {
+    const json::Value value = object.find(key);
+    return std::string(value && value.is_string() ? value.text() : "");
+}
+
+int64_t number_member(json::Value object, std::string_view key, int64_t otherwise) {
+    const json::Value value = object.find(key);
+    return value ? value.integer().value_or(otherwise) : otherwise;
+}
+
+// False if it is not an object.
+bool parse(json::Document& document, std::string_view body) {
+    json::ParseError error;
+    return document.parse(body, error, json::kDepthOfOwn) && document.root().is_object();
+}
+
+}  // namespace
+
+class Playback::RecordedAttempt final : public tool::Attempt {
+public:
+    RecordedAttempt(Playback& playback, uint32_t of_plan, std::string_view of_tool,
+                    uint32_t its_number, tool::AttemptListener& its_listener)
+        : playback_(playback),
+          plan(of_plan),
+          number(its_number),
+          tool_id(of_tool),
+          listener(its_listener) {}
+    ~RecordedAttempt() override { std::erase(playback_.started_, this); }
+
+    void terminate() override {
+        is_terminated = true;
+        playback_.deliver_soon();
+    }
+    std::string diagnostics() const override { return {}; }
+    tool::Outcome outcome_of_done() const override { return playback_.outcome_of(*this, nullptr); }
+
+private:
+    Playback& playback_;
+
+public:
+    const uint32_t plan;
+    const uint32_t number;
+    const std::string tool_id;
+    tool::AttemptListener& listener;
+    bool is_terminated = false;  // it has nothing more to deliver but its end
+    std::string result;          // of its `done`, as JSON
+};
+
+Playback::Playback(Loop& loop, StoreFile& file, int64_t session, TurnRow turn)
+    : loop_(loop), turn_(std::move(turn)) {
+    read(file, session);
+}
+
+Playback::~Playback() { *alive_ = false; }
+
+void Playback::read(StoreFile& file, int64_t session) {
+    json::Document document;
+    Record before;  // the last one
+    file.each_part(session, turn_.id, [&](std::string_view text) {
+        const std::string& part = parts_.emplace_back(text);
+        before = {};
+        const bool is_read = each_record(part, [&](const Record& record) {
+            const Record last = std::exchange(before, record);
+            const auto plan = static_cast<uint32_t>(plans_.empty() ? 0 : plans_.size() - 1);
+            auto add = [&](ItemKind kind) -> Item& {
+                Item& item = items_.emplace_back();
+                item.kind = kind;
+                item.plan = plan;
+                item.attempt = record.attempt;
+                item.tool_id = record.tool_id;
+                item.body = record.body;
+                return item;
+            };
+            switch (record.kind) {
+                case RecordKind::Question: add(ItemKind::Question); return;
+                case RecordKind::Answer: add(ItemKind::Answer).flags = kIsPlan; return;
+                case RecordKind::Failure: {
+                    Item& item = add(ItemKind::Answer);
+                    if (record.event_type == kFinalFailure) item.flags = kIsFinal;
+                    if (record.event_type == kNarratorTimeout) item.flags = kIsTimeout;
+                    return;
+                }
+                case RecordKind::Event: break;
+                default: return;
+            }
+            switch (static_cast<event::Kind>(record.event_kind)) {
+                case event::Kind::PlanStarted: {
+                    RecordedPlan& started = plans_.emplace_back();
+                    started.started = record.body;
+                    started.first_item = items_.size();
+                    started.is_open = parse(document, record.body) && document.root().find("open");
+                    const auto answer = std::find_if(
+                        items_.rbegin(), items_.rend(),
+                        [](const Item& item) { return item.kind == ItemKind::Answer; });
+                    if (!started.is_open && answer != items_.rend()) answer->flags |= kWasExecuted;
+                    return;
+                }
+                case event::Kind::ToolPending:
+                    if (!plans_.empty() && plans_.back().is_open) add(ItemKind::Invocation);
+                    return;
+                case event::Kind::AttemptStarted: add(ItemKind::Start); break;
+                case event::Kind::ToolEvent: add(ItemKind::Event); break;
+                case event::Kind::AttemptEnded: {
+                    Item& item = add(ItemKind::End);
+                    const bool is_warning =
+                        last.kind == RecordKind::Event &&
+                        static_cast<event::Kind>(last.event_kind) == event::Kind::Warning &&
+                        last.tool_id == record.tool_id && last.attempt == record.attempt;
+                    if (is_warning) item.warning = last.body;
+                    break;
+                }
+                case event::Kind::ToolEnded:
+                    if (!plans_.empty()) plans_.back().tools[record.tool_id].ended = record.body;
+                    return;
+                case event::Kind::StatePatched: add(ItemKind::Patch); return;
+                default: return;
+            }
+            if (plans_.empty()) return;
+            RecordedTool& tool = plans_.back().tools[record.tool_id];
+            tool.attempts = std::max(tool.attempts, record.attempt);
+        });
+        if (!is_read) {
+            throw StoreError("STORE_DAMAGED", "the store \"" + file.path() + "\": a part of turn " +
+                                                  std::to_string(turn_.id) + " cannot be read");
+        }
+    });
+}
+
+std::string_view Playback::plan() const {
+    const auto last = std::find_if(plans_.rbegin(), plans_.rend(),
+                                   [](const RecordedPlan& plan) { return !plan.is_open; });
+    return last == plans_.rend() ? std::string_view() : last->started;
+}
+
+void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
+    const auto last = std::find_if(plans_.rbegin(), plans_.rend(),
+                                   [](const RecordedPlan& plan) { return !plan.is_open; });
+    for (const std::string& tool : tools) {
+        if (last != plans_.rend() && last->tools.contains(tool)) continue;
+        std::string names;
+        if (last != plans_.rend()) {
+            for (const auto& [name, ignored] : last->tools) {
+                (names += names.empty() ? "\"" : ", \"") += std::string(name) + "\"";
+            }
+        }
+        throw TurnError("TOOL_MISSING", "the last plan of turn " + std::to_string(turn_.id) +
+                                            " has no tool \"" + tool + "\"" +
+                                            (names.empty() ? "" : "; it has " + names));
+    }
+    is_whole_ = false;
+    asked_for_ = tools;
+    // The narrator is asked if the plan does not succeed now.
+    const auto index = static_cast<uint32_t>(plans_.rend() - last - 1);
+    size_t position = 0;
+    std::erase_if(items_, [&](const Item& item) {
+        const bool is_of_plan = item.plan == index && item.kind >= ItemKind::Patch;
+        return position++ >= last->first_item && !is_of_plan;
+    });
+    plans_.resize(index + size_t{1});
+}
+
+void Playback::go_on() {
+    is_whole_ = false;
+    // A question without an answer is asked again; what was invoked for it starts over.
+    for (size_t i = items_.size(); i-- > 0;) {
+        if (items_[i].kind == ItemKind::Answer) return;
+        if (items_[i].kind != ItemKind::Question) continue;
+        items_.resize(i);
+        std::erase_if(plans_, [&](const RecordedPlan& plan) { return plan.first_item > i; });
+        return;
+    }
+}
+
+void Playback::play(Actions actions) {
+    actions_ = std::move(actions);
+    if (actions_.end) deliver_soon();
+}
+
+// ---- the narrator
+
+bool Playback::has_answer() const {
+    return std::any_of(
+        items_.begin() + static_cast<std::ptrdiff_t>(at_), items_.end(),
+        [](const Item& item) { return item.kind == ItemKind::Answer && !item.is_delivered; });
+}
+
+void Playback::ask(std::function<void(const Answer& answer)> take) {
+    take_ = std::move(take);
+    // The plans before have ended: what they did not take is left out.
+    for (size_t i = at_; i < items_.size() && items_[i].plan < next_plan_; ++i) {
+        Item& item = items_[i];
+        if (item.kind == ItemKind::Answer || item.kind == ItemKind::Question) break;
+        if (item.kind >= ItemKind::Start) item.is_delivered = true;
+    }
+    deliver_soon();
+}
+
+// ---- the tools
+
+void Playback::begin(const plan::Plan& plan, std::function<void()> wake) {
+    live_.clear();
+    left_out_ = 0;
+    wake_ = std::move(wake);
+    wakes_ = false;
+    const size_t index = next_plan_++;
+    if (index + 1 != plans_.size()) return;
+    // Those that were asked for, and what depends on them.
+    std::vector<uint32_t> waiting;
+    auto add = [&](uint32_t tool) {
+        if (live_.emplace(plan.tools[tool].tool_id).second) waiting.push_back(tool);
+    };
+    for (uint32_t tool = 0; tool < plan.tools.size(); ++tool) {
+        if (asked_for_.contains(plan.tools[tool].tool_id)) add(tool);
+    }
+    while (!waiting.empty()) {
+        const uint32_t tool = waiting.back();
+        waiting.pop_back();
+        for (const uint32_t dependent : plan.dependents.of(tool)) add(dependent);
+    }
+}
+
+bool Playback::has(std::string_view tool_id) const {
+    if (is_whole_) return true;
+    if (next_plan_ == 0 || next_plan_ > plans_.size() || live_.contains(tool_id)) return false;
+    const auto& tools = plans_[next_plan_ - 1].tools;
+    const auto tool = tools.find(tool_id);
+    return tool != tools.end() && tool->second.attempts > 0 && !tool->second.ended.empty();
+}
+
+// What can be delivered now came before it.
+bool Playback::may_start(std::string_view) {
+    const Item* const item = next();
+    if (item == nullptr || may_overtake_) return true;
+    const bool is_of_tool = item->kind == ItemKind::Event || item->kind == ItemKind::End;
+    if (!is_of_tool || attempt_of(*item) == nullptr) return true;
+    wakes_ = true;
+    return false;
+}
+
+std::unique_ptr<tool::Attempt> Playback::start(std::string_view tool_id, uint32_t attempt,
+                                               tool::AttemptListener& listener) {
+    const auto plan = static_cast<uint32_t>(next_plan_ - 1);
+    auto started = std::make_unique<RecordedAttempt>(*this, plan, tool_id, attempt, listener);
+    started->is_terminated = find(ItemKind::End, *started) == nullptr;
+    if (Item* const item = find(ItemKind::Start, *started)) item->is_delivered = true;
+    started_.push_back(started.get());
+    may_overtake_ = false;
+    deliver_soon();
+    return started;
+}
+
+void Playback::on_waiting(uint32_t running) {
+    if (running == 0 || running != started_.size()) return;
+    may_overtake_ = true;
+    deliver_soon();
+}
+
+// ---- the list
+
+void Playback::deliver_soon() {
+    if (std::exchange(delivers_soon_, true)) return;
+    loop_.defer([this, alive = alive_] {
+        if (!*alive) return;
+        delivers_soon_ = false;
+        deliver();
+    });
+}
+
+void Playback::deliver() {
+    const std::shared_ptr<bool> alive = alive_;
+    for (;;) {
+        if (loop_.time_is_up()) return deliver_soon();
+        const auto terminated =
+            std::find_if(started_.begin(), started_.end(),
+                         [](const RecordedAttempt* attempt) { return attempt->is_terminated; });
+        if (terminated != started_.end()) {
+            deliver_end(**terminated, find(ItemKind::End, **terminated));
+            if (!*alive) return;
+            continue;
+        }
+        Item* const item = next();
+        if (item == nullptr) break;
+        bool is_delivered = deliver_item(*item);
+        if (!*alive) return;
+        // The schedule differs from that of the recording: its order cannot be kept.
+        for (size_t i = at_ + 1; !is_delivered && may_overtake_ && i < items_.size(); ++i) {
+            if (items_[i].is_delivered || attempt_of(items_[i]) == nullptr) continue;
+            is_delivered = deliver_item(items_[i]);
+            if (!*alive) return;
+        }
+        if (!is_delivered) break;
+    }
+    if (std::exchange(wakes_, false)) wake_();
+    if (at_ == items_.size() && actions_.end && started_.empty())
+        std::exchange(actions_.end, nullptr)();
+}
+
+// The first item that is not delivered; NULL: all are.
+Playback::Item* Playback::next() {
+    for (; at_ < items_.size(); ++at_) {
+        Item& item = items_[at_];
+        if (item.is_delivered) continue;
+        if (!is_left_out(item)) return &item;
+        if (item.kind == ItemKind::Start) ++left_out_;
+        if (item.kind == ItemKind::End) --left_out_;
+    }
+    return nullptr;
+}
+
+// Returns false if nobody waits for it yet.
+bool Playback::deliver_item(Item& item) {
+    switch (item.kind) {
+        case ItemKind::Question: item.is_delivered = true; return true;
+        case ItemKind::Answer: {
+            if (!take_) return false;
+            item.is_delivered = true;
+            const auto take = std::exchange(take_, nullptr);
+            take({item.body, (item.flags & kIsPlan) != 0, (item.flags & kIsFinal) != 0,
+                  (item.flags & kIsTimeout) != 0, (item.flags & kWasExecuted) != 0});
+            return true;
+        }
+        case ItemKind::Invocation: {
+            if (turn_.kind == TurnKind::Prompt && !take_) return false;
+            item.is_delivered = true;
+            json::Document document;
+            if (!parse(document, item.body) || !actions_.invoke) return true;
+            const uint32_t attempts = plans_[item.plan].tools[item.tool_id].attempts;
+            std::string invocation;
+            json::ObjectWriter writer(invocation);
+            writer.string("tool", text_member(document.root(), "toolPath"));
+            writer.key("retryPolicy");
+            json::ObjectWriter(invocation)
+                .number("maxRetries", std::max<int64_t>(attempts, 1) - 1)
+                .end();
+            if (const int64_t line = number_member(document.root(), "line", 0); line > 0) {
+                writer.number("line", line);
+            }
+            writer.end();
+            actions_.invoke(invocation);
+            return true;
+        }
+        case ItemKind::Patch: {
+            item.is_delivered = true;
+            json::Document document;
+            if (!parse(document, item.body)) return true;
+            const std::string by = text_member(document.root(), "by");
+            // Plugins are there to do it again, and so is a function of the host that now runs again.
+            if (!is_whole_ && (!by.empty() || left_out_ > 0)) return true;
+            actions_.patch(document.root().find("patch"), document.root().find("nulls"), by);
+            return true;
+        }
+        case ItemKind::Start: return false;
+        case ItemKind::Event:
+        case ItemKind::End: break;
+    }
+    RecordedAttempt* const attempt = attempt_of(item);
+    if (attempt == nullptr) return false;
+    item.is_delivered = true;
+    if (item.kind == ItemKind::Event) deliver_event(*attempt, item);
+    else deliver_end(*attempt, &item);
+    return true;
+}
+
+// What a tool did that does not run as it did then.
+bool Playback::is_left_out(const Item& item) const {
+    if (item.kind < ItemKind::Start || item.plan >= next_plan_) return false;
+    return item.plan + size_t{1} < next_plan_ || !has(item.tool_id);
+}
+
+Playback::RecordedAttempt* Playback::attempt_of(const Item& item) const {
+    if (item.kind != ItemKind::Event && item.kind != ItemKind::End) return nullptr;
+    const auto found =
+        std::find_if(started_.begin(), started_.end(), [&](const RecordedAttempt* attempt) {
+            return attempt->plan == item.plan && attempt->number == item.attempt &&
+                   attempt->tool_id == item.tool_id;
+        });
+    return found == started_.end() ? nullptr : *found;
+}
+
+Playback::Item* Playback::find(ItemKind kind, const RecordedAttempt& attempt) {
+    const auto found = std::find_if(
+        items_.begin() + static_cast<std::ptrdiff_t>(at_), items_.end(), [&](const Item& item) {
+            return item.kind == kind && item.plan == attempt.plan &&
+                   item.attempt == attempt.number && item.tool_id == attempt.tool_id;
+        });
+    return found == items_.end() ? nullptr : &*found;
+}
+
+// May destroy the attempt, and all else.
+void Playback::deliver_event(RecordedAttempt& attempt, const Item& item) {
+    line_.assign(item.body).append(json::kPadding, '\0');
+    event::Event event;
+    if (!decoder_.decode(std::string_view(line_).substr(0, item.body.size()), event)) return;
+    if (event.type == event::Type::Done) {
+        const json::Value result = event.field(event::Field::Result);
+        attempt.result = result ? result.raw() : "";
+    }
+    const std::shared_ptr<bool> alive = alive_;
+    RecordedAttempt* const given = &attempt;
+    attempt.listener.on_batch();
+    attempt.listener.on_event(event);
+    if (!*alive || std::find(started_.begin(), started_.end(), given) == started_.end()) return;
+    attempt.listener.on_batch_end();
+}
+
+void Playback::deliver_end(RecordedAttempt& attempt, Item* item) {
+    if (item != nullptr) item->is_delivered = true;
+    // Until the execution says so again, what is not started will be.
+    may_overtake_ = false;
+    tool::Outcome outcome = outcome_of(attempt, item);
+    std::erase(started_, &attempt);
+    attempt.listener.on_ended(std::move(outcome));
+}
+
+tool::Outcome Playback::outcome_of(const RecordedAttempt& attempt, const Item* item) {
+    tool::Outcome outcome;
+    outcome.is_recorded = true;
+    outcome.result = attempt.result;
+    outcome.code = "NOT_RECORDED";
+    outcome.error = "the tool did not run in the recorded turn";
+    outcome.may_retry = false;
+    json::Document document;
+    const RecordedTool* tool = nullptr;
+    if (attempt.plan < plans_.size()) {
+        const auto found = plans_[attempt.plan].tools.find(attempt.tool_id);
+        if (found != plans_[attempt.plan].tools.end()) tool = &found->second;
+    }
+    if (tool != nullptr && parse(document, tool->ended)) {
+        outcome.code = text_member(document.root(), "errorCode");
+        outcome.error = text_member(document.root(), "error");
+        outcome.diagnostics = text_member(document.root(), "stderr");
+        outcome.may_retry = attempt.number < tool->attempts;
+    }
+    if (item == nullptr || !parse(document, item->body)) return outcome;
+    const std::string state = text_member(document.root(), "state");
+    outcome.ok = state == "completed";
+    outcome.is_timeout = state == "timeout";
+    outcome.code = text_member(document.root(), "code");
+    outcome.error = text_member(document.root(), "error");
+    outcome.signal = static_cast<int>(number_member(document.root(), "signal", 0));
+    outcome.exit_status = static_cast<int>(number_member(document.root(), "exitStatus", -1));
+    const json::Value traces = document.root().find("traces");
+    if (traces && traces.is_array()) {
+        for (const json::Value trace : traces.elements()) outcome.traces.emplace_back(trace.raw());
+    }
+    if (parse(document, item->warning)) {
+        outcome.warning_code = text_member(document.root(), "code");
+        outcome.warning = text_member(document.root(), "message");
+    }
+    return outcome;
+}
+
+}  // namespace narratoria::journal

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the tools of an execution did when it ran before. An execution with a recording takes it as
+// theirs, and starts nothing for them.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "plan/plan.hpp"
+#include "tool/runner/runner.hpp"
+
+namespace narratoria::plan {
+
+// Outlives the executions that have it. Engine thread only.
+class Recording {
+public:
+    virtual ~Recording() = default;
+    // The next execution begins. An open one has an empty plan. `wake` is called, not from here, when
+    // may_start() may have changed.
+    virtual void begin(const Plan& plan, std::function<void()> wake) = 0;
+    // False: the tool of this execution is really run.
+    virtual bool has(std::string_view tool_id) const = 0;
+    // False: in the recording, something else came first. Of a tool that it has.
+    virtual bool may_start(std::string_view tool_id) = 0;
+    // Plays an attempt of a tool that it has. Calls the listener from the loop.
+    virtual std::unique_ptr<tool::Attempt> start(std::string_view tool_id, uint32_t attempt,
+                                                 tool::AttemptListener& listener) = 0;
+    // No tool starts before one of those that run has ended; `running`: their number.
+    virtual void on_waiting(uint32_t running) = 0;
+};
+
+}  // namespace narratoria::plan

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria replay: plays the turns of a kept session as they were, and compares their states.
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "commands/command.hpp"
+#include "commands/drive.hpp"
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "narratoria/store.hpp"
+
+namespace narratoria::command {
+namespace {
+
+struct Options {
+    std::string store;
+    std::string session;
+};
+
+// Empty if it is not there any more: its limits and fallback texts are missed then.
+std::string story_of(const Store& store, const std::string& name) {
+    const json::Document sessions = json::read(store.sessions());
+    for (const json::Value& session : sessions.GetArray()) {
+        if (json::text(session, "id") != name) continue;
+        std::string story(json::text(*json::member(session, "about"), "story"));
+        struct stat status {};
+        if (!story.empty() && stat((story + "/story.toml").c_str(), &status) == 0) return story;
+    }
+    return {};
+}
+
+bool has_ended(const json::Value& turn) {
+    const std::string_view status = json::text(turn, "status");
+    return status != "running" && status != "interrupted";
+}
+
+// Prints what differs.
+int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
+    std::uint64_t count = 0, different = 0;
+    for (const json::Value& turn : turns.GetArray()) {
+        if (!has_ended(turn)) continue;
+        ++count;
+        session.replay(json::count(turn, "id"), [&](const nar_replayed& replayed) {
+            if (replayed.is_equal != 0) return;
+            ++different;
+            print_output(fmt::format("turn {}: the state is another: {:016x} was kept, it is "
+                                     "{:016x} now\n",
+                                     replayed.turn, replayed.kept_hash, replayed.hash),
+                         "the comparison");
+        });
+        drive_until_idle(engine, [] {});
+        if (interruption::received() != 0) return kExitSignal + interruption::received();
+    }
+    print_output(different == 0
+                     ? fmt::format("{} turns, each with the state that was kept\n", count)
+                     : fmt::format("{} of {} turns have another state\n", different, count),
+                 "the comparison");
+    return different == 0 ? kExitSuccess : kExitFailure;
+}
+
+int replay(const Options& options) {
+    require_standard_output("the comparison is written to it");
+    interruption::is_noted();
+    try {
+        const Store store(options.store);
+        const json::Document read = json::read(store.turns(options.session));
+        const std::string story = story_of(store, options.session);
+        Engine engine({.output_mode = NAR_OUTPUT_NONE});
+        Session session(
+            engine,
+            {.id = options.session, .story = story, .store = options.store, .replays = true});
+        return replay_turns(engine, session, *json::member(read, "turns"));
+    } catch (const Error& error) {
+        throw Refused(printable(error.message()));
+    }
+}
+
+}  // namespace
+
+void add_replay(Command application) {
+    Command command =
+        application.subcommand("replay", "Play a kept session as it was, and compare its states");
+    auto options = std::make_shared<Options>();
+    command.option("--store", options->store, "The file that keeps the sessions")
+        .type_name("FILE")
+        .required()
+        .not_empty();
+    command.option("--session", options->session, "The session's name")
+        .type_name("NAME")
+        .required()
+        .not_empty();
+    command.footer(
+        "Answers of the narrator and events of the tools are those that the store has: nobody is\n"
+        "asked, and no tool is started. The store is only read.\n"
+        "Exit status: 0 if each turn ends with the state that was kept, 1 if not, 2 if the "
+        "session\n"
+        "cannot be read.\n"
+        "Example:\n  narratoria replay --store saves.db --session evening");
+    command.action([options] { return replay(*options); });
+}
+
+}  // namespace narratoria::command

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns of a store that are played again: in part, after an interruption, and as they were.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <random>
+
+#include "conformance/narrators.hpp"
+#include "narratoria/store.hpp"
+
+namespace {
+
+using namespace narratoria;
+using namespace narratoria::test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Each tool notes that it runs, and patches the number of its runs into the state.
+class PlayedAgain : public ::testing::Test {
+protected:
+    PlayedAgain()
+        : narrator([this](const Json& request) {
+              const std::string name = request["prompt"]["text"].string();
+              const auto plan = plans.find(name);
+              return plan != plans.end() ? plan->second : plan_of({tool(name)});
+          }) {
+        for (const char* name : {"a", "b", "c", "d"}) makes(name);
+        folder.write("picture.png", "png");
+        makes("paints",
+              event("asset", R"("assetId":"p","kind":"image","mediaType":"image/png","path":)" +
+                                 json_text(folder / "picture.png")) +
+                  "\n" +
+                  event("ui_event", R"("event":"narrative_choice","payload":{"choices":["go"]})"));
+        folder.tool("fails", "echo fails >> " + (folder / "runs") + "\necho '" +
+                                 event("error", R"("errorCode":"NO_LUCK","errorMessage":"none")") +
+                                 "'\necho '" + kFailed + "'\n");
+        // Fails with every odd run.
+        folder.tool("tries", "echo tries >> " + (folder / "runs") + "\n[ $(grep -c tries " +
+                                 (folder / "runs") + ") = 1 ] && exit 3\necho '" +
+                                 patch(R"({"tried":true})") + "'\necho '" + kDone + "'\n");
+        plans["chain"] =
+            plan_of({tool("a"), tool("b", R"("dependencies":["a"])"), tool("c"), tool("paints")},
+                    R"("parallel":true,"narrative":"told")");
+    }
+
+    void makes(const std::string& name, std::string_view more = {}) {
+        folder.tool(name, "echo " + name + " >> " + (folder / "runs") + "\nn=$(grep -c '^" + name +
+                              "$' " + (folder / "runs") + ")\necho '" +
+                              R"({"version":"0","type":"state_patch","patch":{")" + name +
+                              "\":'$n'}}'\ncat <<'MORE'\n" + std::string(more) + "\nMORE\necho '" +
+                              kDone + "'\n");
+    }
+    std::string tool(const std::string& name, std::string_view members = {}) const {
+        std::string all = R"("async":true)";
+        if (!members.empty()) (all += ",") += members;
+        return entry(name, folder / name, all);
+    }
+
+    Stage& open(SessionOptions options = {}) {
+        stage.reset();
+        options.id = "s";
+        options.store = store.path();
+        if (!options.narrator) options.narrator = narrator.narrator();
+        stage.emplace(EngineOptions{}, options);
+        return *stage;
+    }
+    uint64_t play(std::string_view prompt) {
+        uint64_t id = 0;
+        stage->session.prompt(prompt, [&](Turn turn) { id = turn.id(); });
+        stage->engine.run_until_idle();
+        return id;
+    }
+    // How it ended.
+    Outcome again(uint64_t turn, std::string_view tools = {}) {
+        std::optional<Ended> ended;
+        stage->session.again(turn, tools, keep(ended));
+        stage->engine.run_until_idle();
+        return ended.value().outcome;
+    }
+    // The tools that ran since the last call, in the order of their names.
+    std::vector<std::string> ran() {
+        std::istringstream lines(folder.read("runs"));
+        std::vector<std::string> all(std::istream_iterator<std::string>(lines), {});
+        std::vector<std::string> fresh(all.begin() + static_cast<std::ptrdiff_t>(ran_), all.end());
+        ran_ = all.size();
+        std::sort(fresh.begin(), fresh.end());
+        return fresh;
+    }
+    Json state() const { return Json(stage->session.state().view()); }
+    std::string code_of(const std::function<void()>& call) const {
+        try {
+            call();
+        } catch (const Error& error) {
+            return std::string(error.code());
+        }
+        return "";
+    }
+
+    Folder folder;
+    const Store store{folder / "saves.db"};
+    std::map<std::string, std::string> plans;
+    ScriptedNarrator narrator;
+    std::optional<Stage> stage;
+
+private:
+    size_t ran_ = 0;
+};
+
+TEST_F(PlayedAgain, WithoutToolsTheNarratorIsAsked) {
+    open();
+    play("a");
+    play("chain");
+    EXPECT_EQ(again(NAR_TURN_CURRENT), Outcome::Completed);
+    EXPECT_EQ(narrator.requests.size(), 3u);
+    const Json turns(stage->session.turns().view());
+    EXPECT_EQ(turns["turns"][2]["prompt"].string(), "chain");
+    EXPECT_EQ(turns["turns"][2]["parent"].integer(), 1);
+}
+
+TEST_F(PlayedAgain, AToolRunsWithThoseThatDependOnIt) {
+    open();
+    play("chain");
+    EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "paints"));
+    EXPECT_EQ(again(1, R"(["a"])"), Outcome::Completed);
+    EXPECT_THAT(ran(), ElementsAre("a", "b"));
+    EXPECT_EQ(narrator.requests.size(), 1u) << "nobody is asked";
+    EXPECT_EQ(state(), Json(R"({"a":2,"b":2,"c":1,"paints":1})"));
+}
+
+TEST_F(PlayedAgain, TheOthersAreAsTheyWere) {
+    open();
+    play("chain");
+    auto all = [&](Kind kind) {
+        std::vector<std::string> texts;
+        for (const char* id : {"c", "paints"}) {
+            for (const Record& record : stage->recorder.of(kind, id)) texts.push_back(record.text);
+        }
+        return texts;
+    };
+    const std::vector<std::string> events = all(Kind::ToolEvent), ends = all(Kind::AttemptEnded);
+    stage->recorder.records.clear();
+    std::optional<Ended> ended;
+    stage->session.again(1, R"(["a"])", keep(ended));
+    stage->engine.run_until_idle();
+    EXPECT_EQ(all(Kind::ToolEvent), events);
+    EXPECT_EQ(all(Kind::AttemptEnded), ends);
+    EXPECT_EQ(ended->choices.text(), R"(["go"])");
+    EXPECT_EQ(ended->narrative, "told");
+    EXPECT_EQ(stage->assets()[0]["assetId"].string(), "p");
+    EXPECT_EQ(stage->assets().size(), 1u);
+}
+
+TEST_F(PlayedAgain, ATurnPlayedInPartIsKeptLikeAnyOther) {
+    open();
+    play("chain");
+    again(1, R"(["a"])");
+    const Json after = state();
+    open();
+    EXPECT_EQ(state(), after);
+    ran();
+    again(2, R"(["b"])");
+    EXPECT_THAT(ran(), ElementsAre("b"));
+    EXPECT_EQ(state(), Json(R"({"a":2,"b":3,"c":1,"paints":1})"));
+}
+
+TEST_F(PlayedAgain, ItBeginsAtTheExactEndOfTheTurnBefore) {
+    open();
+    play("d");
+
+    play("chain");
+    stage->session.patch_state(R"({"later":1})");
+    stage->recorder.records.clear();
+    again(2, R"(["c"])");
+    EXPECT_EQ(state(), Json(R"({"a":1,"b":1,"c":2,"d":1,"paints":1})"));
+    EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).body["turn"].integer(), 1);
+}
+
+TEST_F(PlayedAgain, IfAToolFailsNowTheNarratorIsAsked) {
+    plans["chain"] = plan_of({tool("a"), tool("tries"), tool("c")}, R"("parallel":true)");
+    folder.write("runs", "tries\n");  // the second run succeeds
+    open();
+    play("chain");
+    ran();
+    narrator.requests.clear();
+    folder.write("runs", "");
+    // Its first run fails now.
+    plans["chain"] = plan_of({tool("d")});
+    EXPECT_EQ(again(1, R"(["tries"])"), Outcome::Completed);
+    ASSERT_EQ(narrator.requests.size(), 1u);
+    EXPECT_EQ(narrator.requests[0]["previousResult"]["failedTools"].text(), R"(["tries"])");
+}
+
+TEST_F(PlayedAgain, OnlyThePlansToolsRunAgain) {
+    open();
+    play("chain");
+    const auto call = [&] { stage->session.again(1, R"(["z"])", [](Turn) {}); };
+    EXPECT_EQ(code_of(call), "TOOL_MISSING");
+    EXPECT_EQ(code_of([&] { stage->session.again(9, "", [](Turn) {}); }), "TURN_MISSING");
+    stage->session.patch_state("{}");
+    EXPECT_EQ(code_of([&] { stage->session.again(2, "", [](Turn) {}); }), "NOT_A_PROMPT");
+    EXPECT_EQ(state(), Json(R"({"a":1,"b":1,"c":1,"paints":1})"));
+}
+
+// ---- after an interruption
+
+class Interrupted : public PlayedAgain {
+protected:
+    Interrupted() {
+        folder.fifo("never");
+        folder.tool("hangs", "echo hangs >> " + (folder / "runs") + "\necho '" +
+                                 patch(R"({"half":true})") + "'\n[ -e " + (folder / "open") +
+                                 " ] || read -r never < " + (folder / "never") + "\necho '" +
+                                 kDone + "'\n");
+        plans["long"] = plan_of({tool("a"), tool("b", R"("dependencies":["a"])"), tool("hangs"),
+                                 tool("c", R"("dependencies":["hangs"])")},
+                                R"("parallel":true,"narrative":"told")");
+    }
+    // Plays the prompt in a host that is killed when b has ended.
+    void cut_off(const std::string& prompt) {
+        stage.reset();
+        const pid_t host = ::fork();
+        if (host == 0) {
+            open();
+            stage->session.prompt(prompt);
+            while (stage->recorder.of(Kind::ToolEnded, "b").empty() ||
+                   stage->recorder.of(Kind::ToolEvent, "hangs").empty()) {
+                stage->engine.run_once();
+            }
+            stage->session.turns();  // waits until the store has all that
+            ::raise(SIGKILL);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(host, &status, 0), host);
+        ASSERT_TRUE(WIFSIGNALED(status));
+        folder.write("open", "");
+    }
+    Outcome resume(uint64_t turn) {
+        std::optional<Ended> ended;
+        stage->session.resume(turn, keep(ended));
+        stage->engine.run_until_idle();
+        return ended.value().outcome;
+    }
+};
+
+TEST_F(Interrupted, GoesOnWithWhatHadNotEnded) {
+    open();
+    play("d");
+    cut_off("long");
+    open();
+    EXPECT_EQ(state(), Json(R"({"d":1})"));
+    ran();
+    EXPECT_EQ(resume(NAR_TURN_CURRENT), Outcome::Completed);
+    EXPECT_THAT(ran(), ElementsAre("c", "hangs"));
+    EXPECT_THAT(narrator.requests, testing::SizeIs(1)) << "the answer to \"long\" is in the store";
+    EXPECT_EQ(state(), Json(R"({"a":1,"b":1,"c":1,"d":1,"half":true})"));
+    const Json turns(stage->session.turns().view());
+    EXPECT_EQ(turns["turns"][1]["status"].string(), "interrupted");
+    EXPECT_EQ(turns["turns"][2]["status"].string(), "completed");
+    EXPECT_EQ(turns["turns"][2]["parent"].integer(), 1);
+}
+
+TEST_F(Interrupted, AQuestionWithoutAnAnswerIsAskedAgain) {
+    const pid_t host = ::fork();
+    if (host == 0) {
+        PatientNarrator patient;
+        open({.narrator = patient.narrator()});
+        stage->session.prompt("a");
+        while (patient.requests.empty()) stage->engine.run_once();
+        stage->session.turns();
+        ::raise(SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(host, nullptr, 0), host);
+    open();
+    EXPECT_EQ(resume(1), Outcome::Completed);
+    EXPECT_EQ(narrator.requests.size(), 1u);
+    EXPECT_EQ(state(), Json(R"({"a":1})"));
+}
+
+TEST_F(Interrupted, OnlyAnInterruptedPromptIsGoneOnWith) {
+    open();
+    play("a");
+    EXPECT_EQ(code_of([&] { resume(1); }), "NOT_INTERRUPTED");
+    EXPECT_EQ(code_of([&] { resume(NAR_TURN_CURRENT); }), "TURN_MISSING");
+}
+
+// ---- as it was
+
+class Replayed : public PlayedAgain {
+protected:
+    // A session with turns of every kind.
+    void play_all() {
+        plans["fails"] = plan_of({tool("fails"), tool("a")}, R"("parallel":true)");
+        plans["tries"] =
+            plan_of({entry("tries", folder / "tries",
+                           R"("async":true,"retryPolicy":{"maxRetries":2,"backoffMs":1})")});
+        open({.state = R"({"first":true})"});
+        play("chain");
+        stage->session.patch_state(R"({"host":1,"first":null})");
+        stage->session.set_state("none", "null");
+        play("fails");  // until nothing is left to try
+        play("tries");
+        stage->run(plan_of({tool("c"), tool("d")}, R"("parallel":true)"));
+        stage->session.run_script(
+            "LET x = CALL c {}\nLET y = CALL d {}", "", folder.path(), [](std::string_view) {},
+            [](const ScriptEnd& end) { EXPECT_TRUE(end.ok) << end.error; });
+        stage->engine.run_until_idle();
+        stage->session.go_to(1);
+        play("chain");
+    }
+    // Without times.
+    static std::vector<std::string> shape(const Recorder& recorder) {
+        std::vector<std::string> all;
+        for (const Record& record : recorder.records) {
+            if (record.kind == Kind::TurnEnded || record.kind == Kind::SessionMoved) continue;
+            const bool has_times = record.text.find("Time") != std::string::npos ||
+                                   record.text.find("timestamp") != std::string::npos;
+            all.push_back(std::to_string(record.seq) + " " +
+                          std::to_string(static_cast<int>(record.kind)) + " " + record.plan_id +
+                          "/" + record.tool_id + "/" + std::to_string(record.attempt) + " " +
+                          (has_times ? "" : record.text));
+        }
+        return all;
+    }
+    // The numbers of turns that end with another state.
+    std::vector<uint64_t> replay() {
+        const Json turns(store.turns("s").view());
+        stage.reset();
+        stage.emplace(EngineOptions{},
+                      SessionOptions{.id = "s", .store = store.path(), .replays = true});
+        std::vector<uint64_t> different;
+        for (const Json& turn : turns["turns"].elements()) {
+            bool has_ended = false;
+            stage->session.replay(static_cast<uint64_t>(turn["id"].integer()),
+                                  [&](const nar_replayed& end) {
+                                      has_ended = true;
+                                      if (!end.is_equal) different.push_back(end.turn);
+                                  });
+            stage->engine.run_until_idle();
+            EXPECT_TRUE(has_ended);
+        }
+        return different;
+    }
+};
+
+TEST_F(Replayed, EveryTurnEndsWithItsState) {
+    play_all();
+    ran();
+    narrator.requests.clear();
+    EXPECT_THAT(replay(), IsEmpty());
+    EXPECT_THAT(ran(), IsEmpty()) << "no tool is started";
+    EXPECT_THAT(narrator.requests, IsEmpty()) << "nobody is asked";
+}
+
+TEST_F(Replayed, TheStreamIsTheSameButForTimes) {
+    plans["both"] = plan_of(
+        {tool("a"), tool("c"), tool("d"), tool("paints"), tool("b", R"("dependencies":["c"])")},
+        R"("parallel":true,"narrative":"told")");
+    open();
+    play("both");
+    play("fails");
+    stage->session.patch_state(R"({"host":1})");
+    play("chain");
+    const std::vector<std::string> before = shape(stage->recorder);
+    EXPECT_THAT(replay(), IsEmpty());
+    EXPECT_EQ(shape(stage->recorder), before);
+}
+
+}  // namespace
