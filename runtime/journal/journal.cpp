@@ -22,6 +22,23 @@ bool is_milestone(event::Kind kind) {
     return kind == event::Kind::PlanStarted || kind == event::Kind::ToolEnded;
 }
 
+// If folding the state takes more than `most`. Returns why there is none, if the store is damaged.
+std::string take_snapshot(StoreFile& file, int64_t session, TurnId turn, uint64_t most,
+                          uint64_t digest) {
+    if (static_cast<uint64_t>(file.bytes_since_snapshot(session, turn)) <= most) return {};
+    const state::Tree state = state_at(file, session, turn);
+    if (state.digest() != digest) {
+        return "the patches that the store \"" + file.path() +
+               "\" has do not make the state of turn " + std::to_string(turn);
+    }
+    std::string json;
+    state.append_json(json);
+    file.begin(false);
+    file.add_snapshot(session, turn, json);
+    file.commit();
+    return {};
+}
+
 int64_t milliseconds(int64_t time_us) { return time_us / 1000; }
 
 }  // namespace
@@ -96,6 +113,15 @@ Journal::Past Journal::read_past(StoreFile& file, uint64_t history_limit, state:
     past.rest = journal::restore(file, row_, current_, history_limit, state, assets);
     for (TurnId turn = last_; turn > 0 && past.latest_rest.empty(); --turn) {
         past.latest_rest = file.rest(row_, turn);
+        if (!past.latest_rest.empty()) break;
+        file.each_part(row_, turn, [&](std::string_view part) {
+            each_record(part, [&](const Record& record) {
+                if (record.kind != RecordKind::Event) return;
+                past.interrupted_seq = std::max(past.interrupted_seq, record.seq);
+                past.interrupted_executions +=
+                    record.event_kind == static_cast<uint8_t>(event::Kind::PlanStarted) ? 1 : 0;
+            });
+        });
     }
     return past;
 }
@@ -231,6 +257,10 @@ void Journal::note(RecordKind kind, std::string_view text, uint8_t type) {
     flush_soon();
 }
 
+void Journal::note_change() {
+    if (is_listening() && !running_) begin_turn(TurnKind::Host, "", loop_.wall_us());
+}
+
 void Journal::add(const Record& record) {
     records_.add(record);
     if (records_.size() < kPart) return;
@@ -301,36 +331,37 @@ void Journal::end_running(TurnStatus status,
     current_ = last_;
     const state::Tree& tree = session_->state.tree();
     const uint64_t most = std::max(kBetweenSnapshots, tree.json_bytes());
+    const uint64_t digest = tree.digest();
     submit(
-        [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()),
-         digest = tree.digest(), patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
+        [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
+         patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
          assets = assets_.empty() ? std::string() : "[" + assets_ + "]",
          rest = session_->rest(kind), most](StoreFile& file) {
             file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
-            if (static_cast<uint64_t>(file.bytes_since_snapshot(row, turn)) <= most) return;
-            const state::Tree state = state_at(file, row, turn);
-            if (state.digest() != digest) {
-                throw StoreError("STORE_DAMAGED", "the patches that the store \"" + file.path() +
-                                                      "\" has do not make the state of turn " +
-                                                      std::to_string(turn));
-            }
-            std::string json;
-            state.append_json(json);
-            file.add_snapshot(row, turn, json);
         },
-        std::move(done), true);
+        std::move(done), true, 0,
+        [row = row_, turn = last_, most, digest](StoreFile& file) {
+            return take_snapshot(file, row, turn, most, digest);
+        });
 }
 
 void Journal::submit(std::function<void(StoreFile& file)> write,
                      std::function<void(const StoreFailure* failure)> done, bool waits,
-                     size_t bytes) {
+                     size_t bytes, std::function<std::string(StoreFile& file)> then) {
     if (!done) {
         done = [this, alive = alive_](const StoreFailure* failure) {
             if (*alive && failure != nullptr) fail(*failure);
         };
     }
-    writer_.submit({target_, std::move(write), std::move(done), waits, bytes});
+    std::function<void(const std::string& warning)> warn;
+    if (then) {
+        warn = [this, alive = alive_](const std::string& warning) {
+            if (*alive && is_listening()) session_->on_warning(warning);
+        };
+    }
+    writer_.submit({target_, std::move(write), std::move(then), std::move(warn), std::move(done),
+                    waits, bytes});
 }
 
 void Journal::report(TurnId turn, bool is_durable) {

@@ -39,6 +39,10 @@ public:
         // TurnEnd::rest of the current turn, and of the latest of all turns; or empty.
         std::string rest;
         std::string latest_rest;
+        // Of the interrupted turns after that one: the greatest number of their records, and the
+        // number of their executions.
+        uint64_t interrupted_seq = 0;
+        uint64_t interrupted_executions = 0;
     };
     struct Kept {
         TurnId turn = 0;  // 0: the store does not have it
@@ -70,11 +74,15 @@ public:
         std::function<std::string(TurnKind kind)> rest;
         // The store cannot be written, which is the last call.
         std::function<void(const StoreFailure& failure)> on_failure;
+        // The store has a fault, and is written all the same.
+        std::function<void(const std::string& warning)> on_warning;
     };
     // From now on, what happens is kept. All must outlive close().
     void listen(Session session);
 
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
+    // What TurnEnd::rest has has changed, perhaps between two turns.
+    void note_change();
     void note(RecordKind kind, std::string_view text) { note(kind, text, 0); }
     // `why`: kFinalFailure, kNarratorTimeout or 0.
     void note_failure(std::string_view text, uint8_t why) { note(RecordKind::Failure, text, why); }
@@ -121,7 +129,7 @@ private:
     void end_running(TurnStatus status, std::function<void(const StoreFailure* failure)> done);
     void submit(std::function<void(StoreFile& file)> write,
                 std::function<void(const StoreFailure* failure)> done = {}, bool waits = false,
-                size_t bytes = 0);
+                size_t bytes = 0, std::function<std::string(StoreFile& file)> then = {});
     void fail(const StoreFailure& failure);
     void report(TurnId turn, bool is_durable);
 

@@ -7,8 +7,6 @@ namespace narratoria::journal {
 namespace {
 
 constexpr int kOldest = 3037000;
-// Another process commits, or is being opened.
-constexpr int kBusyMs = 5000;
 
 struct Loaded {
     Sqlite sqlite;

@@ -74,6 +74,8 @@ private:
 class Connection {
 public:
     enum class Access : uint8_t { ReadOnly, ReadWrite };
+    // How long another process is waited for that commits.
+    static constexpr int kBusyMs = 5000;
 
     // A missing file is created for writing.
     Connection(const std::string& path, Access access);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -98,6 +99,18 @@ std::string turns_where(std::string_view condition) {
     return std::string(kTurnColumns).append(condition);
 }
 
+// Of this alone SQLite does not wait until another has done it.
+void switch_to_wal(Connection& connection) {
+    for (int left = Connection::kBusyMs;; left -= 5) {
+        try {
+            return connection.run("PRAGMA journal_mode = WAL;");
+        } catch (const StoreError& error) {
+            if (left <= 0 || error.code() != std::string_view("STORE_LOCKED")) throw;
+        }
+        ::usleep(5000);
+    }
+}
+
 std::string of_turn(std::string_view columns) {
     return std::string("SELECT ").append(columns).append(
         " FROM turn WHERE session = ? AND number = ?");
@@ -190,7 +203,8 @@ std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
     const bool is_new = is_empty(connection);
     if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
     if (access == Connection::Access::ReadWrite) {
-        connection.run("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE;");
+        switch_to_wal(connection);
+        connection.run("BEGIN IMMEDIATE;");
         // Another process may have been faster.
         if (is_empty(connection)) {
             connection.run(kSchema);

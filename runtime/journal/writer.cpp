@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/writer.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <iterator>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -18,10 +21,24 @@ public:
     std::unique_ptr<StoreFailure> failure;  // the writer's thread only
 };
 
-struct Writer::Done {
-    std::function<void(const StoreFailure* failure)> call;
-    std::unique_ptr<StoreFailure> failure;
+struct Writer::Post {
+    std::function<void()> call;
 };
+
+namespace {
+
+// Nobody could catch a std::bad_alloc of the thread, and nothing may be lost for it.
+template <typename Try>
+void until_memory(Try&& attempt) {
+    for (;; ::usleep(1000)) {
+        try {
+            return attempt();
+        } catch (const std::bad_alloc&) {
+        }
+    }
+}
+
+}  // namespace
 
 Writer::Writer(Inbox& inbox) : Poster(SIZE_MAX), inbox_(inbox), made_under_(fork_count()) {}
 
@@ -30,7 +47,7 @@ bool Writer::is_in_fork() const { return made_under_ != fork_count(); }
 
 Writer::~Writer() {
     if (is_in_fork()) {
-        new std::deque<Task>(std::move(waiting_));
+        new std::list<Task>(std::move(waiting_));
         return;
     }
     if (has_thread_) {
@@ -99,7 +116,7 @@ const StoreFailure* Writer::failure_of(const Target& target) { return target.fai
 
 void Writer::run() {
     for (;;) {
-        std::deque<Task> tasks;
+        std::list<Task> tasks;
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
@@ -120,50 +137,69 @@ void Writer::run() {
 }
 
 // The tasks of the first target, as one transaction.
-void Writer::write(std::deque<Task>& tasks) {
+void Writer::write(std::list<Task>& tasks) {
     const std::shared_ptr<Target> target = tasks.front().target;
-    std::deque<Task> own;
-    std::deque<Task> others;
+    std::list<Task> own;
     bool waits = false;
-    for (Task& task : tasks) {
-        const bool is_own = task.target == target;
-        waits = waits || (is_own && task.waits);
-        (is_own ? own : others).push_back(std::move(task));
+    for (auto task = tasks.begin(); task != tasks.end();) {
+        const auto next = std::next(task);
+        if (task->target == target) {
+            waits = waits || task->waits;
+            own.splice(own.end(), tasks, task);
+        }
+        task = next;
     }
-    tasks = std::move(others);
     if (target->failure == nullptr) {
-        auto fail = [&](std::string code, std::string message) {
+        auto fail = [&](const char* code, std::string_view before, const char* what) {
             target->file.roll_back();
-            target->failure =
-                std::make_unique<StoreFailure>(StoreFailure{std::move(code), std::move(message)});
+            until_memory([&] {
+                target->failure = std::make_unique<StoreFailure>(
+                    StoreFailure{code, std::string(before).append(what)});
+            });
         };
         try {
             target->file.begin(waits);
             for (const Task& task : own) task.write(target->file);
             target->file.commit();
         } catch (const StoreError& error) {
-            fail(error.code(), error.what());
+            fail(error.code(), "", error.what());
         } catch (const std::exception& error) {
-            fail("STORE_IO", "the store cannot be written: " + std::string(error.what()));
+            fail("STORE_IO", "the store cannot be written: ", error.what());
         }
     }
     for (Task& task : own) tell(task, target->failure.get());
+    for (Task& task : own) {
+        if (!task.then || target->failure != nullptr) continue;
+        std::string warning;
+        try {
+            warning = task.then(target->file);
+        } catch (const std::exception&) {
+            // A snapshot less.
+            target->file.roll_back();
+        }
+        if (warning.empty()) continue;
+        until_memory([&] { post([warn = task.warn, warning] { warn(warning); }); });
+    }
 }
 
 void Writer::tell(Task& task, const StoreFailure* failure) {
     if (!task.done || (failure == nullptr && !task.waits)) return;
-    auto done = std::make_unique<Done>();
-    done->call = std::move(task.done);
-    if (failure != nullptr) done->failure = std::make_unique<StoreFailure>(*failure);
-    const Inbox::Post post{nullptr, nullptr, done.get()};
-    if (inbox_.post(*this, post) == NAR_OK) done.release();
+    until_memory([&] {
+        if (failure == nullptr) return post([done = task.done] { done(nullptr); });
+        post([done = task.done, failure = *failure] { done(&failure); });
+    });
+}
+
+void Writer::post(std::function<void()> call) {
+    auto made = std::make_unique<Post>(Post{std::move(call)});
+    if (inbox_.post(*this, {nullptr, nullptr, made.get()}) == NAR_OK) made.release();
 }
 
 void Writer::run_post(const Inbox::Post& post) {
-    const std::unique_ptr<Done> done(static_cast<Done*>(post.user));
-    done->call(done->failure.get());
+    const std::unique_ptr<Post> made(static_cast<Post*>(post.user));
+    made->call();
 }
 
-void Writer::drop_post(const Inbox::Post& post) { delete static_cast<Done*>(post.user); }
+void Writer::drop_post(const Inbox::Post& post) { delete static_cast<Post*>(post.user); }
 
 }  // namespace narratoria::journal

@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +40,10 @@ public:
     struct Task {
         std::shared_ptr<Target> target;
         std::function<void(StoreFile& file)> write;
+        // Called after the commit, outside of a transaction, for work that can be done without.
+        // Returns what went wrong, for people; then `warn` is called with it on the engine thread.
+        std::function<std::string(StoreFile& file)> then;
+        std::function<void(const std::string& warning)> warn;
         // Called on the engine thread: after a failure, when nothing more is written to the target; and
         // after a success if it waits. May be empty. Not called once the writer is destroyed.
         std::function<void(const StoreFailure* failure)> done;
@@ -60,7 +64,7 @@ public:
     static constexpr size_t kMaxWaiting = 256u * 1024 * 1024;
 
 private:
-    struct Done;
+    struct Post;
 
     bool is_in_fork() const;
     void run_post(const Inbox::Post& post) override;
@@ -68,8 +72,9 @@ private:
 
     void start();
     void run();
-    void write(std::deque<Task>& tasks);
+    void write(std::list<Task>& tasks);
     void tell(Task& task, const StoreFailure* failure);
+    void post(std::function<void()> call);
 
     Inbox& inbox_;
     const uint64_t made_under_;  // fork_count()
@@ -77,7 +82,7 @@ private:
     pthread_t thread_{};
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Task> waiting_;
+    std::list<Task> waiting_;
     uint64_t submitted_ = 0;
     uint64_t finished_ = 0;  // of those submitted, in their order
     size_t waiting_bytes_ = 0;

@@ -70,16 +70,22 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         }
     }
     if (with_.journal) take_up_past();
-    with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
-    // Before the plugins: their tools must not take a name that the user bound.
-    if (settings_.project) {
-        for (const auto& tool : settings_.project->tools) registry_.add(tool);
+    try {
+        with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
+        // Before the plugins: their tools must not take a name that the user bound.
+        if (settings_.project) {
+            for (const auto& tool : settings_.project->tools) registry_.add(tool);
+        }
+        load_plugins(settings_, with_.engine, dispatcher_);
+        if (const auto narrator = choose_narrator(settings_, dispatcher_, narrator_fault_)) {
+            narrator_.set_narrator(*narrator);
+        }
+        dispatcher_.attach_sinks(stream_);
+    } catch (...) {
+        // While the members are there that it asks.
+        if (with_.journal) with_.journal->close();
+        throw;
     }
-    load_plugins(settings_, with_.engine, dispatcher_);
-    if (const auto narrator = choose_narrator(settings_, dispatcher_, narrator_fault_)) {
-        narrator_.set_narrator(*narrator);
-    }
-    dispatcher_.attach_sinks(stream_);
 }
 
 const nar_host* Session::extend(plugin::OwnExtension own, std::string& reason) {
@@ -387,6 +393,8 @@ void Session::take_up_past() {
         stream_.continue_after(number_in(document.root(), "seq"));
         executions_ = number_in(document.root(), "executions");
     }
+    stream_.continue_after(std::max(stream_.last_number(), past.interrupted_seq));
+    executions_ += past.interrupted_executions;
     take_rest(past.rest);
     journal.listen({*with_.store, assets_, stream_,
                     [this](journal::TurnKind kind) { return rest(kind); },
@@ -395,6 +403,10 @@ void Session::take_up_past() {
                             failure.message + "; the session goes on, and is no longer kept";
                         log(NAR_LOG_ERROR, message, failure.code);
                         warn(failure.code, message);
+                    },
+                    [this](const std::string& warning) {
+                        log(NAR_LOG_ERROR, warning, "STORE_DAMAGED");
+                        warn("STORE_DAMAGED", warning);
                     }});
 }
 
@@ -402,6 +414,7 @@ void Session::take_rest(const std::string& rest) {
     json::Document document;
     const bool is_read = read_rest(rest, document);
     fallbacks_ = is_read ? number_in(document.root(), "fallbacks") : 0;
+    with_.store->set_patches(is_read ? number_in(document.root(), "patches") : 0);
     auto member = [&](std::string_view key, std::string_view none) {
         const json::Value value = is_read ? document.root().find(key) : json::Value();
         return std::string(value ? value.raw() : none);
@@ -571,6 +584,7 @@ std::string Session::rest(journal::TurnKind kind) {
         .raw("choices", offered_)
         .number("fallbacks", static_cast<int64_t>(fallbacks_))
         .number("executions", static_cast<int64_t>(executions_))
+        .number("patches", static_cast<int64_t>(with_.store->patches()))
         // With that of the record that ends a prompt, which comes after this.
         .number("seq", static_cast<int64_t>(stream_.last_number() + (turn_ ? 1 : 0)))
         .key("metadata");
@@ -766,6 +780,7 @@ nar_status Session::register_state_metadata(std::string_view key,
     if (!why.empty()) return NAR_INVALID_ARGUMENT;
     if (metadata) metadata_.set(key, std::move(*metadata));
     else metadata_.remove(key);
+    if (with_.journal) with_.journal->note_change();
     return NAR_OK;
 }
 

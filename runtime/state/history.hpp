@@ -52,6 +52,8 @@ public:
     void append_json(std::string& out) const;
 
     uint64_t dropped() const { return dropped_; }
+    // Of a history that is restored: so many patches were there, with those that are here.
+    void set_total(uint64_t total) { dropped_ = total > count_ ? total - count_ : 0; }
     size_t size() const { return count_; }
 
 private:

@@ -103,6 +103,9 @@ public:
     // A patch that the state has already, for the history alone.
     void remember(std::string_view patch, const PatchOrigin& origin);
     void remember_nulls(std::string_view nulls) { history_.add_nulls(nulls); }
+    // History::set_total()
+    void set_patches(uint64_t total) { history_.set_total(total); }
+    uint64_t patches() const { return history_.mark().total; }
 
     // From now on, the listener receives the patches of apply(), apply_host() and apply_nulls(), and
     // digest() is kept. It must outlive the store.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <csignal>
@@ -255,6 +256,64 @@ TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
     EXPECT_THROW(store.state("s", 2), Error);
     stage.reset();
     EXPECT_THAT(turns(), ElementsAre("prompt adds completed", "prompt hangs cancelled"));
+}
+
+TEST_F(KeptSession, NumbersOfAnInterruptedTurnAreNotUsedAgain) {
+    const pid_t host = ::fork();
+    if (host == 0) {
+        open();
+        stage->session.prompt("adds");
+        while (stage->recorder.of(Kind::ToolEnded).empty()) stage->engine.run_once();
+        stage->session.turns();  // waits until the store has all that
+        ::raise(SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(host, nullptr, 0), host);
+    open();
+    play("adds");
+    EXPECT_GT(stage->recorder.records.front().seq, 9u)
+        << "prompt, plan, pending, …, end of the tool";
+}
+
+TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
+    EngineOptions options;
+    options.limits.history_patches = 2;
+    auto opened = [&] {
+        stage.reset();
+        stage.emplace(options, SessionOptions{.id = "s", .store = store.path()});
+        return std::string(stage->session.history().view());
+    };
+    opened();
+    for (int i = 0; i < 5; ++i) stage->session.patch_state(R"({"n":)" + std::to_string(i) + "}");
+    const std::string before(stage->session.history().view());
+    EXPECT_EQ(Json(before)["dropped"].integer(), 3);
+    EXPECT_EQ(opened(), before);
+}
+
+TEST_F(KeptSession, ADescriptionAloneIsKept) {
+    open();
+    stage->session.register_state_metadata("gold", {.description = "coins"});
+    open();
+    EXPECT_THAT(std::string(stage->session.get_all_state_metadata().view()), HasSubstr("coins"));
+}
+
+TEST_F(KeptSession, ADamagedStoreIsReportedAndTheGameIsKept) {
+    open();
+    play("adds");
+    open();
+    {
+        // As if a patch were lost: what is folded for a snapshot is another state.
+        const std::string command =
+            "python3 -c \"import sqlite3; s = sqlite3.connect('" + store.path() +
+            "'); s.execute('UPDATE beginning SET state = ?', ('{\\\"x\\\":1}',)); s.commit()\"";
+        ASSERT_EQ(std::system(command.c_str()), 0);
+    }
+    stage->session.patch_state(R"({"long":")" + std::string(2'000'000, 'x') + "\"}");
+    EXPECT_EQ(play("removes"), "3 durable");
+    for (int i = 0; i < 1000 && stage->recorder.of(Kind::Warning).empty(); ++i) {
+        stage->engine.run_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(stage->recorder.one(Kind::Warning).body["code"].string(), "STORE_DAMAGED");
+    EXPECT_EQ(play("adds"), "4 durable");
 }
 
 TEST_F(KeptSession, ItsEndCallsEveryHandler) {

@@ -152,7 +152,9 @@ def b() -> None:
 
 session.play("go")
 """
-    killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+    killed = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    )
     assert killed.returncode == -9
     session, runs = counting(path)
     with session:

@@ -33,7 +33,7 @@ def kept_turn(turn: int | None) -> int:
 def again_arguments(turn: int | None, tools: Iterable[str] | None) -> tuple[int, str]:
     """The arguments of nar_session_again."""
     if isinstance(tools, str):
-        raise TypeError("tools must be toolIds, such as [\"t\"], not a str")
+        raise TypeError('tools must be toolIds, such as ["t"], not a str')
     ids = [] if tools is None else [text_of("a toolId", tool) for tool in tools]
     if tools is not None and not ids:
         raise ValueError("tools names no tool; leave it out to ask the narrator again")
