@@ -638,12 +638,16 @@ void Session::cancel_running(plan::Stop reason) {
 void Session::take_cancel() {
     if (!has_cancel()) return;
     const uint64_t up_to = cancel_up_to_.load();
-    if (running_ && current_.number <= up_to) cancel_running(plan::Stop::Cancelled);
+    const auto stop = [this] {
+        stopped_ = current_.number;
+        cancel_running(plan::Stop::Cancelled);
+    };
+    if (running_ && current_.number <= up_to) stop();
     // Waiting jobs start and end at once, so that each handler is called and each prompt is
     // published.
     while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
         begin_job();
-        cancel_running(plan::Stop::Cancelled);
+        stop();
     }
 }
 

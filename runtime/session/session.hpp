@@ -88,7 +88,10 @@ public:
 
     // Cancels all jobs submitted so far. Thread-safe and async-signal-safe.
     void request_cancel() noexcept;
-    bool has_cancel() const override { return cancel_up_to_.load() > ended_; }
+    // Not while the job that was stopped waits for the store.
+    bool has_cancel() const override {
+        return cancel_up_to_.load() > ended_ && !(running_ && stopped_ == current_.number);
+    }
     void take_cancel() override;
 
     script::Limits script_limits() const override {
@@ -266,7 +269,8 @@ private:
     // Atomic, because request_cancel() runs in any thread or signal handler.
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};
-    uint64_t ended_ = 0;  // all jobs up to this number have ended
+    uint64_t ended_ = 0;    // all jobs up to this number have ended
+    uint64_t stopped_ = 0;  // the last job that take_cancel() has stopped
 
     bool running_ = false;
     bool begin_requested_ = false;

@@ -316,7 +316,10 @@ TEST_F(KeptSession, ADamagedStoreIsReportedAndTheGameIsKept) {
     EXPECT_EQ(play("adds"), "4 durable");
 }
 
-TEST_F(KeptSession, ItsEndCallsEveryHandler) {
+// The session is destroyed while its turns wait, or they are cancelled.
+class CancelledTurns : public KeptSession, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(CancelledTurns, AreKeptAndCallEveryHandler) {
     open();
     std::vector<std::string> told;
     for (const char* prompt : {"adds", "removes"}) {
@@ -326,10 +329,17 @@ TEST_F(KeptSession, ItsEndCallsEveryHandler) {
                                                     : " not cancelled"));
         });
     }
+    if (GetParam()) {
+        stage->session.cancel();
+        stage->engine.run_until_idle();
+    }
     stage.reset();
     EXPECT_THAT(told, ElementsAre("adds cancelled", "removes cancelled"));
     EXPECT_THAT(turns(), ElementsAre("prompt adds cancelled", "prompt removes cancelled"));
 }
+
+INSTANTIATE_TEST_SUITE_P(, CancelledTurns, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "ByTheHost" : "ByTheEnd"; });
 
 // ---- undo and branches
 
