@@ -6,6 +6,14 @@ import pytest
 from harness import Command
 
 
+@pytest.fixture(autouse=True)
+def data(tmp_path_factory, monkeypatch):
+    """The folder of the user's data, where games are kept: never the real one."""
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture
 def command(tmp_path):
     """The command, run in a fresh folder; nothing of it is left running after the test."""

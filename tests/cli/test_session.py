@@ -49,7 +49,7 @@ def test_a_game_goes_on_in_another_process(play, session):
 def test_a_game_that_goes_on_tells_where_it_stands(play):
     play("I light the torch and examine the door")
     ran = play(stdin=b"1\n")
-    assert '(the session "evening" goes on)' in ran.out
+    assert "evening, turn 1, kept in " in ran.out
     assert "  You reach for the torch on the wall.\n" in ran.out
     assert "    1. Open\n    2. Leave\n" in ran.out
     assert "the door swings inward" in ran.out, "1 was the choice of the turn before"
@@ -196,7 +196,6 @@ def test_list_names_the_sessions(play, session):
     (["session", "list", "--store", "missing.db"], "missing.db"),
     (["session", "tree", "--store", "saves.db", "--session", "nobody"], 'no session "nobody"'),
     (["session", "state", "--store", "saves.db", "--session", "evening", "--at", "7"], "no turn 7"),
-    (["play", "--story", TORCH, "--store", "saves.db"], "--store needs --session"),
 ])
 def test_what_cannot_be_read_is_refused(command, play, tmp_path, arguments, said):
     play("I light the torch")

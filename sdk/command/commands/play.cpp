@@ -31,7 +31,9 @@
 #include "narratoria/store.hpp"
 #include "output.hpp"
 #include "story/folder.hpp"
+#include "story/kept_games.hpp"
 #include "story/session_plugins.hpp"
+#include "story/turn_tree.hpp"
 #include "story_text.hpp"
 
 namespace narratoria::command {
@@ -45,12 +47,26 @@ struct PlayOptions {
     std::vector<std::string> plugins;
     std::string store;
     std::string session;
+    bool is_new = false;
+    bool is_not_kept = false;
+    bool names_session = false;    // the command chose the session, not the player
+    std::string played_elsewhere;  // the session that it would have chosen
     LogOption log;
     GroupOptions groups;
 };
 
 // What shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
+
+// What the player can type instead of a prompt.
+constexpr std::string_view kCommands =
+    "  /undo [NUMBER]  takes back the last prompt, or several\n"
+    "  /again          plays the last prompt again, for another answer\n"
+    "  /edit TEXT      plays TEXT instead of the last prompt\n"
+    "  /branches       lists the turns; * is the current one\n"
+    "  /load NUMBER    goes to the end of a turn; 0 is the beginning\n"
+    "  /help           lists these commands\n"
+    "  //TEXT          says /TEXT in the story\n";
 
 // Reads standard input line by line, notices a signal while it waits, and lets the engine go on: a
 // plugin's timers and descriptors do not wait for the player.
@@ -110,6 +126,12 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
+std::string_view trimmed(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
 // The number that a line consists of, if it does.
 std::optional<std::size_t> number_in(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t");
@@ -127,7 +149,8 @@ std::optional<std::size_t> number_in(std::string_view text) {
 class Game {
 public:
     explicit Game(const PlayOptions& options)
-        : style_(Style::for_descriptor(STDOUT_FILENO)),
+        : is_kept_(!options.store.empty()),
+          style_(Style::for_descriptor(STDOUT_FILENO)),
           is_live_(is_capable_terminal(STDOUT_FILENO)),
           log_level_(options.log.level()) {
         EngineOptions engine_options;
@@ -148,16 +171,17 @@ public:
                                                       .project = options.project,
                                                       .store = options.store});
         } catch (const Error& error) {
+            if (error.code().starts_with("STORE_")) throw;
             refuse_session(error, options.story, options.project, "the story was not played");
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
-        const json::Document opening = json::read(session_->opening());
-        if (opening.IsObject()) {
-            opening_ = json::text(opening, "text");
-            choices_ = texts_in(opening["choices"]);
+        if (is_kept_) {
+            take_up(story::TurnTree(session_->turns()));
+            describe_session(options);
+        } else {
+            take_up_opening();
         }
-        if (!options.store.empty()) take_up(Store(options.store).turns(options.session));
     }
 
     // Writes the title, if it is not there yet.
@@ -171,8 +195,8 @@ public:
     // What the story begins with, or where a session that was kept stands.
     void tell_opening() {
         begin();
-        if (goes_on_) remark(fmt::format("(the session \"{}\" goes on)", session_->id()));
-        if (!opening_.empty() || !choices_.empty()) tell(opening_);
+        if (!notice_.empty()) remark(notice_);
+        tell_again();
     }
 
     bool is_live() const noexcept { return is_live_; }
@@ -214,6 +238,43 @@ public:
         return play([&](auto ended) { session_->resume(turn, ended); });
     }
 
+    // Goes to the end of the turn before the last prompt, and returns the prompt. Throws Refused.
+    std::string take_back() {
+        const story::TurnTree turns(session_->turns());
+        const std::vector<const json::Value*> prompts = turns.prompts();
+        if (prompts.empty()) throw Refused("the session has no prompt that could be played again");
+        go_to(json::count(*prompts.back(), "parent"));
+        return std::string(json::text(*prompts.back(), "prompt"));
+    }
+
+    // Does what a line that begins with a slash says. Returns the prompt that is to be played then,
+    // if any.
+    std::optional<std::string> obey(std::string_view line) {
+        const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+        const std::string_view word = line.substr(0, end);
+        const std::string argument(trimmed(line.substr(end)));
+        if (word.starts_with("//")) return std::string(line.substr(1));
+        if (word == "/help") {
+            write(fmt::format("\n{}", kCommands));
+        } else if (kCommands.find(fmt::format("  {} ", word)) == std::string_view::npos) {
+            remark(
+                fmt::format("There is no {}. /help lists the commands; to say this in the story, "
+                            "begin with //",
+                            word));
+        } else if (!is_kept_) {
+            remark("This game is not kept, so it has no turns to go to");
+        } else {
+            try {
+                return obey_known(word, argument);
+            } catch (const Refused& refused) {
+                remark(refused.what());
+            } catch (const Error& error) {
+                remark(error.message());
+            }
+        }
+        return std::nullopt;
+    }
+
 private:
     // `submit` submits a turn, to which it gives the handler.
     template <typename Submit>
@@ -248,22 +309,103 @@ private:
         write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
     }
 
-    // What was told last takes the place of the opening.
-    void take_up(const Text& turns) {
-        const json::Document read = json::read(turns);
-        const json::Value& all = *json::member(read, "turns");
-        std::uint64_t at = json::count(read, "current");
-        goes_on_ = at != 0;
-        // Parents come before their children.
-        for (auto turn = all.End(); turn != all.Begin();) {
-            --turn;
-            if (json::count(*turn, "id") != at) continue;
-            at = json::count(*turn, "parent");
-            if (json::text(*turn, "kind") != "prompt") continue;
-            opening_ = json::text(*turn, "narrative");
-            choices_ = texts_in((*turn)["choices"]);
-            break;
+    // What was told last, with its choices, is that of the last prompt or the opening.
+    void take_up(const story::TurnTree& turns) {
+        const json::Value* const turn = turns.find(turns.current());
+        turn_ = turns.current();
+        place_ = turn != nullptr ? fmt::format("turn {}: {}", turn_, story::heading(*turn))
+                                 : std::string("the beginning");
+        const std::vector<const json::Value*> prompts = turns.prompts();
+        if (prompts.empty()) return take_up_opening();
+        told_ = json::text(*prompts.back(), "narrative");
+        choices_ = texts_in((*prompts.back())["choices"]);
+    }
+
+    void take_up_opening() {
+        told_.clear();
+        choices_.clear();
+        const json::Document opening = json::read(session_->opening());
+        if (!opening.IsObject()) return;
+        told_ = json::text(opening, "text");
+        choices_ = texts_in(opening["choices"]);
+    }
+
+    void tell_again() {
+        if (!told_.empty() || !choices_.empty()) tell(told_);
+    }
+
+    // Says where the game is kept, unless the player has given its name and it is a new one.
+    void describe_session(const PlayOptions& options) {
+        if (turn_ == 0 && !options.names_session) return;
+        if (!options.played_elsewhere.empty()) {
+            notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
         }
+        notice_ +=
+            fmt::format("{}, {}, kept in {}", session_->id(),
+                        turn_ != 0 ? fmt::format("turn {}", turn_) : std::string("a new game"),
+                        story::shown_below_home(options.store));
+        if (options.names_session) {
+            notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
+        }
+    }
+
+    std::optional<std::string> obey_known(std::string_view word, const std::string& argument) {
+        if (word == "/undo") {
+            undo(argument);
+        } else if (word == "/again") {
+            return take_back();
+        } else if (word == "/edit") {
+            return edit(argument);
+        } else if (word == "/branches") {
+            write(fmt::format("\n{}", story::TurnTree(session_->turns()).drawn(style_)));
+        } else if (word == "/load") {
+            load(argument);
+        }
+        return std::nullopt;
+    }
+
+    void undo(const std::string& argument) {
+        const std::size_t count = argument.empty() ? 1 : number_in(argument).value_or(0);
+        if (count == 0) throw Refused("Usage: /undo [NUMBER OF PROMPTS]");
+        const story::TurnTree turns(session_->turns());
+        const std::vector<const json::Value*> prompts = turns.prompts();
+        if (prompts.empty()) throw Refused("There is no prompt to undo");
+        go_to(json::count(*prompts[prompts.size() - std::min(count, prompts.size())], "parent"));
+        tell_place();
+    }
+
+    std::string edit(const std::string& text) {
+        if (text.empty()) {
+            const story::TurnTree turns(session_->turns());
+            const std::vector<const json::Value*> prompts = turns.prompts();
+            throw Refused(fmt::format(
+                "Usage: /edit TEXT{}",
+                prompts.empty()
+                    ? std::string()
+                    : fmt::format(", instead of: {}", story::heading(*prompts.back()))));
+        }
+        if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
+        take_back();
+        // The number of a choice that was there before.
+        return meaning(text).value_or(text);
+    }
+
+    void load(const std::string& argument) {
+        const std::optional<std::size_t> number = number_in(argument);
+        if (!number) throw Refused("Usage: /load NUMBER; /branches lists the turns");
+        go_to(*number);
+        tell_place();
+    }
+
+    // 0: the beginning.
+    void go_to(std::uint64_t turn) {
+        session_->go_to(turn != 0 ? turn : NAR_TURN_BEGINNING);
+        take_up(story::TurnTree(session_->turns()));
+    }
+
+    void tell_place() {
+        remark(place_);
+        tell_again();
     }
 
     // What the player asks for by name must be there.
@@ -308,15 +450,19 @@ private:
         }
     }
 
+    bool is_kept_;
     Style style_;
     bool is_live_;
     std::uint32_t log_level_;
     bool is_open_ = false;
     bool has_console_ = false;
-    bool goes_on_ = false;
     int broken_ = 0;
     std::vector<std::string> logged_early_;
-    std::string opening_;
+    std::string notice_;  // about the session
+    // As of the last take_up():
+    std::uint64_t turn_ = 0;            // 0: the beginning
+    std::string place_;                 // what turn it is
+    std::string told_;                  // by the last prompt, or the opening
     std::vector<std::string> choices_;  // of the opening, then of the last turn
     // Last: what they call is gone after them.
     std::optional<Engine> engine_;
@@ -358,7 +504,14 @@ int play_lines(Game& game) {
             return signal != 0 ? kExitSignal + signal : kExitSuccess;
         }
         if (is_blank(*line)) continue;
-        std::optional<std::string> prompt = game.meaning(*line);
+        std::optional<std::string> prompt;
+        if (line->starts_with('/')) {
+            prompt = game.obey(*line);
+            if (!prompt) continue;
+            if (asks) game.player_says(*prompt);
+        } else {
+            prompt = game.meaning(*line);
+        }
         if (!prompt && asks) {
             game.remark(game.choice_count() == 1
                             ? std::string("There is one choice: 1")
@@ -391,6 +544,47 @@ void require_no_story(const std::string& prompt) {
                               printable(prompt)));
 }
 
+// Opens the game in its store, with a store and a session of the command's choice where the player
+// named none. False if there is no place for a store; `why` says the reason. Throws Error if the store
+// cannot be used.
+bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why) {
+    if (options.store.empty()) {
+        const std::optional<std::string> file = story::games_file(why);
+        if (!file) return false;
+        options.store = *file;
+    }
+    if (options.session.empty()) {
+        options.names_session = true;
+        if (!options.is_new) {
+            options.session = story::last_game(options.store, options.story, options.project)
+                                  .value_or(std::string());
+        }
+        if (!options.session.empty()) {
+            try {
+                game.emplace(options);
+                return true;
+            } catch (const Error& error) {
+                if (error.code() != "STORE_LOCKED") throw;
+                options.played_elsewhere = options.session;
+            }
+        }
+        options.session = story::new_game(options.store, options.story);
+    }
+    game.emplace(options);
+    return true;
+}
+
+void open_kept_if_possible(std::optional<Game>& game, const PlayOptions& options) {
+    std::string why;
+    try {
+        open_kept(game, options, why);
+    } catch (const Error& error) {
+        if (!error.code().starts_with("STORE_")) throw;
+        why = printable(error.message());
+    }
+    if (!game) complain(fmt::format("this game is not kept: {}", why));
+}
+
 int play(PlayOptions options) {
     if (options.story.empty() && !options.prompts.empty()) {
         require_no_story(options.prompts.front());
@@ -405,13 +599,31 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
-    if (!options.store.empty() && options.session.empty()) {
-        throw Refused("--store needs --session: the name under which the game is kept");
+    const bool is_kept = !options.store.empty() || !options.session.empty();
+    if (options.is_not_kept && (is_kept || options.is_new)) {
+        throw Refused(fmt::format("--no-store contradicts {}; give one of them",
+                                  options.is_new                     ? "--new"
+                                  : is_kept && options.store.empty() ? "--session"
+                                                                     : "--store"));
+    }
+    if (options.is_new && !options.session.empty()) {
+        throw Refused(
+            "--new contradicts --session; give one of them: a name that is new begins a "
+            "new game");
     }
     require_standard_output("the story is told there");
-    Game game(options);
-    if (game.broken() != 0) return could_not_tell(game.broken());
-    return options.prompts.empty() ? play_lines(game) : play_given_prompts(game, options.prompts);
+    std::optional<Game> game;
+    if (is_kept) {
+        std::string why;
+        if (!open_kept(game, options, why)) throw Refused(why);
+    } else {
+        // A script gives the same result each time.
+        const bool is_played = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
+        if (is_played && !options.is_not_kept) open_kept_if_possible(game, options);
+        if (!game) game.emplace(options);
+    }
+    if (game->broken() != 0) return could_not_tell(game->broken());
+    return options.prompts.empty() ? play_lines(*game) : play_given_prompts(*game, options.prompts);
 }
 
 }  // namespace
@@ -503,21 +715,26 @@ void add_play(Command application) {
                 "Load a further plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
-    const Option store =
-        command
-            .option("--store", options->store,
-                    "Keep the game in this file, and go on where it stood (session.h)")
-            .type_name("FILE")
-            .not_empty();
-    command.option("--session", options->session, "The game's name in the store")
+    command
+        .option("--store", options->store,
+                "Keep the game in this file, and go on where it stood (default, on a terminal: "
+                "narratoria/games.db in the folder of the user's data)")
+        .type_name("FILE")
+        .not_empty();
+    command
+        .option("--session", options->session,
+                "The game's name in the store (default: the story's last game there)")
         .type_name("NAME")
-        .not_empty()
-        .needs(store);
+        .not_empty();
+    command.flag("--new", options->is_new,
+                 "Start a new game instead of going on with the last one");
+    command.flag("--no-store", options->is_not_kept, "Do not keep the game");
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
         "Without prompts, it begins with the story's opening. A number selects a choice, at first "
-        "of\nthe opening. Ctrl-D ends the game.\nExit status with "
+        "of\nthe opening. Ctrl-D ends the game; /help lists what else can be typed.\nExit status "
+        "with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
         "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "
         "the torch and examine the door\"");

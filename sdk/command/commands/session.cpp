@@ -4,14 +4,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "commands/command.hpp"
 #include "display.hpp"
@@ -19,6 +16,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/store.hpp"
+#include "story/turn_tree.hpp"
 #include "story_text.hpp"
 
 namespace narratoria::command {
@@ -74,45 +72,22 @@ int list(const Options& options) {
     return kExitSuccess;
 }
 
-json::Document read_turns(const Options& options, std::string& out) {
+story::TurnTree read_turns(const Options& options, std::string& out) {
     const Text text = read_store([&] { return Store(options.store).turns(options.session); });
     if (options.as_json) out = std::string(text.view()) + "\n";
-    return json::read(text);
-}
-
-// The prompt, or the kind of another turn.
-std::string heading(const json::Value& turn) {
-    const std::string_view kind = json::text(turn, "kind");
-    if (kind == "prompt") return printable(json::text(turn, "prompt"));
-    if (kind == "host") return "(the host changed the state)";
-    return fmt::format("(a {})", kind);
-}
-
-std::string status_of(const json::Value& turn) {
-    const std::string_view status = json::text(turn, "status");
-    return status == "completed" ? std::string() : fmt::format(" ({})", status);
+    return story::TurnTree(text);
 }
 
 // From the session's beginning to its current turn.
 int show(const Options& options) {
     require_standard_output("the session is written to it");
     std::string out;
-    const json::Document read = read_turns(options, out);
+    const story::TurnTree turns = read_turns(options, out);
     if (!options.as_json) {
         const Style style = Style::for_descriptor(STDOUT_FILENO);
-        std::map<std::uint64_t, const json::Value*> by_id;
-        for (const json::Value& turn : json::member(read, "turns")->GetArray()) {
-            by_id[json::count(turn, "id")] = &turn;
-        }
-        std::vector<const json::Value*> way;
-        for (auto at = by_id.find(json::count(read, "current")); at != by_id.end();
-             at = by_id.find(json::count(*at->second, "parent"))) {
-            way.push_back(at->second);
-        }
-        std::reverse(way.begin(), way.end());
-        for (const json::Value* const turn : way) {
-            out += fmt::format("{} {}{}\n", style.cyan("›"), style.bold(heading(*turn)),
-                               style.dim(status_of(*turn)));
+        for (const json::Value* const turn : turns.way()) {
+            out += fmt::format("{} {}{}\n", style.cyan("›"), style.bold(story::heading(*turn)),
+                               style.dim(story::status_of(*turn)));
             for (const std::string& line :
                  narrative_lines(json::text(*turn, "narrative"), kStoryWidth)) {
                 out += line + '\n';
@@ -128,38 +103,8 @@ int show(const Options& options) {
 int tree(const Options& options) {
     require_standard_output("the tree is written to it");
     std::string out;
-    const json::Document read = read_turns(options, out);
-    if (!options.as_json) {
-        const Style style = Style::for_descriptor(STDOUT_FILENO);
-        const std::uint64_t current = json::count(read, "current");
-        std::map<std::uint64_t, std::vector<const json::Value*>> children;
-        for (const json::Value& turn : json::member(read, "turns")->GetArray()) {
-            children[json::count(turn, "parent")].push_back(&turn);
-        }
-        // The rest of a branch stands below its first turn; only where it forks, it is indented.
-        struct Entry {
-            const json::Value* turn;
-            std::size_t depth;
-        };
-        std::vector<Entry> waiting;
-        const auto push_children = [&](std::uint64_t id, std::size_t depth) {
-            const auto& own = children[id];
-            for (std::size_t i = own.size(); i-- > 0;) {
-                waiting.push_back({own[i], depth + (own.size() > 1 ? 1 : 0)});
-            }
-        };
-        push_children(0, 0);
-        while (!waiting.empty()) {
-            const Entry entry = waiting.back();
-            waiting.pop_back();
-            const std::uint64_t id = json::count(*entry.turn, "id");
-            out += fmt::format("{}{} {} {}{}\n", std::string(2 * entry.depth, ' '),
-                               id == current ? "*" : " ", id, heading(*entry.turn),
-                               style.dim(status_of(*entry.turn)));
-            push_children(id, entry.depth);
-        }
-        if (out.empty()) out = "the session has no turns\n";
-    }
+    const story::TurnTree turns = read_turns(options, out);
+    if (!options.as_json) out = turns.drawn(Style::for_descriptor(STDOUT_FILENO));
     print_output(out, "the tree");
     return kExitSuccess;
 }

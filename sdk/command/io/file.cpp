@@ -311,6 +311,12 @@ std::string read_document(const std::string& path, std::string_view what) {
     return *std::move(text);
 }
 
+std::optional<std::string> folder_of_variable(const char* name) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value != '/') return std::nullopt;
+    return value;
+}
+
 std::string absolute_path(const std::string& path) {
     if (path.starts_with('/')) return path;
     char* folder = getcwd(nullptr, 0);

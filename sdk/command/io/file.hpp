@@ -69,6 +69,10 @@ std::string folder_of_document(const std::string& path);
 // Absolute, without following anything. Throws Refused when the working folder is gone.
 std::string absolute_path(const std::string& path);
 
+// The folder that an environment variable names, such as HOME. By the XDG specification a relative path
+// counts as none.
+std::optional<std::string> folder_of_variable(const char* name);
+
 // A file that is replaced as a whole or not at all: what is written goes to a nameless file in the
 // same folder, which takes the name in commit(). Until then, and when the process dies, the old
 // file stands as it was. A symbolic link is followed, and the mode kept. What is no regular file (a

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -22,13 +21,6 @@ namespace {
 constexpr std::size_t kKeptLines = 1000;
 constexpr std::size_t kMostLines = 2 * kKeptLines;
 
-// By the XDG specification a relative path counts as none.
-std::optional<std::string> folder_in(const char* variable) {
-    const char* const value = std::getenv(variable);
-    if (value == nullptr || *value != '/') return std::nullopt;
-    return value;
-}
-
 // What a line editor can show and send back.
 bool is_line(std::string_view text) {
     return !text.empty() && !json::ill_formed_utf8(text) &&
@@ -40,9 +32,9 @@ bool is_line(std::string_view text) {
 }  // namespace
 
 HistoryFile::HistoryFile() {
-    if (const auto state = folder_in("XDG_STATE_HOME")) {
+    if (const auto state = folder_of_variable("XDG_STATE_HOME")) {
         path_ = *state + "/narratoria/script-history";
-    } else if (const auto home = folder_in("HOME")) {
+    } else if (const auto home = folder_of_variable("HOME")) {
         path_ = *home + "/.local/state/narratoria/script-history";
     }
 }

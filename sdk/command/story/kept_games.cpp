@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story/kept_games.hpp"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "display.hpp"
+#include "io/file.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/store.hpp"
+#include "story/turn_tree.hpp"
+
+namespace narratoria::command::story {
+namespace {
+
+std::string without_links(const std::string& path) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    return failure ? path : real.string();
+}
+
+// A store that does not exist has none.
+json::Document sessions_of(const std::string& store) {
+    struct stat status {};
+    if (stat(store.c_str(), &status) != 0 || status.st_size == 0) return json::read("[]");
+    return json::read(Store(store).sessions());
+}
+
+// As ISO 8601, which sorts by time.
+std::string last_played(const std::string& store, const json::Value& session) {
+    std::string latest(json::text(session, "created"));
+    if (json::count(session, "turns") == 0) return latest;
+    const json::Document turns = json::read(Store(store).turns(json::text(session, "id")));
+    for (const json::Value& turn : json::member(turns, "turns")->GetArray()) {
+        latest = std::max(latest, std::string(json::text(turn, "began")));
+    }
+    return latest;
+}
+
+}  // namespace
+
+std::optional<std::string> games_file(std::string& why) {
+    std::string folder;
+    if (const auto data = folder_of_variable("XDG_DATA_HOME")) {
+        folder = *data + "/narratoria";
+    } else if (const auto home = folder_of_variable("HOME")) {
+        folder = *home + "/.local/share/narratoria";
+    } else {
+        why = "neither XDG_DATA_HOME nor HOME is the path of a folder";
+        return std::nullopt;
+    }
+    // The specification wants 0700 for each folder that is created.
+    const mode_t before = umask(077);
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    umask(before);
+    if (failure) {
+        why = fmt::format("the folder {} cannot be created: {}", shown_path(folder),
+                          reason(failure.value()));
+        return std::nullopt;
+    }
+    return folder + "/games.db";
+}
+
+std::string shown_below_home(const std::string& path) {
+    const auto home = folder_of_variable("HOME");
+    const bool is_below = home && *home != "/" && path.starts_with(*home + "/");
+    return printable(is_below ? "~" + path.substr(home->size()) : path);
+}
+
+std::optional<std::string> last_game(const std::string& store, const std::string& story,
+                                     const std::string& project) {
+    // What the library keeps of them; a story that is a project need not be given as one.
+    const std::string story_folder = without_links(story);
+    const std::string project_folder = project.empty() ? "" : without_links(project);
+    const json::Document sessions = sessions_of(store);
+    std::optional<std::string> last;
+    std::string last_time;
+    for (const json::Value& session : sessions.GetArray()) {
+        const json::Value& about = *json::member(session, "about");
+        const std::string_view its_project = json::text(about, "project");
+        if (json::text(about, "story") != story_folder) continue;
+        if (its_project != project_folder && !(project.empty() && its_project == story_folder)) {
+            continue;
+        }
+        // Of two at the same time it is the one that was created later.
+        const std::string time = last_played(store, session);
+        if (time < last_time) continue;
+        last = json::text(session, "id");
+        last_time = time;
+    }
+    return last;
+}
+
+std::string new_game(const std::string& store, const std::string& story) {
+    std::string name = std::filesystem::path(without_links(story)).filename().string();
+    if (name.empty() || json::ill_formed_utf8(name)) name = "game";
+    const json::Document sessions = sessions_of(store);
+    std::set<std::string> taken;
+    for (const json::Value& session : sessions.GetArray()) {
+        taken.emplace(json::text(session, "id"));
+    }
+    std::string free = name;
+    for (std::size_t number = 2; taken.contains(free); ++number) {
+        free = fmt::format("{}-{}", name, number);
+    }
+    return free;
+}
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where games are kept of which the player names neither the store nor the session.
+
+#include <optional>
+#include <string>
+
+namespace narratoria::command::story {
+
+// $XDG_DATA_HOME/narratoria/games.db, or below ~/.local/share. Creates its folder. Nothing if that is
+// impossible; `why` says the reason.
+std::optional<std::string> games_file(std::string& why);
+
+// A path below the home folder begins with "~".
+std::string shown_below_home(const std::string& path);
+
+// The session of a store that was played last with this story and project. Nothing if there is none.
+// `project`: its folder, or empty. Throws Error if the store cannot be read.
+std::optional<std::string> last_game(const std::string& store, const std::string& story,
+                                     const std::string& project);
+
+// A name for a new session: that of the story's folder, with a number if the store has it already.
+// Throws Error if the store cannot be read.
+std::string new_game(const std::string& store, const std::string& story);
+
+}  // namespace narratoria::command::story

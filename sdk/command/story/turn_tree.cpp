@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story/turn_tree.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "display.hpp"
+
+namespace narratoria::command::story {
+
+TurnTree::TurnTree(std::string_view turns) : read_(json::read(turns)) {
+    for (const json::Value& turn : json::member(read_, "turns")->GetArray()) {
+        by_id_[json::count(turn, "id")] = &turn;
+    }
+}
+
+const json::Value* TurnTree::find(std::uint64_t id) const {
+    const auto found = by_id_.find(id);
+    return found != by_id_.end() ? found->second : nullptr;
+}
+
+std::vector<const json::Value*> TurnTree::way() const {
+    std::vector<const json::Value*> way;
+    const json::Value* turn = find(current());
+    for (; turn != nullptr; turn = find(json::count(*turn, "parent"))) way.push_back(turn);
+    std::reverse(way.begin(), way.end());
+    return way;
+}
+
+std::vector<const json::Value*> TurnTree::prompts() const {
+    std::vector<const json::Value*> turns = way();
+    std::erase_if(turns,
+                  [](const json::Value* turn) { return json::text(*turn, "kind") != "prompt"; });
+    return turns;
+}
+
+std::string TurnTree::drawn(const Style& style) const {
+    std::map<std::uint64_t, std::vector<const json::Value*>> children;
+    for (const auto& [id, turn] : by_id_) children[json::count(*turn, "parent")].push_back(turn);
+    // The rest of a branch is below its first turn; only where it forks, it is indented.
+    struct Entry {
+        const json::Value* turn;
+        std::size_t depth;
+    };
+    std::vector<Entry> waiting;
+    const auto push_children = [&](std::uint64_t id, std::size_t depth) {
+        const auto& own = children[id];
+        for (std::size_t i = own.size(); i-- > 0;) {
+            waiting.push_back({own[i], depth + (own.size() > 1 ? 1 : 0)});
+        }
+    };
+    std::string out;
+    push_children(0, 0);
+    while (!waiting.empty()) {
+        const Entry entry = waiting.back();
+        waiting.pop_back();
+        const std::uint64_t id = json::count(*entry.turn, "id");
+        out += fmt::format("{}{} {} {}{}\n", std::string(2 * entry.depth, ' '),
+                           id == current() ? "*" : " ", id, heading(*entry.turn),
+                           style.dim(status_of(*entry.turn)));
+        push_children(id, entry.depth);
+    }
+    return out.empty() ? "the session has no turns\n" : out;
+}
+
+std::string heading(const json::Value& turn) {
+    const std::string_view kind = json::text(turn, "kind");
+    if (kind == "prompt") return printable(json::text(turn, "prompt"));
+    if (kind == "host") return "(the host changed the state)";
+    return fmt::format("(a {})", kind);
+}
+
+std::string status_of(const json::Value& turn) {
+    const std::string_view status = json::text(turn, "status");
+    return status == "completed" ? std::string() : fmt::format(" ({})", status);
+}
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The turns of a session that is kept, for the commands that show them or go to one.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json.hpp"
+#include "style.hpp"
+
+namespace narratoria::command::story {
+
+using namespace terminal;
+
+// Owns the values that it returns.
+class TurnTree {
+public:
+    // `turns`: what nar_store_read_turns returns.
+    explicit TurnTree(std::string_view turns);
+
+    // The turn that the session goes on from; 0: its beginning.
+    std::uint64_t current() const { return json::count(read_, "current"); }
+    // Null if there is no such turn.
+    const json::Value* find(std::uint64_t id) const;
+    // The turns from the session's beginning to the current one, which is the last.
+    std::vector<const json::Value*> way() const;
+    // The prompts of way().
+    std::vector<const json::Value*> prompts() const;
+
+    // One line for each turn, indented where a branch begins; the current turn is marked.
+    std::string drawn(const Style& style) const;
+
+private:
+    json::Document read_;
+    std::map<std::uint64_t, const json::Value*> by_id_;
+};
+
+// The prompt, or the kind of another turn.
+std::string heading(const json::Value& turn);
+// " (cancelled)"; empty for a completed turn.
+std::string status_of(const json::Value& turn);
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria play on a terminal keeps the game, and takes commands that begin with a slash."""
+
+import json
+import sqlite3
+import stat
+
+import pytest
+
+from harness import TORCH, environment
+
+PROMPT_SIGN = r"›\x1b\[0m "
+OPENING = "The stair ends in the dark"
+EXAMINED = "You run your fingers over the mysterious door"
+OPENED = "The runes flare"
+LEFT = "You turn your back on the door"
+
+
+class Player:
+    """Plays a story on a terminal."""
+
+    def __init__(self, command, *arguments, story=TORCH, **changes):
+        self.terminal = command.on_terminal("play", "--story", story, *arguments,
+                                            env=environment(TERM="xterm-256color", **changes))
+        self.begun = self.terminal.read_until(PROMPT_SIGN)
+
+    def __call__(self, line, until):
+        """Types a line. Returns what is shown up to the next prompt, which has `until` in it."""
+        self.terminal.type(line + "\n")
+        return self.terminal.read_until(until) + self.terminal.read_until(PROMPT_SIGN)
+
+    def end(self):
+        self.terminal.type("\x04")
+        assert self.terminal.finish().status == 0
+
+
+@pytest.fixture
+def play(command):
+    return lambda *arguments, **options: Player(command, *arguments, **options)
+
+
+@pytest.fixture
+def kept(command, data):
+    """The turns of a game in the default store, as (parent, prompt)."""
+    def turns(name="torch"):
+        ran = command("session", "tree", "--json", "--store", data / "narratoria/games.db",
+                      "--session", name)
+        return [(turn["parent"], turn["prompt"]) for turn in json.loads(ran.out)["turns"]]
+    return turns
+
+
+@pytest.fixture
+def played(play):
+    """A game in which the door was examined and opened."""
+    game = play()
+    game("examine the door", "Leave")
+    game("1", OPENED)
+    return game
+
+
+# ---------------------------------------------------------------- which game
+
+
+def test_a_game_goes_on_where_it_stood(play, data):
+    game = play()
+    assert f"torch, a new game, kept in {data}/narratoria/games.db; /help" in game.begun
+    game("examine the door", "Leave")
+    game.end()
+    game = play()
+    assert f"torch, turn 1, kept in {data}/narratoria/games.db; --new starts over" in game.begun
+    assert EXAMINED in game.begun and "Leave" in game.begun
+    assert LEFT in game("2", LEFT)
+
+
+@pytest.mark.parametrize("data_home", ["", "relative"])
+def test_without_a_data_folder_games_are_kept_below_the_home(play, tmp_path, data_home):
+    game = play(XDG_DATA_HOME=data_home, HOME=str(tmp_path))
+    assert "kept in ~/.local/share/narratoria/games.db" in game.begun
+    folder = tmp_path / ".local/share/narratoria"
+    assert (folder / "games.db").exists()
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)] == [0o700] * 2
+
+
+def test_new_starts_another_game(play):
+    play().end()
+    game = play("--new")
+    assert "torch-2, a new game" in game.begun and OPENING in game.begun
+
+
+def test_the_game_that_was_played_last_goes_on(play, command):
+    for arguments in [[], ["--new"], ["--session", "torch"]]:
+        game = play(*arguments)
+        game("open", OPENED)
+        game.end()
+    assert "torch, turn 2, " in play().begun
+
+
+def test_a_game_of_another_story_does_not_go_on(play, command):
+    play().end()
+    assert "story, a new game" in play(story=command.story({})).begun
+
+
+def test_a_game_that_is_played_elsewhere_is_left_alone(play):
+    elsewhere = play()
+    elsewhere("open", OPENED)
+    assert "torch is being played elsewhere; torch-2, a new game" in play().begun
+
+
+def test_a_game_of_a_script_is_not_kept(command, data):
+    assert command("play", "--story", TORCH, stdin="open\n").status == 0
+    assert command.on_terminal("play", "--story", TORCH, "open").finish().status == 0
+    assert not (data / "narratoria").exists()
+
+
+def test_a_game_is_not_kept_with_no_store(play, data):
+    play("--no-store")("open", OPENED)
+    assert not (data / "narratoria").exists()
+
+
+def test_a_script_names_the_game_that_it_keeps(command, kept):
+    for _ in range(2):
+        assert command("play", "--story", TORCH, "--session", "torch", "open").status == 0
+    assert kept() == [(None, "open"), (1, "open")]
+
+
+def test_a_store_of_its_own_has_a_last_game_too(command):
+    for arguments in [["open"], ["--new", "open"], ["open"]]:
+        assert command("play", "--story", TORCH, "--store", "saves.db", *arguments).status == 0
+    assert [(game["id"], game["turns"]) for game in
+            json.loads(command("session", "list", "--store", "saves.db", "--json").out)] == [
+        ("torch", 1), ("torch-2", 2)]
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--no-store", "--store", "s.db"], ["--no-store", "--session", "s"], ["--no-store", "--new"],
+    ["--new", "--session", "s"]])
+def test_contradictory_options_are_refused(command, arguments):
+    ran = command("play", "--story", TORCH, *arguments)
+    assert ran.status == 2 and f"{arguments[0]} contradicts {arguments[1]}" in ran.err
+
+
+@pytest.mark.parametrize("changes, why", [
+    ({"XDG_DATA_HOME": "", "HOME": ""}, "neither XDG_DATA_HOME nor HOME"),
+    ({"XDG_DATA_HOME": "/dev/null"}, "Not a directory"),
+    ({}, "file is not a database"),
+])
+def test_a_game_that_cannot_be_kept_is_played_anyway(play, data, changes, why):
+    (data / "narratoria").mkdir()
+    (data / "narratoria/games.db").write_bytes(b"of another program")
+    game = play(**changes)
+    assert "this game is not kept: " in game.begun and why in game.begun
+    game("open", OPENED)
+    game.end()
+
+
+# ---------------------------------------------------------------- what can be typed
+
+
+def test_undo_goes_before_the_last_prompt_and_tells_that_turn_again(played):
+    shown = played("/undo", "Leave")
+    assert "turn 1: examine the door" in shown and EXAMINED in shown
+    played("2", LEFT)
+
+
+def test_undo_takes_back_several_prompts(played):
+    assert OPENING in played("/undo 2", OPENING)
+    played("/undo", "There is no prompt to undo")
+
+
+def test_undo_skips_what_the_host_changed(played, play, data):
+    played.end()
+    with sqlite3.connect(data / "narratoria/games.db") as store:
+        store.execute("UPDATE turn SET kind = 3 WHERE number = 2")
+    game = play()
+    assert "torch, turn 2" in game.begun and EXAMINED in game.begun
+    game("/undo", OPENING)
+
+
+def test_again_plays_the_last_prompt_on_a_branch(played, kept):
+    played("/again", OPENED)
+    assert kept() == [(None, "examine the door"), (1, "Open"), (1, "Open")]
+
+
+def test_edit_plays_another_prompt_on_a_branch(played, kept):
+    played("/edit 2", LEFT)
+    assert kept()[2] == (1, "Leave")
+
+
+def test_edit_without_a_text_shows_the_last_prompt(played, kept):
+    played("/edit", "Usage: /edit TEXT, instead of: Open")
+    assert len(kept()) == 2
+
+
+def test_load_goes_to_a_turn_that_branches_lists(played):
+    played("/load 0", OPENING)
+    played("open", OPENED)
+    shown = played("/branches", r"\* 3 open")
+    assert "  1 examine the door\r\n    2 Open\r\n" in shown
+    assert EXAMINED in played("/load 1", "Leave")
+    played("/load 9", "no turn 9")
+    played("/load", "Usage: /load NUMBER")
+
+
+def test_an_unknown_command_is_not_played(played, kept):
+    played("/restart now", "There is no /restart. /help lists the commands")
+    assert len(kept()) == 2
+
+
+def test_two_slashes_play_a_prompt_with_one(play, kept):
+    play()("//undo", "undo")
+    assert kept() == [(None, "/undo")]
+
+
+def test_help_lists_the_commands(play):
+    shown = play()("/help", "//TEXT")
+    assert all(f"  /{name} " in shown for name in ["undo", "again", "edit", "branches", "load", "help"])
+
+
+def test_a_game_that_is_not_kept_has_nothing_to_undo(play):
+    play("--no-store")("/undo", "This game is not kept")
