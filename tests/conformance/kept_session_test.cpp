@@ -276,7 +276,7 @@ TEST_F(KeptSession, NumbersOfAnInterruptedTurnAreNotUsedAgain) {
 
 TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
     EngineOptions options;
-    options.limits.history_patches = 2;
+    options.limits.emplace().history_patches = 2;
     auto opened = [&] {
         stage.reset();
         stage.emplace(options, SessionOptions{.id = "s", .store = store.path()});
