@@ -12,8 +12,10 @@ namespace {
 
 // A part of a turn that runs is written when it has this size.
 constexpr size_t kPart = 256 * 1024;
+// The thread waits for the disk after so many bytes of a turn that runs.
+constexpr size_t kBetweenWaits = size_t{4} << 20;
 // Going to a turn folds patches of at most this many bytes, or as many as the state has.
-constexpr uint64_t kBetweenSnapshots = 64 * 1024;
+constexpr uint64_t kBetweenSnapshots = 512 * 1024;
 // What a turn costs in a fold without its patches, as bytes of patches.
 constexpr int64_t kFoldOfATurn = 256;
 
@@ -282,9 +284,13 @@ void Journal::flush() {
     if (!running_ || records_.size() == 0) return;
     std::string part = records_.take();
     const size_t bytes = part.size();
+    // Bit by bit: otherwise, the end of the turn would wait until the disk has taken all of it.
+    not_waited_for_ += bytes;
+    const bool waits = not_waited_for_ >= kBetweenWaits;
+    if (waits) not_waited_for_ = 0;
     submit([row = row_, turn = last_, position = position_++,
             part = std::move(part)](StoreFile& file) { file.add_part(row, turn, position, part); },
-           {}, false, bytes);
+           {}, waits, bytes);
 }
 
 // ---- turns

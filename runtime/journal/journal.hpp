@@ -149,7 +149,8 @@ private:
     int64_t position_ = 0;             // of its next part
     int64_t patches_ = 0;
     int64_t patch_bytes_ = 0;
-    std::string assets_;  // the elements of TurnEnd::assets
+    std::string assets_;         // the elements of TurnEnd::assets
+    size_t not_waited_for_ = 0;  // bytes
     bool flushes_soon_ = false;
     uint64_t durable_seq_ = 0;
 

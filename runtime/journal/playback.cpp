@@ -79,7 +79,10 @@ void Playback::read(StoreFile& file, int64_t session) {
     file.each_part(session, turn_.id, [&](std::string_view text) {
         const std::string& part = parts_.emplace_back(text);
         before = {};
-        const bool is_read = each_record(part, [&](const Record& record) {
+        const bool is_read = each_record(part, [&](Record record) {
+            const bool is_in_part = record.body.data() >= part.data() &&
+                                    record.body.data() <= part.data() + part.size();
+            if (!is_in_part) record.body = parts_.emplace_back(record.body);
             const Record last = std::exchange(before, record);
             const auto plan = static_cast<uint32_t>(plans_.empty() ? 0 : plans_.size() - 1);
             auto add = [&](ItemKind kind) -> Item& {

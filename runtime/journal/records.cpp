@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/records.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace narratoria::journal {
 namespace {
 
-// A record is: a byte with the kind and whether the subject is new, [the two ids of the subject,] kind
-// and type of the event, attempt, the differences of seq and time to the record before, the body. Texts
-// come after their size. Numbers have seven bits a byte, the lowest first; differences have their sign
-// in the lowest bit.
-constexpr uint8_t kNewSubject = 0x80;
+// A record is: a byte with the kind and flags, [the two ids of the subject,] kind and type of the event,
+// attempt, the differences of seq and time to the record before, the body. Texts come after their size.
+// Numbers have seven bits a byte, the lowest first; differences have their sign in the lowest bit.
+constexpr uint8_t kNewSubject = 0x80;  // otherwise, that of the record before
+// The body is two texts, before and after the last patch; the first one is left out if it is that of the
+// last such event.
+constexpr uint8_t kAroundPatch = 0x40;
+constexpr uint8_t kSameBefore = 0x20;
+constexpr uint8_t kFlags = kNewSubject | kAroundPatch | kSameBefore;
 
-void add_number(std::string& out, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-    out += static_cast<char>(value);
-}
-
-void add_difference(std::string& out, uint64_t to, uint64_t from) {
-    const auto difference = static_cast<int64_t>(to - from);
-    add_number(out,
-               (static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63));
-}
-
-void add_text(std::string& out, std::string_view text) {
-    add_number(out, text.size());
-    out += text;
-}
+constexpr size_t kLongestNumber = 10;
+// All numbers of a record, and its bytes.
+constexpr size_t kLongestHead = 3 + 8 * kLongestNumber;
 
 // Reads what the functions above write. After the first fault, everything is 0 or empty.
 class Reader {
@@ -79,39 +72,104 @@ private:
 
 }  // namespace
 
+void RecordWriter::need(size_t more) {
+    if (bytes_.size() - size_ >= more) return;
+    bytes_.resize(std::max(size_ + more, 2 * bytes_.size()));
+}
+
+void RecordWriter::add_number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_[size_++] = static_cast<char>(value | 0x80);
+    bytes_[size_++] = static_cast<char>(value);
+}
+
+void RecordWriter::add_difference(uint64_t to, uint64_t from) {
+    const auto difference = static_cast<int64_t>(to - from);
+    add_number((static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63));
+}
+
+void RecordWriter::add_bytes(std::string_view bytes) {
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(size_));
+    size_ += bytes.size();
+}
+
+void RecordWriter::add_text(std::string_view text) {
+    add_number(text.size());
+    add_bytes(text);
+}
+
+// The last patch, in the body of this event; empty if it does not have it.
+std::string_view RecordWriter::patch_in(const Record& event) const {
+    if (patch_size_ == 0 || event.seq != patch_seq_) return {};
+    const auto begin = reinterpret_cast<uintptr_t>(event.body.data());
+    if (patch_source_ < begin || patch_source_ - begin > event.body.size()) return {};
+    const std::string_view found = event.body.substr(patch_source_ - begin, patch_size_);
+    return found == std::string_view(bytes_).substr(patch_at_, patch_size_) ? found
+                                                                            : std::string_view();
+}
+
 void RecordWriter::add(const Record& record) {
+    need(kLongestHead + record.plan_id.size() + record.tool_id.size() + record.body.size());
     const bool is_new = record.tool_id != tool_id_ || record.plan_id != plan_id_;
-    bytes_ +=
-        static_cast<char>(static_cast<uint8_t>(record.kind) | (is_new ? kNewSubject : uint8_t{0}));
+    const std::string_view patch =
+        record.kind == RecordKind::Event ? patch_in(record) : std::string_view();
+    std::string_view before, after = record.body;
+    uint8_t flags = is_new ? kNewSubject : 0;
+    if (!patch.empty()) {
+        const auto at = static_cast<size_t>(patch.data() - record.body.data());
+        before = record.body.substr(0, at);
+        after = record.body.substr(at + patch.size());
+        const bool is_same = before == before_patch_;
+        flags = static_cast<uint8_t>(flags | kAroundPatch | (is_same ? kSameBefore : 0));
+    }
+    bytes_[size_++] = static_cast<char>(static_cast<uint8_t>(record.kind) | flags);
     if (is_new) {
-        add_text(bytes_, record.plan_id);
-        add_text(bytes_, record.tool_id);
+        add_text(record.plan_id);
+        add_text(record.tool_id);
         plan_id_ = record.plan_id;
         tool_id_ = record.tool_id;
     }
-    bytes_ += static_cast<char>(record.event_kind);
-    bytes_ += static_cast<char>(record.event_type);
-    add_number(bytes_, record.attempt);
-    add_difference(bytes_, record.seq, std::exchange(seq_, record.seq));
-    add_difference(bytes_, static_cast<uint64_t>(record.time_us),
+    bytes_[size_++] = static_cast<char>(record.event_kind);
+    bytes_[size_++] = static_cast<char>(record.event_type);
+    add_number(record.attempt);
+    add_difference(record.seq, std::exchange(seq_, record.seq));
+    add_difference(static_cast<uint64_t>(record.time_us),
                    static_cast<uint64_t>(std::exchange(time_us_, record.time_us)));
-    add_text(bytes_, record.body);
+    if ((flags & kAroundPatch) != 0 && (flags & kSameBefore) == 0) {
+        add_text(before);
+        before_patch_ = before;
+    }
+    add_text(after);
+    if (record.kind != RecordKind::Patch) return;
+    patch_size_ = record.body.size();
+    patch_at_ = size_ - patch_size_;
+    patch_seq_ = record.seq;
+    patch_source_ = reinterpret_cast<uintptr_t>(record.body.data());
 }
 
 std::string RecordWriter::take() {
+    const size_t room = bytes_.size();
+    bytes_.resize(size_);
     seq_ = 0;
     time_us_ = 0;
     plan_id_.clear();
     tool_id_.clear();
-    return std::exchange(bytes_, {});
+    size_ = 0;
+    patch_size_ = 0;
+    before_patch_.clear();
+    std::string part = std::exchange(bytes_, {});
+    // The next one is probably as long.
+    if (part.size() > room / 2) bytes_.resize(room);
+    return part;
 }
 
 bool each_record(std::string_view part, const std::function<void(const Record& record)>& take) {
     Reader reader(part);
     Record record;
+    std::string_view patch, before;
+    std::string joined;
     while (!reader.is_at_end()) {
         const uint8_t first = reader.byte();
-        record.kind = static_cast<RecordKind>(first & ~kNewSubject);
+        record.kind = static_cast<RecordKind>(first & ~kFlags);
         if ((first & kNewSubject) != 0) {
             record.plan_id = reader.text();
             record.tool_id = reader.text();
@@ -122,8 +180,14 @@ bool each_record(std::string_view part, const std::function<void(const Record& r
         record.seq = reader.difference(record.seq);
         record.time_us =
             static_cast<int64_t>(reader.difference(static_cast<uint64_t>(record.time_us)));
+        if ((first & kAroundPatch) != 0 && (first & kSameBefore) == 0) before = reader.text();
         record.body = reader.text();
         if (!reader.is_good()) return false;
+        if (record.kind == RecordKind::Patch) patch = record.body;
+        if ((first & kAroundPatch) != 0) {
+            joined.assign(before).append(patch).append(record.body);
+            record.body = joined;
+        }
         take(record);
     }
     return true;

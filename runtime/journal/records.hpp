@@ -39,18 +39,34 @@ struct Record {
 // Makes one part after the other.
 class RecordWriter {
 public:
+    // If the body of an event has the patch that was added last, and the same seq, only what is around
+    // it is written.
     void add(const Record& record);
-    size_t size() const { return bytes_.size(); }
+    size_t size() const { return size_; }
     // The part, and begins the next one.
     std::string take();
 
 private:
-    std::string bytes_;
+    void need(size_t more);
+    void add_number(uint64_t value);
+    void add_difference(uint64_t to, uint64_t from);
+    void add_bytes(std::string_view bytes);
+    void add_text(std::string_view text);
+    std::string_view patch_in(const Record& event) const;
+
+    std::string bytes_;  // larger than the part, which is its beginning
+    size_t size_ = 0;
     // Those of the record before it in this part: most differ little from it.
     uint64_t seq_ = 0;
     int64_t time_us_ = 0;
     std::string plan_id_;
     std::string tool_id_;
+    // The last patch, in the part, and where it was copied from: an address, which is not read.
+    size_t patch_at_ = 0;
+    size_t patch_size_ = 0;  // 0: there is none
+    uint64_t patch_seq_ = 0;
+    uintptr_t patch_source_ = 0;
+    std::string before_patch_;  // in the last event of this part that had its patch left out
 };
 
 // Calls `take` with each record of a part; its texts are valid during the call. Returns false if the

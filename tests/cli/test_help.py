@@ -68,10 +68,10 @@ def test_misuse_exits_with_2_and_points_at_the_help(command, words):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["frobnicate"], 'there is no command "frobnicate"; there are: play, serve, run, script, tool, session, validate, doctor, plugin'),
+        (["frobnicate"], 'there is no command "frobnicate"; there are: play, serve, run, script, tool, session, replay, validate, doctor, plugin'),
         (["tool", "frob"], 'there is no command "frob"; there are: run, check'),
         (["validat", "story", "x"], 'there is no command "validat"; did you mean "validate"?'),
-        ([], "give a command: play, serve, run, script, tool, session, validate, doctor, plugin"),
+        ([], "give a command: play, serve, run, script, tool, session, replay, validate, doctor, plugin"),
         (["tool"], "give a command: run, check"),
     ],
 )

@@ -52,6 +52,30 @@ TEST(Records, AreReadAsTheyWereWritten) {
     }
 }
 
+TEST(Records, APatchIsWrittenOnceWithItsEvent) {
+    const std::string line = R"({"type":"state_patch","patch":{"a":1,"b":"2"}})";
+    const std::string other = R"({"patch":{"a":1,"b":"2"},"type":"state_patch"})";
+    auto patch_of = [](std::string_view text) { return text.substr(text.find("{\"a"), 15); };
+    RecordWriter writer;
+    std::vector<std::string> written;
+    auto add = [&](RecordKind kind, uint64_t seq, std::string_view body) {
+        writer.add({kind, 1, 2, 1, seq, 5, "p", "t", body});
+        written.push_back(shown({kind, 1, 2, 1, seq, 5, "p", "t", body}));
+    };
+    for (uint64_t seq = 1; seq <= 100; ++seq) {
+        const std::string& text = seq % 3 == 0 ? other : line;
+        add(RecordKind::Patch, seq, patch_of(text));
+        if (seq % 5 == 0) add(RecordKind::Nulls, seq, R"({"n":null})");
+        add(RecordKind::Event, seq, text);
+        // As long, and with the same place, but not the event of the patch.
+        if (seq % 7 == 0) add(RecordKind::Event, seq + 1, text);
+    }
+    const std::string part = writer.take();
+    EXPECT_LT(part.size(), 100 * line.size());
+    bool is_good = false;
+    EXPECT_EQ(records_of(part, is_good), written);
+}
+
 TEST(Records, APartThatWasCutIsReported) {
     RecordWriter writer;
     for (uint64_t seq = 1; seq <= 3; ++seq) {
