@@ -164,7 +164,7 @@ def test_undo_goes_before_the_last_prompt_and_tells_that_turn_again(played):
 
 def test_undo_takes_back_several_prompts(played):
     assert OPENING in played("/undo 2", OPENING)
-    played("/undo", "There is no prompt to undo")
+    played("/undo", "There is no prompt yet")
 
 
 def test_undo_skips_what_the_host_changed(played, play, data):

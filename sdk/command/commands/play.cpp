@@ -238,23 +238,14 @@ public:
         return play([&](auto ended) { session_->resume(turn, ended); });
     }
 
-    // Goes to the end of the turn before the last prompt, and returns the prompt. Throws Refused.
-    std::string take_back() {
-        const story::TurnTree turns(session_->turns());
-        const std::vector<const json::Value*> prompts = turns.prompts();
-        if (prompts.empty()) throw Refused("the session has no prompt that could be played again");
-        go_to(json::count(*prompts.back(), "parent"));
-        return std::string(json::text(*prompts.back(), "prompt"));
-    }
-
-    // Does what a line that begins with a slash says. Returns the prompt that is to be played then,
-    // if any.
-    std::optional<std::string> obey(std::string_view line) {
+    // Does what a line that begins with a slash says.
+    void obey(std::string_view line) {
         const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
         const std::string_view word = line.substr(0, end);
         const std::string argument(trimmed(line.substr(end)));
-        if (word.starts_with("//")) return std::string(line.substr(1));
-        if (word == "/help") {
+        if (word.starts_with("//")) {
+            say(std::string(line.substr(1)));
+        } else if (word == "/help") {
             write(fmt::format("\n{}", kCommands));
         } else if (kCommands.find(fmt::format("  {} ", word)) == std::string_view::npos) {
             remark(
@@ -265,14 +256,11 @@ public:
             remark("This game is not kept, so it has no turns to go to");
         } else {
             try {
-                return obey_known(word, argument);
+                obey_known(word, argument);
             } catch (const Refused& refused) {
                 remark(refused.what());
-            } catch (const Error& error) {
-                remark(error.message());
             }
         }
-        return std::nullopt;
     }
 
 private:
@@ -349,45 +337,54 @@ private:
         }
     }
 
-    std::optional<std::string> obey_known(std::string_view word, const std::string& argument) {
+    void obey_known(std::string_view word, const std::string& argument) {
         if (word == "/undo") {
             undo(argument);
         } else if (word == "/again") {
-            return take_back();
+            const Prompt last = last_prompt();
+            if (is_live_) player_says(last.text);
+            again(NAR_TURN_CURRENT, {});
         } else if (word == "/edit") {
-            return edit(argument);
+            edit(argument);
         } else if (word == "/branches") {
             write(fmt::format("\n{}", story::TurnTree(session_->turns()).drawn(style_)));
         } else if (word == "/load") {
             load(argument);
         }
-        return std::nullopt;
+    }
+
+    void say(const std::string& prompt) {
+        if (is_live_) player_says(prompt);
+        turn(prompt);
+    }
+
+    struct Prompt {
+        std::string text;
+        std::uint64_t before;  // the turn; 0: the beginning
+    };
+    // The last one of the current branch, or the one that is `back` before it; or the first.
+    Prompt last_prompt(std::size_t back = 0) const {
+        const story::TurnTree turns(session_->turns());
+        const std::vector<const json::Value*> prompts = turns.prompts();
+        if (prompts.empty()) throw Refused("There is no prompt yet");
+        const json::Value& last = *prompts[prompts.size() - 1 - std::min(back, prompts.size() - 1)];
+        return {std::string(json::text(last, "prompt")), json::count(last, "parent")};
     }
 
     void undo(const std::string& argument) {
         const std::size_t count = argument.empty() ? 1 : number_in(argument).value_or(0);
         if (count == 0) throw Refused("Usage: /undo [NUMBER OF PROMPTS]");
-        const story::TurnTree turns(session_->turns());
-        const std::vector<const json::Value*> prompts = turns.prompts();
-        if (prompts.empty()) throw Refused("There is no prompt to undo");
-        go_to(json::count(*prompts[prompts.size() - std::min(count, prompts.size())], "parent"));
+        go_to(last_prompt(count - 1).before);
         tell_place();
     }
 
-    std::string edit(const std::string& text) {
-        if (text.empty()) {
-            const story::TurnTree turns(session_->turns());
-            const std::vector<const json::Value*> prompts = turns.prompts();
-            throw Refused(fmt::format(
-                "Usage: /edit TEXT{}",
-                prompts.empty()
-                    ? std::string()
-                    : fmt::format(", instead of: {}", story::heading(*prompts.back()))));
-        }
+    void edit(const std::string& text) {
+        const Prompt last = last_prompt();
+        if (text.empty()) throw Refused("Usage: /edit TEXT, instead of: " + last.text);
         if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
-        take_back();
+        go_to(last.before);
         // The number of a choice that was there before.
-        return meaning(text).value_or(text);
+        say(meaning(text).value_or(text));
     }
 
     void load(const std::string& argument) {
@@ -504,14 +501,8 @@ int play_lines(Game& game) {
             return signal != 0 ? kExitSignal + signal : kExitSuccess;
         }
         if (is_blank(*line)) continue;
-        std::optional<std::string> prompt;
-        if (line->starts_with('/')) {
-            prompt = game.obey(*line);
-            if (!prompt) continue;
-            if (asks) game.player_says(*prompt);
-        } else {
-            prompt = game.meaning(*line);
-        }
+        const bool is_command = line->starts_with('/');
+        std::optional<std::string> prompt = is_command ? *line : game.meaning(*line);
         if (!prompt && asks) {
             game.remark(game.choice_count() == 1
                             ? std::string("There is one choice: 1")
@@ -520,11 +511,12 @@ int play_lines(Game& game) {
         }
         if (!prompt) prompt = *line;
         try {
-            game.turn(*prompt);
+            if (is_command) game.obey(*line);
+            else game.turn(*prompt);
         } catch (const Error& error) {
-            if (error.status() != NAR_INVALID_ARGUMENT && error.status() != NAR_INVALID_DOCUMENT) {
-                throw;
-            }
+            const bool is_of_prompt =
+                error.status() == NAR_INVALID_ARGUMENT || error.status() == NAR_INVALID_DOCUMENT;
+            if (!is_of_prompt && !is_command) throw;
             game.remark(error.message());
         }
         if (game.broken() != 0) return could_not_tell(game.broken());
