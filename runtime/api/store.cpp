@@ -4,6 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/store_error.hpp"
 #include "base/json/writer.hpp"
+#include "base/utf8.hpp"
 #include "journal/journal.hpp"
 #include "journal/listing.hpp"
 #include "journal/past.hpp"
@@ -99,6 +100,24 @@ nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_er
         const auto at = turn_of(turn, row->current);
         if (at) file.require_ended(row->id, *at);
         file.go_to(row->id, at);
+        return NAR_OK;
+    });
+}
+
+nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
+                              nar_error* error) {
+    return use_store(store, error, [&]() -> nar_status {
+        if (view(name).empty()) return refuse_argument(error, "the name is empty");
+        if (!utf8::is_valid(view(name))) return refuse_argument(error, "the name is not UTF-8");
+        // Reading first creates no file.
+        journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
+        journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
+        const auto row = file.session(view(session));
+        if (!row) return refuse_session(store, session, error);
+        const auto at = turn_of(turn, row->current);
+        if (!at) return refuse_argument(error, "the beginning of a session has no name");
+        file.require_ended(row->id, *at);
+        file.set_name(row->id, view(name), *at);
         return NAR_OK;
     });
 }

@@ -53,6 +53,7 @@ void append_turns(std::string& out, StoreFile& file, const SessionRow& session) 
     const bool is_played = file.is_locked(session.id);
     json::Document document;
     json::ParseError error;
+    const auto names = file.names(session.id);
     const char* separator = "";
     for (const TurnRow& turn : file.turns(session.id)) {
         out += separator;
@@ -79,6 +80,12 @@ void append_turns(std::string& out, StoreFile& file, const SessionRow& session) 
                 has_rest && document.root().is_object() ? document.root().find(key) : json::Value();
             writer.raw(key, value ? value.raw() : "null");
         }
+        std::string own_names;
+        const auto [first, last] = names.equal_range(turn.id);
+        for (auto name = first; name != last; ++name) {
+            own_names += (own_names.empty() ? "[" : ",") + json::quoted(name->second);
+        }
+        writer.raw("names", own_names.empty() ? "[]" : own_names + "]");
         writer.end();
     }
     out += R"(],"current":)";

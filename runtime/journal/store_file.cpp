@@ -62,6 +62,16 @@ CREATE TABLE snapshot (
 ) STRICT;
 )";
 
+// Newer than the first stores, which get it when they are opened for writing.
+constexpr const char* kNames = R"(
+CREATE TABLE IF NOT EXISTS name (
+    session INTEGER NOT NULL REFERENCES session(id),
+    name TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (session, name)
+) STRICT;
+)";
+
 constexpr std::array<std::string_view, 4> kKinds = {"prompt", "plan", "script", "host"};
 constexpr std::array<std::string_view, 6> kStatuses = {"running",   "completed", "fallback",
                                                        "cancelled", "timeout",   "interrupted"};
@@ -212,6 +222,7 @@ std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                             "; PRAGMA user_version = " + std::to_string(kVersion) + ";")
                                .c_str());
         }
+        connection.run(kNames);
         connection.run("COMMIT;");
         if (is_new) require_store(connection, path);
     }
@@ -432,6 +443,25 @@ void StoreFile::require_ended(int64_t session, TurnId turn) {
                     "turn " + std::to_string(turn) + " has not ended; " +
                         (found.parent ? "the turn before it is " + std::to_string(*found.parent)
                                       : std::string("it is the first one")));
+}
+
+void StoreFile::set_name(int64_t session, std::string_view name, TurnId turn) {
+    Statement(*connection_, "REPLACE INTO name(session, name, turn) VALUES(?, ?, ?)")
+        .number(0, session)
+        .text(1, name)
+        .number(2, turn)
+        .run();
+}
+
+std::multimap<TurnId, std::string> StoreFile::names(int64_t session) {
+    std::multimap<TurnId, std::string> names;
+    if (connection_->number("SELECT count(*) FROM sqlite_schema WHERE name = 'name'") == 0) {
+        return names;
+    }
+    Statement each(*connection_, "SELECT turn, name FROM name WHERE session = ? ORDER BY name");
+    each.number(0, session);
+    while (each.next()) names.emplace(each.number(0), each.view(1));
+    return names;
 }
 
 TurnId StoreFile::last_turn(int64_t session) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -157,6 +158,10 @@ public:
     // Throws TurnError unless the session has the turn, and it has ended.
     void require_ended(int64_t session, TurnId turn);
     TurnId last_turn(int64_t session);  // 0: there is none
+    // A name belongs to one turn of a session, the last that it was given.
+    void set_name(int64_t session, std::string_view name, TurnId turn);
+    // By turn; those of a turn are sorted.
+    std::multimap<TurnId, std::string> names(int64_t session);
     // Turns without an end, which only a writer that died has left, unless one writes now.
     std::vector<TurnRow> running_turns(int64_t session);
     std::string rest(int64_t session, TurnId turn);

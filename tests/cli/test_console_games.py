@@ -2,6 +2,7 @@
 """narratoria play on a terminal keeps the game, and takes commands that begin with a slash."""
 
 import json
+import re
 import sqlite3
 import stat
 
@@ -14,6 +15,10 @@ OPENING = "The stair ends in the dark"
 EXAMINED = "You run your fingers over the mysterious door"
 OPENED = "The runes flare"
 LEFT = "You turn your back on the door"
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
 class Player:
@@ -198,7 +203,34 @@ def test_load_goes_to_a_turn_that_branches_lists(played):
     assert "  1 examine the door\r\n    2 Open\r\n" in shown
     assert EXAMINED in played("/load 1", "Leave")
     played("/load 9", "no turn 9")
-    played("/load", "Usage: /load NUMBER")
+    played("/load", "Usage: /load TURN")
+
+
+def test_a_turn_is_saved_under_a_name(played):
+    played("/undo", EXAMINED)
+    played("/save before the door", "turn 1 is saved as before the door")
+    assert OPENED in played("/load 2", OPENED)
+    assert "1 examine the door [before the door]" in plain(played("/branches", r"\* 2"))
+    assert EXAMINED in played("/load before the door", "Leave")
+    played("/load after it", "No turn is saved as after it")
+    played("/save 7", "Usage: /save NAME")
+
+
+def test_a_saved_name_moves(played):
+    played("/save here", "turn 2")
+    played("/undo", "Leave")
+    played("/save here", "turn 1")
+    assert [line for line in plain(played("/branches", "2 Open")).splitlines() if "[" in line] == [
+        "* 1 examine the door [here]"]
+
+
+def test_a_store_of_an_earlier_version_takes_names(played, play, command, data):
+    played.end()
+    store = data / "narratoria/games.db"
+    with sqlite3.connect(store) as old:
+        old.execute("DROP TABLE name")
+    assert "2 Open" in command("session", "tree", "--store", store, "--session", "torch").out
+    play()("/save here", "turn 2 is saved as here")
 
 
 def test_an_unknown_command_is_not_played(played, kept):
@@ -213,7 +245,7 @@ def test_two_slashes_play_a_prompt_with_one(play, kept):
 
 def test_help_lists_the_commands(play):
     shown = play()("/help", "//TEXT")
-    assert all(f"  /{name} " in shown for name in ["undo", "again", "edit", "branches", "load", "help"])
+    assert all(f"  /{name} " in shown for name in ["undo", "again", "edit", "branches", "save", "load", "help"])
 
 
 def test_a_game_that_is_not_kept_has_nothing_to_undo(play):

@@ -562,6 +562,21 @@ TEST_F(UnwritableStore, IsRefusedAtTheBeginning) {
     EXPECT_EQ(code_of_opening(), "STORE_IO");
 }
 
+TEST_F(KeptSession, TurnsAreNamedWhileItIsPlayed) {
+    open();
+    for (const char* name : {"second", "first", "last"}) {
+        play("adds");
+        store.set_name("s", name);
+    }
+    store.set_name("s", "first", 1);
+    const Text text = stage->session.turns();
+    std::vector<std::string> names;
+    for (const Json& turn : Json(text.view())["turns"].elements()) {
+        names.push_back(turn["names"].text());
+    }
+    EXPECT_THAT(names, ElementsAre(R"(["first","second"])", "[]", R"(["last"])"));
+}
+
 TEST_F(KeptSession, AStoreSaysWhatItDoesNotHave) {
     EXPECT_THROW(store.sessions(), Error);
     open();
@@ -576,6 +591,11 @@ TEST_F(KeptSession, AStoreSaysWhatItDoesNotHave) {
     };
     EXPECT_EQ(status_of([&] { store.turns("nobody"); }), NAR_NOT_FOUND);
     EXPECT_EQ(status_of([&] { store.state("s", 9); }), NAR_NOT_FOUND);
+    EXPECT_EQ(status_of([&] { store.set_name("nobody", "name", 1); }), NAR_NOT_FOUND);
+    EXPECT_EQ(status_of([&] { store.set_name("s", "name", 9); }), NAR_NOT_FOUND);
+    EXPECT_EQ(status_of([&] { store.set_name("s", "name"); }), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { store.set_name("s", "", 1); }), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(status_of([&] { store.set_name("s", "\xFF", 1); }), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(stored_state(), "{}");
 }
 

@@ -34,7 +34,7 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
 /* Returns the turns of a session, parents before their children, as JSON; release it with
  * nar_text_release:
  *   {"turns": [{id, parent, kind, prompt, status, durable, stateHash, began, ended, narrative,
- *               choices}], "current"}
+ *               choices, names}], "current"}
  *   id         from 1; a number
  *   parent     the turn before it; null: it is the first of its branch
  *   kind       "prompt", "plan", "script"; "host": what the host and plugins patched in between
@@ -45,6 +45,7 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
  *   stateHash  of the state at its end, 16 hexadecimal digits: equal for equal states, whatever the
  *              order of their keys; null before its end
  *   began, ended, narrative, choices: as in nar_turn; the last three are null before its end
+ *   names      those of nar_store_set_name, sorted
  *   current    the turn that the session goes on from; null: its beginning
  * NAR_NOT_FOUND: the store has no such session. [thread-safe] */
 NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text **json,
@@ -64,6 +65,12 @@ NAR_API nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t
  * another branch. Errors: as those of nar_store_read_state, and STORE_LOCKED while it is being played
  * (nar_session_go_to does it there). [thread-safe] */
 NAR_API nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error *error);
+
+/* Gives a turn a name, also while the session is being played. A name belongs to one turn of a session: if
+ * another has it, it moves. Errors: as those of nar_store_read_state; NAR_INVALID_ARGUMENT also if the
+ * name is empty or not UTF-8, or if the turn is the beginning. [thread-safe] */
+NAR_API nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
+                                      nar_error *error);
 
 #ifdef __cplusplus
 }

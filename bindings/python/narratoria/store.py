@@ -56,6 +56,7 @@ class StoredTurn:
         ended: likewise; None before its end.
         narrative: what it told; None before its end.
         choices: what it offered; None before its end.
+        names: those of :meth:`Store.set_name`, sorted.
 
     >>> import narratoria, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -72,6 +73,7 @@ class StoredTurn:
         "ended",
         "id",
         "kind",
+        "names",
         "narrative",
         "parent",
         "prompt",
@@ -90,6 +92,7 @@ class StoredTurn:
     ended: str | None
     narrative: str | None
     choices: list[str] | None
+    names: list[str]
 
     def __init__(self, turn: Mapping[str, Any]) -> None:
         self.state_hash = turn["stateHash"]
@@ -215,6 +218,30 @@ class Store:
         {}
         """
         _core.store_go_to(self._path, text_of("session", session), turn_number(turn))
+
+    def set_name(self, session: str, name: str, turn: int | None = None) -> None:
+        """Names a turn, also while the session is being played.
+
+        Args:
+            session: its id.
+            name: if another turn of the session has it, it moves.
+            turn: default: the turn that the session goes on from.
+
+        Raises:
+            NotFoundError: there is no such session, or no such turn.
+            InvalidArgumentError: the turn has not ended, or it is the beginning; or the name is empty.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = folder + "/saves.db"
+        ...     with narratoria.Session(story="examples/stories/torch", store=path, id="s") as session:
+        ...         _ = session.play("I light the torch")
+        ...         narratoria.Store(path).set_name("s", "lit")
+        ...         [turn.names for turn in session.turns]
+        [['lit']]
+        """
+        number = _CURRENT if turn is None else turn_number(turn)
+        _core.store_set_name(self._path, text_of("session", session), text_of("name", name), number)
 
     def __repr__(self) -> str:
         return f"Store({self._path!r})"

@@ -151,6 +151,9 @@ PYBIND11_MODULE(_core, module) {
                [](const std::string& store, std::string_view session, std::uint64_t turn) {
                    narratoria::Store(store).go_to(session, turn);
                });
+    module.def("store_set_name",
+               [](const std::string& store, std::string_view session, std::string_view name,
+                  std::uint64_t turn) { narratoria::Store(store).set_name(session, name, turn); });
     module.def("parse_script", [](std::string_view source) {
         nar_text* tree = nullptr;
         {

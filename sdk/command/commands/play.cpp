@@ -64,7 +64,8 @@ constexpr std::string_view kCommands =
     "  /again          plays the last prompt again, for another answer\n"
     "  /edit TEXT      plays TEXT instead of the last prompt\n"
     "  /branches       lists the turns; * is the current one\n"
-    "  /load NUMBER    goes to the end of a turn; 0 is the beginning\n"
+    "  /save NAME      gives the current turn a name\n"
+    "  /load TURN      goes to the end of a turn, by its name or number; 0 is the beginning\n"
     "  /help           lists these commands\n"
     "  //TEXT          says /TEXT in the story\n";
 
@@ -149,7 +150,7 @@ std::optional<std::size_t> number_in(std::string_view text) {
 class Game {
 public:
     explicit Game(const PlayOptions& options)
-        : is_kept_(!options.store.empty()),
+        : store_(options.store),
           style_(Style::for_descriptor(STDOUT_FILENO)),
           is_live_(is_capable_terminal(STDOUT_FILENO)),
           log_level_(options.log.level()) {
@@ -176,7 +177,7 @@ public:
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
         has_console_ = console_is_active();
-        if (is_kept_) {
+        if (is_kept()) {
             take_up(story::TurnTree(session_->turns()));
             describe_session(options);
         } else {
@@ -252,7 +253,7 @@ public:
                 fmt::format("There is no {}. /help lists the commands; to say this in the story, "
                             "begin with //",
                             word));
-        } else if (!is_kept_) {
+        } else if (!is_kept()) {
             remark("This game is not kept, so it has no turns to go to");
         } else {
             try {
@@ -285,6 +286,8 @@ private:
         if (outcome == Outcome::Timeout) remark("(the turn took too long)");
         return outcome;
     }
+
+    bool is_kept() const noexcept { return !store_.path().empty(); }
 
     void write(std::string_view text) {
         if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
@@ -348,6 +351,8 @@ private:
             edit(argument);
         } else if (word == "/branches") {
             write(fmt::format("\n{}", story::TurnTree(session_->turns()).drawn(style_)));
+        } else if (word == "/save") {
+            save(argument);
         } else if (word == "/load") {
             load(argument);
         }
@@ -387,9 +392,26 @@ private:
         say(meaning(text).value_or(text));
     }
 
+    void save(const std::string& name) {
+        if (name.empty() || number_in(name)) throw Refused("Usage: /save NAME, not a number");
+        const std::uint64_t current = story::TurnTree(session_->turns()).current();
+        if (current == 0) throw Refused("There is no turn yet; /load 0 goes to the beginning");
+        store_.set_name(session_->id(), name, current);
+        remark(fmt::format("turn {} is saved as {}", current, name));
+    }
+
     void load(const std::string& argument) {
-        const std::optional<std::size_t> number = number_in(argument);
-        if (!number) throw Refused("Usage: /load NUMBER; /branches lists the turns");
+        if (argument.empty()) throw Refused("Usage: /load TURN; /branches lists the turns");
+        std::optional<std::uint64_t> number = number_in(argument);
+        if (!number) {
+            const story::TurnTree turns(session_->turns());
+            const json::Value* const turn = turns.find(argument);
+            if (turn == nullptr) {
+                throw Refused(
+                    fmt::format("No turn is saved as {}; /branches lists the turns", argument));
+            }
+            number = json::count(*turn, "id");
+        }
         go_to(*number);
         tell_place();
     }
@@ -447,7 +469,7 @@ private:
         }
     }
 
-    bool is_kept_;
+    Store store_;  // without a path: the game is not kept
     Style style_;
     bool is_live_;
     std::uint32_t log_level_;

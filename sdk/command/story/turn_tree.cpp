@@ -20,6 +20,15 @@ const json::Value* TurnTree::find(std::uint64_t id) const {
     return found != by_id_.end() ? found->second : nullptr;
 }
 
+const json::Value* TurnTree::find(std::string_view name) const {
+    for (const auto& [id, turn] : by_id_) {
+        for (const json::Value& each : json::member(*turn, "names")->GetArray()) {
+            if (name == std::string_view(each.GetString(), each.GetStringLength())) return turn;
+        }
+    }
+    return nullptr;
+}
+
 std::vector<const json::Value*> TurnTree::way() const {
     std::vector<const json::Value*> way;
     const json::Value* turn = find(current());
@@ -56,9 +65,9 @@ std::string TurnTree::drawn(const Style& style) const {
         const Entry entry = waiting.back();
         waiting.pop_back();
         const std::uint64_t id = json::count(*entry.turn, "id");
-        out += fmt::format("{}{} {} {}{}\n", std::string(2 * entry.depth, ' '),
+        out += fmt::format("{}{} {} {}{}{}\n", std::string(2 * entry.depth, ' '),
                            id == current() ? "*" : " ", id, heading(*entry.turn),
-                           style.dim(status_of(*entry.turn)));
+                           style.cyan(names_of(*entry.turn)), style.dim(status_of(*entry.turn)));
         push_children(id, entry.depth);
     }
     return out.empty() ? "the session has no turns\n" : out;
@@ -74,6 +83,14 @@ std::string heading(const json::Value& turn) {
 std::string status_of(const json::Value& turn) {
     const std::string_view status = json::text(turn, "status");
     return status == "completed" ? std::string() : fmt::format(" ({})", status);
+}
+
+std::string names_of(const json::Value& turn) {
+    std::string names;
+    for (const json::Value& name : json::member(turn, "names")->GetArray()) {
+        names += fmt::format(" [{}]", printable({name.GetString(), name.GetStringLength()}));
+    }
+    return names;
 }
 
 }  // namespace narratoria::command::story

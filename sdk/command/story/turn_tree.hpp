@@ -25,6 +25,7 @@ public:
     std::uint64_t current() const { return json::count(read_, "current"); }
     // Null if there is no such turn.
     const json::Value* find(std::uint64_t id) const;
+    const json::Value* find(std::string_view name) const;
     // The turns from the session's beginning to the current one, which is the last.
     std::vector<const json::Value*> way() const;
     // The prompts of way().
@@ -42,5 +43,7 @@ private:
 std::string heading(const json::Value& turn);
 // " (cancelled)"; empty for a completed turn.
 std::string status_of(const json::Value& turn);
+// " [name] [another]"
+std::string names_of(const json::Value& turn);
 
 }  // namespace narratoria::command::story

@@ -56,6 +56,15 @@ public:
         check(nar_store_go_to(detail::to_c(path_), detail::to_c(session), turn, check.details()));
     }
 
+    // Names a turn, also while the session is being played; a name that another turn of the session
+    // has moves. Throws NAR_NOT_FOUND, NAR_INVALID_ARGUMENT.
+    void set_name(std::string_view session, std::string_view name,
+                  std::uint64_t turn = NAR_TURN_CURRENT) const {
+        detail::Check check;
+        check(nar_store_set_name(detail::to_c(path_), detail::to_c(session), detail::to_c(name),
+                                 turn, check.details()));
+    }
+
 private:
     std::string path_;
 };
