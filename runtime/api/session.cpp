@@ -449,15 +449,16 @@ nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
     });
 }
 
-nar_status nar_session_resume(nar_session* session, uint64_t turn, const nar_turn_handler* handler,
-                              nar_error* error) {
+nar_status nar_session_resume(nar_session* session, uint64_t turn, uint32_t flags,
+                              const nar_turn_handler* handler, nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
+        if ((flags & ~NAR_RESUME_REPEATS) != 0) return refuse_argument(error, "a flag is unknown");
         session::TurnHandler on_turn;
         if (const nar_status status = read_handler(handler, on_turn, error)) return status;
         if (!its.has_narrator()) return refuse_without_narrator(error);
         its.resume(turn == NAR_TURN_CURRENT ? its.journal()->last_interrupted()
                                             : static_cast<journal::TurnId>(turn),
-                   std::move(on_turn));
+                   (flags & NAR_RESUME_REPEATS) != 0, std::move(on_turn));
         return NAR_OK;
     });
 }

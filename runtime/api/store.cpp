@@ -41,6 +41,25 @@ nar_status read_store(nar_str path, nar_text** json, nar_error* error, Read&& re
     });
 }
 
+// Calls `change` with a session that nobody plays, and no turn of which runs.
+template <typename Change>
+nar_status change_session(nar_str path, nar_str session, nar_error* error, Change&& change) {
+    return use_store(path, error, [&]() -> nar_status {
+        // Reading first creates no file.
+        journal::StoreFile(copy(path), journal::Connection::Access::ReadOnly);
+        journal::StoreFile file(copy(path), journal::Connection::Access::ReadWrite);
+        const auto row = file.session(view(session));
+        if (!row) return refuse_session(path, session, error);
+        if (!file.lock(row->id)) {
+            return fail(error, NAR_BUSY, "STORE_LOCKED",
+                        "the session " + json::quoted(view(session)) + " is being played");
+        }
+        journal::Journal::settle(file, row->id);
+        change(file, *row);
+        return NAR_OK;
+    });
+}
+
 template <typename Read>
 nar_status read_session(nar_str path, nar_str session, nar_text** json, nar_error* error,
                         Read&& read) {
@@ -86,22 +105,31 @@ nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn, n
 }
 
 nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error* error) {
-    return use_store(store, error, [&]() -> nar_status {
-        // Reading first creates no file.
-        journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
-        journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
-        const auto row = file.session(view(session));
-        if (!row) return refuse_session(store, session, error);
-        if (!file.lock(row->id)) {
-            return fail(error, NAR_BUSY, "STORE_LOCKED",
-                        "the session " + json::quoted(view(session)) + " is being played");
-        }
-        journal::Journal::settle(file, row->id);
-        const auto at = turn_of(turn, row->current);
-        if (at) file.require_ended(row->id, *at);
-        file.go_to(row->id, at);
-        return NAR_OK;
-    });
+    return change_session(store, session, error,
+                          [&](journal::StoreFile& file, const journal::SessionRow& row) {
+                              const auto at = turn_of(turn, row.current);
+                              if (at) file.require_ended(row.id, *at);
+                              file.go_to(row.id, at);
+                          });
+}
+
+nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64_t* removed,
+                           nar_error* error) {
+    return change_session(
+        store, session, error, [&](journal::StoreFile& file, const journal::SessionRow& row) {
+            file.begin();
+            const int64_t count =
+                file.prune(row.id, turn == NAR_TURN_CURRENT
+                                       ? std::nullopt
+                                       : std::optional(static_cast<journal::TurnId>(turn)));
+            file.commit();
+            if (removed != nullptr) *removed = static_cast<uint64_t>(count);
+            try {
+                file.shrink();
+            } catch (const journal::StoreError&) {
+                // Later turns use the room.
+            }
+        });
 }
 
 nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,

@@ -132,6 +132,9 @@ void Playback::read(StoreFile& file, int64_t session) {
                     if (is_warning) item.warning = last.body;
                     break;
                 }
+                case event::Kind::ToolStarted:
+                    if (!plans_.empty()) plans_.back().tools[record.tool_id].started = record.body;
+                    return;
                 case event::Kind::ToolEnded:
                     if (!plans_.empty()) plans_.back().tools[record.tool_id].ended = record.body;
                     return;
@@ -182,16 +185,27 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
     plans_.resize(index + size_t{1});
 }
 
-void Playback::go_on() {
+std::vector<Playback::CutOff> Playback::go_on() {
     is_whole_ = false;
     // A question without an answer is asked again; what was invoked for it starts over.
-    for (size_t i = items_.size(); i-- > 0;) {
-        if (items_[i].kind == ItemKind::Answer) return;
-        if (items_[i].kind != ItemKind::Question) continue;
-        items_.resize(i);
-        std::erase_if(plans_, [&](const RecordedPlan& plan) { return plan.first_item > i; });
-        return;
+    size_t end = items_.size();
+    while (end > 0 && items_[end - 1].kind > ItemKind::Answer) --end;
+    const bool is_asked = end > 0 && items_[end - 1].kind == ItemKind::Question;
+    const size_t kept = is_asked ? end - 1 : items_.size();
+    std::vector<CutOff> cut_off;
+    json::Document document;
+    for (const RecordedPlan& plan : plans_) {
+        for (const auto& [id, tool] : plan.tools) {
+            if (tool.started.empty() || (!tool.ended.empty() && plan.first_item <= kept)) continue;
+            if (!parse(document, tool.started)) continue;
+            cut_off.push_back({std::string(id), text_member(document.root(), "toolPath")});
+        }
     }
+    if (is_asked) {
+        items_.resize(kept);
+        std::erase_if(plans_, [&](const RecordedPlan& plan) { return plan.first_item > kept; });
+    }
+    return cut_off;
 }
 
 void Playback::play(Actions actions) {

@@ -39,8 +39,13 @@ public:
     // These tools of the last plan run again, and those that depend on them. What the narrator answered
     // after that plan is left out. Throws TurnError if it has no such tool.
     void run_again(const std::set<std::string, std::less<>>& tools);
-    // Everything that had not ended runs: the turn was cut off.
-    void go_on();
+    struct CutOff {
+        std::string id;
+        std::string path;
+    };
+    // Everything that had not ended runs: the turn was cut off. Returns the tools that had begun and
+    // will begin again.
+    std::vector<CutOff> go_on();
 
     const TurnRow& turn() const { return turn_; }
     // True: what is not in the recording does not happen.
@@ -93,7 +98,8 @@ private:
     };
     struct RecordedTool {
         uint32_t attempts = 0;
-        std::string_view ended;  // the record of its end, or empty
+        std::string_view started;  // the record of its start, or empty
+        std::string_view ended;    // the record of its end, or empty
     };
     struct RecordedPlan {
         std::string_view started;  // the record

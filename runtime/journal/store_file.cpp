@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace narratoria::journal {
@@ -419,6 +421,44 @@ void StoreFile::add_snapshot(int64_t session, TurnId turn, std::string_view stat
 
 void StoreFile::go_to(int64_t session, std::optional<TurnId> turn) {
     statements_->move.number(0, turn).number(1, session).run();
+}
+
+int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
+    const std::vector<TurnRow> all = turns(session);
+    std::map<TurnId, std::optional<TurnId>> parents;
+    for (const TurnRow& each : all) parents[each.id] = each.parent;
+    std::set<TurnId> way;
+    Statement current(*connection_, "SELECT current FROM session WHERE id = ?");
+    const auto stands = first_of(current.number(0, session),
+                                 [](const Statement& row) { return row.optional_number(0); });
+    std::optional<TurnId> at;
+    if (stands) at = *stands;
+    for (; at; at = parents.at(*at)) way.insert(*at);
+    if (turn) require_turn(session, *turn);
+    if (turn && way.contains(*turn)) {
+        throw TurnError("TURN_CURRENT", "the session stands at the end of turn " +
+                                            std::to_string(*turn) +
+                                            " or of one that follows it; go to another turn first");
+    }
+    // Parents come before their children.
+    std::set<TurnId> removed;
+    for (const TurnRow& each : all) {
+        const bool follows = each.parent && removed.contains(*each.parent);
+        if (turn ? each.id == *turn || follows : !way.contains(each.id)) removed.insert(each.id);
+    }
+    const std::string of_turn =
+        " WHERE turn = (SELECT id FROM turn WHERE session = ? AND number = ?)";
+    std::array<Statement, 4> statements{
+        Statement(*connection_, "DELETE FROM part" + of_turn),
+        Statement(*connection_, "DELETE FROM snapshot" + of_turn),
+        Statement(*connection_, "DELETE FROM name WHERE session = ? AND turn = ?"),
+        Statement(*connection_, "DELETE FROM turn WHERE session = ? AND number = ?")};
+    for (const TurnId each : removed) {
+        for (Statement& statement : statements) {
+            statement.number(0, session).number(1, each).run();
+        }
+    }
+    return static_cast<int64_t>(removed.size());
 }
 
 std::vector<TurnRow> StoreFile::turns(int64_t session) {

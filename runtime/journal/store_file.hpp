@@ -150,6 +150,12 @@ public:
     // Where the session stands.
     void go_to(int64_t session, std::optional<TurnId> turn);
 
+    // Removes turns: this one and those that follow it; or, without it, all that are not on the way to
+    // where the session stands. Returns their number. Throws TurnError if it stands at one of them.
+    int64_t prune(int64_t session, std::optional<TurnId> turn);
+    // Gives what was removed back to the file system. Throws if the store is in use.
+    void shrink() { connection_->run("VACUUM;"); }
+
     // By id: parents come before their children.
     std::vector<TurnRow> turns(int64_t session);
     std::optional<TurnRow> turn(int64_t session, TurnId id);

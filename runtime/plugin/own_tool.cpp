@@ -29,7 +29,8 @@ OwnTool::OwnTool(Instance& instance, std::shared_ptr<const tool::Definition> def
     handle_.description = view(definition_->description);
     if (definition_->input) handle_.input_schema = view(definition_->input->text());
     if (definition_->result) handle_.result_schema = view(definition_->result->text());
-    handle_.flags = definition_->waits ? NAR_TOOL_WAITS : 0;
+    handle_.flags = (definition_->waits ? NAR_TOOL_WAITS : 0) |
+                    (definition_->repeatable ? 0 : NAR_TOOL_NOT_REPEATABLE);
     if (definition_->try_ms) {
         handle_.try_ms = *definition_->try_ms == 0 ? NAR_NONE : *definition_->try_ms;
     }

@@ -458,13 +458,21 @@ void Session::again(journal::TurnId turn, const std::set<std::string, std::less<
     play_again(std::move(playback), !tools.empty(), std::move(handler));
 }
 
-void Session::resume(journal::TurnId turn, TurnHandler handler) {
+void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
     auto playback = with_.journal->playback(turn);
     if (playback->turn().status != journal::TurnStatus::Interrupted) {
         throw journal::TurnError("NOT_INTERRUPTED", "turn " + std::to_string(turn) +
                                                         " was not interrupted: it has ended");
     }
-    playback->go_on();
+    for (const journal::Playback::CutOff& tool : playback->go_on()) {
+        const auto definition = resolver_.resolve(tool.path, folder_).definition;
+        if (repeats || !definition || definition->repeatable) continue;
+        throw journal::TurnError(
+            "NOT_REPEATABLE",
+            "the tool " + json::quoted(tool.id) + " had begun and must not run twice (" +
+                json::quoted(definition->name) +
+                " is not repeatable); let it run again, or go on without that turn");
+    }
     play_again(std::move(playback), true, std::move(handler));
 }
 

@@ -139,8 +139,9 @@ public:
     // were. Conditions and errors as of go_to().
     void again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
                TurnHandler handler);
-    // The same with a prompt that was interrupted: what had ended in it is as it was.
-    void resume(journal::TurnId turn, TurnHandler handler);
+    // The same with a prompt that was interrupted: what had ended in it is as it was. A tool that had
+    // begun and must not run twice is a TurnError unless `repeats`.
+    void resume(journal::TurnId turn, bool repeats, TurnHandler handler);
 
     // True: the session only plays the turns of a store again.
     bool replays() const { return with_.replayed != nullptr; }

@@ -46,6 +46,7 @@ void append_json(std::string& out, const Definition& definition, std::string_vie
         project::append_json(out, *definition.binding);
     }
     if (!definition.path.empty()) writer.string("target", definition.path);
+    if (!definition.repeatable) writer.boolean("repeatable", false);
     if (definition.try_ms) {
         writer.key("times");
         json::ObjectWriter(out).number("try_ms", *definition.try_ms).end();

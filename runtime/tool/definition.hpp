@@ -47,6 +47,7 @@ struct Definition {
     std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
     bool waits = false;              // needs no processor core while it runs
     bool answers_at_once = false;    // Runner::call() can run it
+    bool repeatable = true;          // false: another run may do harm (NAR_TOOL_NOT_REPEATABLE)
     Origin origin;
 };
 

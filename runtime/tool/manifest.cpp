@@ -38,13 +38,20 @@ public:
             return;
         }
         allow(root, {"$schema", "name", "description", "input", "result", "parameters", "returns",
-                     "times", "limits"});
+                     "times", "limits", "repeatable"});
         read_name(root);
         read_text(root, "$schema", nullptr);
         read_text(root, "description", &out_.description);
         out_.input = read_schema(root.find("input"));
         out_.result = read_schema(root.find("result"));
         read_tool_schema(root);
+        if (const Value repeatable = root.find("repeatable")) {
+            if (!repeatable.is_boolean()) {
+                fault(repeatable, "manifest-type", "\"repeatable\" must be true or false");
+            } else {
+                out_.repeatable = repeatable.boolean();
+            }
+        }
         if (const Value times = object(root, "times")) {
             allow(times, {"try_ms"});
             if (const auto value = number(times.find("try_ms"), 0, UINT32_MAX)) {
@@ -279,6 +286,7 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
         made->result = std::move(manifest.result);
         made->result_is_advice = manifest.result_is_advice;
         made->try_ms = manifest.try_ms;
+        made->repeatable = manifest.repeatable;
         made->limits = manifest.limits;
         definition = std::move(made);
     } else {

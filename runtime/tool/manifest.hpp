@@ -22,6 +22,7 @@ struct Manifest {
     std::shared_ptr<const Schema> result;  // NULL: any value
     bool result_is_advice = false;         // given as 002's "returns"
     std::optional<uint32_t> try_ms;
+    bool repeatable = true;
     LimitOverrides limits;
 
     static constexpr size_t kMaxBytes = size_t{2} << 20;

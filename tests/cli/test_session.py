@@ -103,6 +103,26 @@ def test_another_answer_is_a_sibling_from_the_end_of_the_turn_before(command, tm
     assert refused.out == "", "no title"
 
 
+def test_prune_removes_branches_for_good(play, session, tmp_path):
+    play("I light the torch")
+    play("I light the torch and examine the door")
+    session("go", "1")
+    play("I pull the lever")
+    before = session("state").out
+    refused = session("prune", "1")
+    assert refused.status == 2 and "go to another turn first" in refused.err
+    assert session("prune").out == "removed 1 turn\n"
+    assert session("tree").out == "  1 I light the torch\n* 3 I pull the lever\n"
+    assert session("state").out == before
+    assert session("go", "1").status == 0
+    assert session("prune", "3").out == "removed 1 turn\n"
+    assert play("I pull the lever").status == 0
+    assert session("state").out == before
+    with sqlite3.connect(tmp_path / "saves.db") as store:
+        assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert store.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
 COUNTING = """#!/bin/sh
 echo >> LOG
 echo '{"version":"0","type":"state_patch","patch":{"NAME":'$(wc -l < LOG)'}}'
@@ -164,6 +184,7 @@ def test_an_interrupted_turn_is_gone_on_with(command, counting, tmp_path):
     assert game.returncode == -signal.SIGKILL
     (tmp_path / "go").touch()
     assert command("session", "tree", *kept).out == "  1 both (interrupted)\n"
+    assert '"both" was cut off, /resume goes on with it' in command("play", "--story", counting, *kept, stdin=b"").out
     ran = command("session", "resume", *kept)
     assert ran.status == 0, ran
     assert runs(tmp_path) == {"a": 1, "b": 2, "c": 1}

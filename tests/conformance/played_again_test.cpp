@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <csignal>
+#include <filesystem>
 #include <random>
 
 #include "conformance/narrators.hpp"
@@ -238,9 +240,9 @@ protected:
         ASSERT_TRUE(WIFSIGNALED(status));
         folder.write("open", "");
     }
-    Outcome resume(uint64_t turn) {
+    Outcome resume(uint64_t turn, uint32_t flags = 0) {
         std::optional<Ended> ended;
-        stage->session.resume(turn, keep(ended));
+        stage->session.resume(turn, flags, keep(ended));
         stage->engine.run_until_idle();
         return ended.value().outcome;
     }
@@ -278,6 +280,119 @@ TEST_F(Interrupted, AQuestionWithoutAnAnswerIsAskedAgain) {
     EXPECT_EQ(resume(1), Outcome::Completed);
     EXPECT_EQ(narrator.requests.size(), 1u);
     EXPECT_EQ(state(), Json(R"({"a":1})"));
+}
+
+TEST_F(Interrupted, AToolThatMustNotRunTwiceIsAskedFor) {
+    folder.write("hangs.tool.json", R"({"name":"hangs","repeatable":false})");
+    folder.write("a.tool.json", R"({"repeatable":false})");
+    cut_off("long");
+    open();
+    ran();
+    EXPECT_EQ(code_of([&] { resume(1); }), "NOT_REPEATABLE");
+    EXPECT_THAT(ran(), IsEmpty());
+    EXPECT_EQ(resume(1, NAR_RESUME_REPEATS), Outcome::Completed);
+    EXPECT_THAT(ran(), ElementsAre("c", "hangs")) << "a had ended";
+}
+
+// Prompts, undo, branches, other answers, parts of them, hosts that are killed, and what was cut off, in
+// any order: each turn has the results of its tools over the state of the turn before.
+TEST_F(Interrupted, AnyWayThroughTheTreeIsWhatTheToolsSaid) {
+    struct Turn {
+        size_t parent;
+        std::string prompt;
+        std::map<std::string, int> results;
+    };
+    std::map<std::string, int> runs;
+    std::vector<Turn> model(1);
+    size_t at = 0;
+    const std::map<std::string, std::vector<std::string>> tools{
+        {"a", {"a"}}, {"chain", {"a", "b", "c", "paints"}}, {"long", {"a", "b", "hangs", "c"}}};
+    const std::map<std::string, std::vector<std::string>> dependents{{"a", {"a", "b"}},
+                                                                     {"b", {"b"}},
+                                                                     {"hangs", {"hangs", "c"}},
+                                                                     {"c", {"c"}},
+                                                                     {"paints", {"paints"}}};
+    auto run = [&](Turn& turn, const std::vector<std::string>& names) {
+        for (const std::string& name : names) {
+            const int count = ++runs[name];
+            turn.results[name == "hangs" ? "half" : name] = name == "hangs" ? 1 : count;
+        }
+    };
+    auto expected = [&](size_t turn) {
+        std::map<std::string, int> state;
+        for (; turn != 0; turn = model[turn].parent) {
+            for (const auto& result : model[turn].results) state.insert(result);
+        }
+        std::string json;
+        for (const auto& [name, value] : state) {
+            json += (json.empty() ? "{\"" : ",\"") + name +
+                    "\":" + (name == "half" ? "true" : std::to_string(value));
+        }
+        return Json(json.empty() ? "{}" : json + "}");
+    };
+    std::mt19937 random(11);
+    folder.write("open", "");
+    open();
+    for (int step = 0; step < 120; ++step) {
+        const auto act = random() % 12;
+        const size_t turn = model.size() > 1 ? 1 + random() % (model.size() - 1) : 0;
+        const auto dependent = [&](const std::string& name) {
+            // c depends on a tool of "long" only.
+            return model[turn].prompt == "long" || name != "hangs" ? dependents.at(name)
+                                                                   : std::vector<std::string>{name};
+        };
+        if (act < 3 || turn == 0) {
+            const std::string prompt = std::array{"a", "chain", "long"}[random() % 3];
+            Turn made{at, prompt, {}};
+            run(made, tools.at(prompt));
+            play(prompt);
+            model.push_back(made);
+            at = model.size() - 1;
+        } else if (act < 6) {
+            at = random() % model.size();
+            if (model[at].prompt == "interrupted") at = model[at].parent;
+            stage->session.go_to(at == 0 ? NAR_TURN_BEGINNING : at);
+        } else if (model[turn].prompt == "interrupted") {
+            continue;
+        } else if (act < 7) {
+            Turn made{model[turn].parent, model[turn].prompt, {}};
+            run(made, tools.at(made.prompt));
+            again(turn);
+            model.push_back(made);
+            at = model.size() - 1;
+        } else if (act < 10) {
+            Turn made = model[turn];
+            const auto& names = tools.at(made.prompt);
+            const std::string name = names[random() % names.size()];
+            auto live = dependent(name);
+            std::erase_if(live, [&](const std::string& each) {
+                return std::find(names.begin(), names.end(), each) == names.end();
+            });
+            run(made, live);
+            again(turn, "[\"" + name + "\"]");
+            model.push_back(made);
+            at = model.size() - 1;
+        } else if (act < 11) {
+            open();
+        } else {
+            std::filesystem::remove(folder / "open");
+            cut_off("long");
+            open();
+            Turn made{at, "long", {}};
+            run(made, {"a", "b"});
+            ++runs["hangs"];
+            model.push_back({at, "interrupted", {}});
+            run(made, {"hangs", "c"});
+            resume(NAR_TURN_CURRENT);
+            model.push_back(made);
+            at = model.size() - 1;
+        }
+        ASSERT_EQ(state(), expected(at)) << "step " << step << ", act " << act;
+    }
+    for (size_t turn = 1; turn < model.size(); ++turn) {
+        if (model[turn].prompt == "interrupted") continue;
+        EXPECT_EQ(Json(store.state("s", turn).view()), expected(turn)) << "turn " << turn;
+    }
 }
 
 TEST_F(Interrupted, OnlyAnInterruptedPromptIsGoneOnWith) {

@@ -137,12 +137,17 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
                                      const nar_turn_handler *handler, nar_error *error);
 
+/* A flag of nar_session_resume: also tools that must not run twice do. */
+#define NAR_RESUME_REPEATS 1u
+
 /* Goes on with a prompt that was interrupted, because its host died while it ran: goes to the end of the
  * turn before it, and plays the prompt as its sibling. What the narrator had answered and what the tools
  * did that had ended is taken from the store; everything else happens now. `turn`: its number, or
- * NAR_TURN_CURRENT for the last one that was interrupted at the end of the current turn. Errors as of
- * nar_session_again; NAR_INVALID_ARGUMENT if the turn was not interrupted. [engine-thread] */
-NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn,
+ * NAR_TURN_CURRENT for the last one that was interrupted at the end of the current turn. `flags`: 0 or
+ * NAR_RESUME_REPEATS. Errors as of nar_session_again; NAR_INVALID_ARGUMENT if the turn was not
+ * interrupted, or with the code NOT_REPEATABLE if a tool had begun that must not run twice
+ * (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
+NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint32_t flags,
                                       const nar_turn_handler *handler, nar_error *error);
 
 /* A turn that was played as it was kept */

@@ -29,6 +29,11 @@ extern "C" {
  * as any other, and slower. */
 #define NAR_TOOL_ANSWERS_AT_ONCE 2u
 
+/* A flag: another run of the tool may do harm, as it has an effect outside of the session. A turn that was
+ * cut off while it ran is not gone on with unless someone decides so (nar_session_resume). Retries are the
+ * plan's matter. */
+#define NAR_TOOL_NOT_REPEATABLE 4u
+
 typedef struct nar_tool {
     uint32_t size;
     uint32_t reserved;

@@ -407,7 +407,7 @@ class Session(Registry):
         number, ids = again_arguments(turn, tools)
         return await self._play_turn(lambda ended: self._core.again(number, ids, ended))
 
-    async def resume(self, turn: int | None = None) -> Turn:
+    async def resume(self, turn: int | None = None, *, repeat: bool = False) -> Turn:
         """Goes on with a prompt that was interrupted; as :meth:`narratoria.Session.resume`.
 
         >>> import asyncio, narratoria, tempfile
@@ -424,7 +424,7 @@ class Session(Registry):
         'TURN_MISSING'
         """
         number = kept_turn(turn)
-        return await self._play_turn(lambda ended: self._core.resume(number, ended))
+        return await self._play_turn(lambda ended: self._core.resume(number, repeat, ended))
 
     async def _play_turn(
         self, begin: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]

@@ -258,7 +258,7 @@ class Session(Registry):
         number, ids = again_arguments(turn, tools)
         return self._play_turn(lambda: self._core.again(number, ids))
 
-    def resume(self, turn: int | None = None) -> Turn:
+    def resume(self, turn: int | None = None, *, repeat: bool = False) -> Turn:
         """Goes on with a prompt that was interrupted because its process died.
 
         What the narrator had answered and the tools that had ended are taken from the store; all else
@@ -266,10 +266,12 @@ class Session(Registry):
 
         Args:
             turn: the interrupted turn; default: the last one where the session stands.
+            repeat: run tools again that had begun and are not repeatable, too.
 
         Raises:
             NotFoundError: there is no such turn.
-            InvalidArgumentError: it was not interrupted.
+            InvalidArgumentError: it was not interrupted, or (``NOT_REPEATABLE``) a tool had begun that
+                must not run twice.
             BusyError: a turn runs.
             UnsupportedError: the session has no store.
 
@@ -287,7 +289,7 @@ class Session(Registry):
         from narratoria.store import kept_turn
 
         number = kept_turn(turn)
-        return self._play_turn(lambda: self._core.resume(number))
+        return self._play_turn(lambda: self._core.resume(number, repeat))
 
     def _play_turn(self, submit: Callable[[], _core.Ticket]) -> Turn:
         self._refuse_inside()

@@ -219,6 +219,36 @@ class Store:
         """
         _core.store_go_to(self._path, text_of("session", session), turn_number(turn))
 
+    def prune(self, session: str, turn: int | None = None) -> int:
+        """Removes turns of a session that is not being played, for good.
+
+        Args:
+            session: its id.
+            turn: this turn and those that follow it; default: all that do not lead to where the session
+                stands.
+
+        Returns:
+            their number.
+
+        Raises:
+            NotFoundError: there is no such session, or no such turn.
+            InvalidArgumentError: the session stands at one of them.
+            BusyError: the session is being played.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = folder + "/saves.db"
+        ...     with narratoria.Session(story="examples/stories/torch", store=path, id="s") as session:
+        ...         _ = session.play("I light the torch")
+        ...         _ = session.again()
+        ...     narratoria.Store(path).prune("s")
+        1
+        """
+        removed: int = _core.store_prune(
+            self._path, text_of("session", session), kept_turn(turn)
+        )
+        return removed
+
     def set_name(self, session: str, name: str, turn: int | None = None) -> None:
         """Names a turn, also while the session is being played.
 

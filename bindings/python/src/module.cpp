@@ -151,6 +151,10 @@ PYBIND11_MODULE(_core, module) {
                [](const std::string& store, std::string_view session, std::uint64_t turn) {
                    narratoria::Store(store).go_to(session, turn);
                });
+    module.def("store_prune",
+               [](const std::string& store, std::string_view session, std::uint64_t turn) {
+                   return narratoria::Store(store).prune(session, turn);
+               });
     module.def("store_set_name",
                [](const std::string& store, std::string_view session, std::string_view name,
                   std::uint64_t turn) { narratoria::Store(store).set_name(session, name, turn); });
@@ -201,7 +205,8 @@ PYBIND11_MODULE(_core, module) {
         .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
         .def("again", &python::Session::again, py::arg("turn"), py::arg("tools"),
              py::arg("ended") = py::none())
-        .def("resume", &python::Session::resume, py::arg("turn"), py::arg("ended") = py::none())
+        .def("resume", &python::Session::resume, py::arg("turn"), py::arg("repeat"),
+             py::arg("ended") = py::none())
         .def("execute", &python::Session::execute, py::arg("plan"), py::arg("folder"),
              py::arg("ended") = py::none())
         .def("run_script", &python::Session::run_script, py::arg("source"), py::arg("scope"),

@@ -775,8 +775,10 @@ std::shared_ptr<Ticket> Session::again(std::uint64_t turn, std::string_view tool
                        [&](auto handler) { handle().again(turn, tools, handler); });
 }
 
-std::shared_ptr<Ticket> Session::resume(std::uint64_t turn, py::object ended) {
-    return submit_turn(std::move(ended), [&](auto handler) { handle().resume(turn, handler); });
+std::shared_ptr<Ticket> Session::resume(std::uint64_t turn, bool repeat, py::object ended) {
+    return submit_turn(std::move(ended), [&](auto handler) {
+        handle().resume(turn, repeat ? NAR_RESUME_REPEATS : 0, handler);
+    });
 }
 
 std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folder,

@@ -120,7 +120,7 @@ public:
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
     std::shared_ptr<Ticket> again(std::uint64_t turn, std::string_view tools, py::object ended);
-    std::shared_ptr<Ticket> resume(std::uint64_t turn, py::object ended);
+    std::shared_ptr<Ticket> resume(std::uint64_t turn, bool repeat, py::object ended);
     std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
     // Throws the error of a script that is none: NAR_INVALID_DOCUMENT, "SCRIPT".
     std::shared_ptr<Ticket> run_script(std::string_view source, std::string_view scope,

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "arguments/command_line.hpp"
 
@@ -30,10 +29,11 @@ struct KeptPrompt {
     std::string session;
     std::optional<std::uint32_t> turn;
 };
-// From the end of the turn before it. With `tools`, only these run again. What play() does otherwise.
-int play_again(const KeptPrompt& prompt, const std::vector<std::string>& tools);
-// One that was interrupted.
-int play_on(const KeptPrompt& prompt);
+// From the end of the turn before it. With `tools` ("a,b"), only these run again. What play() does
+// otherwise.
+int play_again(const KeptPrompt& prompt, const std::string& tools);
+// One that was interrupted. `flags`: as of nar_session_resume.
+int play_on(const KeptPrompt& prompt, std::uint32_t flags);
 
 // `narratoria plugin check` is a program of its own, with the same arguments: does not return then.
 void start_plugin_check_if_asked(int argument_count, char** arguments);

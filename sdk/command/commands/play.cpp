@@ -61,7 +61,12 @@ constexpr std::string_view kConsole = "narratoria.console";
 // What the player can type instead of a prompt.
 constexpr std::string_view kCommands =
     "  /undo [NUMBER]  takes back the last prompt, or several\n"
-    "  /again          plays the last prompt again, for another answer\n"
+    "  /again [ID,ID]  plays the last prompt again, for another answer; or only these of its "
+    "tools,\n"
+    "                  and those that depend on them\n"
+    "  /resume         goes on with a prompt that was cut off; \"/resume repeat\" also runs tools "
+    "again\n"
+    "                  that should not run twice\n"
     "  /edit TEXT      plays TEXT instead of the last prompt\n"
     "  /branches       lists the turns; * is the current one\n"
     "  /save NAME      gives the current turn a name\n"
@@ -123,14 +128,26 @@ std::vector<std::string> texts_in(const json::Value& array) {
     return texts;
 }
 
-bool is_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
 std::string_view trimmed(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t");
     if (begin == std::string_view::npos) return {};
     return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+// "a,b" as nar_session_again takes it.
+std::string tools_in(std::string_view list) {
+    std::string json;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        const std::string_view tool = trimmed(list.substr(0, end));
+        if (!tool.empty()) (json += json.empty() ? "[" : ",") += json::quoted(tool);
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return json.empty() ? json : json + ']';
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 // The number that a line consists of, if it does.
@@ -235,8 +252,9 @@ public:
     Outcome again(std::uint64_t turn, const std::string& tools) {
         return play([&](auto ended) { session_->again(turn, tools, ended); });
     }
-    Outcome resume(std::uint64_t turn) {
-        return play([&](auto ended) { session_->resume(turn, ended); });
+    // `flags`: as of nar_session_resume.
+    Outcome resume(std::uint64_t turn, std::uint32_t flags) {
+        return play([&](auto ended) { session_->resume(turn, flags, ended); });
     }
 
     // Does what a line that begins with a slash says.
@@ -327,7 +345,9 @@ private:
 
     // Says where the game is kept, unless the player has given its name and it is a new one.
     void describe_session(const PlayOptions& options) {
-        if (turn_ == 0 && !options.names_session) return;
+        const story::TurnTree turns(session_->turns());
+        const json::Value* const cut_off = turns.interrupted();
+        if (turn_ == 0 && !options.names_session && cut_off == nullptr) return;
         if (!options.played_elsewhere.empty()) {
             notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
         }
@@ -338,6 +358,10 @@ private:
         if (options.names_session) {
             notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
         }
+        if (cut_off != nullptr) {
+            notice_ += fmt::format("; \"{}\" was cut off, /resume goes on with it",
+                                   printable(json::text(*cut_off, "prompt")));
+        }
     }
 
     void obey_known(std::string_view word, const std::string& argument) {
@@ -346,7 +370,10 @@ private:
         } else if (word == "/again") {
             const Prompt last = last_prompt();
             if (is_live_) player_says(last.text);
-            again(NAR_TURN_CURRENT, {});
+            again(NAR_TURN_CURRENT, tools_in(argument));
+        } else if (word == "/resume") {
+            if (!argument.empty() && argument != "repeat") throw Refused("Usage: /resume [repeat]");
+            resume(NAR_TURN_CURRENT, argument.empty() ? 0 : NAR_RESUME_REPEATS);
         } else if (word == "/edit") {
             edit(argument);
         } else if (word == "/branches") {
@@ -691,18 +718,14 @@ int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
 
 }  // namespace
 
-int play_again(const KeptPrompt& prompt, const std::vector<std::string>& tools) {
-    std::string list;
-    for (const std::string& tool : tools) {
-        (list += list.empty() ? "[" : ",") += json::quoted(tool);
-    }
-    if (!list.empty()) list += ']';
-    return play_kept(prompt,
-                     [&](Game& game, std::uint64_t turn) { return game.again(turn, list); });
+int play_again(const KeptPrompt& prompt, const std::string& tools) {
+    return play_kept(
+        prompt, [&](Game& game, std::uint64_t turn) { return game.again(turn, tools_in(tools)); });
 }
 
-int play_on(const KeptPrompt& prompt) {
-    return play_kept(prompt, [](Game& game, std::uint64_t turn) { return game.resume(turn); });
+int play_on(const KeptPrompt& prompt, std::uint32_t flags) {
+    return play_kept(prompt,
+                     [&](Game& game, std::uint64_t turn) { return game.resume(turn, flags); });
 }
 
 void add_play(Command application) {

@@ -29,6 +29,7 @@ struct Options {
     std::string session;
     std::optional<std::uint32_t> turn;
     std::string tools;
+    bool repeats = false;
     bool as_json = false;
 };
 
@@ -128,19 +129,28 @@ int go(const Options& options) {
     return kExitSuccess;
 }
 
-int again(const Options& options) {
-    std::vector<std::string> tools;
-    std::string_view rest = options.tools;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find(',');
-        if (end > 0) tools.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(rest.size(), end == rest.npos ? rest.size() : end + 1));
+int prune(const Options& options) {
+    require_standard_output("the number of turns is written to it");
+    if (options.turn == 0u) throw Refused("turn 0 is the beginning of the session and stays");
+    try {
+        const std::uint64_t removed =
+            Store(options.store)
+                .prune(options.session, options.turn ? *options.turn : NAR_TURN_CURRENT);
+        print_output(fmt::format("removed {} {}\n", removed, word(removed, "turn", "turns")),
+                     "the number of turns");
+    } catch (const Error& error) {
+        throw Refused(printable(error.message()));
     }
-    return play_again({options.store, options.session, options.turn}, tools);
+    return kExitSuccess;
+}
+
+int again(const Options& options) {
+    return play_again({options.store, options.session, options.turn}, options.tools);
 }
 
 int resume(const Options& options) {
-    return play_on({options.store, options.session, options.turn});
+    return play_on({options.store, options.session, options.turn},
+                   options.repeats ? NAR_RESUME_REPEATS : 0);
 }
 
 Command add(Command group, const std::string& name, const std::string& description,
@@ -192,9 +202,17 @@ void add_session(Command application) {
             "Run only these tools again, and those that depend on them; all else stays as it was")
         .type_name("ID,ID")
         .not_empty();
-    name_session(add(group, "resume", "Go on with a prompt that was interrupted", options, resume))
+    name_session(add(group, "prune", "Remove turns for good", options, prune))
         .option("TURN", options->turn,
-                "Its turn (default: the last one that was interrupted where the session stands)");
+                "This turn and those that follow it (default: all that do not lead to where the "
+                "session stands)");
+    Command resume_command = name_session(
+        add(group, "resume", "Go on with a prompt that was interrupted", options, resume));
+    resume_command.option(
+        "TURN", options->turn,
+        "Its turn (default: the last one that was interrupted where the session stands)");
+    resume_command.flag("--repeat", options->repeats,
+                        "Run tools again that had begun and are not repeatable, too");
     name_session(add(group, "go", "Let a session go on from the end of a turn", options, go))
         .option("TURN", options->turn,
                 "The turn, 0 for the beginning; the next turn makes another branch")

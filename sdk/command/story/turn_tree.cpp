@@ -44,6 +44,14 @@ std::vector<const json::Value*> TurnTree::prompts() const {
     return turns;
 }
 
+const json::Value* TurnTree::interrupted() const {
+    if (by_id_.empty()) return nullptr;
+    const json::Value& last = *by_id_.rbegin()->second;
+    const bool is_cut_off =
+        json::text(last, "kind") == "prompt" && json::text(last, "status") == "interrupted";
+    return is_cut_off && json::count(last, "parent") == current() ? &last : nullptr;
+}
+
 std::string TurnTree::drawn(const Style& style) const {
     std::map<std::uint64_t, std::vector<const json::Value*>> children;
     for (const auto& [id, turn] : by_id_) children[json::count(*turn, "parent")].push_back(turn);

@@ -30,6 +30,8 @@ public:
     std::vector<const json::Value*> way() const;
     // The prompts of way().
     std::vector<const json::Value*> prompts() const;
+    // The last turn, if it is a prompt that was interrupted at the end of the current one; or null.
+    const json::Value* interrupted() const;
 
     // One line for each turn, indented where a branch begins; the current turn is marked.
     std::string drawn(const Style& style) const;

@@ -190,12 +190,13 @@ public:
     }
 
     // Goes on with a prompt that was interrupted (narratoria/session.h). NAR_TURN_CURRENT: the last one
-    // at the end of the current turn. Otherwise as again().
+    // at the end of the current turn. `flags`: 0 or NAR_RESUME_REPEATS. Otherwise as again(); the
+    // code is NOT_REPEATABLE if a tool had begun that must not run twice.
     template <class Ended>
-    void resume(std::uint64_t turn, Ended&& ended) {
+    void resume(std::uint64_t turn, std::uint32_t flags, Ended&& ended) {
         nar_session* session = handle();
         submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
-            return nar_session_resume(session, turn, &handler, error);
+            return nar_session_resume(session, turn, flags, &handler, error);
         });
     }
 

@@ -58,6 +58,16 @@ public:
 
     // Names a turn, also while the session is being played; a name that another turn of the session
     // has moves. Throws NAR_NOT_FOUND, NAR_INVALID_ARGUMENT.
+    // Removes turns of a session that is not being played: this one and those that follow it;
+    // NAR_TURN_CURRENT: all that do not lead to where it stands. Returns their number.
+    std::uint64_t prune(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
+        detail::Check check;
+        std::uint64_t removed = 0;
+        check(nar_store_prune(detail::to_c(path_), detail::to_c(session), turn, &removed,
+                              check.details()));
+        return removed;
+    }
+
     void set_name(std::string_view session, std::string_view name,
                   std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;

@@ -40,6 +40,7 @@ struct ToolOptions {
     // The function reports its end before it returns, so that a script's CALL needs no round of the
     // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
     bool answers_at_once = false;
+    bool repeatable = true;  // false: another run may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
 // A form in which models' interfaces take functions.
@@ -186,7 +187,8 @@ private:
         tool.input_schema = detail::to_c(options.input_schema);
         tool.result_schema = detail::to_c(options.result_schema);
         tool.flags = (options.waits ? NAR_TOOL_WAITS : 0) |
-                     (options.answers_at_once ? NAR_TOOL_ANSWERS_AT_ONCE : 0);
+                     (options.answers_at_once ? NAR_TOOL_ANSWERS_AT_ONCE : 0) |
+                     (options.repeatable ? 0 : NAR_TOOL_NOT_REPEATABLE);
         if (options.time_limit) {
             const auto limit = options.time_limit->count();
             if (limit < 0) {
