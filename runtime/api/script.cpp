@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/barrier.hpp"
+#include "api/store_error.hpp"
 #include "base/json/writer.hpp"
 #include "script/machine.hpp"
 #include "script/syntax.hpp"
@@ -71,6 +72,7 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
                                   const nar_script_handler* handler, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
+        if (its.replays()) return refuse_replay(error);
         nar_script given;
         nar_script_handler read;
         if (script == nullptr) return refuse_argument(error, "the script must not be NULL");

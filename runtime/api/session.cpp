@@ -94,6 +94,10 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
         return refuse_argument(error, "the store's path holds a NUL character");
     }
     if (options.replays > 1) return refuse_argument(error, "replays is neither 0 nor 1");
+    if (options.replays != 0 && options.durability == NAR_DURABILITY_NONE) {
+        return refuse_argument(error,
+                               "replays needs a store, and durability says that there is none");
+    }
     if (options.durability == NAR_DURABILITY_NONE) return NAR_OK;
     settings.waits_for_store = options.durability == NAR_DURABILITY_TURN;
     const std::string& root = engine.settings().root;
@@ -110,11 +114,11 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
 }
 
 nar_status refuse_without_store(nar_error* error) {
-    return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session has no store, and keeps no turns");
+    return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session is not kept in a store");
 }
 
 nar_status refuse_busy(nar_error* error) {
-    return fail(error, NAR_BUSY, "BUSY", "a turn runs or waits; go to another when it has ended");
+    return fail(error, NAR_BUSY, "BUSY", "a turn runs or waits; call again when it has ended");
 }
 
 nar_status refuse_without_narrator(nar_error* error) {
@@ -441,7 +445,7 @@ nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
             }
             if (names.empty()) return refuse_argument(error, "tools names no tool");
         }
-        if (names.empty() && !its.has_narrator()) return refuse_without_narrator(error);
+        if (!its.has_narrator()) return refuse_without_narrator(error);
         its.again(turn == NAR_TURN_CURRENT ? its.journal()->last_prompt()
                                            : static_cast<journal::TurnId>(turn),
                   names, std::move(on_turn));
@@ -471,7 +475,7 @@ nar_status nar_session_replay(nar_session* session, uint64_t turn,
             if (given->ending()) return refuse_ending(error);
             if (!given->replays()) {
                 return fail(error, NAR_UNSUPPORTED, "NO_REPLAY",
-                            "the session plays for the first time; set `replays` of its options");
+                            "the session is not a replay; set `replays` of its options");
             }
             if (given->busy()) return refuse_busy(error);
             nar_replay_handler read;
@@ -498,6 +502,7 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
+        if (its.replays()) return refuse_replay(error);
         session::TurnHandler on_turn;
         if (const nar_status status = read_handler(handler, on_turn, error)) return status;
         const std::string words = copy(text);
@@ -514,6 +519,7 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
                                const nar_execution_handler* handler, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
+        if (its.replays()) return refuse_replay(error);
         nar_execution_handler read;
         if (!read_struct(handler, read))
             return refuse_argument(error, "the handler's size is not set");

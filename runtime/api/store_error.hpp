@@ -23,6 +23,11 @@ inline std::optional<journal::TurnId> turn_of(uint64_t given,
     return static_cast<journal::TurnId>(given);
 }
 
+inline nar_status refuse_replay(nar_error* error) {
+    return fail(error, NAR_UNSUPPORTED, "REPLAY",
+                "the session only replays the turns of its store; nothing else is played in it");
+}
+
 // Calls a function that uses a store and returns a status.
 template <typename Use>
 nar_status with_store(nar_error* error, Use&& use) {

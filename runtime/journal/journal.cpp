@@ -21,7 +21,8 @@ constexpr int64_t kFoldOfATurn = 256;
 
 // A turn that is resumed needs them: which tools are done, and what the narrator said.
 bool is_milestone(event::Kind kind) {
-    return kind == event::Kind::PlanStarted || kind == event::Kind::ToolEnded;
+    return kind == event::Kind::PlanStarted || kind == event::Kind::PlanEnded ||
+           kind == event::Kind::ToolEnded;
 }
 
 // If folding the state takes more than `most`. Returns why there is none, if the store is damaged.
@@ -160,12 +161,24 @@ TurnId Journal::last_prompt() {
 
 TurnId Journal::last_interrupted() {
     StoreFile& file = settled_file();
+    // What the host did since then does not count.
+    std::optional<TurnId> at = current_;
+    while (at && file.require_turn(row_, *at).kind == TurnKind::Host) {
+        at = file.require_turn(row_, *at).parent;
+    }
     for (TurnId id = last_; id > 0; --id) {
         const std::optional<TurnRow> turn = file.turn(row_, id);
-        if (turn && turn->status == TurnStatus::Interrupted && turn->parent == current_) return id;
+        if (!turn || turn->status != TurnStatus::Interrupted) continue;
+        std::optional<TurnId> before = turn->parent;
+        while (before && before != at && file.require_turn(row_, *before).kind == TurnKind::Host) {
+            before = file.require_turn(row_, *before).parent;
+        }
+        if (before == at) return id;
     }
     throw TurnError("TURN_MISSING", "no turn was interrupted where the session stands");
 }
+
+TurnRow Journal::turn(TurnId turn) { return settled_file().require_turn(row_, turn); }
 
 std::unique_ptr<Playback> Journal::playback(TurnId turn) {
     StoreFile& file = settled_file();
@@ -257,6 +270,15 @@ void Journal::note(RecordKind kind, std::string_view text, uint8_t type) {
     if (!is_listening()) return;
     add({kind, 0, type, 0, 0, loop_.wall_us(), {}, {}, text});
     flush_soon();
+}
+
+void Journal::note_begun(const event::Subject& subject, std::string_view body) {
+    if (!is_listening()) return;
+    add({RecordKind::Begun, 0, 0, subject.attempt, 0, loop_.wall_us(), subject.plan_id,
+         subject.tool_id, body});
+    flush();
+    submit([](StoreFile&) {}, {}, true);
+    writer_.wait_for(target_);
 }
 
 void Journal::note_change() {

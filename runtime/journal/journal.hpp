@@ -83,6 +83,8 @@ public:
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
     // What TurnEnd::rest has has changed, perhaps between two turns.
     void note_change();
+    // A tool begins that is not repeatable. Waits until the disk has that: a later life must know it.
+    void note_begun(const event::Subject& subject, std::string_view body);
     void note(RecordKind kind, std::string_view text) { note(kind, text, 0); }
     // `why`: kFinalFailure, kNarratorTimeout or 0.
     void note_failure(std::string_view text, uint8_t why) { note(RecordKind::Failure, text, why); }
@@ -95,6 +97,8 @@ public:
     TurnId last_prompt();
     TurnId last_interrupted();
 
+    // Waits for the disk. Throws StoreError or TurnError.
+    TurnRow turn(TurnId turn);
     // Reads a turn, to be played again. Waits for the disk. Throws StoreError or TurnError.
     std::unique_ptr<Playback> playback(TurnId turn);
 

@@ -28,6 +28,12 @@ int64_t number_member(json::Value object, std::string_view key, int64_t otherwis
     return value ? value.integer().value_or(otherwise) : otherwise;
 }
 
+// Records from before a turn may be in its first part.
+bool begins_turn(event::Kind kind) {
+    return kind == event::Kind::Prompt || kind == event::Kind::PlanStarted ||
+           kind == event::Kind::StatePatched;
+}
+
 // False if it is not an object.
 bool parse(json::Document& document, std::string_view body) {
     json::ParseError error;
@@ -47,12 +53,12 @@ public:
           listener(its_listener) {}
     ~RecordedAttempt() override { std::erase(playback_.started_, this); }
 
-    void terminate() override {
-        is_terminated = true;
-        playback_.deliver_soon();
-    }
+    // Its recorded end comes by itself.
+    void terminate() override {}
     std::string diagnostics() const override { return {}; }
-    tool::Outcome outcome_of_done() const override { return playback_.outcome_of(*this, nullptr); }
+    tool::Outcome outcome_of_done() const override {
+        return playback_.outcome_of(*this, playback_.find(ItemKind::End, *this));
+    }
 
 private:
     Playback& playback_;
@@ -62,8 +68,8 @@ public:
     const uint32_t number;
     const std::string tool_id;
     tool::AttemptListener& listener;
-    bool is_terminated = false;  // it has nothing more to deliver but its end
-    std::string result;          // of its `done`, as JSON
+    bool is_cut_off = false;  // its end is not recorded
+    std::string result;       // of its `done`, as JSON
 };
 
 Playback::Playback(Loop& loop, StoreFile& file, int64_t session, TurnRow turn)
@@ -78,7 +84,6 @@ void Playback::read(StoreFile& file, int64_t session) {
     Record before;  // the last one
     file.each_part(session, turn_.id, [&](std::string_view text) {
         const std::string& part = parts_.emplace_back(text);
-        before = {};
         const bool is_read = each_record(part, [&](Record record) {
             const bool is_in_part = record.body.data() >= part.data() &&
                                     record.body.data() <= part.data() + part.size();
@@ -96,15 +101,27 @@ void Playback::read(StoreFile& file, int64_t session) {
             };
             switch (record.kind) {
                 case RecordKind::Question: add(ItemKind::Question); return;
-                case RecordKind::Answer: add(ItemKind::Answer).flags = kIsPlan; return;
+                case RecordKind::Answer: {
+                    Item& item = add(ItemKind::Answer);
+                    item.plan = static_cast<uint32_t>(plans_.size());
+                    item.flags = kIsPlan;
+                    return;
+                }
                 case RecordKind::Failure: {
                     Item& item = add(ItemKind::Answer);
+                    item.plan = static_cast<uint32_t>(plans_.size());
                     if (record.event_type == kFinalFailure) item.flags = kIsFinal;
                     if (record.event_type == kNarratorTimeout) item.flags = kIsTimeout;
                     return;
                 }
+                case RecordKind::Begun:
+                    if (!plans_.empty()) plans_.back().tools[record.tool_id].started = record.body;
+                    return;
                 case RecordKind::Event: break;
                 default: return;
+            }
+            if (first_seq_ == 0 && begins_turn(static_cast<event::Kind>(record.event_kind))) {
+                first_seq_ = record.seq;
             }
             switch (static_cast<event::Kind>(record.event_kind)) {
                 case event::Kind::PlanStarted: {
@@ -118,6 +135,9 @@ void Playback::read(StoreFile& file, int64_t session) {
                     if (!started.is_open && answer != items_.rend()) answer->flags |= kWasExecuted;
                     return;
                 }
+                case event::Kind::PlanEnded:
+                    if (!plans_.empty()) plans_.back().has_ended = true;
+                    return;
                 case event::Kind::ToolPending:
                     if (!plans_.empty() && plans_.back().is_open) add(ItemKind::Invocation);
                     return;
@@ -202,7 +222,10 @@ std::vector<Playback::CutOff> Playback::go_on() {
         }
     }
     if (is_asked) {
-        items_.resize(kept);
+        size_t position = 0;
+        std::erase_if(items_, [&](const Item& item) {
+            return position++ >= kept && item.kind != ItemKind::Patch;
+        });
         std::erase_if(plans_, [&](const RecordedPlan& plan) { return plan.first_item > kept; });
     }
     return cut_off;
@@ -221,15 +244,28 @@ bool Playback::has_answer() const {
         [](const Item& item) { return item.kind == ItemKind::Answer && !item.is_delivered; });
 }
 
-void Playback::ask(std::function<void(const Answer& answer)> take) {
+void Playback::ask(std::function<void(const Answer& answer)> take,
+                   std::function<void()> no_answer) {
     take_ = std::move(take);
-    // The plans before have ended: what they did not take is left out.
-    for (size_t i = at_; i < items_.size() && items_[i].plan < next_plan_; ++i) {
+    no_answer_ = std::move(no_answer);
+    // The plans before have ended, or will not be: what they did not take is left out.
+    for (size_t i = at_; i < items_.size(); ++i) {
         Item& item = items_[i];
         if (item.kind == ItemKind::Answer || item.kind == ItemKind::Question) break;
         if (item.kind >= ItemKind::Start) item.is_delivered = true;
     }
     deliver_soon();
+}
+
+void Playback::stop() {
+    for (; is_whole_ && at_ < items_.size(); ++at_) {
+        if (items_[at_].kind == ItemKind::Patch && !items_[at_].is_delivered) {
+            deliver_item(items_[at_]);
+        }
+    }
+    at_ = items_.size();
+    take_ = nullptr;
+    no_answer_ = nullptr;
 }
 
 // ---- the tools
@@ -259,13 +295,14 @@ void Playback::begin(const plan::Plan& plan, std::function<void()> wake) {
 bool Playback::has(std::string_view tool_id) const {
     if (is_whole_) return true;
     if (next_plan_ == 0 || next_plan_ > plans_.size() || live_.contains(tool_id)) return false;
-    const auto& tools = plans_[next_plan_ - 1].tools;
-    const auto tool = tools.find(tool_id);
-    return tool != tools.end() && tool->second.attempts > 0 && !tool->second.ended.empty();
+    const RecordedPlan& plan = plans_[next_plan_ - 1];
+    const auto tool = plan.tools.find(tool_id);
+    return tool != plan.tools.end() && !tool->second.ended.empty() &&
+           (tool->second.attempts > 0 || plan.has_ended);
 }
 
 // What can be delivered now came before it.
-bool Playback::may_start(std::string_view) {
+bool Playback::may_start() {
     const Item* const item = next();
     if (item == nullptr || may_overtake_) return true;
     const bool is_of_tool = item->kind == ItemKind::Event || item->kind == ItemKind::End;
@@ -278,7 +315,7 @@ std::unique_ptr<tool::Attempt> Playback::start(std::string_view tool_id, uint32_
                                                tool::AttemptListener& listener) {
     const auto plan = static_cast<uint32_t>(next_plan_ - 1);
     auto started = std::make_unique<RecordedAttempt>(*this, plan, tool_id, attempt, listener);
-    started->is_terminated = find(ItemKind::End, *started) == nullptr;
+    started->is_cut_off = find(ItemKind::End, *started) == nullptr;
     if (Item* const item = find(ItemKind::Start, *started)) item->is_delivered = true;
     started_.push_back(started.get());
     may_overtake_ = false;
@@ -307,11 +344,11 @@ void Playback::deliver() {
     const std::shared_ptr<bool> alive = alive_;
     for (;;) {
         if (loop_.time_is_up()) return deliver_soon();
-        const auto terminated =
+        const auto cut_off =
             std::find_if(started_.begin(), started_.end(),
-                         [](const RecordedAttempt* attempt) { return attempt->is_terminated; });
-        if (terminated != started_.end()) {
-            deliver_end(**terminated, find(ItemKind::End, **terminated));
+                         [](const RecordedAttempt* attempt) { return attempt->is_cut_off; });
+        if (cut_off != started_.end()) {
+            deliver_end(**cut_off, nullptr);
             if (!*alive) return;
             continue;
         }
@@ -328,8 +365,13 @@ void Playback::deliver() {
         if (!is_delivered) break;
     }
     if (std::exchange(wakes_, false)) wake_();
-    if (at_ == items_.size() && actions_.end && started_.empty())
+    if (at_ < items_.size() || !started_.empty()) return;
+    if (take_) {
+        take_ = nullptr;
+        if (no_answer_) std::exchange(no_answer_, nullptr)();
+    } else if (actions_.end) {
         std::exchange(actions_.end, nullptr)();
+    }
 }
 
 // The first item that is not delivered; NULL: all are.
@@ -351,9 +393,15 @@ bool Playback::deliver_item(Item& item) {
         case ItemKind::Answer: {
             if (!take_) return false;
             item.is_delivered = true;
+            next_plan_ = item.plan;
             const auto take = std::exchange(take_, nullptr);
+            const bool was_executed = (item.flags & kWasExecuted) != 0;
+            const bool is_last =
+                std::none_of(&item + 1, items_.data() + items_.size(),
+                             [](const Item& later) { return later.kind == ItemKind::Question; });
+            const bool was_cut_off = is_last && turn_.status == TurnStatus::Interrupted;
             take({item.body, (item.flags & kIsPlan) != 0, (item.flags & kIsFinal) != 0,
-                  (item.flags & kIsTimeout) != 0, (item.flags & kWasExecuted) != 0});
+                  (item.flags & kIsTimeout) != 0, was_executed, !was_executed && !was_cut_off});
             return true;
         }
         case ItemKind::Invocation: {

@@ -70,15 +70,21 @@ public:
         bool is_final = false;
         bool is_timeout = false;
         bool was_executed = false;  // the plan
+        bool was_refused = false;   // likewise
     };
     bool has_answer() const;
-    // Calls `take` from the loop, with the narrator's next answer. There must be one.
-    void ask(std::function<void(const Answer& answer)> take);
-    void withdraw() { take_ = nullptr; }
+    // Calls one of these from the loop: `take` with the narrator's next answer, or `no_answer` when all
+    // is played and there is none.
+    void ask(std::function<void(const Answer& answer)> take, std::function<void()> no_answer);
+    // The turn has ended: nothing more is delivered but, of a turn that is played as it was, what the
+    // host patched last.
+    void stop();
+    // The number of its first record; 0: it has none.
+    uint64_t first_seq() const { return first_seq_; }
 
     void begin(const plan::Plan& plan, std::function<void()> wake) override;
     bool has(std::string_view tool_id) const override;
-    bool may_start(std::string_view tool_id) override;
+    bool may_start() override;
     std::unique_ptr<tool::Attempt> start(std::string_view tool_id, uint32_t attempt,
                                          tool::AttemptListener& listener) override;
     void on_waiting(uint32_t running) override;
@@ -89,7 +95,7 @@ private:
     struct Item {
         ItemKind kind;
         uint8_t flags = 0;  // of an answer
-        uint32_t plan = 0;  // the index in plans_
+        uint32_t plan = 0;  // the index in plans_; of an answer: the number of plans before it
         uint32_t attempt = 0;
         std::string_view tool_id;
         std::string_view body;
@@ -104,6 +110,7 @@ private:
     struct RecordedPlan {
         std::string_view started;  // the record
         bool is_open = false;
+        bool has_ended = false;
         size_t first_item = 0;
         std::map<std::string_view, RecordedTool> tools;
     };
@@ -127,6 +134,7 @@ private:
     std::vector<RecordedPlan> plans_;
     std::vector<Item> items_;
     bool is_whole_ = true;
+    uint64_t first_seq_ = 0;
     std::set<std::string, std::less<>> asked_for_;  // run_again()
 
     Actions actions_;
@@ -135,7 +143,8 @@ private:
     std::set<std::string, std::less<>> live_;  // the tools of the current plan that run
     std::vector<RecordedAttempt*> started_;
     int64_t left_out_ = 0;  // attempts that ran here in the recording, of tools that run again
-    std::function<void(const Answer& answer)> take_;
+    std::function<void(const Answer& answer)> take_;  // of ask()
+    std::function<void()> no_answer_;
     std::function<void()> wake_;  // of begin()
     bool wakes_ = false;          // may_start() has said no
     bool may_overtake_ = false;

@@ -111,7 +111,7 @@ std::string turns_where(std::string_view condition) {
     return std::string(kTurnColumns).append(condition);
 }
 
-// Of this alone SQLite does not wait until another has done it.
+// SQLite does not apply the busy timeout to this statement.
 void switch_to_wal(Connection& connection) {
     for (int left = Connection::kBusyMs;; left -= 5) {
         try {

@@ -27,7 +27,7 @@ struct Writer::Post {
 
 namespace {
 
-// Nobody could catch a std::bad_alloc of the thread, and nothing may be lost for it.
+// An exception of the thread would end the process, and no task may be lost: it tries again.
 template <typename Try>
 void until_memory(Try&& attempt) {
     for (;; ::usleep(1000)) {

@@ -337,7 +337,7 @@ void Execution::schedule_ready() {
         }
         // It takes no slot: those that run must not wait for it, nor it for them.
         if (is_recorded(tool)) {
-            if (!with_.recording->may_start(plan_->tools[tool].tool_id)) break;
+            if (!with_.recording->may_start()) break;
             schedule_.start(tool);
             start_recorded(tool);
             continue;
@@ -423,6 +423,10 @@ bool Execution::start_attempt(uint32_t tool) {
         // Asked before the start: what a start in vain leaves behind is no reason to wait.
         const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
                                 (settings_.has_processes && settings_.has_processes());
+        if (!resolution.definition->repeatable && settings_.before_unrepeatable) {
+            settings_.before_unrepeatable({plan_->request_id, entry.tool_id, 0},
+                                          records::tool_started(entry));
+        }
         attempt = resolution.runner->start(invocation, running, failure);
         if (!attempt && failure.shortage && running.starting != nullptr) {
             // The end of another tool, or of a process that is ending, frees descriptors. Nothing

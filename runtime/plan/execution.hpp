@@ -68,6 +68,8 @@ struct Settings {
     // An appended tool has settled. Called once for each, from the loop or from stop(), always before
     // on_ended. It may call the functions of the execution; stop() invalidates `result`.
     std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;
+    // An attempt of a tool that is not repeatable begins as soon as this has returned. May be empty.
+    std::function<void(const event::Subject& subject, std::string_view body)> before_unrepeatable;
     // No tool can be started, whatever the plan says.
     std::function<void(std::string_view why)> on_no_supervisor;
     // True if processes are ending whose tools hold no slot any more. NULL: there are none.

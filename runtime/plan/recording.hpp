@@ -22,8 +22,8 @@ public:
     virtual void begin(const Plan& plan, std::function<void()> wake) = 0;
     // False: the tool of this execution is really run.
     virtual bool has(std::string_view tool_id) const = 0;
-    // False: in the recording, something else came first. Of a tool that it has.
-    virtual bool may_start(std::string_view tool_id) = 0;
+    // False: in the recording, something else came before the next start of a tool.
+    virtual bool may_start() = 0;
     // Plays an attempt of a tool that it has. Calls the listener from the loop.
     virtual std::unique_ptr<tool::Attempt> start(std::string_view tool_id, uint32_t attempt,
                                                  tool::AttemptListener& listener) = 0;

@@ -38,6 +38,13 @@ uint64_t number_in(json::Value object, std::string_view key) {
     return value ? static_cast<uint64_t>(value.integer().value_or(0)) : 0;
 }
 
+void require_prompt(const journal::TurnRow& turn) {
+    if (turn.kind == journal::TurnKind::Prompt) return;
+    throw journal::TurnError("NOT_A_PROMPT", "turn " + std::to_string(turn.id) +
+                                                 " is not a prompt; only a prompt can be played "
+                                                 "again");
+}
+
 std::string tools_folder(const SessionSettings& settings) {
     return settings.story ? settings.story->folder + "/tools" : std::string();
 }
@@ -323,6 +330,9 @@ std::unique_ptr<plan::Execution> Session::make_execution(
             log(NAR_LOG_ERROR, "no tool of this session can be started: " + std::string(why));
         }
     };
+    settings.before_unrepeatable = [this](const event::Subject& subject, std::string_view body) {
+        if (with_.journal) with_.journal->note_begun(subject, body);
+    };
     settings.has_processes = [this] { return with_.engine.pool().busy() > 0; };
     settings.on_tools_ended = [this, number] { presentation_.on_tools_ended(number); };
     return std::make_unique<plan::Execution>(
@@ -453,17 +463,24 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
 
 void Session::again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
                     TurnHandler handler) {
-    auto playback = with_.journal->playback(turn);
-    if (!tools.empty()) playback->run_again(tools);
-    play_again(std::move(playback), !tools.empty(), std::move(handler));
+    const journal::TurnRow row = with_.journal->turn(turn);
+    require_prompt(row);
+    std::unique_ptr<journal::Playback> playback;
+    if (!tools.empty()) {
+        playback = with_.journal->playback(turn);
+        playback->run_again(tools);
+    }
+    play_again(row, std::move(playback), std::move(handler));
 }
 
 void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
-    auto playback = with_.journal->playback(turn);
-    if (playback->turn().status != journal::TurnStatus::Interrupted) {
+    const journal::TurnRow row = with_.journal->turn(turn);
+    require_prompt(row);
+    if (row.status != journal::TurnStatus::Interrupted) {
         throw journal::TurnError("NOT_INTERRUPTED", "turn " + std::to_string(turn) +
                                                         " was not interrupted: it has ended");
     }
+    auto playback = with_.journal->playback(turn);
     for (const journal::Playback::CutOff& tool : playback->go_on()) {
         const auto definition = resolver_.resolve(tool.path, folder_).definition;
         if (repeats || !definition || definition->repeatable) continue;
@@ -473,24 +490,18 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
                 json::quoted(definition->name) +
                 " is not repeatable); let it run again, or go on without that turn");
     }
-    play_again(std::move(playback), true, std::move(handler));
+    play_again(row, std::move(playback), std::move(handler));
 }
 
-void Session::play_again(std::unique_ptr<journal::Playback> playback, bool is_recorded,
+void Session::play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                          TurnHandler handler) {
-    const journal::TurnRow& row = playback->turn();
-    if (row.kind != journal::TurnKind::Prompt) {
-        throw journal::TurnError("NOT_A_PROMPT", "turn " + std::to_string(row.id) +
-                                                     " is not a prompt, which alone can be played "
-                                                     "again");
-    }
     go_to(row.parent);
     Job job;
     job.is_prompt = true;
     job.text = row.prompt;
     job.submitted_us = loop().wall_us();
     job.on_turn = std::move(handler);
-    if (is_recorded) job.playback = std::move(playback);
+    job.playback = std::move(playback);
     submit(std::move(job));
 }
 
@@ -511,12 +522,13 @@ void Session::replay(journal::TurnId turn, std::function<void(const Replayed& re
         assets_.take_from(std::move(assets));
         take_rest(rest);
         json::Document document;
-        const bool is_read = read_rest(rest, document);
-        stream_.continue_after(is_read ? number_in(document.root(), "seq") : 0);
-        executions_ = is_read ? number_in(document.root(), "executions") : 0;
+        executions_ = read_rest(rest, document) ? number_in(document.root(), "executions") : 0;
+    }
+    if (const uint64_t first = job.playback->first_seq(); first > 0) {
+        stream_.continue_after(first - 1);
     }
     with_.store->keep_digest();
-    // Until it has ended, it stands nowhere.
+    // Unknown while the turn runs.
     replayed_.reset();
     const auto on_end = [this, turn, kept = kept.state_digest.value_or(0),
                          handler = std::move(handler)] {
@@ -535,7 +547,12 @@ void Session::replay(journal::TurnId turn, std::function<void(const Replayed& re
                plan.parse(job.playback->plan(), error, json::kDepthOfOwn)) {
         job.plan = std::make_unique<plan::Plan>();
         Faults faults;
-        job.plan->parse(plan.root().find("plan").raw(), faults);
+        const json::Value text = plan.root().find("plan");
+        if (!text || !job.plan->parse(text.raw(), faults)) {
+            throw journal::StoreError("STORE_DAMAGED",
+                                      "the store \"" + settings_.store + "\": the plan of turn " +
+                                          std::to_string(turn) + " cannot be read");
+        }
         job.folder = folder_;
         job.on_execution = [on_end](const auto&) { on_end(); };
     } else {
@@ -688,6 +705,8 @@ void Session::warn(std::string_view code, std::string_view message) {
 std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who,
                                                    json::Value nulls) {
     if (auto refusal = with_.store->refusal(patch, nulls)) return refusal;
+    // A replay does not stand at the end of a turn any more.
+    if (!running_) replayed_.reset();
     // The store records the number of the event that reports the patch, so it is reserved first.
     const uint64_t number = stream_.take_number();
     const std::shared_ptr<const state::HistoryOrigin> origin =

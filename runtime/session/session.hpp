@@ -232,7 +232,8 @@ private:
     // Both with a journal only.
     void take_up_past();
     void take_rest(const std::string& rest);
-    void play_again(std::unique_ptr<journal::Playback> playback, bool is_recorded,
+    // `playback`: or NULL.
+    void play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                     TurnHandler handler);
     void play_recorded();
     void end_replay();
@@ -281,8 +282,8 @@ private:
     std::unique_ptr<ScriptRun> ended_script_;  // until it has returned from its last call
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
-    // Of the last turn that was not the host's, as JSON. With a journal only.
     std::optional<journal::TurnId> replayed_;  // at whose end a replay stands
+    // Of the last turn that was not the host's, as JSON. With a journal only.
     std::string told_ = "\"\"";
     std::string offered_ = "[]";
 };

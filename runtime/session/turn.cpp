@@ -90,7 +90,6 @@ void Turn::stop(TurnOutcome outcome) {
     if (is_ended_) return;
     // The narrator is told first, so that it ignores the outcomes.
     with_.narrator.withdraw();
-    if (with_.playback != nullptr) with_.playback->withdraw();
     end_invocations(outcome == TurnOutcome::Timeout ? plan::Stop::PromptTimeout
                                                     : plan::Stop::Cancelled);
     end(outcome);
@@ -101,6 +100,7 @@ void Turn::end(TurnOutcome outcome) {
     with_.narrator.forget_questions();
     is_ended_ = true;
     timer_.stop();
+    if (with_.playback != nullptr) with_.playback->stop();
     if (with_.journal == nullptr) return tell_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
                             [this, outcome](const auto& kept) { tell_end(outcome, kept); });
@@ -130,10 +130,8 @@ void Turn::generate() {
     // The choices of a generation that failed must not be offered to the player.
     with_.presentation.forget_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
-    const bool is_recorded = with_.playback != nullptr && with_.playback->has_answer();
-    if (with_.playback != nullptr && with_.playback->is_whole() && !is_recorded) {
-        return end(outcome_of(with_.playback->turn().status));
-    }
+    const bool is_recorded =
+        with_.playback != nullptr && (with_.playback->has_answer() || with_.playback->is_whole());
     ++generation_;
     const std::string question = is_recorded ? std::string() : request().write();
     if (with_.journal != nullptr) {
@@ -147,7 +145,11 @@ void Turn::generate() {
                              },
                              is_recorded ? with_.playback : nullptr});
     if (is_recorded) {
-        with_.playback->ask([this](const auto& answer) { on_recorded_answer(answer); });
+        with_.playback->ask([this](const auto& answer) { on_recorded_answer(answer); },
+                            [this] {
+                                end_invocations(plan::Stop::Cancelled);
+                                end(outcome_of(with_.playback->turn().status));
+                            });
     } else {
         with_.narrator.ask(question, with_.settings.times.narrator_ms, *this);
     }
@@ -155,8 +157,7 @@ void Turn::generate() {
 
 void Turn::on_recorded_answer(const journal::Playback::Answer& answer) {
     if (answer.is_timeout) return on_narrator_timeout();
-    was_executed_ = answer.was_executed;
-    on_answer({answer.is_plan, std::string(answer.text), answer.is_final});
+    take_answer({answer.is_plan, std::string(answer.text), answer.is_final}, &answer);
 }
 
 void Turn::end_invocations(plan::Stop reason) {
@@ -179,7 +180,9 @@ void Turn::fall_back() {
     end(TurnOutcome::Fallback);
 }
 
-void Turn::on_answer(NarratorAnswer answer) {
+void Turn::on_answer(NarratorAnswer answer) { take_answer(std::move(answer), nullptr); }
+
+void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* recorded) {
     end_invocations(plan::Stop::Abandoned);
     if (with_.journal != nullptr) {
         if (answer.is_plan) with_.journal->note(journal::RecordKind::Answer, answer.text);
@@ -192,7 +195,7 @@ void Turn::on_answer(NarratorAnswer answer) {
                 (count == 1 ? " tool that it had invoked was" : " tools that it had invoked were") +
                 " running; wait for each outcome before the answer");
     }
-    if (answer.is_plan) return take_plan(answer.text);
+    if (answer.is_plan) return take_plan(answer.text, recorded);
     std::string message = "the narrator gave no plan: " + answer.text;
     if (!answer.is_final) return refuse("NARRATOR_FAILED", "narrator-failed", message);
     with_.stream.warn({}, "NARRATOR_FAILED", message);
@@ -227,15 +230,17 @@ void Turn::refuse(std::string fault, std::string faults) {
     generate();
 }
 
-void Turn::take_plan(std::string_view text) {
+void Turn::take_plan(std::string_view text, const journal::Playback::Answer* recorded) {
     auto plan = std::make_unique<plan::Plan>();
     Faults faults;
     plan->parse(text, faults);
-    if (faults.empty()) {
+    // What was decided then stands: tools and skills may not be the same any more.
+    if (faults.empty() && (recorded == nullptr || !recorded->was_executed)) {
         add_skill_faults(*plan, disabled_skills_, faults);
-        // A tool that is not run need not be there.
-        const bool is_recorded = std::exchange(was_executed_, false);
-        if (!is_recorded) add_path_faults(*plan, with_.resolver, with_.folder, faults);
+        add_path_faults(*plan, with_.resolver, with_.folder, faults);
+    }
+    if (faults.empty() && recorded != nullptr && recorded->was_refused) {
+        faults.push_back({"recorded", "", 0, "the plan was refused in the recorded turn", ""});
     }
     // Last, because it counts: a refused plan must not use up an execution.
     if (faults.empty() && !may_execute_again(*plan)) {

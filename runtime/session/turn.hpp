@@ -105,7 +105,9 @@ private:
     // `progress` is for the player only.
     void refuse(const char* code, const char* rule, const std::string& message,
                 const std::string& progress = {});
-    void take_plan(std::string_view text);
+    // `recorded`: the answer that it is, or NULL.
+    void take_plan(std::string_view text, const journal::Playback::Answer* recorded);
+    void take_answer(NarratorAnswer answer, const journal::Playback::Answer* recorded);
     // Counts an execution of this requestId. False once the limit is reached.
     bool may_execute_again(const plan::Plan& plan);
     NarratorRequest request() const;
@@ -128,7 +130,6 @@ private:
     std::string narrative_;
     Timer timer_;
     bool time_is_up_ = false;
-    bool was_executed_ = false;  // the plan of a recorded answer
     bool is_ended_ = false;
 };
 

@@ -204,7 +204,7 @@ def test_replay_compares_the_state_of_each_turn(command, counting, tmp_path):
     ran = command("replay", *kept)
     assert ran.status == 1
     assert ran.out.startswith("turn 2: the state is another: ")
-    assert ran.out.endswith("\n1 of 2 turns have another state\n")
+    assert ran.out.endswith("\n1 of 2 turns has another state\n")
 
 
 def test_list_names_the_sessions(play, session):

@@ -163,11 +163,14 @@ session.play("go")
         def a() -> None:
             pytest.fail("a had ended")
 
-        @session.tool
+        @session.tool(repeatable=False)
         def b() -> None:
             session.state.patch({"b": "whole"})
 
-        session.resume()
+        with pytest.raises(narratoria.InvalidArgumentError, match='"b" had begun') as caught:
+            session.resume()
+        assert caught.value.code == "NOT_REPEATABLE"
+        session.resume(repeat=True)
         assert dict(session.state) == {"a": 1, "b": "whole"}
         assert [turn.status for turn in session.turns] == ["interrupted", "completed"]
 
@@ -201,7 +204,7 @@ def test_a_lazy_turn_is_kept_all_the_same(path):
 def test_without_a_store_there_are_no_turns():
     with narratoria.Session() as session:
         for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
-            with pytest.raises(narratoria.UnsupportedError, match="no store"):
+            with pytest.raises(narratoria.UnsupportedError, match="not kept in a store"):
                 ask()
 
 

@@ -39,8 +39,10 @@ typedef struct nar_session_options {
     nar_str store;                 /* the file in which the session is kept (store.h); it is created
                                       if it does not exist. Empty: the engine's. See below.      */
     uint32_t durability;           /* a NAR_DURABILITY_…                                         */
-    uint32_t replays;              /* 1: the session only plays the turns of the store again, without
-                                      plugins (nar_session_replay). The store is only read.      */
+    uint32_t replays;              /* 1: the session only replays the turns of the store, without
+                                      plugins (nar_session_replay). The store is only read, and must
+                                      have the session (SESSION, NAR_NOT_FOUND). Prompts, plans and
+                                      scripts are refused (NAR_UNSUPPORTED).                      */
 } nar_session_options;
 
 /* Values of nar_session_options.durability */
@@ -59,8 +61,9 @@ enum {
  * that ran is in the store as interrupted. What the host and plugins patch between
  * two turns is kept in the next driving call.
  *
- * nar_session_create, nar_session_destroy, nar_session_go_to and nar_session_read_turns wait for the
- * disk, nothing else does: the engine starts a thread with its first such session, which writes and
+ * These wait for the disk: nar_session_create and nar_session_destroy, nar_session_go_to, nar_session_again,
+ * nar_session_resume, nar_session_replay and nar_session_read_turns. Nothing else does, except before a tool
+ * starts that is not repeatable. The engine starts a thread with its first such session, which writes and
  * calls nothing of the host, has all signals blocked, and ends with the engine. Other calls wait for it
  * only if more than 256 MiB are to be written.
  *
@@ -130,23 +133,24 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is its sibling.
  * `turn`: its number, or NAR_TURN_CURRENT for the last prompt. `tools`: empty, and the narrator is asked
  * again; or a JSON array of toolIds of the last plan of that turn. Then only these tools run, and those
- * that depend on them. Nobody is asked and nothing is started for the rest: events, results and answers
- * are those that the store has. Only if the plan does not succeed now, the narrator is asked for another.
+ * that depend on them. The narrator is not asked, and nothing is started for the other tools: their events
+ * and results are those that the store has. Only if the plan does not succeed now is the narrator asked for
+ * another. What the host patched while a tool ran that runs again is left to that tool.
  * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
- * NAR_INVALID_ARGUMENT if the turn is not a prompt. `handler` may be NULL. [engine-thread] */
+ * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator
+ * (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
                                      const nar_turn_handler *handler, nar_error *error);
 
-/* A flag of nar_session_resume: also tools that must not run twice do. */
+/* A flag of nar_session_resume: also run tools that are not repeatable. */
 #define NAR_RESUME_REPEATS 1u
 
-/* Goes on with a prompt that was interrupted, because its host died while it ran: goes to the end of the
- * turn before it, and plays the prompt as its sibling. What the narrator had answered and what the tools
- * did that had ended is taken from the store; everything else happens now. `turn`: its number, or
- * NAR_TURN_CURRENT for the last one that was interrupted at the end of the current turn. `flags`: 0 or
- * NAR_RESUME_REPEATS. Errors as of nar_session_again; NAR_INVALID_ARGUMENT if the turn was not
- * interrupted, or with the code NOT_REPEATABLE if a tool had begun that must not run twice
- * (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
+/* Resumes a prompt that was interrupted because its host died. Goes to the end of the turn before it and
+ * plays the prompt as its sibling. The narrator's answers and the tools that had ended are taken from the
+ * store; the other tools run. `turn`: its number, or NAR_TURN_CURRENT for the last one that was interrupted
+ * where the session stands. `flags`: 0 or NAR_RESUME_REPEATS. Errors as of nar_session_again;
+ * NAR_INVALID_ARGUMENT if the turn was not interrupted, or with the code NOT_REPEATABLE if a tool had begun
+ * that is not repeatable (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
 NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint32_t flags,
                                       const nar_turn_handler *handler, nar_error *error);
 
@@ -168,10 +172,10 @@ typedef struct nar_replay_handler {
 } nar_replay_handler;
 
 /* Plays a turn of the store as it was: goes to the end of the turn before it, and sends the same records
- * with the same numbers, but for times and for what plugins did. The narrator is not asked and no tool is
- * started; the plans, patches and events pass through everything that they pass through for the first
- * time. So it shows whether this version of the library makes the same of an old session. After an equal
- * turn, one that follows it does not read the state again. For a session with `replays` only
+ * with the same numbers, apart from times and from what plugins did. The narrator is not asked and no tool
+ * is started; everything else runs as in the original turn. Use it to check that this version of the library
+ * computes the same state. A turn that is cancelled is not equal. Replaying a child of the turn that was
+ * just replayed does not read the state from the store. For a session with `replays` only
  * (NAR_UNSUPPORTED). Otherwise the errors of nar_session_go_to. [engine-thread] */
 NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
                                       const nar_replay_handler *handler, nar_error *error);

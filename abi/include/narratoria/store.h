@@ -74,7 +74,8 @@ NAR_API nar_status nar_store_set_name(nar_str store, nar_str session, nar_str na
 
 /* Removes turns of a session that is not being played, with all that was kept of them. `turn`: that one and
  * those that follow it; NAR_TURN_CURRENT: all that do not lead to where the session stands. `removed`: their
- * number; may be NULL. The file becomes smaller, unless another session of it is in use. Errors: as those
+ * number; may be NULL. The file becomes smaller, unless another session of it is in use. If the last turns
+ * are removed, later ones get their numbers. Errors: as those
  * of nar_store_go_to; NAR_INVALID_ARGUMENT if the session stands at one of them. [thread-safe] */
 NAR_API nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64_t *removed,
                                    nar_error *error);

@@ -29,9 +29,10 @@ extern "C" {
  * as any other, and slower. */
 #define NAR_TOOL_ANSWERS_AT_ONCE 2u
 
-/* A flag: another run of the tool may do harm, as it has an effect outside of the session. A turn that was
- * cut off while it ran is not gone on with unless someone decides so (nar_session_resume). Retries are the
- * plan's matter. */
+/* A flag: running the tool twice may do harm, because it acts outside of the session (pays, sends, deletes).
+ * nar_session_resume refuses a turn that was interrupted while the tool ran, unless NAR_RESUME_REPEATS is
+ * given. Before such a tool starts, a session with a store waits for the disk. Retries of a plan are not
+ * affected. */
 #define NAR_TOOL_NOT_REPEATABLE 4u
 
 typedef struct nar_tool {

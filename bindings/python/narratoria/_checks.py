@@ -62,7 +62,7 @@ def need_callable(what: str, function: Any) -> None:
         raise TypeError(f"{what} is a function, not {type(function).__name__}")
 
 
-def check_tool(function: Any, name: Any, description: Any, thread: Any) -> None:
+def check_tool(function: Any, name: Any, description: Any, thread: Any, repeatable: Any) -> None:
     """Checks the arguments of the decorator `tool`."""
     if not callable(function):
         raise TypeError(
@@ -72,8 +72,9 @@ def check_tool(function: Any, name: Any, description: Any, thread: Any) -> None:
     for what, text in (("the name of a tool", name), ("the description of a tool", description)):
         if text is not None:
             text_of(what, text)
-    if not isinstance(thread, bool):
-        raise TypeError(f"thread is True or False, not {thread!r}")
+    for what, value in (("thread", thread), ("repeatable", repeatable)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{what} is True or False, not {value!r}")
 
 
 def check_timeout(what: str, seconds: float | None) -> float | None:

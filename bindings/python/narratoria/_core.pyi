@@ -171,6 +171,7 @@ class Session:
         function: Callable[[Any], Any],
         is_plain: bool,
         waits: bool,
+        repeatable: bool,
     ) -> None: ...
     def add_tool_path(
         self,

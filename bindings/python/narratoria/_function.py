@@ -70,6 +70,7 @@ class FunctionDescription:
         is_async: whether it is an `async def` function (or generator).
         is_generator: whether it is a generator function, asynchronous or not.
         context_parameter: the name of the parameter that takes the `Context`; None without one.
+        repeatable: whether it may run twice.
 
     >>> async def wait(seconds: float = 1.0): ...
     >>> describe(wait).is_async
@@ -87,6 +88,7 @@ class FunctionDescription:
         "is_async",
         "is_generator",
         "name",
+        "repeatable",
         "result_schema",
     )
 
@@ -105,6 +107,7 @@ class FunctionDescription:
         extra: tuple[type | None, Converter] | None,
     ) -> None:
         self.function = function
+        self.repeatable = True
         self.name = name
         self.description = description
         self.input_schema = input_schema

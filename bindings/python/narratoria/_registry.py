@@ -272,6 +272,7 @@ class Registry:
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
+        repeatable: bool = True,
     ) -> Callable[[Function], Function]: ...
 
     def tool(  # noqa: F811
@@ -282,6 +283,7 @@ class Registry:
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
+        repeatable: bool = True,
     ) -> Function | Callable[[Function], Function]:
         """Makes a function a tool that plans name by its name: ``"toolPath": "weather"``.
 
@@ -304,6 +306,8 @@ class Registry:
             thread: False runs a function that is not async on the session's own thread, where it
                 blocks everything else: for what is quick, or bound to one thread. Such a function
                 has no time limit.
+            repeatable: False: running it twice may do harm. A turn that was interrupted while it ran is
+                then resumed with ``repeat=True`` only.
 
         Raises:
             TypeError: it is not a function, or a parameter has no schema; the message names it.
@@ -323,13 +327,15 @@ class Registry:
         """
         if function is None:
             return lambda given: self.tool(  # type: ignore[call-overload]
-                given, name=name, description=description, thread=thread
+                given, name=name, description=description, thread=thread, repeatable=repeatable
             )
-        check_tool(function, name, description, thread)
+        check_tool(function, name, description, thread, repeatable)
         import_for(function)
         from narratoria._function import describe
 
-        self._give_tool(describe(function, name=name, description=description), thread)
+        about = describe(function, name=name, description=description)
+        about.repeatable = repeatable
+        self._give_tool(about, thread)
         return function
 
     @property
@@ -404,6 +410,7 @@ class Registry:
             call,
             is_plain,
             waits,
+            about.repeatable,
         )
 
     def _run_tool(

@@ -198,6 +198,7 @@ class Tools(_Base):
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
+        repeatable: bool = True,
     ) -> Function:
         """Makes a function a tool, as :meth:`narratoria.Session.tool` does. Returns it.
 
@@ -207,7 +208,9 @@ class Tools(_Base):
         ...     session.call("roll", sides=6)
         6
         """
-        give: Any = self._session.tool(name=name, description=description, thread=thread)
+        give: Any = self._session.tool(
+            name=name, description=description, thread=thread, repeatable=repeatable
+        )
         registered: Function = give(function)
         return registered
 

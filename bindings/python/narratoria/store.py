@@ -244,9 +244,7 @@ class Store:
         ...     narratoria.Store(path).prune("s")
         1
         """
-        removed: int = _core.store_prune(
-            self._path, text_of("session", session), kept_turn(turn)
-        )
+        removed: int = _core.store_prune(self._path, text_of("session", session), kept_turn(turn))
         return removed
 
     def set_name(self, session: str, name: str, turn: int | None = None) -> None:

@@ -51,6 +51,7 @@ class Toolset:
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
+        repeatable: bool = True,
     ) -> Callable[[Function], Function]: ...
 
     def tool(  # noqa: F811
@@ -61,6 +62,7 @@ class Toolset:
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
+        repeatable: bool = True,
     ) -> Function | Callable[[Function], Function]:
         """Adds a function. The arguments and the errors are those of :meth:`narratoria.Session.tool`.
 
@@ -74,16 +76,17 @@ class Toolset:
         """
         if function is None:
             return lambda given: self.tool(  # type: ignore[call-overload]
-                given, name=name, description=description, thread=thread
+                given, name=name, description=description, thread=thread, repeatable=repeatable
             )
         from narratoria._checks import check_tool
         from narratoria._invocations import import_for
 
-        check_tool(function, name, description, thread)
+        check_tool(function, name, description, thread, repeatable)
         import_for(function)
         from narratoria._function import describe
 
         about = describe(function, name=name, description=description)
+        about.repeatable = repeatable
         self._tools[about.name] = (about, thread)
         return function
 

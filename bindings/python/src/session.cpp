@@ -1232,7 +1232,8 @@ void Session::detach(std::uint64_t sink) {
 
 const nar_host* Session::register_tool(nar_tool_registration& registration, std::string_view name,
                                        std::string_view description, py::handle input_schema,
-                                       py::handle result_schema, bool waits, std::uint32_t try_ms) {
+                                       py::handle result_schema, std::uint32_t flags,
+                                       std::uint32_t try_ms) {
     std::string input, result;
     if (!input_schema.is_none()) append_json(input, input_schema);
     if (!result_schema.is_none()) append_json(result, result_schema);
@@ -1242,7 +1243,7 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
     tool.description = detail::to_c(description);
     tool.input_schema = detail::to_c(input);
     tool.result_schema = detail::to_c(result);
-    tool.flags = waits ? NAR_TOOL_WAITS : 0;
+    tool.flags = flags;
     tool.try_ms = try_ms;
     registration.size = sizeof registration;
     registration.flags = 0;
@@ -1276,7 +1277,8 @@ bool Session::is_own_tool(std::string_view name) {
 }
 
 void Session::add_tool(std::string_view name, std::string_view description, py::handle input_schema,
-                       py::handle result_schema, py::object function, bool is_plain, bool waits) {
+                       py::handle result_schema, py::object function, bool is_plain, bool waits,
+                       bool repeatable) {
     const Inside inside(*this);
     Tool& made = keep<Tool>(std::move(function));
     made.is_plain = is_plain;
@@ -1286,8 +1288,9 @@ void Session::add_tool(std::string_view name, std::string_view description, py::
     registration.cancel = Tool::cancel;
     registration.released = Tool::released;
     try {
-        made.host =
-            register_tool(registration, name, description, input_schema, result_schema, waits, 0);
+        made.host = register_tool(
+            registration, name, description, input_schema, result_schema,
+            (waits ? NAR_TOOL_WAITS : 0) | (repeatable ? 0 : NAR_TOOL_NOT_REPEATABLE), 0);
     } catch (...) {
         retire(made);
         throw;
@@ -1302,7 +1305,7 @@ void Session::add_tool_path(std::string_view name, std::string_view description,
     nar_tool_registration registration{};
     registration.path = detail::to_c(path);
     registration.limits = &given_limits;
-    register_tool(registration, name, description, input_schema, result_schema, false,
+    register_tool(registration, name, description, input_schema, result_schema, 0,
                   times_of(times).try_ms);
 }
 

@@ -177,7 +177,8 @@ public:
     void detach(std::uint64_t sink);
     // A schema may be None: any object, any value.
     void add_tool(std::string_view name, std::string_view description, py::handle input_schema,
-                  py::handle result_schema, py::object function, bool is_plain, bool waits);
+                  py::handle result_schema, py::object function, bool is_plain, bool waits,
+                  bool repeatable);
     // `times`, `limits`: as of the options; what is left out is that of the manifest or the session.
     void add_tool_path(std::string_view name, std::string_view description, py::handle input_schema,
                        py::handle result_schema, std::string_view path, const py::dict& times,
@@ -259,7 +260,8 @@ private:
     void retire(const Given& given) noexcept;
     const nar_host* register_tool(nar_tool_registration& registration, std::string_view name,
                                   std::string_view description, py::handle input_schema,
-                                  py::handle result_schema, bool waits, std::uint32_t try_ms);
+                                  py::handle result_schema, std::uint32_t flags,
+                                  std::uint32_t try_ms);
     bool is_own_tool(std::string_view name);
     void replace(Given*& latest, Given& made);
     void drop_replaced();

@@ -60,9 +60,10 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
         drive_until_idle(engine, [] {});
         if (interruption::received() != 0) return kExitSignal + interruption::received();
     }
-    print_output(different == 0
-                     ? fmt::format("{} turns, each with the state that was kept\n", count)
-                     : fmt::format("{} of {} turns have another state\n", different, count),
+    print_output(different == 0 ? fmt::format("{} {}, each with the state that was kept\n", count,
+                                              count == 1 ? "turn" : "turns")
+                                : fmt::format("{} of {} turns {} another state\n", different, count,
+                                              different == 1 ? "has" : "have"),
                  "the comparison");
     return different == 0 ? kExitSuccess : kExitFailure;
 }

@@ -45,11 +45,23 @@ std::vector<const json::Value*> TurnTree::prompts() const {
 }
 
 const json::Value* TurnTree::interrupted() const {
-    if (by_id_.empty()) return nullptr;
-    const json::Value& last = *by_id_.rbegin()->second;
-    const bool is_cut_off =
-        json::text(last, "kind") == "prompt" && json::text(last, "status") == "interrupted";
-    return is_cut_off && json::count(last, "parent") == current() ? &last : nullptr;
+    // What the host did since then does not count.
+    const auto skip_host = [&](std::uint64_t id) {
+        for (const json::Value* turn = find(id); turn && json::text(*turn, "kind") == "host";
+             turn = find(id)) {
+            id = json::count(*turn, "parent");
+        }
+        return id;
+    };
+    for (auto each = by_id_.rbegin(); each != by_id_.rend(); ++each) {
+        const json::Value& turn = *each->second;
+        const std::string_view kind = json::text(turn, "kind");
+        if (kind == "host") continue;
+        const bool is_cut_off = kind == "prompt" && json::text(turn, "status") == "interrupted";
+        const bool is_here = skip_host(json::count(turn, "parent")) == skip_host(current());
+        return is_cut_off && is_here ? &turn : nullptr;
+    }
+    return nullptr;
 }
 
 std::string TurnTree::drawn(const Style& style) const {

@@ -56,10 +56,8 @@ public:
         check(nar_store_go_to(detail::to_c(path_), detail::to_c(session), turn, check.details()));
     }
 
-    // Names a turn, also while the session is being played; a name that another turn of the session
-    // has moves. Throws NAR_NOT_FOUND, NAR_INVALID_ARGUMENT.
     // Removes turns of a session that is not being played: this one and those that follow it;
-    // NAR_TURN_CURRENT: all that do not lead to where it stands. Returns their number.
+    // NAR_TURN_CURRENT: all that do not lead to where it stands. Returns their number. Throws as go_to().
     std::uint64_t prune(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
         std::uint64_t removed = 0;
@@ -68,6 +66,8 @@ public:
         return removed;
     }
 
+    // Names a turn, also while the session is being played; a name that another turn of the session
+    // has moves. Throws NAR_NOT_FOUND, NAR_INVALID_ARGUMENT.
     void set_name(std::string_view session, std::string_view name,
                   std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
