@@ -16,7 +16,7 @@ constexpr size_t kPart = 256 * 1024;
 constexpr size_t kBetweenWaits = size_t{4} << 20;
 // Going to a turn folds patches of at most this many bytes, or as many as the state has.
 constexpr uint64_t kBetweenSnapshots = 512 * 1024;
-// What a turn costs in a fold without its patches, as bytes of patches.
+// The cost of folding a turn without patches, in bytes of patches.
 constexpr int64_t kFoldOfATurn = 256;
 
 // A turn that is resumed needs them: which tools are done, and what the narrator said.
@@ -161,7 +161,7 @@ TurnId Journal::last_prompt() {
 
 TurnId Journal::last_interrupted() {
     StoreFile& file = settled_file();
-    // What the host did since then does not count.
+    // Turns of the host since then do not count.
     std::optional<TurnId> at = current_;
     while (at && file.require_turn(row_, *at).kind == TurnKind::Host) {
         at = file.require_turn(row_, *at).parent;

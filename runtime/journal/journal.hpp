@@ -74,14 +74,14 @@ public:
         std::function<std::string(TurnKind kind)> rest;
         // The store cannot be written, which is the last call.
         std::function<void(const StoreFailure& failure)> on_failure;
-        // The store has a fault, and is written all the same.
+        // The store has a fault; the session is still kept.
         std::function<void(const std::string& warning)> on_warning;
     };
     // From now on, what happens is kept. All must outlive close().
     void listen(Session session);
 
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
-    // What TurnEnd::rest has has changed, perhaps between two turns.
+    // Keeps a change of what TurnEnd::rest contains, also between two turns.
     void note_change();
     // A tool begins that is not repeatable. Waits until the disk has that: a later life must know it.
     void note_begun(const event::Subject& subject, std::string_view body);

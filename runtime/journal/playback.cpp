@@ -301,7 +301,7 @@ bool Playback::has(std::string_view tool_id) const {
            (tool->second.attempts > 0 || plan.has_ended);
 }
 
-// What can be delivered now came before it.
+// An item that can be delivered now came first.
 bool Playback::may_start() {
     const Item* const item = next();
     if (item == nullptr || may_overtake_) return true;
@@ -386,7 +386,7 @@ Playback::Item* Playback::next() {
     return nullptr;
 }
 
-// Returns false if nobody waits for it yet.
+// Returns false if no caller waits for it yet.
 bool Playback::deliver_item(Item& item) {
     switch (item.kind) {
         case ItemKind::Question: item.is_delivered = true; return true;
@@ -446,7 +446,7 @@ bool Playback::deliver_item(Item& item) {
     return true;
 }
 
-// What a tool did that does not run as it did then.
+// True for items of a tool that runs again.
 bool Playback::is_left_out(const Item& item) const {
     if (item.kind < ItemKind::Start || item.plan >= next_plan_) return false;
     return item.plan + size_t{1} < next_plan_ || !has(item.tool_id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A turn that a store keeps, played again: its narrator's answers and what its tools did, in the order
-// in which they came. Nobody is asked and nothing is started for them.
+// in which they came. The narrator is not asked and no tool is started.
 //
 // It is a list with a place: an answer, an event or the end of an attempt is delivered when all before
 // it are, as soon as someone waits for it. What runs again instead is left out.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tools of an execution did when it ran before. An execution with a recording takes it as
-// theirs, and starts nothing for them.
+// The recorded run of an execution's tools. An execution with a recording replays it, and starts no
+// program for the tools that it has.
 
 #include <cstdint>
 #include <functional>

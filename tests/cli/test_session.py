@@ -203,8 +203,8 @@ def test_replay_compares_the_state_of_each_turn(command, counting, tmp_path):
         store.execute("UPDATE turn SET state_digest = state_digest + 1 WHERE number = 2")
     ran = command("replay", *kept)
     assert ran.status == 1
-    assert ran.out.startswith("turn 2: the state is another: ")
-    assert ran.out.endswith("\n1 of 2 turns has another state\n")
+    assert ran.out.startswith("turn 2: the state differs: ")
+    assert ran.out.endswith("\n1 of 2 turns differs\n")
 
 
 def test_list_names_the_sessions(play, session):

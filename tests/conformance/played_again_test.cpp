@@ -129,7 +129,7 @@ TEST_F(PlayedAgain, AToolRunsWithThoseThatDependOnIt) {
     EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "paints"));
     EXPECT_EQ(again(1, R"(["a"])"), Outcome::Completed);
     EXPECT_THAT(ran(), ElementsAre("a", "b"));
-    EXPECT_EQ(narrator.requests.size(), 1u) << "nobody is asked";
+    EXPECT_EQ(narrator.requests.size(), 1u) << "the narrator is not asked";
     EXPECT_EQ(state(), Json(R"({"a":2,"b":2,"c":1,"paints":1})"));
 }
 
@@ -469,7 +469,7 @@ TEST_F(Replayed, EveryTurnEndsWithItsState) {
     narrator.requests.clear();
     EXPECT_THAT(replay(), IsEmpty());
     EXPECT_THAT(ran(), IsEmpty()) << "no tool is started";
-    EXPECT_THAT(narrator.requests, IsEmpty()) << "nobody is asked";
+    EXPECT_THAT(narrator.requests, IsEmpty()) << "the narrator is not asked";
 }
 
 // A plan that exceeds its time skips a tool, which the next plan uses.

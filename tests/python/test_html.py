@@ -12,8 +12,9 @@ from from_schema import SCHEMAS, json_values, objects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from narratoria._html import asset_html, result_html, state_html, turn_html
+from narratoria._html import asset_html, result_html, state_html, turn_html, turns_html
 from narratoria.documents import Asset, Attempt, EventRange, Result, ToolResult
+from narratoria.store import StoredTurns
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -363,3 +364,49 @@ def test_a_turn_is_bounded(tmp_path):
     text = turn_html("x" * 10**6, ["y" * 10**6] * 1000, [asset] * 1000, None)
     assert len(text) < 200_000
     assert "… 900 more choices" in check(text).text and "… 980 more assets" in check(text).text
+
+
+def stored(turns, current):
+    return StoredTurns(
+        {
+            "current": current,
+            "turns": [
+                {
+                    "id": number,
+                    "parent": parent,
+                    "kind": "prompt",
+                    "prompt": prompt,
+                    "status": "completed",
+                    **dict.fromkeys(("durable", "began", "ended", "narrative", "choices", "names")),
+                    "stateHash": None,
+                }
+                for number, parent, prompt in turns
+            ],
+        }
+    )
+
+
+def test_a_fork_of_turns_is_indented_and_the_current_one_marked():
+    turns = stored([(1, None, "a"), (2, 1, "b"), (3, 1, "c"), (4, 3, "d")], 4)
+    text = turns._repr_html_()
+    ElementTree.fromstring(text)
+    lines = [
+        (line.get("style"), "".join(line.itertext()), line.find("b") is not None)
+        for line in ElementTree.fromstring(text)
+    ]
+    assert lines == [
+        ("margin-left:0em", "1 a", False),
+        ("margin-left:1.5em", "2 b", False),
+        ("margin-left:1.5em", "3 c", False),
+        ("margin-left:1.5em", "4 d", True),
+    ]
+
+
+@pytest.mark.parametrize("prompt", HOSTILE)
+def test_prompts_are_escaped_in_the_tree(prompt):
+    check(turns_html(stored([(1, None, prompt)], 1), 1))
+
+
+def test_long_trees_are_cut():
+    turns = stored([(n, n - 1 or None, "go") for n in range(1, 2001)], 2000)
+    assert "1,500 more turns" in turns._repr_html_()

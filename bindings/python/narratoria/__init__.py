@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from narratoria.script import ScriptResult, parse_script
     from narratoria.session import Session, State, Turn, sample_story, validate
     from narratoria.state import StateMetadata
-    from narratoria.store import Store, StoredTurn
+    from narratoria.store import Store, StoredTurn, StoredTurns
     from narratoria.tool import ToolError
     from narratoria.toolset import Toolset
 
@@ -117,6 +117,7 @@ _PLACES = {
     "StateMetadata": "state",
     "Store": "store",
     "StoredTurn": "store",
+    "StoredTurns": "store",
     "Times": "options",
     "ToolError": "tool",
     "Toolset": "toolset",
@@ -173,6 +174,7 @@ __all__ = [
     "StateMetadata",
     "Store",
     "StoredTurn",
+    "StoredTurns",
     "SystemRefusedError",
     "ThreadError",
     "Times",

@@ -12,11 +12,12 @@ comes out is XHTML, so that it can be checked as XML.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .documents import Asset, Attempt, Result, ToolResult
+    from .store import StoredTurn
 
 #: A file up to this size (bytes) is shown within the page.
 EMBEDDED_BYTES = 8 * 1024 * 1024
@@ -32,6 +33,8 @@ _SHOWN_NARRATIVE = 20_000
 _SHOWN_ASSETS = 20
 #: No file has a longer path, in bytes.
 _LONGEST_PATH = 4096
+#: So many turns of a session are shown.
+_SHOWN_TURNS = 500
 #: So many tools of a result are shown.
 _SHOWN_TOOLS = 200
 
@@ -164,6 +167,38 @@ class _Tree:
         if shown < len(items):
             self.parts.append(f'<div style="{_FAINT}">… {len(items) - shown:,} more</div>')
         self.parts.append("</div></details>")
+
+
+def turns_html(turns: Sequence[StoredTurn], current: int | None) -> str:
+    """The turns of a session: the rest of a branch is below its first turn, and a fork is indented.
+
+    >>> turns_html([], None)  # doctest: +ELLIPSIS
+    '<div ...>no turns</span></div>'
+    """
+    children: dict[int | None, list[StoredTurn]] = {}
+    for turn in turns:
+        children.setdefault(turn.parent, []).append(turn)
+    lines = []
+    waiting = [(turn, 0) for turn in reversed(children.get(None, []))]
+    if len(waiting) > 1:
+        waiting = [(turn, 1) for turn, _ in waiting]
+    while waiting and len(lines) < _SHOWN_TURNS:
+        turn, depth = waiting.pop()
+        said = turn.prompt if turn.kind == "prompt" else turn.kind
+        text = f"{turn.id} {_escape(_shortened(said, 200))}"
+        if turn.id == current:
+            text = f"<b>{text}</b>"
+        if turn.status != "completed":
+            text += f' <span style="{_FAINT}">{_escape(turn.status)}</span>'
+        lines.append(f'<div style="margin-left:{1.5 * depth:g}em">{text}</div>')
+        own = children.get(turn.id, [])
+        waiting += [(child, depth + (len(own) > 1)) for child in reversed(own)]
+    if len(turns) > len(lines):
+        lines.append(
+            f'<div style="{_FAINT}">… {_plural(len(turns) - len(lines), "more turn")}</div>'
+        )
+    shown = "".join(lines) or f'<span style="{_FAINT}">no turns</span>'
+    return f'<div style="{_FRAME}">{shown}</div>'
 
 
 def _scalar(value: Any) -> str:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from narratoria.options import Limits, Times
     from narratoria.registry import Tools
     from narratoria.script import ScriptRun
-    from narratoria.store import StoredTurn
+    from narratoria.store import StoredTurn, StoredTurns
     from narratoria.toolset import Toolset
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -974,7 +974,7 @@ class Registry:
         return made
 
     @property
-    def turns(self) -> list[StoredTurn]:
+    def turns(self) -> StoredTurns:
         """The turns that the session's store has; parents come before their children.
 
         Raises:
@@ -987,9 +987,9 @@ class Registry:
         ...         session.turns
         [<StoredTurn 1 plan completed>]
         """
-        from narratoria.store import StoredTurn
+        from narratoria.store import StoredTurns
 
-        return [StoredTurn(turn) for turn in self._use().turns()["turns"]]
+        return StoredTurns(self._use().turns())
 
     @property
     def current_turn(self) -> int | None:

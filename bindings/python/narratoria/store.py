@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, Literal
 
-__all__ = ["Store", "StoredTurn"]
+__all__ = ["Store", "StoredTurn", "StoredTurns"]
 
 # NAR_TURN_CURRENT and NAR_TURN_BEGINNING of the C ABI.
 _CURRENT, _BEGINNING = 0, 0xFFFF_FFFF_FFFF_FFFF
@@ -105,6 +105,33 @@ class StoredTurn:
         return f"<StoredTurn {self.id} {what} {self.status}>"
 
 
+class StoredTurns(list[StoredTurn]):
+    """The turns of a session that is kept; parents come before their children. A notebook shows them as
+    a tree.
+
+    Attributes:
+        current: the turn that the session goes on from; None: its beginning.
+
+    >>> import narratoria, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
+    ...         _ = session.execute({"requestId": "p", "tools": []})
+    ...         session.turns.current
+    1
+    """
+
+    current: int | None
+
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        super().__init__(StoredTurn(turn) for turn in kept["turns"])
+        self.current = kept["current"]
+
+    def _repr_html_(self) -> str:
+        from narratoria._html import turns_html
+
+        return turns_html(self, self.current)
+
+
 class Store:
     """A file in which sessions are kept. It can be read while they are being played.
 
@@ -146,7 +173,7 @@ class Store:
         made: list[dict[str, Any]] = _core.store_sessions(self._path)
         return made
 
-    def turns(self, session: str) -> list[StoredTurn]:
+    def turns(self, session: str) -> StoredTurns:
         """The turns of a session; parents come before their children.
 
         Raises:
@@ -158,8 +185,7 @@ class Store:
         ...     narratoria.Store(folder + "/saves.db").turns("evening")
         []
         """
-        made = _core.store_turns(self._path, text_of("session", session))
-        return [StoredTurn(turn) for turn in made["turns"]]
+        return StoredTurns(_core.store_turns(self._path, text_of("session", session)))
 
     def current(self, session: str) -> int | None:
         """The turn that a session goes on from; None: its beginning.

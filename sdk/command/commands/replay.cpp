@@ -52,7 +52,7 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
         session.replay(json::count(turn, "id"), [&](const nar_replayed& replayed) {
             if (replayed.is_equal != 0) return;
             ++different;
-            print_output(fmt::format("turn {}: the state is another: {:016x} was kept, it is "
+            print_output(fmt::format("turn {}: the state differs: {:016x} was kept, it is "
                                      "{:016x} now\n",
                                      replayed.turn, replayed.kept_hash, replayed.hash),
                          "the comparison");
@@ -62,8 +62,8 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
     }
     print_output(different == 0 ? fmt::format("{} {}, each with the state that was kept\n", count,
                                               count == 1 ? "turn" : "turns")
-                                : fmt::format("{} of {} turns {} another state\n", different, count,
-                                              different == 1 ? "has" : "have"),
+                                : fmt::format("{} of {} turns {}\n", different, count,
+                                              different == 1 ? "differs" : "differ"),
                  "the comparison");
     return different == 0 ? kExitSuccess : kExitFailure;
 }
@@ -100,8 +100,9 @@ void add_replay(Command application) {
         .required()
         .not_empty();
     command.footer(
-        "Answers of the narrator and events of the tools are those that the store has: nobody is\n"
-        "asked, and no tool is started. The store is only read.\n"
+        "The narrator's answers and the tools' events come from the store: the narrator is not "
+        "asked,\n"
+        "and no tool is started. The store is only read.\n"
         "Exit status: 0 if each turn ends with the state that was kept, 1 if not, 2 if the "
         "session\n"
         "cannot be read.\n"

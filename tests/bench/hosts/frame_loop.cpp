@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// frame_loop PROGRAM TOOLS SECONDS [BUDGET_US]: a game's loop at 60 Hz that gives the engine a budget
-// each frame while tools write as much as they can, and prints how long the calls took.
+// frame_loop PROGRAM TOOLS SECONDS [BUDGET_US [STORE]]: a game's loop at 60 Hz that gives the engine a
+// budget each frame while tools write as much as they can, and prints how long the calls took. With a
+// STORE, the session is kept in it.
 //
 // Of each call the wall time and the thread's own processor time are kept, and whether the kernel
 // took the processor away inside it: then the wall time is not the engine's doing.
@@ -48,14 +49,14 @@ double percentile(std::vector<double> values, double share) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4 && argc != 5) {
-        std::fprintf(stderr, "usage: %s PROGRAM TOOLS SECONDS [BUDGET_US]\n", argv[0]);
+    if (argc < 4 || argc > 6) {
+        std::fprintf(stderr, "usage: %s PROGRAM TOOLS SECONDS [BUDGET_US [STORE]]\n", argv[0]);
         return 2;
     }
     const std::string program = argv[1];
     const auto tools = static_cast<uint32_t>(std::atoi(argv[2]));
     const double seconds = std::atof(argv[3]);
-    const std::chrono::microseconds budget(argc == 5 ? std::atol(argv[4]) : 500);
+    const std::chrono::microseconds budget(argc > 4 ? std::atol(argv[4]) : 500);
 
     std::string plan = R"({"requestId":"frames","narrative":"","parallel":true,"tools":[)";
     for (uint32_t i = 0; i < tools; ++i) {
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
     options.times = times;
     try {
         Engine engine(options);
-        Session session(engine);
+        Session session(engine, {.id = "frames", .store = argc == 6 ? argv[5] : ""});
         uint32_t heard = 0;
         uint64_t events = 0, bytes = 0;
         std::vector<bool> spoke(tools, false);
