@@ -178,7 +178,7 @@ def turns_html(turns: Sequence[StoredTurn], current: int | None) -> str:
     children: dict[int | None, list[StoredTurn]] = {}
     for turn in turns:
         children.setdefault(turn.parent, []).append(turn)
-    lines = []
+    lines: list[str] = []
     waiting = [(turn, 0) for turn in reversed(children.get(None, []))]
     if len(waiting) > 1:
         waiting = [(turn, 1) for turn, _ in waiting]
