@@ -258,11 +258,6 @@ void Playback::ask(std::function<void(const Answer& answer)> take,
 }
 
 void Playback::stop() {
-    for (; is_whole_ && at_ < items_.size(); ++at_) {
-        if (items_[at_].kind == ItemKind::Patch && !items_[at_].is_delivered) {
-            deliver_item(items_[at_]);
-        }
-    }
     at_ = items_.size();
     take_ = nullptr;
     no_answer_ = nullptr;

@@ -76,8 +76,7 @@ public:
     // Calls one of these from the loop: `take` with the narrator's next answer, or `no_answer` when all
     // is played and there is none.
     void ask(std::function<void(const Answer& answer)> take, std::function<void()> no_answer);
-    // The turn has ended: nothing more is delivered but, of a turn that is played as it was, what the
-    // host patched last.
+    // The turn has ended: nothing more is delivered.
     void stop();
     // The number of its first record; 0: it has none.
     uint64_t first_seq() const { return first_seq_; }

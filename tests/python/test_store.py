@@ -94,7 +94,7 @@ def counting(path):
     @session.tool
     def count(name: str) -> int:
         runs[name] += 1
-        session.state.patch({name: runs[name]})
+        session.state.patch({name: runs[name], f"{name}{runs[name]}": True})
         return runs[name]
 
     return session, runs
@@ -106,7 +106,7 @@ def test_only_some_tools_run_again(path):
         session.play("go")
         turn = session.again(tools=["b"])
         assert runs == {"a": 1, "b": 2}
-        assert dict(session.state) == {"a": 1, "b": 2}
+        assert dict(session.state) == {"a": 1, "a1": True, "b": 2, "b2": True}
         assert turn.id == 2
         assert turn.result["a"].events == session.again(1, tools=["b"]).result["a"].events
         assert [[turn.id for turn in way] for way in session.branches] == [[1], [2], [3]]
