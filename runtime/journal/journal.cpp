@@ -151,6 +151,10 @@ void Journal::append_turns(std::string& out) {
 
 TurnId Journal::last_prompt() {
     StoreFile& file = settled_file();
+    // It may have been interrupted: then the session stands before it.
+    TurnId latest = last_;
+    while (latest > 0 && before_host_turns(file, latest) != latest) --latest;
+    if (latest > 0 && is_interrupted_here(file, latest)) return latest;
     for (std::optional<TurnId> at = current_; at;) {
         const TurnRow turn = file.require_turn(row_, *at);
         if (turn.kind == TurnKind::Prompt) return turn.id;
@@ -161,21 +165,26 @@ TurnId Journal::last_prompt() {
 
 TurnId Journal::last_interrupted() {
     StoreFile& file = settled_file();
-    // Turns of the host since then do not count.
-    std::optional<TurnId> at = current_;
-    while (at && file.require_turn(row_, *at).kind == TurnKind::Host) {
-        at = file.require_turn(row_, *at).parent;
-    }
     for (TurnId id = last_; id > 0; --id) {
-        const std::optional<TurnRow> turn = file.turn(row_, id);
-        if (!turn || turn->status != TurnStatus::Interrupted) continue;
-        std::optional<TurnId> before = turn->parent;
-        while (before && before != at && file.require_turn(row_, *before).kind == TurnKind::Host) {
-            before = file.require_turn(row_, *before).parent;
-        }
-        if (before == at) return id;
+        if (is_interrupted_here(file, id)) return id;
     }
     throw TurnError("TURN_MISSING", "no turn was interrupted where the session stands");
+}
+
+// The turn, or the first one before it that is not the host's.
+std::optional<TurnId> Journal::before_host_turns(StoreFile& file, std::optional<TurnId> turn) {
+    while (turn) {
+        const std::optional<TurnRow> row = file.turn(row_, *turn);
+        if (!row || row->kind != TurnKind::Host) break;
+        turn = row->parent;
+    }
+    return turn;
+}
+
+bool Journal::is_interrupted_here(StoreFile& file, TurnId turn) {
+    const std::optional<TurnRow> row = file.turn(row_, turn);
+    return row && row->status == TurnStatus::Interrupted &&
+           before_host_turns(file, row->parent) == before_host_turns(file, current_);
 }
 
 TurnRow Journal::turn(TurnId turn) { return settled_file().require_turn(row_, turn); }
@@ -364,7 +373,7 @@ void Journal::end_running(TurnStatus status,
         [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
          patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
          assets = assets_.empty() ? std::string() : "[" + assets_ + "]",
-         rest = session_->rest(kind), most](StoreFile& file) {
+         rest = session_->rest(kind)](StoreFile& file) {
             file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
         },

@@ -92,8 +92,9 @@ public:
     // StoreError.
     void append_turns(std::string& out);
 
-    // The last prompt on the way to where the session stands; the last one that was interrupted there.
-    // Both wait for the disk. Throw StoreError or TurnError.
+    // The last prompt on the way to where the session stands, or the one that was interrupted there last
+    // of all; the last turn that was interrupted there. Both wait for the disk. Throw StoreError or
+    // TurnError.
     TurnId last_prompt();
     TurnId last_interrupted();
 
@@ -125,6 +126,8 @@ private:
     void note(RecordKind kind, std::string_view text, uint8_t type);
     bool is_listening() const { return session_.has_value(); }
     StoreFile& settled_file();
+    std::optional<TurnId> before_host_turns(StoreFile& file, std::optional<TurnId> turn);
+    bool is_interrupted_here(StoreFile& file, TurnId turn);
     Past read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
                    asset::Registry& assets);
     void add(const Record& record);

@@ -404,6 +404,18 @@ TEST_F(Interrupted, AnyWayThroughTheTreeIsWhatTheToolsSaid) {
     }
 }
 
+TEST_F(Interrupted, ThePromptThatWasCutOffIsTheLastOne) {
+    open();
+    play("d");
+    cut_off("long");
+    open();
+    stage->session.patch_state(R"({"host":1})");
+    EXPECT_EQ(again(NAR_TURN_CURRENT), Outcome::Completed);
+    const Json turns(stage->session.turns().view());
+    EXPECT_EQ(turns["turns"][3]["prompt"].string(), "long");
+    EXPECT_EQ(turns["turns"][3]["parent"].integer(), 1);
+}
+
 TEST_F(Interrupted, OnlyAnInterruptedPromptIsGoneOnWith) {
     open();
     play("a");

@@ -394,19 +394,30 @@ private:
         std::string text;
         std::uint64_t before;  // the turn; 0: the beginning
     };
-    // The last one of the current branch, or the one that is `back` before it; or the first.
-    Prompt last_prompt(std::size_t back = 0) const {
+    // The one that was interrupted last, or the last one of the current branch.
+    Prompt last_prompt() const {
         const story::TurnTree turns(session_->turns());
-        const std::vector<const json::Value*> prompts = turns.prompts();
+        const json::Value* const cut_off = turns.interrupted();
+        return prompt_in(cut_off != nullptr ? *cut_off : *prompts_of(turns).back());
+    }
+
+    // Those of the current branch. Throws Refused if there is none.
+    static std::vector<const json::Value*> prompts_of(const story::TurnTree& turns) {
+        std::vector<const json::Value*> prompts = turns.prompts();
         if (prompts.empty()) throw Refused("There is no prompt yet");
-        const json::Value& last = *prompts[prompts.size() - 1 - std::min(back, prompts.size() - 1)];
-        return {std::string(json::text(last, "prompt")), json::count(last, "parent")};
+        return prompts;
+    }
+
+    static Prompt prompt_in(const json::Value& turn) {
+        return {std::string(json::text(turn, "prompt")), json::count(turn, "parent")};
     }
 
     void undo(const std::string& argument) {
         const std::size_t count = argument.empty() ? 1 : number_in(argument).value_or(0);
         if (count == 0) throw Refused("Usage: /undo [NUMBER OF PROMPTS]");
-        go_to(last_prompt(count - 1).before);
+        const story::TurnTree turns(session_->turns());
+        const std::vector<const json::Value*> prompts = prompts_of(turns);
+        go_to(prompt_in(*prompts[prompts.size() - std::min(count, prompts.size())]).before);
         tell_place();
     }
 
@@ -709,7 +720,8 @@ int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
     try {
         outcome = play_turn(game, prompt.turn ? *prompt.turn : NAR_TURN_CURRENT);
     } catch (const Error& error) {
-        throw Refused(printable(error.message()));
+        const bool is_refused = error.code() == "NOT_REPEATABLE";
+        throw Refused(printable(error.message()) + (is_refused ? " (--repeat runs it again)" : ""));
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     if (game.broken() != 0) return could_not_tell(game.broken());
