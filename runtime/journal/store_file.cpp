@@ -482,7 +482,7 @@ void StoreFile::require_ended(int64_t session, TurnId turn) {
     throw TurnError("TURN_NOT_ENDED",
                     "turn " + std::to_string(turn) + " has not ended; " +
                         (found.parent ? "the turn before it is " + std::to_string(*found.parent)
-                                      : std::string("it is the first one")));
+                                      : std::string("no turn is before it; 0 is the beginning")));
 }
 
 void StoreFile::set_name(int64_t session, std::string_view name, TurnId turn) {
