@@ -472,6 +472,7 @@ std::optional<TurnRow> StoreFile::turn(int64_t session, TurnId id) {
 TurnRow StoreFile::require_turn(int64_t session, TurnId id) {
     std::optional<TurnRow> found = turn(session, id);
     if (found) return std::move(*found);
+    if (id < 0) throw TurnError("TURN_MISSING", "the beginning of the session is not a turn");
     throw TurnError("TURN_MISSING", "the session has no turn " + std::to_string(id));
 }
 
