@@ -282,8 +282,16 @@ TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
         stage.emplace(options, SessionOptions{.id = "s", .store = store.path()});
         return std::string(stage->session.history().view());
     };
+    const auto patch_twice = [&] {
+        for (const char* patch : {R"({"n":1})", R"({"n":2})"}) stage->session.patch_state(patch);
+    };
     opened();
-    for (int i = 0; i < 5; ++i) stage->session.patch_state(R"({"n":)" + std::to_string(i) + "}");
+    patch_twice();
+    opened();
+    // After it there is a snapshot: what is before is not read any more.
+    stage->session.patch_state(R"({"long":")" + std::string(2'000'000, 'x') + "\"}");
+    opened();
+    patch_twice();
     const std::string before(stage->session.history().view());
     EXPECT_EQ(Json(before)["dropped"].integer(), 3);
     EXPECT_EQ(opened(), before);
