@@ -242,6 +242,35 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
     }
 }
 
+TEST_F(StoreFileTest, ManyProcessesMayCreateItAtOnce) {
+    for (int round = 0; round < 10; ++round) {
+        const std::string fresh = folder / ("store" + std::to_string(round));
+        int gate[2];
+        ASSERT_EQ(::pipe(gate), 0);
+        std::vector<pid_t> children;
+        for (int i = 0; i < 24; ++i) {
+            children.push_back(::fork());
+            if (children.back() != 0) continue;
+            ::close(gate[1]);
+            char byte;
+            if (::read(gate[0], &byte, 1) != 0) ::_exit(2);  // until all are there
+            try {
+                StoreFile(fresh, Access::ReadWrite);
+                ::_exit(0);
+            } catch (const StoreError&) {
+                ::_exit(1);
+            }
+        }
+        ::close(gate[0]);
+        ::close(gate[1]);
+        for (const pid_t child : children) {
+            int status = 0;
+            ASSERT_EQ(::waitpid(child, &status, 0), child);
+            EXPECT_EQ(status, 0);
+        }
+    }
+}
+
 TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_IO") << "nothing there";
     EXPECT_FALSE(std::filesystem::exists(path));
