@@ -94,6 +94,10 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
         return refuse_argument(error, "the store's path holds a NUL character");
     }
     if (options.replays > 1) return refuse_argument(error, "replays is neither 0 nor 1");
+    if (options.must_be_new > 1) return refuse_argument(error, "must_be_new is neither 0 nor 1");
+    if (options.replays != 0 && options.must_be_new != 0) {
+        return refuse_argument(error, "a session that replays is not new");
+    }
     if (options.replays != 0 && options.durability == NAR_DURABILITY_NONE) {
         return refuse_argument(error,
                                "replays needs a store, and durability says that there is none");
@@ -106,6 +110,7 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
         settings.store = root + "/" + settings.store;
     }
     settings.replays = options.replays != 0;
+    settings.must_be_new = options.must_be_new != 0;
     if (settings.replays && settings.store.empty()) {
         return refuse_argument(error, "a session that replays needs a store");
     }

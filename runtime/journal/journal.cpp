@@ -49,13 +49,19 @@ int64_t milliseconds(int64_t time_us) { return time_us / 1000; }
 Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view state)
     : loop_(loop), writer_(writer), options_(std::move(options)) {
     opened_.emplace(options_.path, Connection::Access::ReadWrite);
+    // Looking and creating are one step: of two processes that want the same new session, one gets it.
+    opened_->begin();
     std::optional<SessionRow> row = opened_->session(options_.session);
+    if (row && options_.must_be_new) {
+        throw TurnError("SESSION_EXISTS", "the store \"" + options_.path +
+                                              "\" already has a session \"" + options_.session +
+                                              "\"; give the new one another id");
+    }
     if (!row) {
-        opened_->begin();
         row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
                                       options_.about, state.empty() ? "{}" : state);
-        opened_->commit();
     }
+    opened_->commit();
     row_ = row->id;
     if (!opened_->lock(row_)) {
         throw StoreError("STORE_LOCKED", "the session \"" + options_.session +

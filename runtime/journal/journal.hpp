@@ -33,6 +33,8 @@ public:
         std::string about = "{}";
         // end_turn() reports a turn when the disk has it; otherwise at once.
         bool waits = true;
+        // The store must not have the session yet.
+        bool must_be_new = false;
     };
     // The past of a session that does not live in its objects.
     struct Past {
@@ -55,7 +57,7 @@ public:
     static void settle(StoreFile& file, int64_t session);
 
     // Opens the session in the store, or creates it with this state (JSON), and makes this its only
-    // writer. Waits for the disk. Throws StoreError.
+    // writer. Waits for the disk. Throws StoreError, or TurnError if it must be new and is not.
     Journal(Loop& loop, Writer& writer, Options options, std::string_view state);
     // close()
     ~Journal() override;

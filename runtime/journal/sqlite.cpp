@@ -2,6 +2,8 @@
 #include "journal/sqlite.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace narratoria::journal {
 namespace {
@@ -46,6 +48,30 @@ const Sqlite& loaded_sqlite() {
     return *sqlite;
 }
 
+// SQLite reads a file in WAL mode only where it may create files beside it. Where it may not, such as
+// on a read-only medium, the file changes only if somebody else has it open, and then it has a WAL file.
+bool is_immutable(const std::string& path) {
+    if (::access((path + "-wal").c_str(), F_OK) == 0) return false;
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    return ::access(folder.c_str(), W_OK) != 0;
+}
+
+// As in RFC 3986.
+std::string immutable_uri(const std::string& path) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string uri = "file:";
+    for (const char character : path) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (character == '?' || character == '#' || character == '%' || byte < 0x21) {
+            uri += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+        } else {
+            uri += character;
+        }
+    }
+    return uri + "?immutable=1";
+}
+
 const char* code_of(int result) {
     switch (result & 0xFF) {
         case SQLITE_FULL: return "STORE_FULL";
@@ -70,18 +96,33 @@ const Sqlite* Sqlite::load(std::string& reason) {
 }
 
 Connection::Connection(const std::string& path, Access access)
-    : path_(path), sqlite_(loaded_sqlite()), handle_(nullptr, Close{&sqlite_}) {
-    const int flags = access == Access::ReadOnly ? SQLITE_OPEN_READONLY
-                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    : path_(path),
+      needs_(access == Access::ReadOnly ? "; it must be a file that you may read"
+                                        : "; you must be allowed to write it and its folder"),
+      sqlite_(loaded_sqlite()),
+      handle_(nullptr, Close{&sqlite_}) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+        throw StoreError("STORE_IO", "the store \"" + path + "\" is a folder; give a file");
+    }
+    const bool reads = access == Access::ReadOnly;
+    const int flags = reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const bool is_constant = reads && is_immutable(path);
+    const std::string name = is_constant ? immutable_uri(path) : path;
     sqlite3* opened = nullptr;
     // NOMUTEX: one thread at a time, as promised.
-    const int result = sqlite_.open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int result =
+        sqlite_.open_v2(name.c_str(), &opened,
+                        flags | SQLITE_OPEN_NOMUTEX | (is_constant ? SQLITE_OPEN_URI : 0), nullptr);
     handle_.reset(opened);
     if (result == SQLITE_NOMEM) throw std::bad_alloc();
     if (result != SQLITE_OK) {
-        fail(result, access == Access::ReadOnly
-                         ? "cannot be opened; it must be a file that you may read"
-                         : "cannot be opened; you must be allowed to write it and its folder");
+        fail(result, "cannot be opened");
+    }
+    // SQLite opens what may not be written for reading only, and says so at the first change.
+    if (!reads && sqlite_.db_readonly(opened, "main") == 1) {
+        throw StoreError("STORE_IO",
+                         ("the store \"" + path + "\" cannot be written").append(needs_));
     }
     sqlite_.busy_timeout(opened, kBusyMs);
 }
@@ -95,7 +136,9 @@ void Connection::fail(int result, std::string_view what) const {
         handle_ != nullptr ? sqlite_.errmsg(handle_.get()) : sqlite_.errstr(result);
     std::string message = "the store \"" + path_ + "\" ";
     message.append(what).append(": ").append(why != nullptr ? why : "?");
-    throw StoreError(code_of(extended != SQLITE_OK ? extended : result), message);
+    const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
+    if (reason == SQLITE_CANTOPEN || reason == SQLITE_READONLY) message.append(needs_);
+    throw StoreError(code_of(reason), message);
 }
 
 void Connection::run(const char* statements) {

@@ -39,7 +39,8 @@ namespace narratoria::journal {
     X(column_blob)                \
     X(column_bytes)               \
     X(last_insert_rowid)          \
-    X(changes64)
+    X(changes64)                  \
+    X(db_readonly)
 
 // Immutable after loading, hence thread-safe.
 struct Sqlite {
@@ -101,6 +102,7 @@ private:
     [[noreturn]] void fail(int result, std::string_view what) const;
 
     std::string path_;
+    std::string_view needs_;  // what to do where it cannot be opened or written
     const Sqlite& sqlite_;
     std::unique_ptr<sqlite3, Close> handle_;
 };

@@ -123,6 +123,17 @@ void switch_to_wal(Connection& connection) {
     }
 }
 
+// A file that is not empty, with an empty database, is a store that another process creates at this moment.
+bool wait_for_creation(Connection& connection, const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || status.st_size == 0) return false;
+    for (int left = Connection::kBusyMs; left > 0; left -= 5) {
+        ::usleep(5000);
+        if (!is_empty(connection)) return true;
+    }
+    return false;
+}
+
 std::string of_turn(std::string_view columns) {
     return std::string("SELECT ").append(columns).append(
         " FROM turn WHERE session = ? AND number = ?");
@@ -201,6 +212,14 @@ StoreFile::StoreFile(const std::string& path, Connection::Access access)
         device_ = status.st_dev;
         inode_ = status.st_ino;
     }
+    if (access == Connection::Access::ReadWrite && status.st_nlink > 1) {
+        // Lock and WAL file belong to a name, so that two names would be written without regard to each
+        // other.
+        throw StoreError("STORE_IO", "the store \"" + path_ + "\" has " +
+                                         std::to_string(status.st_nlink) +
+                                         " names (hard links), which would damage it; copy it, or "
+                                         "remove the other names");
+    }
 }
 
 StoreFile::~StoreFile() = default;
@@ -211,8 +230,10 @@ std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                                                          const std::string& path) {
     // FULL: a turn that is reported durable survives the loss of power.
     connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
+    bool is_new = is_empty(connection);
+    if (access == Connection::Access::ReadOnly && is_new)
+        is_new = !wait_for_creation(connection, path);
     // The database of another program is left as it is.
-    const bool is_new = is_empty(connection);
     if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
     if (access == Connection::Access::ReadWrite) {
         switch_to_wal(connection);

@@ -37,7 +37,7 @@ Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& se
         journal = std::make_unique<journal::Journal>(
             engine.loop(), engine.store_writer(),
             journal::Journal::Options{settings.store, settings.id, about(settings),
-                                      settings.waits_for_store},
+                                      settings.waits_for_store, settings.must_be_new},
             state);
     }
     auto runner_settings = std::make_unique<tool::RunnerSettings>(

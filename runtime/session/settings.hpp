@@ -32,6 +32,7 @@ struct SessionSettings {
     std::string store;            // where the session is kept; empty: nowhere
     bool waits_for_store = true;  // a turn ends when the disk has it
     bool replays = false;         // the turns of the store, which is only read
+    bool must_be_new = false;     // the store must not have the session yet
 };
 
 }  // namespace narratoria::session

@@ -420,7 +420,7 @@ FIELD(nar_session_options, plugins, 72);
 FIELD(nar_session_options, plugin_count, 80);
 FIELD(nar_session_options, narrator_id, 88);
 FIELD(nar_session_options, without_plugins, 104);
-FIELD(nar_session_options, reserved_2, 108);
+FIELD(nar_session_options, must_be_new, 108);
 FIELD(nar_session_options, plugin_settings, 112);
 FIELD(nar_session_options, project, 128);
 FIELD(nar_session_options, store, 144);

@@ -200,7 +200,7 @@ def test_load_goes_to_a_turn_that_branches_lists(played):
     played("/load 0", OPENING)
     played("open", OPENED)
     shown = played("/branches", r"\* 3 open")
-    assert "  1 examine the door\r\n    2 Open\r\n" in shown
+    assert "  ├─ 1 examine the door\r\n  │  2 Open\r\n" in shown
     assert EXAMINED in played("/load 1", "Leave")
     played("/load 9", "no turn 9")
     played("/load", "Usage: /load TURN")
@@ -250,3 +250,16 @@ def test_help_lists_the_commands(play):
 
 def test_a_game_that_is_not_kept_has_nothing_to_undo(play):
     play("--no-store")("/undo", "This game is not kept")
+
+
+def test_again_names_tools_or_none(played, kept):
+    assert "names no tool" in plain(played("/again ,", "names"))
+    assert len(kept()) == 2
+
+
+def test_a_game_that_is_no_longer_kept_says_so_once(play, data):
+    game = play()
+    game("open", OPENED)
+    (data / "narratoria/games.db").unlink()
+    shown = game("open", OPENED)
+    assert shown.count("no longer kept") == 1

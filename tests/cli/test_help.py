@@ -94,6 +94,7 @@ def test_a_word_that_is_no_command_is_named_with_those_there_are(command, argume
         (["run", "--", "plan.json", "--quiet"], '"--quiet" is one argument too many; behind -- nothing is an option'),
         (["run", "plan.json", "--result", "a", "--result", "b"], "--result is given 2 times; give it once"),
         (["run", "plan.json", "--jobs", "1", "--jobs=2"], "--jobs is given 2 times; give it once"),
+        (["play", "--session=", "talk"], '--session= has no value; an empty one is given as --session ""'),
         (["run", "plan.json", "--jobs", "4294967297"], 'a whole number from 1 to 4096 is needed, not "4294967297"'),
         (["run", "plan.json", "--try-ms", "5s"], 'a whole number from 0 to 4294967294 is needed, not "5s"'),
         (["run", "plan.json", "--try-ms", "-1"], 'not "-1"'),

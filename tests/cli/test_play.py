@@ -12,7 +12,7 @@ import pytest
 
 from harness import BUILD, NARRATORIA, TORCH, done, environment, event, log, screen
 
-PROMPT_SIGN = r"›\x1b\[0m "
+PROMPT_SIGN = r"›(\x1b\[0m)? "
 NARRATIVE = "You reach for the torch on the wall."
 
 
@@ -415,15 +415,17 @@ def test_the_narrative_is_shown_before_the_tools_have_ended(command):
     assert "✓ It came. (slow, " in shown[-1]
 
 
-def test_ctrl_c_takes_back_a_turn_and_leaves_at_the_prompt(command):
+@pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
+def test_ctrl_c_takes_back_a_turn_and_leaves_at_the_prompt(command, kind):
     story = command.story(
         {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
-        {"wait": f"#!/bin/sh\ntrap 'exit 0' TERM\necho '{log('ready')}'\n"
+        {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
                  "while :; do sleep 60 & wait $!; done\n"})
-    terminal = command.on_terminal("play", "--story", story)
+    os.mkfifo(command.folder / "there")
+    terminal = command.on_terminal("play", "--story", story, env=environment(TERM=kind))
     terminal.read_until(PROMPT_SIGN)
     terminal.type("wait\n")
-    terminal.read_until("ready")
+    (command.folder / "there").read_text()
     terminal.type("\x03")
     terminal.read_until("the turn was cancelled")
     terminal.read_until(PROMPT_SIGN)

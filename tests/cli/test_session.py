@@ -74,8 +74,8 @@ def test_going_back_makes_a_branch(play, session):
     assert session("state").out == session("state", "--at", "1").out
     assert play("I light the torch").status == 0
     assert session("tree").out == ("  1 I light the torch\n"
-                                   "    2 I light the torch and examine the door\n"
-                                   "  * 3 I light the torch\n")
+                                   "  ├─ 2 I light the torch and examine the door\n"
+                                   "* 3 I light the torch\n")
     assert session("go", "0").status == 0
     assert session("state").out == "{}\n"
     refused = session("go", "9")
@@ -188,7 +188,7 @@ def test_an_interrupted_turn_is_gone_on_with(command, counting, tmp_path):
     ran = command("session", "resume", *kept)
     assert ran.status == 0, ran
     assert runs(tmp_path) == {"a": 1, "b": 2, "c": 1}
-    assert command("session", "tree", *kept).out == "    1 both (interrupted)\n  * 2 both\n"
+    assert command("session", "tree", *kept).out == "  ├─ 1 both (interrupted)\n* 2 both\n"
     refused = command("session", "resume", *kept, "2")
     assert refused.status == 2 and "turn 2 was not interrupted" in refused.err
 
@@ -258,9 +258,81 @@ def test_a_killed_game_goes_on_from_its_last_whole_turn(play, session, tmp_path)
         assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_in_a_folder_that_cannot_be_written_is_refused(play, tmp_path):
+def test_a_branch_hangs_off_the_way_to_the_current_turn(play, session):
+    play("one", "two", "three")
+    session("go", "1")
+    play("other", "more")
+    session("go", "4")
+    play("again")
+    session("go", "3")
+    assert session("tree").out == ("  1 one\n"
+                                   "  ├─ 4 other\n"
+                                   "  │  ├─ 5 more\n"
+                                   "  │  6 again\n"
+                                   "  2 two\n"
+                                   "* 3 three\n")
+
+
+def test_new_games_at_once_do_not_share_one(command, tmp_path):
+    store = tmp_path / "saves.db"
+    games = [subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", store, "--new", "open"],
+                              stdout=subprocess.DEVNULL, env=environment()) for _ in range(8)]
+    assert [game.wait() for game in games] == [0] * 8
+    kept = json.loads(command("session", "list", "--store", store, "--json").out)
+    assert [game["turns"] for game in kept] == [1] * 8
+
+
+def test_a_game_that_changes_its_story_says_so(command, play):
+    play("I light the torch")
+    other = command.story({"say": [{"plan": {"tools": []}}]})
+    ran = play("--story", other, "say")
+    assert ran.status == 2, "given twice"
+    ran = command("play", "--story", other, "--store", "saves.db", "--session", "evening", "say")
+    assert f"the game evening was played with the story {TORCH} until now" in ran.err
+
+
+def test_tools_that_name_no_tool_are_refused(play, session):
+    play("I light the torch")
+    ran = session("again", "--tools", " , ")
+    assert ran.status == 2 and "names no tool" in ran.err
+
+
+# Root may write everywhere, unless it gives that right up.
+AS_A_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+@pytest.fixture
+def user(tmp_path):
+    """Runs the command without the rights of root."""
+    def ran(*arguments):
+        return subprocess.run([*AS_A_USER, NARRATORIA, *arguments], capture_output=True, text=True,
+                              env=environment())
+    yield ran
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("read_only", [".", "saves.db"])
+def test_a_store_that_cannot_be_written_is_refused(play, user, tmp_path, read_only):
+    play("I light the torch")
+    (tmp_path / read_only).chmod(0o500)
+    ran = user("play", "--story", TORCH, "--store", tmp_path / "saves.db", "--session", "evening",
+               "I light the torch")
+    assert ran.returncode == 2
+    assert "saves.db" in ran.stderr and "you must be allowed to write it and its folder" in ran.stderr
+
+
+def test_a_store_on_a_read_only_medium_is_read(play, user, tmp_path):
+    play("I light the torch")
+    odd = tmp_path / "a %3f b?#.db"
+    (tmp_path / "saves.db").rename(odd)
+    odd.chmod(0o400)
     tmp_path.chmod(0o500)
-    ran = play("I light the torch")
-    assert ran.status == 2
-    assert "saves.db" in ran.err
+    ran = user("session", "tree", "--store", odd, "--session", "evening")
+    assert (ran.returncode, ran.stdout) == (0, "* 1 I light the torch\n"), ran
+
+
+def test_a_store_with_two_names_is_refused(play, command, tmp_path):
+    play("I light the torch")
+    os.link(tmp_path / "saves.db", tmp_path / "other.db")
+    ran = command("play", "--story", TORCH, "--store", tmp_path / "other.db", "--new", "open")
+    assert ran.status == 2 and "has 2 names (hard links)" in ran.err

@@ -244,6 +244,20 @@ TEST_F(KeptSession, IsPlayedOnceAtATime) {
     EXPECT_EQ(play("adds"), "2 durable") << "the one before has let it go";
 }
 
+TEST_F(KeptSession, OneThatMustBeNewIs) {
+    open();
+    EngineOptions engine_options;
+    Engine other(engine_options);
+    try {
+        Session(other, {.id = "s", .store = store.path(), .must_be_new = true});
+        FAIL() << "the store has it";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(error.code(), "SESSION_EXISTS");
+    }
+    EXPECT_NO_THROW(Session(other, {.id = "t", .store = store.path(), .must_be_new = true}));
+}
+
 TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
     open();
     play("adds");

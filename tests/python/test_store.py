@@ -194,6 +194,18 @@ def test_a_session_is_played_once_at_a_time(path):
     assert refused.value.code == "STORE_LOCKED"
 
 
+def test_a_session_that_must_be_new_is(path):
+    opened(path).close()
+    with pytest.raises(narratoria.InvalidArgumentError) as refused:
+        opened(path, must_be_new=True)
+    assert refused.value.code == "SESSION_EXISTS"
+
+
+def test_resume_names_what_is_wrong(path):
+    with opened(path) as session, pytest.raises(TypeError, match="repeat is True or False"):
+        session.resume(repeat="yes")
+
+
 def test_a_lazy_turn_is_kept_all_the_same(path):
     with opened(path, durability="lazy") as session:
         assert not session.play("one").durable
@@ -226,6 +238,9 @@ def test_a_store_is_read_from_outside(path):
     "options, error",
     [
         ({"store": 3}, TypeError),
+        ({"store": ""}, ValueError),
+        ({"id": ""}, ValueError),
+        ({"must_be_new": 1}, TypeError),
         ({"durability": "always"}, ValueError),
     ],
 )

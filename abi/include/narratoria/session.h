@@ -30,7 +30,8 @@ typedef struct nar_session_options {
     nar_str narrator_id;           /* a plugin's id, or "template"; empty: the story's. Must be
                                       empty if `narrator` is set.                                */
     uint32_t without_plugins;      /* 1: load no plugins, whatever the story names               */
-    uint32_t reserved_2;
+    uint32_t must_be_new;          /* 1: the store must not have a session of this id yet
+                                      (SESSION_EXISTS, NAR_INVALID_ARGUMENT)                     */
     nar_str plugin_settings;       /* JSON object {"plugin id": {settings}}, merged over the
                                       story's [plugins."ID"] (RFC 7396); or empty                */
     nar_str project;               /* the folder of a Namel3ss project, whose tools plans, scripts

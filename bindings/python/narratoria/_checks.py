@@ -34,6 +34,13 @@ def path_text(what: str, value: Any) -> str:
     return value
 
 
+def true_or_false(what: str, value: Any) -> bool:
+    """Checks a bool argument, and names it in the exception."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} is True or False, not {value!r}")
+    return value
+
+
 def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
     """Checks a whole number and its range."""
     if not isinstance(value, int) or isinstance(value, bool):
@@ -73,8 +80,7 @@ def check_tool(function: Any, name: Any, description: Any, thread: Any, repeatab
         if text is not None:
             text_of(what, text)
     for what, value in (("thread", thread), ("repeatable", repeatable)):
-        if not isinstance(value, bool):
-            raise TypeError(f"{what} is True or False, not {value!r}")
+        true_or_false(what, value)
 
 
 def check_timeout(what: str, seconds: float | None) -> float | None:

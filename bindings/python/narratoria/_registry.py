@@ -12,6 +12,7 @@ from narratoria._checks import (
     check_tool,
     need_callable,
     text_of,
+    true_or_false,
     whole_number,
 )
 from narratoria._hooks import (
@@ -128,6 +129,7 @@ class Registry:
         output_mode: Literal["remove", "keep", "none"] = "remove",
         store: str | PathLike[str] | None = None,
         durability: Literal["turn", "lazy"] = "turn",
+        must_be_new: bool = False,
         tools: Iterable[Toolset] = (),
         strict: bool = False,
         on_narrator_error: Literal["raise", "fallback"] = "raise",
@@ -145,13 +147,11 @@ class Registry:
                 raise TypeError(f"{what} is a list, not {type(several).__name__}")
         if not hasattr(sandbox, "__iter__"):
             raise TypeError(f"sandbox is a text or a list of texts, not {type(sandbox).__name__}")
-        if not isinstance(strict, bool):
-            raise TypeError(f"strict is True or False, not {strict!r}")
         if on_narrator_error not in ("raise", "fallback"):
             raise ValueError(
                 f'on_narrator_error is "raise" or "fallback", not {on_narrator_error!r}'
             )
-        self._strict = strict
+        self._strict = true_or_false("strict", strict)
         self._raises_narrator_errors = on_narrator_error == "raise"
         self._narrator_error: Exception | None = None
         self._close_timeout = check_timeout("close_timeout", close_timeout)
@@ -177,6 +177,7 @@ class Registry:
             output_mode=output_mode,
             store=store,
             durability=durability,
+            must_be_new=must_be_new,
         )
         self._core = _core.Session(options)
         self._id = self._core.id()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from errno import ENOENT
 from os.path import exists
 
-from narratoria._checks import numbers_of, path_text, text_of, whole_number
+from narratoria._checks import numbers_of, path_text, text_of, true_or_false, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def core_options(
     output_mode: str,
     store: str | PathLike[str] | None,
     durability: str,
+    must_be_new: bool,
 ) -> dict[str, Any]:
     """The options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
@@ -66,8 +67,9 @@ def core_options(
         raise TypeError(
             f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
         )
-    if not isinstance(without_plugins, bool):
-        raise TypeError(f"without_plugins is True or False, not {without_plugins!r}")
+    for name, text in (("id", id), ("store", store)):
+        if text is not None and not text:
+            raise ValueError(f"{name} is empty; leave it out for the default")
     if environment is not None and not hasattr(environment, "items"):
         raise TypeError(f"environment is a dict, not {type(environment).__name__}")
     if output_mode not in _OUTPUT_MODES:
@@ -86,13 +88,14 @@ def core_options(
         "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
         "plugins": [path_text("each of plugins", each) for each in plugins],
         "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
-        "without_plugins": without_plugins,
+        "without_plugins": true_or_false("without_plugins", without_plugins),
         "id": None if id is None else text_of("id", id),
         "jobs": 0 if jobs is None else whole_number("jobs", jobs, 1, 0xFFFF_FFFF),
         "cgroup": None if cgroup is None else path_text("cgroup", cgroup),
         "output_mode": _OUTPUT_MODES.index(output_mode),
         "store": None if store is None else path_text("store", store),
         "durability": _DURABILITIES.index(durability),
+        "must_be_new": true_or_false("must_be_new", must_be_new),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
         "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],

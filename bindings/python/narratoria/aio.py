@@ -30,7 +30,7 @@ from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
 from narratoria.session import Turn, plan_to_submit, read_later, warn_of_left
-from narratoria.store import again_arguments, kept_turn
+from narratoria.store import again_arguments, resume_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -423,8 +423,8 @@ class Session(Registry):
         ...     asyncio.run(main(folder + "/saves.db"))
         'TURN_MISSING'
         """
-        number = kept_turn(turn)
-        return await self._play_turn(lambda ended: self._core.resume(number, repeat, ended))
+        number, repeats = resume_arguments(turn, repeat)
+        return await self._play_turn(lambda ended: self._core.resume(number, repeats, ended))
 
     async def _play_turn(
         self, begin: Callable[[Callable[[_core.Ticket], None]], _core.Ticket]

@@ -187,6 +187,7 @@ class Session(Registry):
             created if it does not exist. Default: none.
         durability: ``"turn"``: a turn ends when the disk has it; ``"lazy"``: it ends at once, and is
             written soon after.
+        must_be_new: the store must not have a session of this id yet.
         tools: toolsets whose tools the session gets (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; else they are shown as
             :class:`narratoria.NarratoriaWarning`.
@@ -199,6 +200,7 @@ class Session(Registry):
         InvalidDocumentError: the story or the state has faults; ``faults`` lists them.
         FileNotFoundError: a plugin is a path at which there is no file.
         BusyError: the session of the store is being played (``STORE_LOCKED``).
+        InvalidArgumentError: the store has the session that must be new (``SESSION_EXISTS``).
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -286,10 +288,10 @@ class Session(Registry):
         ...             print(error)
         no turn was interrupted where the session stands
         """
-        from narratoria.store import kept_turn
+        from narratoria.store import resume_arguments
 
-        number = kept_turn(turn)
-        return self._play_turn(lambda: self._core.resume(number, repeat))
+        number, repeats = resume_arguments(turn, repeat)
+        return self._play_turn(lambda: self._core.resume(number, repeats))
 
     def _play_turn(self, submit: Callable[[], _core.Ticket]) -> Turn:
         self._refuse_inside()

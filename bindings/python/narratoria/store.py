@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from narratoria import _core
-from narratoria._checks import path_text, text_of, whole_number
+from narratoria._checks import path_text, text_of, true_or_false, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ def again_arguments(turn: int | None, tools: Iterable[str] | None) -> tuple[int,
     if tools is not None and not ids:
         raise ValueError("tools names no tool; leave it out to ask the narrator again")
     return kept_turn(turn), json.dumps(ids) if ids else ""
+
+
+def resume_arguments(turn: int | None, repeat: bool) -> tuple[int, bool]:
+    """The arguments of nar_session_resume."""
+    return kept_turn(turn), true_or_false("repeat", repeat)
 
 
 class StoredTurn:

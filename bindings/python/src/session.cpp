@@ -502,6 +502,7 @@ Session::Session(const py::dict& options)
     session_options.without_plugins = py::cast<bool>(options["without_plugins"]);
     session_options.store = text_option(options, "store");
     session_options.durability = py::cast<std::uint32_t>(options["durability"]);
+    session_options.must_be_new = py::cast<bool>(options["must_be_new"]);
 
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);

@@ -271,6 +271,16 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
     const auto outcome = [&](Parsed::Kind kind, std::string text) {
         return Parsed{kind, std::move(text), joined_names(named_chain(*application_)), chosen_};
     };
+    // CLI11 would take the next word for the value.
+    for (int i = 1; i < argument_count && arguments[i] != std::string_view("--"); ++i) {
+        const std::string_view word = arguments[i];
+        if (word.size() < 4 || !word.starts_with("--") || !word.ends_with('=')) continue;
+        if (word.find('=') != word.size() - 1) continue;
+        const std::string_view name = word.substr(0, word.size() - 1);
+        return outcome(Parsed::Kind::Mistake,
+                       fmt::format("{} has no value; an empty one is given as {} \"\"",
+                                   terminal::printable(word), terminal::printable(name)));
+    }
     try {
         application_->parse(argument_count, arguments);
         return outcome(Parsed::Kind::Run, {});

@@ -48,6 +48,7 @@ struct PlayOptions {
     std::string store;
     std::string session;
     bool is_new = false;
+    bool must_be_new = false;  // the session
     bool is_not_kept = false;
     bool names_session = false;    // the command chose the session, not the player
     std::string played_elsewhere;  // the session that it would have chosen
@@ -134,20 +135,25 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
 // "a,b" as nar_session_again takes it.
-std::string tools_in(std::string_view list) {
+std::string tools_in(std::string_view given) {
     std::string json;
+    std::string_view list = given;
     while (!list.empty()) {
         const std::size_t end = std::min(list.find(','), list.size());
         const std::string_view tool = trimmed(list.substr(0, end));
         if (!tool.empty()) (json += json.empty() ? "[" : ",") += json::quoted(tool);
         list.remove_prefix(std::min(end + 1, list.size()));
     }
+    if (json.empty() && !is_blank(given)) {
+        throw Refused(
+            fmt::format("{} names no tool; give toolIds, for example a,b", json::quoted(given)));
+    }
     return json.empty() ? json : json + ']';
-}
-
-bool is_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 // The number that a line consists of, if it does.
@@ -187,9 +193,10 @@ public:
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator,
                                                       .project = options.project,
-                                                      .store = options.store});
+                                                      .store = options.store,
+                                                      .must_be_new = options.must_be_new});
         } catch (const Error& error) {
-            if (error.code().starts_with("STORE_")) throw;
+            if (error.code().starts_with("STORE_") || error.code() == "SESSION_EXISTS") throw;
             refuse_session(error, options.story, options.project, "the story was not played");
         }
         for (const std::string& plugin : options.plugins) require_active(plugin);
@@ -299,10 +306,25 @@ private:
         drive_until_idle(*engine_, [this] {
             if (broken_ != 0) session_->cancel();
         });
+        if (is_live_) let_console_draw();
         if (is_live_) interruption::shows_cursor_on(-1);
         if (outcome == Outcome::Cancelled && broken_ == 0) remark("(the turn was cancelled)");
         if (outcome == Outcome::Timeout) remark("(the turn took too long)");
         return outcome;
+    }
+
+    // The console draws a few times a second. What belongs to a turn, such as a warning of
+    // the store, is there before the next prompt.
+    void let_console_draw() {
+        using std::chrono::steady_clock;
+        const steady_clock::time_point end = steady_clock::now() + std::chrono::milliseconds(200);
+        while (steady_clock::now() < end) {
+            const auto due = engine_->timeout();
+            const bool waits = due && steady_clock::now() + *due < end;
+            pollfd ready{engine_->descriptor(), POLLIN, 0};
+            if (poll(&ready, 1, waits ? static_cast<int>(due->count()) : 0) == 0 && !waits) return;
+            engine_->run_for(std::chrono::microseconds(0));
+        }
     }
 
     bool is_kept() const noexcept { return !store_.path().empty(); }
@@ -351,16 +373,17 @@ private:
         if (!options.played_elsewhere.empty()) {
             notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
         }
-        notice_ +=
-            fmt::format("{}, {}, kept in {}", session_->id(),
-                        turn_ != 0 ? fmt::format("turn {}", turn_) : std::string("a new game"),
-                        story::shown_below_home(options.store));
+        notice_ += fmt::format("{}, {}, kept in {}", session_->id(),
+                               turn_ != 0           ? fmt::format("turn {}", turn_)
+                               : cut_off != nullptr ? std::string("the beginning")
+                                                    : std::string("a new game"),
+                               story::shown_below_home(options.store));
         if (options.names_session) {
             notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
         }
         if (cut_off != nullptr) {
             notice_ += fmt::format("; \"{}\" was cut off, /resume goes on with it",
-                                   printable(json::text(*cut_off, "prompt")));
+                                   cut(story::heading(*cut_off), kStoryWidth));
         }
     }
 
@@ -498,8 +521,8 @@ private:
             if (broken_ != EPIPE) complain(printable(message));
             return;
         }
-        // The display has told the reason of each plan.
-        if (has_console_ && code == "FALLBACK") return;
+        // The display has shown the reason of each plan, and the warning.
+        if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
         if (is_open_) {
             remark(message);
         } else {
@@ -549,7 +572,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
 
 int play_lines(Game& game) {
     game.tell_opening();
-    const bool asks = isatty(STDIN_FILENO) != 0 && game.is_live();
+    const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     PromptReader reader(game.engine());
     for (;;) {
         interruption::is_noted();
@@ -620,9 +643,24 @@ bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why)
                 options.played_elsewhere = options.session;
             }
         }
-        options.session = story::new_game(options.store, options.story);
+        options.must_be_new = true;
+        for (;;) {
+            options.session = story::new_game(options.store, options.story);
+            try {
+                game.emplace(options);
+                return true;
+            } catch (const Error& error) {
+                // Another game has taken the name since it was chosen.
+                if (error.code() != "SESSION_EXISTS") throw;
+            }
+        }
     }
+    const std::string other = story::other_story(options.store, options.session, options.story);
     game.emplace(options);
+    if (!other.empty()) {
+        complain(fmt::format("the game {} was played with the story {} until now",
+                             printable(options.session), shown_path(other)));
+    }
     return true;
 }
 

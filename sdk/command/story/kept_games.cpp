@@ -99,6 +99,17 @@ std::optional<std::string> last_game(const std::string& store, const std::string
     return last;
 }
 
+std::string other_story(const std::string& store, const std::string& session,
+                        const std::string& story) {
+    const json::Document sessions = sessions_of(store);
+    for (const json::Value& each : sessions.GetArray()) {
+        if (json::text(each, "id") != session) continue;
+        const std::string_view its_story = json::text(*json::member(each, "about"), "story");
+        if (its_story != without_links(story)) return std::string(its_story);
+    }
+    return {};
+}
+
 std::string new_game(const std::string& store, const std::string& story) {
     std::string name = std::filesystem::path(without_links(story)).filename().string();
     if (name.empty() || json::ill_formed_utf8(name)) name = "game";

@@ -19,6 +19,11 @@ std::string shown_below_home(const std::string& path);
 std::optional<std::string> last_game(const std::string& store, const std::string& story,
                                      const std::string& project);
 
+// The folder of the story that a session was played with, if it is not this one; otherwise empty. Throws Error
+// if the store cannot be read.
+std::string other_story(const std::string& store, const std::string& session,
+                        const std::string& story);
+
 // A name for a new session: that of the story's folder, with a number if the store has it already.
 // Throws Error if the store cannot be read.
 std::string new_game(const std::string& store, const std::string& story);

@@ -4,10 +4,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "display.hpp"
 
 namespace narratoria::command::story {
+namespace {
+
+// The columns of a prompt in a list of turns.
+constexpr std::size_t kHeading = 72;
+
+}  // namespace
 
 TurnTree::TurnTree(std::string_view turns) : read_(json::read(turns)) {
     for (const json::Value& turn : json::member(read_, "turns")->GetArray()) {
@@ -67,28 +75,36 @@ const json::Value* TurnTree::interrupted() const {
 std::string TurnTree::drawn(const Style& style) const {
     std::map<std::uint64_t, std::vector<const json::Value*>> children;
     for (const auto& [id, turn] : by_id_) children[json::count(*turn, "parent")].push_back(turn);
-    // The rest of a branch is below its first turn; only where it forks, it is indented.
+    std::set<const json::Value*> on_way;
+    for (const json::Value* turn : way()) on_way.insert(turn);
+    // Where turns fork, the way to the current turn goes straight on, or the latest one; the others
+    // branch off to the right.
     struct Entry {
         const json::Value* turn;
-        std::size_t depth;
+        std::string left;   // of its number
+        std::string below;  // left of those that follow it
     };
     std::vector<Entry> waiting;
-    const auto push_children = [&](std::uint64_t id, std::size_t depth) {
-        const auto& own = children[id];
+    const auto push_children = [&](std::uint64_t id, const std::string& left) {
+        std::vector<const json::Value*>& own = children[id];
+        std::stable_partition(own.begin(), own.end(),
+                              [&](const json::Value* turn) { return !on_way.contains(turn); });
         for (std::size_t i = own.size(); i-- > 0;) {
-            waiting.push_back({own[i], depth + (own.size() > 1 ? 1 : 0)});
+            const bool is_straight = i + 1 == own.size();
+            waiting.push_back(
+                {own[i], left + (is_straight ? "" : "├─ "), left + (is_straight ? "" : "│  ")});
         }
     };
     std::string out;
-    push_children(0, 0);
+    push_children(0, "");
     while (!waiting.empty()) {
-        const Entry entry = waiting.back();
+        const Entry entry = std::move(waiting.back());
         waiting.pop_back();
         const std::uint64_t id = json::count(*entry.turn, "id");
-        out += fmt::format("{}{} {} {}{}{}\n", std::string(2 * entry.depth, ' '),
-                           id == current() ? "*" : " ", id, heading(*entry.turn),
-                           style.cyan(names_of(*entry.turn)), style.dim(status_of(*entry.turn)));
-        push_children(id, entry.depth);
+        out += fmt::format("{} {}{} {}{}{}\n", id == current() ? "*" : " ", entry.left, id,
+                           cut(heading(*entry.turn), kHeading), style.cyan(names_of(*entry.turn)),
+                           style.dim(status_of(*entry.turn)));
+        push_children(id, entry.below);
     }
     return out.empty() ? "the session has no turns\n" : out;
 }

@@ -289,6 +289,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.project = detail::to_c(options.project);
     description.store = detail::to_c(options.store);
     description.durability = options.durability;
+    description.must_be_new = options.must_be_new ? 1 : 0;
     description.replays = options.replays ? 1 : 0;
 
     std::unique_ptr<Asked> asked;

@@ -86,6 +86,7 @@ struct SessionOptions {
     // "Sessions in a store"); the engine's.
     std::string_view store = {};
     std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
+    bool must_be_new = false;  // the store must not have the session yet (SESSION_EXISTS)
     bool replays = false;  // only plays the turns of the store again, without plugins; see replay()
 };
 
