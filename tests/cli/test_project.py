@@ -211,6 +211,12 @@ def test_all_faults_of_the_bindings_are_told_at_once_with_line_tool_and_field(pr
     assert 'did you mean "runner"' in said and '"entry" is missing' in said
 
 
+def test_wrong_url_is_one_fault(project):
+    project.bind("tools:\n  a:\n    entry: a:b\n    runner: service\n    url: ftp://x\n")
+    said = project.faults()
+    assert '"url" cannot be used' in said and len(said.splitlines()) == 1, said
+
+
 @pytest.mark.parametrize("text, told", [
     ("a: &a [x]\nb: *a\n", "anchor"),
     ("tools:\n  a: !!python/object:os.system {entry: x}\n", "tag"),

@@ -75,6 +75,13 @@ def test_a_broken_state_file_is_refused_and_kept(command, content, place):
     assert state.read_bytes() == content
 
 
+def test_a_state_of_gigabytes_is_refused_unread(command):
+    with open(command.folder / "state.json", "wb") as file:
+        file.truncate(3 << 30)
+    ran = command("run", command.plan(lit(command)), "--state", "state.json")
+    assert ran.status == 2 and "more than 1 GiB" in ran.err
+
+
 def test_the_state_keeps_its_mode(command):
     state = command.file("game.json", {})
     for mode in (0o600, 0o640, 0o664):

@@ -540,7 +540,9 @@ private:
             json::append_pointer(faults_.back().pointer, field);
             faults_.back().message = "the tool " + json::quoted(binding.name) + ": " + what;
         };
-        if (binding.runner == RunnerKind::Service && binding.url.empty()) {
+        // One that is given and wrong has its fault already.
+        if (binding.runner == RunnerKind::Service && binding.url.empty() &&
+            !draft.fields.contains("url")) {
             fault("url",
                   "its runner is service, and it has no \"url\"; write one, or set service_url in "
                   "[python_tools] of namel3ss.toml or the variable N3_TOOL_SERVICE_URL");

@@ -190,7 +190,10 @@ void Call::end_with_reply(std::string_view text, Outcome outcome) {
                              reply.reason_code == "secrets_blocked" ||
                              reply.reason_code == "policy_denied";
         outcome.code = blocked ? "GUARANTEE_BLOCKED" : "TOOL_FAILED";
-        outcome.error = reply.error_message.empty() ? error_type_ : reply.error_message;
+        outcome.error = !reply.error_message.empty() ? reply.error_message
+                        : !reply.error_type.empty()
+                            ? error_type_
+                            : "the tool \"" + binding_->name + "\" failed without giving a reason";
     }
     end(&reply, std::move(outcome));
 }

@@ -48,14 +48,23 @@ void forget_visible(int folder, const std::string& name) {
     }
 }
 
+// Four times what a state may have by default. A longer document is the wrong file.
+constexpr std::size_t kLongestDocument = std::size_t{1} << 30;
+
 std::string read_all(int descriptor, const std::string& path, std::string_view what) {
     std::string text;
     struct stat status {};
+    std::size_t size = 0;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-        text.reserve(static_cast<std::size_t>(status.st_size) + 1);
+        size = static_cast<std::size_t>(status.st_size);
+        if (size <= kLongestDocument) text.reserve(size + 1);
     }
     std::size_t used = 0;
     for (;;) {
+        if (std::max(size, used) > kLongestDocument) {
+            throw Refused(fmt::format("the {} in {} has more than 1 GiB; give another file", what,
+                                      shown_path(path)));
+        }
         if (text.size() - used < 64 * 1024) text.resize(used + 256 * 1024);
         const ssize_t got = read(descriptor, text.data() + used, text.size() - used);
         if (got == 0) break;

@@ -149,6 +149,8 @@ TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
             R"({"ok":false,"error":{"type":"ValueError","message":"Missing input"}})");
         EXPECT_EQ(fail("TOOL_FAILED").error, "Missing input");
     }
+    set(200, "/tools", R"({"ok":false})");
+    EXPECT_EQ(fail("TOOL_FAILED").error, "the tool \"greeter\" failed without giving a reason");
 }
 
 // covers: 001-service-error
