@@ -9,7 +9,7 @@
 #include <string>
 
 #include "commands/command.hpp"
-#include "commands/drive.hpp"
+#include "engine/drive.hpp"
 #include "display.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"

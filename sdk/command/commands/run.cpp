@@ -10,7 +10,7 @@
 
 #include "arguments/group_options.hpp"
 #include "commands/command.hpp"
-#include "commands/drive.hpp"
+#include "engine/drive.hpp"
 #include "display.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"

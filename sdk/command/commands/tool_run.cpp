@@ -13,7 +13,7 @@
 #include "arguments/json_object.hpp"
 #include "arguments/tool_path.hpp"
 #include "commands/command.hpp"
-#include "commands/drive.hpp"
+#include "engine/drive.hpp"
 #include "display.hpp"
 #include "io/call_trace.hpp"
 #include "io/faults.hpp"

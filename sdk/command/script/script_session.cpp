@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "commands/drive.hpp"
+#include "engine/drive.hpp"
 #include "display.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"

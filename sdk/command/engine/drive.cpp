@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/drive.hpp"
+#include "engine/drive.hpp"
 
 #include <poll.h>
 

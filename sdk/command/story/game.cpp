@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story/game.hpp"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "display.hpp"
+#include "engine/drive.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "story/kept_games.hpp"
+#include "story/player_input.hpp"
+#include "story/session_plugins.hpp"
+#include "story_text.hpp"
+
+namespace narratoria::command::story {
+namespace {
+
+// What shows the story.
+constexpr std::string_view kConsole = "narratoria.console";
+
+std::vector<std::string> texts_in(const json::Value& array) {
+    std::vector<std::string> texts;
+    if (!array.IsArray()) return texts;
+    for (const json::Value& text : array.GetArray()) {
+        if (text.IsString()) texts.emplace_back(text.GetString(), text.GetStringLength());
+    }
+    return texts;
+}
+
+}  // namespace
+
+Game::Game(const GameOptions& options)
+    : store_(options.store),
+      style_(Style::for_descriptor(STDOUT_FILENO)),
+      is_live_(is_capable_terminal(STDOUT_FILENO)),
+      log_level_(options.log.level()) {
+    EngineOptions engine_options;
+    // The paths of assets that it prints stay readable for a day.
+    engine_options.output_mode = NAR_OUTPUT_KEEP;
+    engine_options.log_line = [this](const nar_log_line& line) {
+        take_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
+    };
+    options.groups.apply_to(engine_options);
+    engine_.emplace(engine_options);
+    std::vector<std::string_view> plugins{kConsole};
+    plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
+    try {
+        session_.emplace(*engine_, SessionOptions{.id = options.session,
+                                                  .story = options.story,
+                                                  .plugins = plugins,
+                                                  .narrator_id = options.narrator,
+                                                  .project = options.project,
+                                                  .store = options.store,
+                                                  .must_be_new = options.must_be_new});
+    } catch (const Error& error) {
+        if (error.code().starts_with("STORE_") || error.code() == "SESSION_EXISTS") throw;
+        refuse_session(error, options.story, options.project, "the story was not played");
+    }
+    for (const std::string& plugin : options.plugins) require_active(plugin);
+    has_console_ = console_is_active();
+    if (is_kept()) {
+        take_up(TurnTree(session_->turns()));
+        describe_session(options);
+    } else {
+        take_up_opening();
+    }
+}
+
+// Writes the title, if it is not there yet.
+void Game::begin() {
+    if (is_open_) return;
+    write_title(session_->title());
+    for (const std::string& line : logged_early_) remark(line);
+    is_open_ = true;
+}
+
+void Game::tell_opening() {
+    begin();
+    if (!notice_.empty()) remark(notice_);
+    tell_again();
+}
+
+void Game::tell_place() {
+    remark(place_);
+    tell_again();
+}
+
+void Game::set_name(const std::string& name, std::uint64_t turn) {
+    store_.set_name(session_->id(), name, turn);
+}
+
+void Game::write(std::string_view text) {
+    if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
+}
+
+void Game::player_says(std::string_view text) {
+    write(fmt::format("\n{} {}\n", style_.cyan("›"), style_.bold(printable(text))));
+}
+
+void Game::prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
+
+void Game::remark(std::string_view text) {
+    write(fmt::format("\n  {}\n", style_.dim(printable(text))));
+}
+
+std::optional<std::string> Game::meaning(const std::string& line) const {
+    const std::optional<std::size_t> number = number_in(line);
+    if (!number || choices_.empty()) return line;
+    if (*number < 1 || *number > choices_.size()) return std::nullopt;
+    return choices_[*number - 1];
+}
+
+Outcome Game::turn(const std::string& prompt) {
+    return play([&](auto ended) { session_->prompt(prompt, ended); });
+}
+
+Outcome Game::again(std::uint64_t turn, const std::string& tools) {
+    return play([&](auto ended) { session_->again(turn, tools, ended); });
+}
+
+Outcome Game::resume(std::uint64_t turn, std::uint32_t flags) {
+    return play([&](auto ended) { session_->resume(turn, flags, ended); });
+}
+
+Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended)>& submit) {
+    Outcome outcome = Outcome::Cancelled;
+    submit([&](Turn turn) {
+        outcome = turn.outcome();
+        choices_ = texts_in(json::read(turn.choices()));
+        if (!has_console_) tell(turn.narrative());
+    });
+    begin();
+    const interruption::CancelsSession cancels(session_->raw());
+    // The console hides the cursor while tools run.
+    if (is_live_) interruption::shows_cursor_on(STDOUT_FILENO);
+    drive_until_idle(*engine_, [this] {
+        if (broken_ != 0) session_->cancel();
+    });
+    if (is_live_) let_console_draw();
+    if (is_live_) interruption::shows_cursor_on(-1);
+    if (outcome == Outcome::Cancelled && broken_ == 0) remark("(the turn was cancelled)");
+    if (outcome == Outcome::Timeout) remark("(the turn took too long)");
+    return outcome;
+}
+
+// The console draws a few times a second. What belongs to a turn, such as a warning of the store, is there
+// before the next prompt.
+void Game::let_console_draw() {
+    using std::chrono::steady_clock;
+    const steady_clock::time_point end = steady_clock::now() + std::chrono::milliseconds(200);
+    while (steady_clock::now() < end) {
+        const auto due = engine_->timeout();
+        const bool waits = due && steady_clock::now() + *due < end;
+        pollfd ready{engine_->descriptor(), POLLIN, 0};
+        if (poll(&ready, 1, waits ? static_cast<int>(due->count()) : 0) == 0 && !waits) return;
+        engine_->run_for(std::chrono::microseconds(0));
+    }
+}
+
+void Game::write_title(std::string_view title) {
+    const std::string shown = cut(printable(title), 74);
+    std::string rule;
+    for (std::size_t column = 0; column < columns(shown); ++column) rule += "─";
+    write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
+}
+
+// What was told last, with its choices, is that of the last prompt or the opening.
+void Game::take_up(const TurnTree& turns) {
+    const json::Value* const turn = turns.find(turns.current());
+    turn_ = turns.current();
+    place_ = turn != nullptr ? fmt::format("turn {}: {}", turn_, heading(*turn))
+                             : std::string("the beginning");
+    const std::vector<const json::Value*> prompts = turns.prompts();
+    if (prompts.empty()) return take_up_opening();
+    told_ = json::text(*prompts.back(), "narrative");
+    choices_ = texts_in((*prompts.back())["choices"]);
+}
+
+void Game::take_up_opening() {
+    told_.clear();
+    choices_.clear();
+    const json::Document opening = json::read(session_->opening());
+    if (!opening.IsObject()) return;
+    told_ = json::text(opening, "text");
+    choices_ = texts_in(opening["choices"]);
+}
+
+void Game::tell_again() {
+    if (!told_.empty() || !choices_.empty()) tell(told_);
+}
+
+// Says where the game is kept, unless the player has given its name and it is a new one.
+void Game::describe_session(const GameOptions& options) {
+    const TurnTree turns(session_->turns());
+    const json::Value* const cut_off = turns.interrupted();
+    if (turn_ == 0 && !options.names_session && cut_off == nullptr) return;
+    if (!options.played_elsewhere.empty()) {
+        notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
+    }
+    notice_ += fmt::format("{}, {}, kept in {}", session_->id(),
+                           turn_ != 0           ? fmt::format("turn {}", turn_)
+                           : cut_off != nullptr ? std::string("the beginning")
+                                                : std::string("a new game"),
+                           shown_below_home(options.store));
+    if (options.names_session) {
+        notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
+    }
+    if (cut_off != nullptr) {
+        notice_ += fmt::format("; \"{}\" was cut off, /resume goes on with it",
+                               cut(heading(*cut_off), kStoryWidth));
+    }
+}
+
+void Game::go_to(std::uint64_t turn) {
+    session_->go_to(turn != 0 ? turn : NAR_TURN_BEGINNING);
+    take_up(TurnTree(session_->turns()));
+}
+
+// What the player asks for by name must be there.
+void Game::require_active(const std::string& wish) const {
+    const std::optional<PluginState> state = state_of_plugin(*session_, wish);
+    if (state && !state->is_active && !state->reason.empty()) {
+        throw Refused(fmt::format("--plugin {}: {}", printable(wish), state->reason));
+    }
+}
+
+bool Game::console_is_active() const {
+    const std::optional<PluginState> state = state_of_plugin(*session_, kConsole);
+    return state && state->is_active;
+}
+
+// The words and the choices alone: at the beginning, and where the console is not to be had.
+void Game::tell(std::string_view words) {
+    std::string text;
+    const auto add = [&text](const std::vector<std::string>& lines) {
+        if (!lines.empty()) text += '\n';
+        for (const std::string& line : lines) text += line + '\n';
+    };
+    add(narrative_lines(words, kStoryWidth));
+    add(choice_lines(choices_, style_));
+    write(text);
+}
+
+void Game::take_log(std::uint32_t level, std::string_view message, std::string_view code) {
+    if (level < log_level_) return;
+    if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
+        // It can write no more, and whether by a closed pipe or a full disk shows here too.
+        if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
+        if (broken_ != EPIPE) complain(printable(message));
+        return;
+    }
+    // The display has shown the reason of each plan, and the warning.
+    if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
+    if (is_open_) {
+        remark(message);
+    } else {
+        logged_early_.emplace_back(message);
+    }
+}
+
+}  // namespace narratoria::command::story

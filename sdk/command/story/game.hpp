@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A story that is played on the terminal.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments/group_options.hpp"
+#include "arguments/log_option.hpp"
+#include "narratoria/engine.hpp"
+#include "narratoria/store.hpp"
+#include "output.hpp"
+#include "story/turn_tree.hpp"
+#include "style.hpp"
+
+namespace narratoria::command::story {
+
+struct GameOptions {
+    std::string story;
+    std::string project;
+    std::string narrator;
+    std::vector<std::string> plugins;
+    std::string store;  // empty: the game is not kept
+    std::string session;
+    bool must_be_new = false;      // the session
+    bool names_session = false;    // the command chose the session, not the player
+    std::string played_elsewhere;  // the session that the command would have chosen
+    LogOption log;
+    GroupOptions groups;
+};
+
+// One game, from the first prompt to the last. The console plugin shows what the tools and the narrator say;
+// the game writes what the player typed and what it says about itself. Both write to standard output, each
+// while the other is at rest.
+class Game {
+public:
+    // Throws Error if the store cannot be used or has a session that must be new, otherwise Refused.
+    explicit Game(const GameOptions& options);
+
+    Engine& engine() noexcept { return *engine_; }
+    // True: the terminal can show colours and move its cursor.
+    bool is_live() const noexcept { return is_live_; }
+    bool is_kept() const noexcept { return !store_.path().empty(); }
+    // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
+    // is full; otherwise 0.
+    int broken() const noexcept { return broken_; }
+    const Style& style() const noexcept { return style_; }
+
+    // The title, and what the story begins with or where a session that was kept stands.
+    void tell_opening();
+    // Where the session stands, and what was told last.
+    void tell_place();
+    void write(std::string_view text);
+    // The player's words, where the player did not type them on this terminal.
+    void player_says(std::string_view text);
+    void prompt_sign();
+    // A remark of the game about itself, not part of the story.
+    void remark(std::string_view text);
+
+    // What a line of the player means: a number selects a choice (spec 000 §4.4). Nothing: it is
+    // the number of no choice.
+    std::optional<std::string> meaning(const std::string& line) const;
+    std::size_t choice_count() const noexcept { return choices_.size(); }
+
+    Outcome turn(const std::string& prompt);
+    // `tools`: JSON, as of nar_session_again.
+    Outcome again(std::uint64_t turn, const std::string& tools);
+    // `flags`: as of nar_session_resume.
+    Outcome resume(std::uint64_t turn, std::uint32_t flags);
+
+    // Of a game that is kept.
+    TurnTree turns() const { return TurnTree(session_->turns()); }
+    // 0: the beginning.
+    void go_to(std::uint64_t turn);
+    void set_name(const std::string& name, std::uint64_t turn);
+
+private:
+    Outcome play(const std::function<void(std::function<void(Turn turn)> ended)>& submit);
+    void begin();
+    void let_console_draw();
+    void write_title(std::string_view title);
+    void take_up(const TurnTree& turns);
+    void take_up_opening();
+    void describe_session(const GameOptions& options);
+    void require_active(const std::string& wish) const;
+    bool console_is_active() const;
+    void tell(std::string_view words);
+    void tell_again();
+    void take_log(std::uint32_t level, std::string_view message, std::string_view code);
+
+    Store store_;
+    Style style_;
+    bool is_live_;
+    std::uint32_t log_level_;
+    bool is_open_ = false;  // the title was written
+    bool has_console_ = false;
+    int broken_ = 0;
+    std::vector<std::string> logged_early_;
+    std::string notice_;  // about the session
+    // As of the last take_up():
+    std::uint64_t turn_ = 0;            // 0: the beginning
+    std::string place_;                 // what turn it is
+    std::string told_;                  // by the last prompt, or the opening
+    std::vector<std::string> choices_;  // of the opening, then of the last turn
+    // Last: what they call is gone after them.
+    std::optional<Engine> engine_;
+    std::optional<Session> session_;
+};
+
+}  // namespace narratoria::command::story

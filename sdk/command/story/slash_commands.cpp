@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story/slash_commands.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/message.hpp"
+#include "json.hpp"
+#include "story/player_input.hpp"
+
+namespace narratoria::command::story {
+namespace {
+
+// The prompts on the way to the current turn. Throws Refused if there is none.
+std::vector<const json::Value*> prompts_of(const TurnTree& turns) {
+    std::vector<const json::Value*> prompts = turns.prompts();
+    if (prompts.empty()) throw Refused("There is no prompt yet");
+    return prompts;
+}
+
+struct Prompt {
+    std::string text;
+    std::uint64_t before;  // the turn; 0: the beginning
+};
+
+Prompt prompt_in(const json::Value& turn) {
+    return {std::string(json::text(turn, "prompt")), json::count(turn, "parent")};
+}
+
+// The one that was interrupted last, or the last one of the current branch.
+Prompt last_prompt(const Game& game) {
+    const TurnTree turns = game.turns();
+    const json::Value* const cut_off = turns.interrupted();
+    return prompt_in(cut_off != nullptr ? *cut_off : *prompts_of(turns).back());
+}
+
+void say(Game& game, const std::string& prompt) {
+    if (game.is_live()) game.player_says(prompt);
+    game.turn(prompt);
+}
+
+void undo(Game& game, const std::string& argument) {
+    const std::size_t count = argument.empty() ? 1 : number_in(argument).value_or(0);
+    if (count == 0) throw Refused("Usage: /undo [NUMBER OF PROMPTS]");
+    const TurnTree turns = game.turns();
+    const std::vector<const json::Value*> prompts = prompts_of(turns);
+    game.go_to(prompt_in(*prompts[prompts.size() - std::min(count, prompts.size())]).before);
+    game.tell_place();
+}
+
+void again(Game& game, const std::string& argument) {
+    const std::string tools = tools_in(argument);
+    const Prompt last = last_prompt(game);
+    if (game.is_live()) game.player_says(last.text);
+    game.again(NAR_TURN_CURRENT, tools);
+}
+
+void resume(Game& game, const std::string& argument) {
+    if (!argument.empty() && argument != "repeat") throw Refused("Usage: /resume [repeat]");
+    game.resume(NAR_TURN_CURRENT, argument.empty() ? 0 : NAR_RESUME_REPEATS);
+}
+
+void edit(Game& game, const std::string& text) {
+    const Prompt last = last_prompt(game);
+    if (text.empty()) throw Refused("Usage: /edit TEXT, instead of: " + last.text);
+    if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
+    game.go_to(last.before);
+    // The number of a choice that was there before.
+    say(game, game.meaning(text).value_or(text));
+}
+
+void show_branches(Game& game, const std::string&) {
+    game.write(fmt::format("\n{}", game.turns().drawn(game.style())));
+}
+
+void save(Game& game, const std::string& name) {
+    if (name.empty() || number_in(name)) throw Refused("Usage: /save NAME, not a number");
+    const std::uint64_t current = game.turns().current();
+    if (current == 0) throw Refused("There is no turn yet; /load 0 goes to the beginning");
+    game.set_name(name, current);
+    game.remark(fmt::format("turn {} is saved as {}", current, name));
+}
+
+void load(Game& game, const std::string& argument) {
+    if (argument.empty()) throw Refused("Usage: /load TURN; /branches lists the turns");
+    std::optional<std::uint64_t> number = number_in(argument);
+    if (!number) {
+        const TurnTree turns = game.turns();
+        const json::Value* const turn = turns.find(argument);
+        if (turn == nullptr) {
+            throw Refused(
+                fmt::format("No turn is saved as {}; /branches lists the turns", argument));
+        }
+        number = json::count(*turn, "id");
+    }
+    game.go_to(*number);
+    game.tell_place();
+}
+
+struct SlashCommand {
+    std::string_view name;
+    std::string_view arguments;
+    std::string_view help;  // a line of it is 60 columns at most
+    void (*act)(Game& game, const std::string& argument);
+};
+
+constexpr SlashCommand kCommands[] = {
+    {"/undo", "[NUMBER]", "takes back the last prompt, or several", undo},
+    {"/again", "[ID,ID]",
+     "plays the last prompt again, for another answer; or only\n"
+     "these of its tools, and those that depend on them",
+     again},
+    {"/resume", "",
+     "goes on with a prompt that was cut off; \"/resume repeat\"\n"
+     "also runs tools again that should not run twice",
+     resume},
+    {"/edit", "TEXT", "plays TEXT instead of the last prompt", edit},
+    {"/branches", "", "lists the turns; * is the current one", show_branches},
+    {"/save", "NAME", "gives the current turn a name", save},
+    {"/load", "TURN", "goes to the end of a turn, by its name or number; 0 is the beginning", load},
+};
+
+std::string help_line(std::string_view usage, std::string_view help) {
+    std::string text(help);
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 19) {
+        text.insert(at + 1, 18, ' ');
+    }
+    return fmt::format("  {:<16}{}\n", usage, text);
+}
+
+std::string help() {
+    std::string text;
+    for (const SlashCommand& each : kCommands) {
+        text += help_line(fmt::format("{} {}", each.name, each.arguments), each.help);
+    }
+    return text + help_line("/help", "lists these commands") +
+           help_line("//TEXT", "says /TEXT in the story");
+}
+
+}  // namespace
+
+void obey(Game& game, std::string_view line) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    const std::string_view word = line.substr(0, end);
+    if (word.starts_with("//")) return say(game, std::string(line.substr(1)));
+    if (word == "/help") return game.write(fmt::format("\n{}", help()));
+    const auto* const command =
+        std::find_if(std::begin(kCommands), std::end(kCommands),
+                     [&](const SlashCommand& each) { return each.name == word; });
+    if (command == std::end(kCommands)) {
+        return game.remark(
+            fmt::format("There is no {}. /help lists the commands; to say this in the story, "
+                        "begin with //",
+                        word));
+    }
+    if (!game.is_kept()) return game.remark("This game is not kept, so it has no turns to go to");
+    try {
+        command->act(game, std::string(trimmed(line.substr(end))));
+    } catch (const Refused& refused) {
+        game.remark(refused.what());
+    }
+}
+
+}  // namespace narratoria::command::story

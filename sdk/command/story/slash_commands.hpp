@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the player types instead of a prompt, to go back in the story: /undo, /again, /help, ...
+
+#include <string_view>
+
+#include "story/game.hpp"
+
+namespace narratoria::command::story {
+
+// Does what a line that begins with a slash says. Throws Error.
+void obey(Game& game, std::string_view line);
+
+}  // namespace narratoria::command::story
