@@ -9,8 +9,8 @@
 #include <string>
 
 #include "commands/command.hpp"
-#include "engine/drive.hpp"
 #include "display.hpp"
+#include "engine/drive.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"

@@ -10,8 +10,8 @@
 
 #include "arguments/group_options.hpp"
 #include "commands/command.hpp"
-#include "engine/drive.hpp"
 #include "display.hpp"
+#include "engine/drive.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/drive.hpp"
 #include "display.hpp"
+#include "engine/drive.hpp"
 #include "io/faults.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
