@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
+#include "display.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"

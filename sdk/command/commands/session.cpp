@@ -17,6 +17,7 @@
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
+#include "narratoria/session.h"
 #include "narratoria/store.hpp"
 #include "story/turn_tree.hpp"
 #include "story_text.hpp"
