@@ -11,12 +11,12 @@ namespace narratoria::web {
 
 std::optional<Address> parse_loopback(std::string_view text) {
     in_addr parsed{};
-    // A NUL would end the text early.
+    // inet_pton would ignore everything after a NUL.
     if (text.find('\0') != std::string_view::npos) return std::nullopt;
     const std::string terminated(text);
     if (::inet_pton(AF_INET, terminated.c_str(), &parsed) != 1) return std::nullopt;
     const Address address = ntohl(parsed.s_addr);
-    // The network's own address and its broadcast address are no host's.
+    // The network address and the broadcast address are not host addresses.
     const bool is_host = (address & 0x00FFFFFF) != 0 && (address & 0x00FFFFFF) != 0x00FFFFFF;
     if (address >> 24 != 127 || !is_host) return std::nullopt;
     return address;
@@ -34,7 +34,7 @@ std::string to_text(Address address) {
 Address random_loopback() {
     std::array<unsigned char, 3> bytes{};
     fill_random(bytes);
-    // Not in 127.0.0.0/16, where programs choose addresses by hand, and no .0 and .255 at the end.
+    // Avoids 127.0.0.0/16, where users choose addresses by hand, and .0 and .255 at the end.
     const Address second = 1 + bytes[0] % 254u;
     const Address last = 1 + bytes[2] % 254u;
     return Address{127} << 24 | second << 16 | Address{bytes[1]} << 8 | last;

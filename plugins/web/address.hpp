@@ -9,18 +9,18 @@
 
 namespace narratoria::web {
 
-// An IPv4 address in the order of the host's bytes.
+// An IPv4 address in host byte order.
 using Address = std::uint32_t;
 
 inline constexpr Address kLocalhost = 0x7F000001;
 
-// "127.x.y.z", which nobody outside this machine can reach; nothing for any other text.
+// Parses "127.x.y.z", which is not reachable from outside this machine. Nothing for any other text.
 std::optional<Address> parse_loopback(std::string_view text);
 
 std::string to_text(Address address);
 
-// One of sixteen million. An earlier server of the same user has hardly ever had it, so that nothing
-// which that server left in the browser (cookies, cache, service workers) belongs to it.
+// One of 16 million addresses. An earlier server hardly ever had the same one, so cookies, caches
+// and service workers that it left in the browser do not apply.
 Address random_loopback();
 
 }  // namespace narratoria::web

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostUnread = 1024;
 
-// The part of a text behind a place, so that what is known already is not even copied.
+// Collects the part of a text after offset `from`, without copying what is known already.
 struct Behind {
     std::size_t from;
     std::size_t size;
@@ -67,8 +67,8 @@ bool FileIdentity::is(const struct stat& status) const noexcept {
 
 AssetFiles::AssetFiles(List list, Post post) : list_(std::move(list)), post_(std::move(post)) {}
 
-// A relative path is the registry's to resolve, which has the asset once this event was told to all:
-// such a file is identified then.
+// Only the registry can resolve a relative path, and it has the asset only after this event was
+// delivered to all sinks. Such a file is identified when the registry is read.
 void AssetFiles::came(std::uint64_t number, std::uint32_t attempt, std::string_view body) {
     has_news_ = true;
     if (attempt > 1) is_known_ = false;
@@ -78,7 +78,7 @@ void AssetFiles::came(std::uint64_t number, std::uint32_t attempt, std::string_v
     const std::string path = text_in(event, "path");
     const bool is_absolute = path.starts_with('/');
     if (is_absolute) seen_[number] = FileIdentity::of(path.c_str());
-    // Reading costs as much as the registry is long.
+    // Reads rarely, because the cost grows with the size of the registry.
     if (!is_absolute || seen_.size() >= std::max(kMostUnread, files_.size())) read_soon();
 }
 
@@ -91,8 +91,8 @@ void AssetFiles::read_soon() {
     reads_soon_ = true;
 }
 
-// The registry is a list, oldest first: while nothing is replaced its text only becomes longer, and
-// only the new part has to be understood.
+// The registry is a list, oldest first. Unless an entry is replaced, its text only grows, so only
+// the new part has to be parsed.
 void AssetFiles::read_registry() {
     Behind list{is_known_ && read_ > 1 ? read_ : 0, 0, {}};
     if (list_(&Behind::write, &list) != NAR_OK) {
@@ -103,7 +103,7 @@ void AssetFiles::read_registry() {
     } else if (list.from > 0 && list.text == "]") {
         list.text = "[]";
     } else if (list.from > 0) {
-        // It is another list.
+        // The list was not only appended to: read all of it.
         is_known_ = false;
         read_registry();
         return;

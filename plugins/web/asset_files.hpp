@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which file each asset event announced, and what tells whether that file is still there.
+// The file that each asset event announced, and its identity at that time.
 
 #include <narratoria/host_session.h>
 #include <sys/stat.h>
@@ -14,13 +14,14 @@
 
 namespace narratoria::web {
 
-// What tells one file from another, and from itself after a change. The time of the last change of
-// its inode (ctime) is part of it: no program sets it, so a file that was written to and given its
-// old modification time is another one. So is one that was renamed, linked or made readable since.
+// Distinguishes a file from other files and from later versions of itself. It contains the time of
+// the last inode change (ctime), which programs cannot set, so a write is detected even if the
+// modification time was restored. A rename, a new link or changed permissions count as a change,
+// too.
 struct FileIdentity {
     dev_t device = 0;
     ino_t inode = 0;
-    off_t size = -1;  // -1: there was no such file
+    off_t size = -1;  // -1: no such regular file
     timespec modified{};
     timespec changed{};
     bool is_link = false;
@@ -35,25 +36,27 @@ struct AssetFile {
     FileIdentity identity;
 };
 
-// Of one session, on its engine thread.
+// The files of one session. Used on the engine's thread.
 class AssetFiles {
 public:
-    // Writes the host's registry of assets, a JSON array, piece by piece.
+    // Writes the host's asset registry, a JSON array, piece by piece.
     using List = std::function<nar_status(nar_write_fn write, void* user)>;
-    // Calls a function once all have been told of the event that is being told.
+    // Calls a function from the loop, when the current event has been delivered to all sinks.
     using Post = std::function<void(const std::function<void()>& function)>;
 
     AssetFiles(List list, Post post);
     AssetFiles(const AssetFiles&) = delete;
 
-    // A tool told of an asset; `body` is its event. Only one of a later attempt can replace what the
-    // registry had.
+    // Must be called for each asset event; `body` is the tool's event. Only an event of a later
+    // attempt (`attempt` > 1) can replace entries of the registry.
     void came(std::uint64_t number, std::uint32_t attempt, std::string_view body);
 
-    // The file of the event with that number, if the registry has it. Valid until the next call.
+    // The file of the event with that number, or null if the registry does not have it. Valid until
+    // the next call.
     const AssetFile* find(std::string_view number);
 
-    // Events that the registry was not read for yet. At most 1,024, or as many as the registry has.
+    // The number of events since the registry was last read. At most 1,024, or the number of the
+    // registry's entries if that is larger.
     std::size_t unread() const noexcept { return seen_.size(); }
 
 private:
@@ -63,14 +66,14 @@ private:
     const List list_;
     const Post post_;
     bool has_news_ = true;
-    // What was read of the registry so far still stands in it.
+    // The part of the registry that was read is still valid: entries were only appended.
     bool is_known_ = false;
-    // How much of its text that was, without the closing bracket.
+    // The size of that part, without the closing bracket.
     std::size_t read_ = 0;
     std::map<std::uint64_t, AssetFile> files_;
-    // The registry will be read from the loop.
+    // A read of the registry is posted to the loop.
     bool reads_soon_ = false;
-    // Of the events that the registry was not read for yet.
+    // The files of events since the registry was last read.
     std::map<std::uint64_t, FileIdentity> seen_;
 };
 

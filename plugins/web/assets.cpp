@@ -17,11 +17,12 @@
 namespace narratoria::web {
 namespace {
 
-// Whatever a file says it is, nothing in it runs, and nothing is fetched for it.
+// Whatever its media type, no script in a file runs, and the file loads nothing from elsewhere.
 constexpr const char* kPolicy =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
-// A browser that opens sound or a film in a tab of its own makes a page around it, which in a sandbox
-// would be of another origin, and could not load what it shows. There are no scripts in such files.
+// Without the sandbox: a browser that opens audio or video in a tab wraps it in a page of its own.
+// In a sandbox that page would have a different origin and could not load the file. Such files
+// contain no scripts.
 constexpr const char* kPolicyOfMedia =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
 
@@ -43,8 +44,8 @@ public:
         do {
             got = ::pread(file_, buffer, count, static_cast<off_t>(at_));
         } while (got < 0 && errno == EINTR);
-        // It was written to meanwhile, or is shorter than was promised: the connection is broken
-        // off, so that the browser does not take it for whole.
+        // The file was written to, or is shorter than announced. Abort the connection, so that the
+        // browser does not take the file for complete.
         struct stat status {};
         if (got <= 0 || ::fstat(file_, &status) != 0 || !identity_.is(status)) {
             return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -61,7 +62,7 @@ private:
     std::uint64_t left_ = 0;
 };
 
-// What a tool says goes into a header only if it can do no harm there.
+// The media type that a tool gave, if it is safe in a header.
 std::string safe_media_type(std::string_view type) {
     const bool is_safe = !type.empty() && type.size() <= 200 &&
                          std::all_of(type.begin(), type.end(),
@@ -69,7 +70,7 @@ std::string safe_media_type(std::string_view type) {
     return is_safe ? std::string(type) : "application/octet-stream";
 }
 
-// In small letters, without its parameters.
+// In lower case, without parameters.
 std::string plain_type(std::string_view type) {
     std::string lower(type.substr(0, type.find(';')));
     for (char& letter : lower) {
@@ -83,7 +84,7 @@ bool is_media(const std::string& type) {
     return type.starts_with("audio/") || type.starts_with("video/");
 }
 
-// A browser shows these itself; the rest it may keep as a file.
+// True if a browser displays the type itself; other types are downloads.
 bool is_shown(const std::string& type) {
     return type == "text/plain" || type.starts_with("image/") || type.starts_with("model/") ||
            is_media(type);
@@ -138,7 +139,8 @@ Assets::Assets(const plugin::Host& host)
 Response Assets::answer(const Request& request, std::string_view name) {
     const AssetFile* asset = files_.find(name);
     if (asset == nullptr) return no_such_asset();
-    // A path leads to a device or a pipe now, perhaps, whose opening alone does something.
+    // Check before opening: the path may lead to a device or a pipe now, and opening one has side
+    // effects.
     struct stat status {};
     if (::stat(asset->path.c_str(), &status) != 0) return cannot_be_read();
     if (!asset->identity.is(status)) return has_changed();
@@ -146,7 +148,7 @@ Response Assets::answer(const Request& request, std::string_view name) {
                                                      (asset->identity.is_link ? 0 : O_NOFOLLOW));
     if (file < 0) return errno == ELOOP ? has_changed() : cannot_be_read();
     auto source = std::make_unique<FileSource>(file, asset->identity);
-    // Once more, of what was opened.
+    // Check again, because the file may have been replaced before it was opened.
     if (::fstat(file, &status) != 0) return cannot_be_read();
     if (!asset->identity.is(status)) return has_changed();
 
@@ -158,7 +160,7 @@ Response Assets::answer(const Request& request, std::string_view name) {
     if (asked && (!only_if || *only_if == tag)) range = read_range(*asked, size);
     if (range.kind == Range::Kind::Unsatisfiable) {
         Response answer =
-            Response::problem(416, "RANGE_NOT_SATISFIABLE", "the asset is not that long");
+            Response::problem(416, "RANGE_NOT_SATISFIABLE", "the range is outside the asset");
         answer.set("Content-Range", "bytes */" + std::to_string(size));
         return answer;
     }

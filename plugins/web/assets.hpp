@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The files that tools made, by the number of the event that brought them. A path never comes from a
-// browser, and a path alone opens nothing: what is served is the file that was there when its event
-// came. A file or a link that has taken its place since is refused.
+// Serves the files that tools announced, by the sequence number of the event. A path never comes
+// from a browser. Only the file that existed when the event came is served; a file or link that has
+// replaced it is refused.
 
 #include <narratoria/plugin.hpp>
 
@@ -17,12 +17,12 @@ class Assets {
 public:
     explicit Assets(const plugin::Host& host);
 
-    // A tool told of an asset.
+    // Must be called for each asset event.
     void came(const plugin::Event& event) {
         files_.came(event.seq(), event.attempt(), event.body());
     }
 
-    // `name` is what stands behind /api/assets/ in the request's path.
+    // `name`: the rest of the request's path after /api/assets/.
     Response answer(const Request& request, std::string_view name);
 
 private:

@@ -11,7 +11,7 @@ namespace {
 // 128 bits.
 constexpr std::size_t kSecretBytes = 16;
 
-// Takes as long wherever they differ, so that no letter can be guessed by itself.
+// Compares in constant time, so that the secret cannot be guessed character by character.
 bool is_same_secret(std::string_view given, std::string_view secret) {
     if (given.size() != secret.size()) return false;
     unsigned difference = 0;
@@ -33,7 +33,7 @@ Gate::Gate(std::string host, std::uint16_t port)
 
 bool Gate::is_ours(std::string_view host) const {
     const auto is_at = [&](std::string_view name) {
-        // A browser leaves the port out if it is 80.
+        // Browsers omit port 80.
         if (port_ == "80" && host == name) return true;
         return host.size() == name.size() + 1 + port_.size() && host.starts_with(name) &&
                host[name.size()] == ':' && host.ends_with(port_);
@@ -45,20 +45,21 @@ std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const
     const auto host = request.header("Host");
     if (!host || !is_ours(*host)) {
         return Refusal{"FOREIGN_HOST",
-                       "This is no name of this server: open the address that was printed when it "
-                       "began"};
+                       "This server does not have this name. Open the address that was printed at "
+                       "startup"};
     }
     constexpr std::string_view scheme = "http://";
     const auto origins = request.headers("Origin");
     for (const std::string_view origin : origins) {
         if (!origin.starts_with(scheme) || !is_ours(origin.substr(scheme.size()))) {
-            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may ask for this"};
+            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may send this request"};
         }
     }
     if (!request.reads() && origins.size() != 1) {
-        return Refusal{"FOREIGN_ORIGIN", "A request that changes something says its Origin"};
+        return Refusal{"FOREIGN_ORIGIN",
+                       "A request that changes something must have one Origin header"};
     }
-    // A link from elsewhere to "/", opened as a page of its own: what is there tells nothing.
+    // Allow links from other sites to "/": the entrance contains nothing of the session.
     const auto mode = request.header("Sec-Fetch-Mode");
     const auto destination = request.header("Sec-Fetch-Dest");
     if (request.method() == "GET" && request.path() == "/" && mode == "navigate" &&
@@ -67,7 +68,7 @@ std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const
     }
     for (const std::string_view site : request.headers("Sec-Fetch-Site")) {
         if (site != "same-origin" && site != "none") {
-            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may ask for this"};
+            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may send this request"};
         }
     }
     return std::nullopt;

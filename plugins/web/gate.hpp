@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who gets in: a browser on this machine that was shown the address with its token.
+// Authentication: admits a browser on this machine that has opened the address with its token.
 //
-// The token stands in the address's fragment, which a browser does not send. The page that everybody
-// gets at "/" reads it there, and posts it for a cookie.
+// The token is in the fragment of the address, which a browser does not send. The entrance page,
+// which "/" serves without authentication, reads it there and exchanges it for a cookie.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ namespace narratoria::web {
 
 class Gate {
 public:
-    // `host`: the address that the server listens at, as text.
+    // `host`: the address that the server listens on, as text.
     Gate(std::string host, std::uint16_t port);
 
     struct Refusal {
@@ -24,17 +24,17 @@ public:
         std::string_view message;
     };
 
-    // Whether the request comes from a page of ours, from no page at all, or opens "/", to which a
-    // link may stand in a chat or a mail. It is asked first, so that a foreign page learns nothing,
-    // not even whether there is something at a path.
+    // Refuses a request from a foreign page. Allowed are requests from the player's page, from no
+    // page at all, and navigation to "/", which may follow a link in a chat or a mail. Must be the
+    // first check, so that a foreign page learns nothing, not even whether a path exists.
     std::optional<Refusal> refuse_stranger(const Request& request) const;
 
-    // Takes equally long wherever the text differs from the token.
+    // Compares in constant time.
     bool is_token(std::string_view text) const;
-    // Whether it has the cookie that the token is exchanged for.
+    // True if the request has the cookie for which the token was exchanged.
     bool has_cookie(const Request& request) const;
 
-    // The address with the token, for the person who opens it.
+    // The address with the token, for the player.
     std::string address() const;
     // "http://HOST:PORT"
     std::string origin() const;

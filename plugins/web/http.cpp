@@ -75,11 +75,11 @@ ssize_t read_source(void* user, std::uint64_t, char* buffer, std::size_t room) n
 }
 void free_source(void* user) noexcept { delete static_cast<BodySource*>(user); }
 
-// What is asked for at once where the size is known; a stream has buffers of its connection.
+// The buffer size for a body of known size. A stream is copied into the connection's own buffer.
 constexpr std::size_t kBlock = 64 * 1024;
 constexpr std::size_t kSmallBlock = 1024;
 
-// The response owns the source, once there is one.
+// On success, the response owns the source.
 MHD_Response* response_of(std::uint64_t size, std::unique_ptr<BodySource> source) {
     MHD_Response* response =
         MHD_create_response_from_callback(size, size == MHD_SIZE_UNKNOWN ? kSmallBlock : kBlock,

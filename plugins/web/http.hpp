@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A request and its answer, as the rest of the plugin sees them: what is libmicrohttpd's own stays
-// behind it.
+// Requests and responses for the rest of the plugin; a wrapper around libmicrohttpd.
 
 #include <microhttpd.h>
 
@@ -17,32 +16,32 @@ namespace narratoria::web {
 inline constexpr std::size_t kLargestBody = 1024 * 1024;
 inline constexpr std::size_t kLargestBodyOfStrangers = 4 * 1024;
 
-// The views live as long as the request.
+// Returned views are valid as long as the request.
 class Request {
 public:
     Request(MHD_Connection* connection, std::string_view method, std::string_view path)
         : connection_(connection), method_(method), path_(path) {}
 
     std::string_view method() const noexcept { return method_; }
-    // Decoded, without what stands behind the question mark.
+    // Decoded, without the query.
     std::string_view path() const noexcept { return path_; }
-    // HEAD is GET without the body, which the server itself leaves out.
+    // GET or HEAD. The server itself leaves out the body of a response to HEAD.
     bool reads() const noexcept { return method_ == "GET" || method_ == "HEAD"; }
 
-    // Every value that the header has, in order.
+    // All values of the header, in order.
     std::vector<std::string_view> headers(std::string_view name) const;
     std::vector<std::string_view> cookies(std::string_view name) const;
     std::vector<std::string_view> arguments(std::string_view name) const;
 
-    // The value, where there is exactly one.
+    // The value if there is exactly one, otherwise nothing.
     std::optional<std::string_view> header(std::string_view name) const;
     std::optional<std::string_view> argument(std::string_view name) const;
 
-    // A header's name has only the letters that HTTP allows there. One with a space before its colon
-    // may be read in two ways.
+    // True if a header name contains a character that HTTP does not allow there. Servers disagree
+    // on how to read a name with a space before the colon, for example.
     bool has_odd_header() const;
 
-    // A person looks at the answer, not a program.
+    // True if a browser shows the response to a person, rather than a program reading it.
     bool wants_html() const;
 
     const std::string& body() const noexcept { return body_; }
@@ -57,22 +56,23 @@ private:
     std::string body_;
 };
 
-// Makes a body piece by piece, when the connection has room for it.
+// Produces a response body piece by piece, as the connection has room for it.
 class BodySource {
 public:
-    // MHD_CONTENT_READER_… or how many bytes were written to `buffer`. 0: nothing now; the
-    // connection has been suspended.
+    // Returns the number of bytes written to `buffer`, or MHD_CONTENT_READER_…. 0: nothing for
+    // now, and read() has suspended the connection.
     virtual ssize_t read(char* buffer, std::size_t room) noexcept = 0;
     virtual ~BodySource() = default;
 };
 
 class Response {
 public:
-    // The headers that every answer has are there already; memory that runs out throws bad_alloc.
+    // Each constructor sets the headers common to all responses, and throws std::bad_alloc if
+    // memory runs out.
     Response(unsigned status, std::string body);
-    // `body` lives as long as the process.
+    // `body` is not copied; it must be valid until the process exits.
     static Response with_lasting_body(unsigned status, std::string_view body);
-    // MHD_SIZE_UNKNOWN: until the source or the browser ends it.
+    // With MHD_SIZE_UNKNOWN the response lasts until the source or the browser ends it.
     Response(unsigned status, std::uint64_t size, std::unique_ptr<BodySource> source);
 
     static Response json(unsigned status, std::string body);
@@ -80,7 +80,7 @@ public:
     // {"code", "message"}
     static Response problem(unsigned status, std::string_view code, std::string_view message);
 
-    // Replaces nothing: a header is set once.
+    // Adds the header. Does not replace an earlier one of that name, so set each header once.
     Response& set(const char* name, const std::string& value);
 
     unsigned status() const noexcept { return status_; }

@@ -12,8 +12,8 @@ constexpr const char* kPolicyOfPage =
     "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
-// The entrance names the hashes of its one script and its one style itself (page/build/entrance.ts);
-// this is what a page cannot say of itself.
+// Complements the policy in the entrance's <meta> element, which has the hashes of its script and
+// style (page/build/entrance.ts). frame-ancestors has no effect there.
 constexpr const char* kPolicyOfEntrance =
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 constexpr std::string_view kEntrance = "/enter.html";
@@ -35,7 +35,7 @@ const PageFile* find(std::string_view path) {
 }  // namespace
 
 const PageFile* find_page_file(std::string_view path) {
-    // It has a policy of its own, and no address.
+    // The entrance has its own policy; only answer_entrance() serves it.
     return path == kEntrance ? nullptr : find(path);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The page's files, which are inside the library.
+// The page's files, which are embedded in the library.
 
 #include <array>
 #include <span>
@@ -13,17 +13,17 @@ namespace narratoria::web {
 struct PageFile {
     std::string_view path;  // "/", "/enter.html" or "/app/NAME"
     std::string_view media_type;
-    std::string_view tag;  // of what is in it, with its quotes
-    bool is_lasting;       // its name changes with what is in it
+    std::string_view tag;  // ETag: a hash of the content, in quotes
+    bool is_lasting;       // the name contains a hash of the content, so the file never changes
     std::string_view content;
 };
 
-// Made when it is built, of what lies in page/dist; sorted by nothing.
+// The files of page/dist, in no particular order. page/embed.cmake generates this function.
 std::span<const PageFile> page_files();
 
 const PageFile* find_page_file(std::string_view path);
 
-// The page for who has not been let in. It shows the token for the browser, or says what to do.
+// The page for a browser without the cookie. Its script posts the token, or it says what to do.
 Response answer_entrance();
 
 Response answer_page_file(const Request& request, const PageFile& file);

@@ -13,7 +13,7 @@ void fill_random(std::span<unsigned char> bytes) {
     while (!bytes.empty()) {
         const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
         if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
-        else if (errno != EINTR) throw std::runtime_error("the system gives no random numbers");
+        else if (errno != EINTR) throw std::runtime_error("the system provides no random numbers");
     }
 }
 

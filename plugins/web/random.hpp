@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random numbers of the kernel, for secrets and addresses.
+// Random numbers from the kernel, for secrets and addresses.
 
 #include <cstddef>
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace narratoria::web {
 
-// Fills the buffer. Throws if the kernel has none to give.
+// Fills the buffer. Throws std::runtime_error if the kernel provides none.
 void fill_random(std::span<unsigned char> bytes);
 
-// `count` random bytes as hexadecimal digits, two for each.
+// `count` random bytes as hexadecimal digits, two per byte.
 std::string random_hex(std::size_t count);
 
 }  // namespace narratoria::web

@@ -8,7 +8,7 @@
 namespace narratoria::web {
 namespace {
 
-// Digits and nothing else; one that is too large is as good as the largest.
+// Parses digits only. A number that is too large becomes UINT64_MAX.
 std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

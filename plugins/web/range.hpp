@@ -9,17 +9,17 @@ namespace narratoria::web {
 
 struct Range {
     enum class Kind {
-        Whole,          // nothing that is understood was asked for: all of it is sent
-        Part,           // from `first`, `count` bytes
-        Unsatisfiable,  // nothing of the file lies there
+        Whole,          // the header is ignored; the whole file is sent
+        Part,           // `count` bytes from `first`
+        Unsatisfiable,  // the range contains no byte of the file
     };
     Kind kind = Kind::Whole;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
 };
 
-// `text`: the header's value; `size`: of the whole. Several ranges, other units and what is
-// malformed are ignored, as a server may.
+// `text`: the header's value; `size`: the size of the file. Multiple ranges, other units and
+// malformed values are ignored, as RFC 9110 allows.
 Range read_range(std::string_view text, std::uint64_t size) noexcept;
 
 }  // namespace narratoria::web

@@ -24,7 +24,7 @@ constexpr std::size_t kLongestWord = 16;
 
 std::string said(int error) { return std::error_code(error, std::generic_category()).message(); }
 
-// An absolute path from the environment; XDG has programs ignore others.
+// An absolute path from the environment. The XDG specification has programs ignore relative ones.
 std::optional<std::string> folder_in(const char* name) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value != '/') return std::nullopt;
@@ -48,7 +48,7 @@ bool is_wish(std::string_view name, const rapidjson::Value& value) {
     return name == "details" && value.IsBool();
 }
 
-// Those that are missing on the way are made for this user alone.
+// Creates the missing parent folders of `file`, accessible only to this user.
 bool make_folders(const std::string& file) {
     for (std::size_t at = file.find('/', 1); at != std::string::npos; at = file.find('/', at + 1)) {
         if (::mkdir(file.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
@@ -57,7 +57,7 @@ bool make_folders(const std::string& file) {
 }
 
 bool write_all(int file, std::string_view text) {
-    // Beyond the limit of the process a write is answered with a signal that ends it.
+    // A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills the process by default.
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < text.size()) {
         errno = EFBIG;
@@ -93,7 +93,7 @@ std::optional<std::string> checked_reading(std::string_view json) {
         ++count;
     }
     writer.EndObject();
-    // What is left is unknown, or there twice.
+    // The object has an unknown or duplicate member.
     if (count != wishes.MemberCount()) return std::nullopt;
     return std::string(text.GetString(), text.GetSize());
 }
@@ -121,12 +121,12 @@ std::string ReadingFile::read() {
         }
         return nothing;
     };
-    // A pipe or a device may stand there, whose opening alone would wait or do something.
+    // Check before opening: opening a pipe may block, and opening a device may have side effects.
     struct stat status {};
     if (::stat(path_->c_str(), &status) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? nothing : fails(said(errno));
     }
-    if (!S_ISREG(status.st_mode)) return fails("it is no file");
+    if (!S_ISREG(status.st_mode)) return fails("not a regular file");
     const int file = ::open(path_->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return fails(said(errno));
     std::array<char, kLargest + 1> content{};
@@ -138,11 +138,10 @@ std::string ReadingFile::read() {
     ::close(file);
     if (got < 0) return fails(said(error));
     auto wishes = checked_reading({content.data(), static_cast<std::size_t>(got)});
-    return wishes ? std::move(*wishes)
-                  : fails("they are not what the page writes; delete the file");
+    return wishes ? std::move(*wishes) : fails("invalid contents; delete the file");
 }
 
-// By a file beside it that takes its place: another server never reads half of it.
+// Writes a temporary file and renames it, so that another server never reads a partial file.
 bool ReadingFile::write(const std::string& json) {
     const auto fails = [&](const std::string& why) {
         if (!std::exchange(has_warned_of_writing_, true)) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the player chose for reading: colours, text size, lines, details. The browser keeps it for an
-// address, which is another each time; this file keeps it for the next session of the same user.
+// The player's settings for reading: colours, text size, line length, details. The browser stores
+// them per address, which changes with each start; this file keeps them for the user's next
+// session.
 //
-// Nothing of a story is in it. Whatever is read or comes from a browser is checked, and written anew.
+// The file contains nothing of a story. Input from the file or a browser is validated and
+// re-encoded.
 
 #include <functional>
 #include <optional>
@@ -12,22 +14,24 @@
 
 namespace narratoria::web {
 
-// The player's wishes as a JSON object with the known names alone; nothing if it is anything else:
+// Validates the settings and re-encodes them. Each member may be missing:
 // {"theme": "dark" | "light", "textSize": 0.5 to 4, "lineWidth": a word, "details": true | false}.
+// Nothing if the text is anything else, for example has an unknown member.
 std::optional<std::string> checked_reading(std::string_view json);
 
 class ReadingFile {
 public:
-    // `warn` is told, once each, what cannot be read or written, and that it is ignored.
+    // Calls `warn` for the first failure to read and the first failure to write.
     ReadingFile(std::optional<std::string> path, std::function<void(const std::string&)> warn);
 
-    // $XDG_STATE_HOME/narratoria/reading.json, or below ~/.local/state; nothing without a home.
+    // $XDG_STATE_HOME/narratoria/reading.json, by default in ~/.local/state. Nothing if neither
+    // XDG_STATE_HOME nor HOME is an absolute path.
     static std::optional<std::string> default_path();
 
-    // The wishes; "{}" if there are none that can be read.
+    // The stored settings, or "{}" if there are none or the file is invalid.
     std::string read();
 
-    // Replaces them; `json` is what checked_reading gave. False: they are not kept.
+    // Replaces the stored settings by `json`, a result of checked_reading(). False on failure.
     bool write(const std::string& json);
 
 private:

@@ -15,7 +15,7 @@
 namespace narratoria::web {
 namespace {
 
-// An unlinked file in TMPDIR; -1 and errno.
+// Creates an unlinked file in TMPDIR. Returns -1 and sets errno on failure.
 int make_unnamed_file() {
     const char* folder = std::getenv("TMPDIR");
     if (folder == nullptr || *folder == '\0') folder = "/tmp";
@@ -27,7 +27,7 @@ int make_unnamed_file() {
     return named;
 }
 
-// Beyond the limit of the process a write is answered with a signal that ends it.
+// Checks RLIMIT_FSIZE: a write beyond it raises SIGXFSZ, which kills the process by default.
 bool is_within_limit(std::uint64_t end) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
@@ -45,9 +45,10 @@ RecordLog::~RecordLog() {
     if (file_ >= 0) ::close(file_);
 }
 
-// Writes the older half of what is in memory. Without a file it stays there.
+// Moves the older part to the file and keeps the newest half of `most_in_memory_`. On failure the
+// records stay in memory.
 void RecordLog::spool() noexcept {
-    // After a failure not with each record.
+    // After a failure, wait for more data instead of retrying with each record.
     if (tail_.size() < next_try_) return;
     const std::size_t count = tail_.size() - most_in_memory_ / 2;
     if (file_ < 0) file_ = make_unnamed_file();
@@ -69,10 +70,10 @@ void RecordLog::spool() noexcept {
     next_try_ = tail_.size() + most_in_memory_;
     if (std::exchange(has_warned_, true)) return;
     try {
-        warn_("the older part of the story stays in memory, because no file in TMPDIR takes it: " +
+        warn_("the older records stay in memory, because no file in TMPDIR can be written: " +
               std::error_code(error, std::generic_category()).message());
     } catch (...) {
-        // It was only a word about it.
+        // A lost warning is harmless.
     }
 }
 
@@ -102,7 +103,7 @@ ssize_t RecordLog::read(std::uint64_t at, char* buffer, std::size_t room) const 
     do {
         got = ::pread(file_, buffer, count, static_cast<off_t>(at));
     } while (got < 0 && errno == EINTR);
-    // There is always more than the end of the file.
+    // The file has everything before tail_begin_, so an end of file is an error.
     return got > 0 ? got : -1;
 }
 

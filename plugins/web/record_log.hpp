@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The session's records, each encoded once, as the bytes that every browser gets: one line
-// `data: {…}` a record. The newest part is in memory, the older one in an unlinked file.
+// The session's records, each encoded once, as the bytes sent to every browser: one line `data:
+// {…}` per record. The newest records are in memory, older ones in an unlinked file.
 
 #include <sys/types.h>
 
@@ -15,7 +15,8 @@
 
 namespace narratoria::web {
 
-// A place in the log that no reader may go beyond at once: whole records, the last one's number.
+// A range of whole records, [begin, end) in bytes, that is sent as one message. `last` is the
+// number of its last record.
 struct Batch {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -24,13 +25,13 @@ struct Batch {
 
 class RecordLog {
 public:
-    // `warn` is told, once, when the file cannot be written; everything stays in memory then.
+    // Calls `warn` once if the file cannot be written. All records stay in memory then.
     RecordLog(std::size_t most_in_memory, std::function<void(const std::string&)> warn);
     RecordLog(const RecordLog&) = delete;
     ~RecordLog();
 
-    // One record: `write(text)` adds it to the text, with its newline. One that does not come behind the last is left out: its number
-    // was given already. Nothing is changed when it throws.
+    // Appends one record; `write(text)` appends it to `text`, with its newline. Ignores a record
+    // whose number is not larger than last(). Strong exception guarantee.
     template <class Write>
     void append(std::uint64_t number, Write&& write) {
         if (!ends_.empty() && number <= ends_.back().number) return;
@@ -46,14 +47,14 @@ public:
         if (tail_.size() > most_in_memory_) spool();
     }
 
-    // The number of the newest record; 0: there is none.
+    // The number of the newest record, or 0 without one.
     std::uint64_t last() const noexcept { return ends_.empty() ? 0 : ends_.back().number; }
 
-    // The records behind `after`, as many as `most` bytes hold, and at least one. Nothing: there are
-    // none.
+    // The records after number `after`, up to `most` bytes, but at least one. Nothing if there are
+    // no such records.
     std::optional<Batch> batch_behind(std::uint64_t after, std::size_t most) const;
 
-    // Copies up to `room` bytes from `at`, which lies in a batch; -1: the file cannot be read.
+    // Copies up to `room` bytes from offset `at` in a batch. -1 if the file cannot be read.
     ssize_t read(std::uint64_t at, char* buffer, std::size_t room) const noexcept;
 
     std::size_t in_memory() const noexcept { return tail_.size(); }

@@ -22,18 +22,19 @@ namespace {
 
 constexpr unsigned kMaxStrangers = 64;
 constexpr unsigned kMaxKnown = 256;
-// Accepted between two turns of libmicrohttpd: each of them can be read before it must go.
+// The limit between two turns of libmicrohttpd. It lets each connection be read at least once
+// before newer ones push it out.
 constexpr unsigned kMaxAccepted = kMaxStrangers / 2;
-// Those that were shut down are open until libmicrohttpd has closed them.
+// Includes connections that are shut down but not closed by libmicrohttpd yet.
 constexpr unsigned kMaxOpen = kMaxKnown + kMaxStrangers + 2 * kMaxAccepted;
-// Room for 60 cookies of 4 KiB that other servers of this address have set; libmicrohttpd holds them
-// twice. Not more: a stream that stalls fills what there is.
+// Room for 60 cookies of 4 KiB that other servers on this address have set; libmicrohttpd stores
+// them twice. Not larger, because a stalled stream fills all of it.
 constexpr std::size_t kConnectionMemory = 640 * 1024;
-// For a whole request: of a stranger, and of who was let in.
+// Time for a complete request, without and with authentication.
 constexpr std::chrono::seconds kStrangersPatience{5};
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
-// A body of the largest size is read in fewer pieces.
+// More than the number of pieces in which a body of the largest size is read.
 constexpr unsigned kMaxNudges = 200;
 
 std::runtime_error cannot_listen(Address address, std::uint16_t port, int error) {
@@ -41,31 +42,33 @@ std::runtime_error cannot_listen(Address address, std::uint16_t port, int error)
         port == 0 ? to_text(address) : "port " + std::to_string(port) + " of " + to_text(address);
     if (error == EADDRINUSE) {
         return std::runtime_error(
-            where + " is taken by another program: choose another port, or 0 for any that is free");
+            where + " is in use by another program; choose a different port, or 0 for a free one");
     }
     if (error == EACCES) {
         return std::runtime_error(where +
-                                  " is for the system's own programs: choose one from 1024, or 0 "
-                                  "for any that is free");
+                                  " is reserved for system programs; choose a port from 1024, or 0 "
+                                  "for a free one");
     }
     if (error == EADDRNOTAVAIL) {
         return std::runtime_error("this machine has no address " + to_text(address) +
-                                  ": leave the address out, or choose 127.0.0.1");
+                                  "; omit the address, or choose 127.0.0.1");
     }
-    return std::runtime_error("the page cannot listen at " + where + ": " +
+    return std::runtime_error("the page cannot listen on " + where + ": " +
                               std::error_code(error, std::generic_category()).message());
 }
 
-// What could be read in two ways, so that a second request hides in the body of the first. A browser
-// sends none of it: it knows how long its body is, and says so once.
+// Refuses ambiguous requests, which could hide a second request in their body (request smuggling),
+// and bodies that are too large. A browser sends exactly one Content-Length with a body, so it is
+// not affected.
 std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
     if (request.has_odd_header()) {
         return Response::problem(400, "BAD_HEADER",
-                                 "a header's name has a letter that HTTP forbids");
+                                 "a header name has a character that HTTP does not allow");
     }
     const auto lengths = request.headers("Content-Length");
     if (!request.headers("Transfer-Encoding").empty()) {
-        return Response::problem(411, "LENGTH_REQUIRED", "a body comes with its Content-Length");
+        return Response::problem(411, "LENGTH_REQUIRED",
+                                 "Transfer-Encoding is not supported; send Content-Length");
     }
     if (lengths.empty()) return std::nullopt;
     const std::string_view text = lengths.front();
@@ -75,10 +78,11 @@ std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
         length > (is_known ? kLargestBody : kLargestBodyOfStrangers)) {
         return Response::problem(
             413, "TOO_LARGE",
-            is_known ? "a body has at most 1 MiB" : "a token comes in at most 4 KiB");
+            is_known ? "the body is larger than 1 MiB"
+                     : "the body is larger than 4 KiB, the limit without the cookie");
     }
     if (lengths.size() > 1 || error != std::errc() || end != text.data() + text.size()) {
-        return Response::problem(400, "BAD_LENGTH", "Content-Length is one whole number");
+        return Response::problem(400, "BAD_LENGTH", "Content-Length must be one whole number");
     }
     return std::nullopt;
 }
@@ -90,8 +94,8 @@ int digit(char letter) noexcept {
     return -1;
 }
 
-// Decodes %XX in place, but for %00: libmicrohttpd hands texts on as far as their first NUL, so that
-// a path with one in it would be read as another.
+// Decodes %XX in place, except %00: libmicrohttpd passes C strings, so a decoded NUL would cut the
+// path short and turn it into a different one.
 std::size_t unescape(void*, MHD_Connection*, char* text) noexcept {
     char* end = text;
     for (const char* at = text; *at != '\0';) {
@@ -127,11 +131,11 @@ struct Server::Functions {
                     refusal = refuse_doubtful(request, is_known);
                     if (is_known && !self.admit(connection)) {
                         refusal = Response::problem(503, "TOO_MANY_CONNECTIONS",
-                                                    "too many requests are being answered at once");
+                                                    "too many requests are open; try again later");
                     }
                 }
                 if (!refusal) return MHD_YES;
-                // The body that may follow is never read as the next request.
+                // Close, so that a body that follows is not read as the next request.
                 refusal->set("Connection", "close");
                 self.awaits(connection, false);
                 return queue(request, *refusal);
@@ -169,7 +173,7 @@ struct Server::Functions {
         try {
             self.came(connection);
         } catch (...) {
-            // Memory ran out: this one may be slow, and libmicrohttpd alone sees its end.
+            // Out of memory. The connection works, but without our deadline and end detection.
         }
     }
 };
@@ -204,12 +208,13 @@ int Server::bind_socket(std::optional<Address> address, std::uint16_t port) {
     int error = 0;
     address_ = address.value_or(kLocalhost);
     std::vector<Address> choices{address_};
-    // Linux has all of 127.0.0.0/8; other systems may have 127.0.0.1 alone.
+    // Linux routes all of 127.0.0.0/8 to the loopback device; other systems may have only
+    // 127.0.0.1.
     if (!address) choices.insert(choices.begin(), random_loopback());
     for (const Address choice : choices) {
         const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0) throw cannot_listen(choice, port, errno);
-        // The next session may listen at the same port while old connections are still ending.
+        // Lets the next session use the same port while old connections are in TIME_WAIT.
         const int yes = 1;
         ::setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
         sockaddr_in name{};
@@ -240,7 +245,7 @@ void Server::begin(const plugin::Host& host, Site& site) {
     host_ = host;
     site_ = &site;
     const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD);
-    if (info == nullptr) throw std::runtime_error("libmicrohttpd has no descriptor to wait on");
+    if (info == nullptr) throw std::runtime_error("libmicrohttpd has no epoll descriptor");
     timer_ = plugin::Timer(host, kPatience, [this] {
         has_timer_ = false;
         turn();
@@ -254,8 +259,9 @@ void Server::begin(const plugin::Host& host, Site& site) {
     listen();
 }
 
-// libmicrohttpd could accept by itself, but it looks away from the socket when it has no room and
-// looks back only in a turn that nobody begins, and it spins when there are no descriptors left.
+// We accept connections ourselves: libmicrohttpd stops watching the listening socket at its limit
+// and resumes only in a turn that nothing triggers, and it spins when the process has no free
+// descriptors.
 void Server::listen() {
     if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMaxOpen) return;
     listening_poll_ = plugin::Poll(*host_, listening_, [this] { accept(); });
@@ -271,7 +277,7 @@ void Server::accept() {
         if (socket >= 0) {
             if (strangers < kMaxStrangers) ++strangers;
             else end_oldest(false);
-            // Closes it when it cannot take it.
+            // Closes the socket on failure.
             MHD_add_connection(daemon_, socket, general, length);
             continue;
         }
@@ -281,11 +287,11 @@ void Server::accept() {
             rest_ = plugin::Timer(*host_, kRestWithoutDescriptors, [this] { listen(); });
             if (!std::exchange(has_warned_, true)) {
                 host_->log(plugin::Level::Warning,
-                           "browsers wait until there is room for their connections: " + why);
+                           "new connections must wait until resources are free: " + why);
             }
             break;
         }
-        // What else fails was that one connection's.
+        // Any other error concerns only that connection.
         if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     }
     if (open_ >= kMaxOpen) listening_poll_.stop();
@@ -310,7 +316,8 @@ void Server::left(MHD_Connection* connection) noexcept {
     std::erase(gone_, connection);
     const auto peer = peers_.find(connection);
     if (peer == peers_.end()) return;
-    // Not only by closing: a process that is being started may hold a copy for a moment.
+    // Closing the socket is not enough: a child process may hold a copy of it between fork and
+    // exec.
     ::epoll_ctl(leaving_, EPOLL_CTL_DEL, peer->second.socket, nullptr);
     peers_.erase(peer);
 }
@@ -326,11 +333,11 @@ void Server::awaits(MHD_Connection* connection, bool is_awaited) noexcept {
 
 bool Server::admit(MHD_Connection* connection) noexcept {
     const auto peer = peers_.find(connection);
-    // Memory ran out when it came: it stays a stranger, which cannot be counted.
+    // If came() ran out of memory, the connection has no entry and is not counted.
     if (peer == peers_.end() || peer->second.is_known) return true;
     if (count(true) >= kMaxKnown && !end_oldest(true)) return false;
     peer->second.is_known = true;
-    // Who was let in has time for the rest of the request, too.
+    // The longer time of an authenticated request applies from now.
     peer->second.deadline = Clock::now() + kPatience;
     return true;
 }
@@ -345,7 +352,7 @@ bool Server::end_oldest(bool is_known) noexcept {
     Peer* oldest = nullptr;
     for (auto& [connection, peer] : peers_) {
         if (peer.is_known != is_known || peer.is_ending) continue;
-        // An answer to who was let in is not broken off.
+        // Never interrupt a response to an authenticated request.
         if (is_known && !peer.is_awaited) continue;
         if (oldest == nullptr || peer.number < oldest->number) oldest = &peer;
     }
@@ -356,7 +363,7 @@ bool Server::end_oldest(bool is_known) noexcept {
 
 void Server::end(Peer& peer) noexcept {
     peer.is_ending = true;
-    // libmicrohttpd sees the end of it in its next turn.
+    // libmicrohttpd reads the end of the stream in its next turn, and closes the connection.
     ::shutdown(peer.socket, SHUT_RDWR);
 }
 
@@ -392,7 +399,7 @@ void Server::turn_soon() { turn_after(std::chrono::milliseconds(0)); }
 
 void Server::turn_after(std::chrono::milliseconds wait) {
     const Clock::time_point at = Clock::now() + wait;
-    // One that comes earlier than it must costs less than a new one with each turn.
+    // Keep an earlier timer: an extra turn costs less than a new timer for each turn.
     if (has_timer_ && timer_at_ <= at) return;
     timer_.restart(wait);
     timer_at_ = at;
@@ -416,8 +423,8 @@ void Server::end_gone() {
         if (!peer.is_awaited) {
             site_->browser_gone(connection);
         } else if (peer.nudges++ < kMaxNudges) {
-            // What came before the end can still be read, but libmicrohttpd is told once more that
-            // there is something to read, and finds the end.
+            // Wakes libmicrohttpd once more, so that it notices the end of the stream. Bytes that
+            // arrived before can still be read.
             ::shutdown(peer.socket, SHUT_RD);
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// HTTP on the engine's loop: a listening socket of this machine alone, and libmicrohttpd behind it,
-// driven from outside, without a thread.
+// The HTTP server: a listening socket on the loopback network, whose connections are handled by
+// libmicrohttpd. Everything runs on the engine's loop; there are no threads.
 //
-// A connection is a stranger's until a request on it has shown the cookie. Every local process can
-// connect, so strangers are few, have little time for a request, and go first: a new connection
-// closes the oldest stranger's. They cannot take the place of those who were let in.
+// A connection is unauthenticated (a stranger's) until a request on it has shown the cookie. Every
+// local process can connect, so strangers have few connections and little time for a request. At
+// the limit, a new connection closes the oldest stranger's, never an authenticated one.
 
 #include <microhttpd.h>
 
@@ -22,16 +22,17 @@
 
 namespace narratoria::web {
 
-// What is served.
+// Handles the server's requests. Called on the engine's thread.
 class Site {
 public:
-    // Whether who asks was let in. Asked after refuse.
+    // True if the request is authenticated. Called after refuse().
     virtual bool is_known(const Request& request) = 0;
-    // Asked when a request's head is there, before its body is read: an answer here ends it.
+    // Called when the headers are complete, before the body is read. A response returned here
+    // refuses the request.
     virtual std::optional<Response> refuse(const Request& request) = 0;
     virtual Response answer(const Request& request) = 0;
-    // The browser behind a connection that may be suspended has gone; told in each turn until the
-    // connection is closed.
+    // The browser has closed a connection, which may be suspended. Called in each turn until
+    // libmicrohttpd has closed it, too.
     virtual void browser_gone(MHD_Connection* connection) = 0;
 
 protected:
@@ -40,8 +41,9 @@ protected:
 
 class Server {
 public:
-    // Listens. Port 0: a free one. No address: a random one of the loopback network, or 127.0.0.1
-    // where the system has no other. What comes waits until begin. Throws a sentence for people.
+    // Binds the socket and listens. Port 0 selects a free port. Without an address, listens on a
+    // random loopback address, or on 127.0.0.1 if the system has no other. Connections wait until
+    // begin(). Throws std::runtime_error with a message for the user.
     Server(std::optional<Address> address, std::uint16_t port);
     Server(const Server&) = delete;
     ~Server();
@@ -49,29 +51,31 @@ public:
     Address address() const noexcept { return address_; }
     std::uint16_t port() const noexcept { return port_; }
 
-    // Answers from now on. `site` and whatever its answers' bodies use outlive this object.
+    // Starts to accept connections. `site`, and everything that the bodies of its responses use,
+    // must outlive this object.
     void begin(const plugin::Host& host, Site& site);
 
-    // A connection was resumed: libmicrohttpd does not tell its epoll descriptor of that.
+    // Must be called after a connection is resumed: that does not wake libmicrohttpd's epoll
+    // descriptor.
     void turn_soon();
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    struct Functions;  // what libmicrohttpd calls
+    struct Functions;  // the callbacks of libmicrohttpd
 
     struct Peer {
         int socket;
-        // Grows with each connection: the oldest has the smallest.
+        // Increases with each connection; the oldest one has the smallest number.
         std::uint64_t number;
-        // Its next request is not here yet; when it has dawdled for too long. libmicrohttpd ends
-        // those that are silent; this is for a browser that sends a byte at times.
+        // True until the next request is complete; `deadline` applies meanwhile. libmicrohttpd's
+        // own timeout restarts with each byte, so a client that trickles bytes would avoid it.
         bool is_awaited;
         Clock::time_point deadline;
         unsigned nudges = 0;
-        // It has shown the cookie.
+        // Authenticated: a request has shown the cookie.
         bool is_known = false;
-        // Shut down; libmicrohttpd closes it in its next turn.
+        // The socket is shut down; libmicrohttpd closes it in its next turn.
         bool is_ending = false;
     };
 
@@ -84,11 +88,11 @@ private:
     void came(MHD_Connection* connection);
     void left(MHD_Connection* connection) noexcept;
     void awaits(MHD_Connection* connection, bool is_awaited) noexcept;
-    // False: there are too many, and none of them is idle.
+    // Marks the connection as authenticated. False at the limit, if no such connection is idle.
     bool admit(MHD_Connection* connection) noexcept;
     unsigned count(bool is_known) const noexcept;
-    // Shuts down the oldest connection of that kind that waits for a request, or, of a stranger,
-    // the oldest of all.
+    // Shuts down the oldest idle authenticated connection, or the oldest connection of a stranger,
+    // idle or not. False if there is none.
     bool end_oldest(bool is_known) noexcept;
     void end(Peer& peer) noexcept;
     void end_dawdlers();
@@ -96,8 +100,8 @@ private:
 
     std::optional<plugin::Host> host_;
     int listening_ = -1;
-    // An epoll descriptor of our own that tells which browsers have gone: libmicrohttpd does not look
-    // at a suspended connection, and overlooks an end that comes together with the last bytes.
+    // An epoll descriptor that reports closed connections: libmicrohttpd does not watch a suspended
+    // connection, and misses an end of stream that arrives together with the last bytes.
     int leaving_ = -1;
     Address address_ = kLocalhost;
     std::uint16_t port_ = 0;
@@ -107,7 +111,7 @@ private:
     std::map<MHD_Connection*, Peer> peers_;
     std::vector<MHD_Connection*> gone_;
     std::uint64_t next_number_ = 0;
-    // No awaited connection has an earlier deadline.
+    // A lower bound for the deadlines of awaited connections.
     Clock::time_point earliest_ = Clock::time_point::max();
     bool has_warned_ = false;
     plugin::Poll listening_poll_;

@@ -12,7 +12,7 @@ constexpr std::size_t kLargestBatch = 64 * 1024;
 // The windows of one browser share a stream.
 constexpr std::size_t kMaxStreams = 64;
 
-// A screen shows sixty pictures a second.
+// At most one update per frame of a 60 Hz screen.
 constexpr std::chrono::milliseconds kRest{16};
 constexpr std::chrono::seconds kCommentEvery{15};
 
@@ -32,7 +32,7 @@ public:
     }
 
     ssize_t read(char* buffer, std::size_t room) noexcept override {
-        // Not with an error: libmicrohttpd would keep such a connection until its time is over.
+        // Not END_WITH_ERROR: libmicrohttpd would keep the connection until its timeout.
         if (has_gone_) return MHD_CONTENT_READER_END_OF_STREAM;
         try {
             std::size_t done = 0;
@@ -68,7 +68,7 @@ public:
     bool is_behind() const { return batch_.last < streams_.log_.last(); }
 
     void resume(bool with_comment) {
-        // Between two messages it says nothing; in the middle of one it would be in the way.
+        // Only between messages: a comment inside one would corrupt it.
         if (with_comment && text_.empty() && batch_.begin == batch_.end) text_ = ":\n\n";
         MHD_resume_connection(connection_);
     }
@@ -106,12 +106,12 @@ private:
 
     Streams& streams_;
     MHD_Connection* const connection_;
-    // What is to be sent next: first this …
+    // Sent in this order: first the rest of text_ …
     std::string text_;
     std::size_t text_taken_ = 0;
-    // … then the state and what is behind it, at the beginning …
+    // … then, once, the state and the tail of the first message …
     First first_;
-    // … then the rest of this batch; its `last` is also where the next one begins.
+    // … then the rest of this batch. The next batch begins after `last`.
     Batch batch_;
     bool has_gone_ = false;
 };
@@ -123,8 +123,8 @@ Streams::~Streams() { end(); }
 
 Response Streams::open(const Request& request, std::uint64_t after, First first) {
     if (open_ >= kMaxStreams) {
-        Response answer =
-            Response::problem(503, "TOO_MANY_STREAMS", "too many browsers follow this game");
+        Response answer = Response::problem(503, "TOO_MANY_STREAMS",
+                                            "too many event streams are open; try again later");
         answer.set("Retry-After", "5");
         return answer;
     }

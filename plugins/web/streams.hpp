@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The open event streams. Each is a position in the log: a browser that is slow, or has stalled,
-// costs no more than that.
+// The open event streams. Each is only a position in the log, so a slow or stalled browser uses no
+// further memory here. Used on the engine's thread.
 
 #include <narratoria/plugin.hpp>
 
@@ -19,29 +19,31 @@ namespace narratoria::web {
 
 class Streams {
 public:
-    // What a stream begins with. The state may be large, and is one for all streams.
+    // The first message of a stream. The state may be large, so all streams share it.
     struct First {
         std::string head;
-        std::shared_ptr<const std::string> state;  // may be none
+        std::shared_ptr<const std::string> state;  // may be null
         std::string tail;
     };
 
-    // `resumed` is called when connections go on that waited. The log lives longer.
+    // Calls `resumed` after it has resumed connections. `log` must outlive this object.
     Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed);
     Streams(const Streams&) = delete;
     ~Streams();
 
-    // What answers a request for the records behind `after`; `first` goes before them. 503 if there
-    // are too many streams.
+    // The response to a request for the records after number `after`; `first` precedes them. 503 if
+    // too many streams are open.
     Response open(const Request& request, std::uint64_t after, First first);
 
-    // There are new records: those that wait go on, together, and not too often.
+    // Must be called when there are new records. Resumes the waiting streams together, at most once
+    // per 16 ms.
     void wake();
 
-    // The browser behind a connection has gone: its stream ends, if it waits.
+    // Must be called when the browser has closed the connection. Ends its stream if it is waiting.
     void end_of(MHD_Connection* connection);
 
-    // Before the server ends: it may not end a connection that waits.
+    // Must be called before the server stops: libmicrohttpd must not be stopped while a connection
+    // is suspended.
     void end();
 
 private:

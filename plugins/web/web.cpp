@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The player's page: a session in the browser. What browser and plugin say to each other: README.md.
+// The player's page: a session in the browser. README.md documents the protocol.
 
 #include <narratoria/plugin.hpp>
 
@@ -58,7 +58,8 @@ Place place_in(const plugin::Host& host) {
     return place;
 }
 
-// What it cannot live without; a host that lacks something else lacks what needs it.
+// Throws if the host lacks an extension that the plugin cannot do without. Without any other
+// extension, only the feature that needs it is missing.
 const plugin::Host& require_loop(const plugin::Host& host) {
     for (const std::string_view id : {NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL}) {
         if (host.raw()->get_extension(host.raw(), {id.data(), id.size()}) == nullptr) {
@@ -70,7 +71,7 @@ const plugin::Host& require_loop(const plugin::Host& host) {
 
 Response not_allowed(const char* methods) {
     Response answer = Response::problem(405, "METHOD_NOT_ALLOWED",
-                                        std::string("here are only the methods ") + methods);
+                                        std::string("method not allowed; use ") + methods);
     answer.set("Allow", methods);
     return answer;
 }
@@ -83,9 +84,10 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 }
 
 constexpr std::string_view kOpenPrinted =
-    " Open the address that was printed when the page began: it has the token in it.";
+    " Open the address that was printed at startup; it contains the token.";
 
-// The session's id is known with the first record only; this is known from the beginning.
+// The size of the game's id. Unlike the session's id, which comes with the first record, it is
+// known from the beginning.
 constexpr std::size_t kGameBytes = 8;
 
 std::optional<rapidjson::Document> read_object(const Request& request) {
@@ -108,11 +110,12 @@ bool is_json(const Request& request) {
 }
 
 Response not_json(const char* what) {
-    return Response::problem(415, "UNSUPPORTED_MEDIA_TYPE",
-                             std::string(what) + " comes as application/json");
+    return Response::problem(
+        415, "UNSUPPORTED_MEDIA_TYPE",
+        std::string("the Content-Type of ") + what + " must be application/json");
 }
 
-// Whether it is {"choices": [text, …]}.
+// True if the payload is {"choices": [text, …]}.
 bool has_choices(std::string_view payload) {
     rapidjson::Document parsed;
     parsed.Parse<rapidjson::kParseIterativeFlag>(payload.data(), payload.size());
@@ -133,7 +136,7 @@ public:
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*", "audio/*", "video/*", "text/*",
                                                        "model/*"};
-    // A story's own handlers come first.
+    // A story's own handlers are called first.
     static constexpr std::int32_t kUiPriority = -100;
     static constexpr std::int32_t kAssetPriority = -100;
 
@@ -151,13 +154,13 @@ public:
           gate_(to_text(server_.address()), server_.port()) {
         host_.post([this] { begin(); });
     }
-    // The streams' connections are resumed before the server ends them.
+    // Resumes suspended connections before server_ is destroyed.
     ~Web() { streams_.end(); }
 
     void event(const plugin::Event& event) override {
         if (log_.last() == 0) {
             session_ = event.session_id();
-            // Patched before the loop first ran: then the state has that already.
+            // The host patched the state before the loop first ran; the state contains that patch.
             if (!first_state_) first_state_ = read_state();
         }
         log_.append(event.seq(), [&](std::string& out) {
@@ -168,8 +171,8 @@ public:
         if (has_begun_) streams_.wake();
     }
 
-    // The page reads both in the stream. Choices that nobody could choose from are left to others, and
-    // to the placeholder (spec 000 §4.4).
+    // The page gets UI events and assets from the stream. Malformed choices are left to other
+    // handlers and to the placeholder (spec 000 §4.4).
     plugin::Answer handle(const plugin::UiEvent& event) override {
         return has_choices(event.payload()) ? plugin::Answer::Taken : plugin::Answer::Declined;
     }
@@ -186,7 +189,7 @@ private:
             return;
         }
         has_begun_ = true;
-        // Without the token: logs are kept and shown to others.
+        // Without the token, which is a password: logs are kept and shared.
         host_.log(plugin::Level::Info, "the page is at " + gate_.origin() +
                                            "; its address with the token is published as \"url\"");
         host_.publish("url", gate_.address());
@@ -197,7 +200,7 @@ private:
         try {
             state = host_.read_state().value_or(state);
         } catch (const narratoria::Error&) {
-            // A host without a state to show.
+            // The host offers no state.
         }
         return std::make_shared<const std::string>(std::move(state));
     }
@@ -210,7 +213,7 @@ private:
             (request.path() == "/" && request.reads()) || request.path() == kEnter;
         if (is_entrance || gate_.has_cookie(request)) return std::nullopt;
         return refuse_visitor(request, "NO_COOKIE",
-                              "This browser has not been let in." + std::string(kOpenPrinted));
+                              "This browser is not authenticated." + std::string(kOpenPrinted));
     }
 
     bool is_known(const Request& request) override { return gate_.has_cookie(request); }
@@ -224,13 +227,13 @@ private:
                               "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta "
                               "name=\"viewport\" content=\"width=device-width\"><meta "
                               "name=\"color-scheme\" content=\"dark light\"><title>"
-                              "Narratoria</title><main><h1>No way in here</h1><p>" +
+                              "Narratoria</title><main><h1>Access denied</h1><p>" +
                                   what +
-                                  "</p><p>It stands where the game was started: in the terminal, "
-                                  "or in the log of the program.</p></main></html>\n");
+                                  "</p><p>Look for the address in the terminal in which the game "
+                                  "was started, or in the log of the program.</p></main></html>\n");
     }
 
-    // For who got in; of the entrance, for everybody.
+    // Called for authenticated requests, and for the entrance without authentication.
     Response answer(const Request& request) override {
         try {
             return route(request);
@@ -238,7 +241,7 @@ private:
             throw;
         } catch (const std::exception& error) {
             host_.log(plugin::Level::Error, std::string("a request failed: ") + error.what());
-            return Response::problem(500, "INTERNAL", "the request failed; the log says why");
+            return Response::problem(500, "INTERNAL", "the request failed; see the log");
         }
     }
 
@@ -251,7 +254,7 @@ private:
         if (path == "/" && !gate_.has_cookie(request)) {
             if (request.wants_html()) return answer_entrance();
             return Response::problem(
-                403, "NO_COOKIE", "This browser has not been let in." + std::string(kOpenPrinted));
+                403, "NO_COOKIE", "This browser is not authenticated." + std::string(kOpenPrinted));
         }
         if (request.method() != "GET" || path == "/api/events") {
             if (auto refusal = refuse_another_game(request)) return std::move(*refusal);
@@ -273,25 +276,25 @@ private:
             return assets_.answer(request, path.substr(assets.size()));
         }
         const PageFile* file = find_page_file(path);
-        if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is nothing here");
+        if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is no such path");
         if (!request.reads()) return not_allowed("GET, HEAD");
         return answer_page_file(request, *file);
     }
 
-    // What an earlier server on this address left in the browser, a cached script or a service worker,
-    // goes before the page comes. Not again for a window of a browser that is in already: it would
-    // lose what its other windows keep.
+    // Exchanges the token for the cookie. Also has the browser clear what an earlier server on this
+    // address left in it, such as cached scripts and service workers. Does not do so for a browser
+    // that is authenticated already: its other windows would lose what they store.
     Response enter(const Request& request) {
         if (!is_json(request)) return not_json("a token");
         const auto body = read_object(request);
         const auto token = body ? text_in(*body, "token") : std::nullopt;
         if (!token) {
-            return Response::problem(400, "BAD_TOKEN", "a token comes as {\"token\": \"…\"}");
+            return Response::problem(400, "BAD_TOKEN", "send the token as {\"token\": \"…\"}");
         }
         if (!gate_.is_token(*token)) {
-            return Response::problem(403, "WRONG_TOKEN",
-                                     "This address is not of this session: its token is another." +
-                                         std::string(kOpenPrinted));
+            return Response::problem(
+                403, "WRONG_TOKEN",
+                "This address belongs to a different session." + std::string(kOpenPrinted));
         }
         Response answer = Response::json(200, "{\"reading\":" + reading_.read() + "}\n");
         answer.set("Set-Cookie", gate_.set_cookie());
@@ -303,13 +306,13 @@ private:
         return answer;
     }
 
-    // A page of a game that another has taken the place of, at the same address.
+    // Refuses a page of an earlier game at the same address.
     std::optional<Response> refuse_another_game(const Request& request) const {
         const auto game = request.argument("game");
         if (!game || *game == game_) return std::nullopt;
         return Response::problem(409, "ANOTHER_SESSION",
-                                 "the game of this page has ended, and another runs here: load the "
-                                 "page again to play it");
+                                 "the game of this page has ended and a different one runs here; "
+                                 "reload the page to play it");
     }
 
     Response events(const Request& request) {
@@ -319,7 +322,7 @@ private:
             const auto number = number_in(*told);
             if (!number) {
                 return Response::problem(400, "BAD_NUMBER",
-                                         "after and Last-Event-ID are the number of a record");
+                                         "after and Last-Event-ID must be the number of a record");
             }
             after = *number;
         }
@@ -346,14 +349,16 @@ private:
         const std::string_view words = *text;
         if (words.find_first_not_of(" \t\r\n") == std::string_view::npos) return bad();
         if (!host_.submit_prompt(words)) {
-            return Response::problem(409, "BUSY", "one prompt runs and one waits already");
+            return Response::problem(409, "BUSY",
+                                     "one prompt is running and one is queued; wait for a turn to "
+                                     "end");
         }
         return Response::json(202, "{}\n");
     }
 
-    // The page's own copy is in the browser: one that is not kept is no fault of the request.
+    // A failure to store the settings is not an error: the browser has a copy.
     Response reading(const Request& request) {
-        if (!is_json(request)) return not_json("what the player chose");
+        if (!is_json(request)) return not_json("reading settings");
         const auto wishes = checked_reading(request.body());
         if (!wishes) {
             return Response::problem(400, "BAD_READING",
@@ -369,7 +374,7 @@ private:
             host_.cancel();
         } catch (const narratoria::Error& error) {
             if (error.status() != NAR_UNSUPPORTED) throw;
-            return Response::problem(501, "UNSUPPORTED", "this host cannot cancel");
+            return Response::problem(501, "UNSUPPORTED", "this host does not support cancellation");
         }
         return Response::json(202, "{}\n");
     }
@@ -383,7 +388,7 @@ private:
     Assets assets_;
     ReadingFile reading_;
     Streams streams_;
-    // Last: while it ends it still lets go of what the others gave it.
+    // After the members above: its destructor frees the bodies of responses, which use them.
     Server server_;
     const Gate gate_;
     bool has_begun_ = false;

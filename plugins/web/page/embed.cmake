@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# narratoria_embed_page(<target> <folder>): index.html, enter.html and app/* of the folder become part of the
-# target: an assembler file takes their bytes in, a table says what they are (page.hpp).
+# narratoria_embed_page(<target> <folder>): embeds index.html, enter.html and app/* of the folder in the target. A
+# generated assembler file contains their bytes, and a generated source defines page_files() of page.hpp.
 function(narratoria_embed_page target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/index.html"
         "${folder}/enter.html" "${folder}/app/*")
@@ -24,14 +24,14 @@ function(narratoria_embed_page target folder)
         string(SUBSTRING "${extension}" 1 -1 extension)
         list(FIND types "${extension}" at)
         if(at EQUAL -1)
-            message(FATAL_ERROR "${file}: which media type is that? embed.cmake does not know.")
+            message(FATAL_ERROR "${file}: unknown media type; add its extension to embed.cmake")
         endif()
         math(EXPR at "${at} + 1")
         list(GET types ${at} type)
         if(type MATCHES "^text/")
             string(APPEND type "; charset=utf-8")
         endif()
-        # As the page's builder names what never changes: NAME-HASH.EXTENSION.
+        # The page's builder names files that never change NAME-HASH.EXTENSION.
         set(lasting false)
         string(REPEAT "[A-Za-z0-9_-]" 8 hash_letters)
         if(name MATCHES "^app/.*-(${hash_letters})\\.[a-z0-9]+$" AND CMAKE_MATCH_1 MATCHES "[A-Z0-9]")
@@ -54,7 +54,7 @@ function(narratoria_embed_page target folder)
             "         {${symbol}, static_cast<std::size_t>(${symbol}_end - ${symbol})}},\n")
         math(EXPR number "${number} + 1")
     endforeach()
-    # Without it the whole process would get a stack that can be executed.
+    # Without this section the linker would make the stack of the whole process executable.
     string(APPEND bytes "    .section .note.GNU-stack,\"\",%progbits\n")
 
     set(assembler "${CMAKE_CURRENT_BINARY_DIR}/page_files.S")
@@ -74,6 +74,6 @@ std::span<const PageFile> page_files() {
 ")
     target_sources(${target} PRIVATE "${assembler}" "${table}")
     set_source_files_properties("${assembler}" PROPERTIES OBJECT_DEPENDS "${files}")
-    # Their hashes stand in the table.
+    # The table contains the hashes of the files.
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
 endfunction()

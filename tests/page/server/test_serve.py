@@ -84,7 +84,7 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
     assert ran.status == 2, ran
     assert ran.out == ""
     assert ran.err.count(f"port {taken}") == 1
-    assert "taken by another program: choose another port" in ran.err
+    assert "in use by another program; choose a different port" in ran.err
 
 
 @pytest.mark.parametrize("arguments, said_", [

@@ -635,4 +635,4 @@ def test_without_descriptors_browsers_wait_and_the_engine_rests(serve):
     assert ticks() - spent < 50, "it spins"
     resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
     assert select.select([late[-1]], [], [], 10)[0]
-    assert page.said().count("there is room for their connections") == 1
+    assert page.said().count("new connections must wait") == 1

@@ -226,7 +226,7 @@ TEST_F(WebTest, APortThatIsTakenRefusesThePluginAndTheSessionGoesOnWithoutThePag
                 std::to_string(port));
     other.folder.write("prompts.json", R"({"prompts":[],"unmatched":{"narrative":"Yes."}})");
     other.open();
-    EXPECT_THAT(other.log, HasSubstr("port " + std::to_string(port) + " of 127.0.0.1 is taken"));
+    EXPECT_THAT(other.log, HasSubstr("port " + std::to_string(port) + " of 127.0.0.1 is in use"));
     EXPECT_EQ(other.prompt("go").narrative, "Yes.");
 }
 
