@@ -207,6 +207,21 @@ def test_replay_compares_the_state_of_each_turn(command, counting, tmp_path):
     assert ran.out.endswith("\n1 of 2 turns differs\n")
 
 
+def test_secrets_are_not_in_the_store(command, tmp_path):
+    story = command.story({"tell": [{"plan": {"tools": [{"toolId": "t", "toolPath": "tools/tell"}]}}]},
+                          {"tell": "#!/bin/sh\necho '{\"version\":\"0\",\"type\":\"state_patch\",'"
+                                   "'\"patch\":{\"key\":\"'$SHOP_KEY'\"}}'\n"
+                                   "echo $SHOP_KEY >&2\n"
+                                   """echo '{"version":"0","type":"done","ok":true}'\n"""},
+                          'title = "A test"\n[sandbox]\nsecrets_allowed = ["SHOP_KEY"]\n')
+    store = tmp_path / "saves.db"
+    ran = command("play", "--story", story, "--store", store, "--session", "s", "tell",
+                  env=environment(SHOP_KEY="planted-4711"))
+    assert ran.status == 0, ran
+    assert json.loads(command("session", "state", "--store", store, "--session", "s").out) == {"key": "***"}
+    assert b"planted-4711" not in b"".join(file.read_bytes() for file in tmp_path.glob("saves.db*"))
+
+
 def test_list_names_the_sessions(play, session):
     play("I light the torch")
     assert session("list").out.startswith("evening  1 turn, begun ")
