@@ -138,6 +138,16 @@ iptables            probe_command iptables
 LIST
 }
 
+packages_for_cluster() {
+    packages_to_test
+    cat <<'LIST'
+slurmctld           test -x /usr/sbin/slurmctld
+slurmd              test -x /usr/sbin/slurmd
+slurm-client        probe_command srun
+munge               test -x /usr/sbin/munged
+LIST
+}
+
 packages_to_bootstrap() {
     cat <<'LIST'
 debootstrap         probe_command debootstrap
