@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal's story view: what `narratoria play` shows. Reading the player's words is the
-// program's own business.
+// The story view of the terminal, used by `narratoria play`. The host reads the player's input.
 
 #include <cstring>
 
@@ -17,7 +16,7 @@ public:
     static constexpr std::uint32_t kKinds = View::kWanted;
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*"};
-    // A story's own handlers come first.
+    // A story's own handlers are called first.
     static constexpr std::int32_t kUiPriority = -100;
     static constexpr std::int32_t kAssetPriority = -100;
 
@@ -46,7 +45,7 @@ public:
     }
 
 private:
-    // A thousand events make one drawing.
+    // Schedules a refresh; a burst of events causes only one.
     void look_again(std::chrono::milliseconds after) {
         if (looks_) return;
         looks_ = true;

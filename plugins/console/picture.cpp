@@ -15,7 +15,7 @@ namespace narratoria::console {
 #ifdef NARRATORIA_CHAFA
 namespace {
 
-// A picture of a tool may claim any size; the decoder scales it down while it reads.
+// An image from a tool may have any size; the decoder scales larger ones down while it reads them.
 constexpr int kMaxPixels = 1024;
 
 template <auto Release>
@@ -43,7 +43,7 @@ std::unique_ptr<GdkPixbuf, Releases<g_object_unref>> load(const std::string& pat
 
 std::vector<std::string> picture_lines(const std::string& path, std::size_t columns,
                                        std::size_t rows) {
-    // The host's process gets no threads of ours.
+    // No worker threads in the host's process.
     chafa_set_n_threads(1);
     std::vector<std::string> lines;
     const auto picture = load(path);

@@ -6,8 +6,8 @@
 
 namespace narratoria::console {
 
-// A picture as lines of characters in colour, of at most so many columns and rows. Empty when the
-// file is none that can be read, or this build has no chafa.
+// Renders an image as lines of coloured characters, at most `columns` wide and `rows` high. Empty
+// if the file is not a readable image, or this build has no chafa.
 std::vector<std::string> picture_lines(const std::string& path, std::size_t columns,
                                        std::size_t rows);
 

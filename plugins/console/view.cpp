@@ -74,7 +74,7 @@ void View::take(const plugin::Event& event) {
         case Kind::Narrative: {
             const json::Document body = json::read(event.body());
             narrate(json::text(body, "text"));
-            // After the fallback nothing follows in this turn.
+            // The fallback text ends the turn.
             if (json::text(body, "source") == "fallback") settle();
             break;
         }
@@ -84,7 +84,7 @@ void View::take(const plugin::Event& event) {
         case Kind::AssetRefused: {
             const json::Document body = json::read(event.body());
             line("    " +
-                 style_.yellow(fmt::format("! {} was not taken: {}", text_of(body, "assetId"),
+                 style_.yellow(fmt::format("! {} was refused: {}", text_of(body, "assetId"),
                                            text_of(body, "message"))));
             break;
         }
@@ -130,7 +130,7 @@ void View::take_warning(const plugin::Event& event) {
     const json::Document body = json::read(event.body());
     const std::string_view message = json::text(body, "message");
     const std::string_view code = json::text(body, "code");
-    // The host's log says so before the story begins.
+    // The host's log already reports it before the story begins.
     if (code == "PLUGIN_LEFT_OUT") return;
     if (code != "PLAN_REFUSED" && code != "NARRATOR_FAILED") {
         say_refused();
@@ -149,7 +149,7 @@ void View::say_refused() {
     }
 }
 
-// A message has a line for each fault, or shows a line of a script.
+// A message has several lines if there are several faults, or if it quotes a line of a script.
 void View::say_warning(std::string sign, std::string_view message) {
     while (!message.empty()) {
         const std::size_t end = std::min(message.find('\n'), message.size());
@@ -159,7 +159,7 @@ void View::say_warning(std::string sign, std::string_view message) {
     }
 }
 
-// The same again, from the next attempt, tells the player nothing.
+// Does not repeat the same error of a later attempt.
 void View::take_error(const plugin::Event& event) {
     const json::Document body = json::read(event.body());
     std::string said =
@@ -185,7 +185,7 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
                      style_.dim("(" + about + ")")));
 }
 
-// The end of what a failed tool wrote to its standard error: often the only reason there is.
+// Shows the last lines of a failed tool's standard error, often the only hint at the reason.
 void View::say_diagnostics(std::string_view text) {
     std::vector<std::string> lines = wrap(text, std::max<std::size_t>(width(), 20) - 8);
     while (!lines.empty() && lines.back().empty()) lines.pop_back();
@@ -230,7 +230,7 @@ bool View::take_choices(std::string_view payload) {
     return true;
 }
 
-// What is next, another plan or the player, begins below.
+// Settles, so that the output of the next plan, or the player's input, begins below.
 void View::end_plan(bool success) {
     if (success && !choices_.empty()) {
         gap();

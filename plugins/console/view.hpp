@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the player sees of a session on a terminal: narrative, the tools at work, pictures, choices.
-// Live where the terminal can, plain text elsewhere.
+// Shows a session on standard output: narrative, running tools, images, choices. The display is
+// live on a capable terminal and plain text elsewhere.
 
 #include <functional>
 #include <memory>
@@ -19,9 +19,10 @@
 
 namespace narratoria::console {
 
+// Used on the engine's thread.
 class View {
 public:
-    // On standard output; `broken` is called once, with errno, when it cannot be written any more.
+    // Calls `broken` once, with errno, when standard output can no longer be written.
     explicit View(std::function<void(int)> broken);
 
     static constexpr std::uint32_t kWanted =
@@ -30,16 +31,17 @@ public:
               Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded);
     void take(const plugin::Event& event);
 
-    // True when these are choices, which are shown when the plan has ended well.
+    // False if the payload is not a valid list of choices. Choices are shown when the plan
+    // succeeds.
     bool take_choices(std::string_view payload);
     void show(const plugin::Asset& asset);
 
-    // Draws what is due; the time until something will be again.
+    // Draws pending changes. Returns the time until the next call is needed, if any.
     std::optional<std::chrono::milliseconds> refresh();
 
 private:
-    // Nobody tells a plugin that its process was stopped and continued: a display that stood still
-    // although a tool was running was not ours to move.
+    // A plugin is not notified when its process is stopped and continued. A long pause between
+    // refreshes while a tool is running indicates that; the cursor may have moved meanwhile.
     class Keeper : public terminal::CursorKeeper {
     public:
         void hides_cursor_on(int) override {}
@@ -49,7 +51,7 @@ private:
 
     std::size_t width() const;
     void line(const std::string& text);
-    // One empty line before what comes next, however often it is asked for.
+    // Puts one empty line before the next output, however often it is called.
     void gap() { gap_ = true; }
     void narrate(std::string_view text);
     void take_error(const plugin::Event& event);
@@ -61,7 +63,7 @@ private:
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,
                    std::string_view media_type, std::string_view metadata);
     void end_plan(bool success);
-    // Takes the live lines off; what is said next stands where they were.
+    // Removes the live lines; the next output takes their place.
     void settle();
     void flush();
 
@@ -72,12 +74,13 @@ private:
     std::function<void(int)> broken_;
     std::string text_;
     std::vector<std::string> choices_;
-    std::unordered_map<std::string, std::string> errors_;  // the last of each running tool
-    // The refusals of plans since something else happened, and how often each came: a narrator that
-    // does not look at faults makes the same plan five times.
+    std::unordered_map<std::string, std::string> errors_;  // by tool id: its last error
+    // Plan refusals since the last event of a different kind, with the count of each. A narrator
+    // that ignores faults produces the same plan in all five attempts.
     std::vector<std::pair<std::string, std::size_t>> refused_;
     std::chrono::steady_clock::time_point due_{};
-    // Whoever plays has said something already: a title, the player's words.
+    // True at first: the host has printed something already, such as a title or the player's
+    // prompt.
     bool gap_ = true;
     bool changed_ = false;
     bool is_broken_ = false;

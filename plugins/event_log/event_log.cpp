@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event sink that keeps the event stream in a file, one record a line.
+// An event sink that writes the event stream to a file, one record per line.
 
 #include <narratoria/plugin.hpp>
 
@@ -23,15 +23,15 @@ namespace {
 
 constexpr std::string_view kId = "narratoria.event_log";
 
-// So much is written at once when nothing else asks for it.
+// The buffer size at which records are written, whatever the setting "flush".
 constexpr std::size_t kChunk = 64 * 1024;
-// So much waits for a file that cannot be written; what comes then is lost and counted.
+// The buffer limit while the file cannot be written; further records are lost and counted.
 constexpr std::size_t kMaxWaiting = 4 * 1024 * 1024;
 
 constexpr std::int64_t kTryAgainMs = 5000;
 constexpr std::chrono::milliseconds kFlushAfter{1000};
 constexpr std::chrono::milliseconds kBusyAgain{10};
-// How long the end of a session waits for somebody else's lock.
+// How long the destructor waits for the lock of a different writer.
 constexpr std::int64_t kLastPatienceMs = 500;
 
 enum class Flush { Line, Turn, Close };
@@ -53,15 +53,15 @@ public:
             host_.log(plugin::Level::Error,
                       std::to_string(lost_) + " events are not in the log: " +
                           (outcome == LogFile::Outcome::Busy
-                               ? "\"" + file_.path() + "\" is locked by somebody else"
+                               ? "\"" + file_.path() + "\" is locked by a different writer"
                                : file_.problem()));
         } catch (...) {
-            host_.log(plugin::Level::Error, "memory ran out; the last events are not in the log");
+            host_.log(plugin::Level::Error, "out of memory: the last events are not in the log");
         }
     }
 
     void event(const plugin::Event& event) override {
-        // Only while the file cannot be written is there so much.
+        // The buffer reaches this size only while the file cannot be written.
         if (waiting_.size() < kMaxWaiting) {
             event.append_json(waiting_);
             waiting_ += '\n';
@@ -99,7 +99,7 @@ private:
         if (name.empty() || name.find('\0') != std::string::npos) {
             throw settings.wrong("file", "the path of a file", example);
         }
-        // Whatever becomes of the working folder later.
+        // Absolute, because the working folder may change later.
         return std::filesystem::absolute(std::filesystem::path(host.story()) / name).string();
     }
 
@@ -112,7 +112,7 @@ private:
         throw settings.wrong("flush", "\"line\", \"turn\" or \"close\"", example);
     }
 
-    // After these the player reads, and so may whoever looks at the log.
+    // The player reads after these events, so a person may look at the log now.
     static bool ends_something(narratoria::Kind kind) {
         return kind == narratoria::Kind::PlanEnded || kind == narratoria::Kind::Narrative ||
                kind == narratoria::Kind::Warning;
@@ -128,7 +128,7 @@ private:
             note_failure(file_.problem());
             write_after(std::chrono::milliseconds(kTryAgainMs));
         } else if (waiting_.size() >= kMaxWaiting) {
-            note_failure("\"" + file_.path() + "\" is locked by somebody else");
+            note_failure("\"" + file_.path() + "\" is locked by a different writer");
             write_after(std::chrono::milliseconds(kTryAgainMs));
         } else {
             write_after(kBusyAgain);
@@ -136,7 +136,7 @@ private:
         note_rotation();
     }
 
-    // A host without timers gets what waits with one of the next events.
+    // If the host has no timers, a later event triggers the next write.
     void write_after(std::chrono::milliseconds time) {
         if (!has_timers_ || timer_.is_running()) return;
         try {
@@ -155,16 +155,16 @@ private:
         try_again_ms_ = steady_milliseconds() + kTryAgainMs;
         if (is_failing_) return;
         is_failing_ = true;
-        host_.log(plugin::Level::Error, "events are not logged: " + why +
-                                            "; it is tried again every " +
+        host_.log(plugin::Level::Error, "events are not logged: " + why + "; retried every " +
                                             std::to_string(kTryAgainMs / 1000) + " seconds");
     }
     void note_success() {
         if (!is_failing_) return;
         is_failing_ = false;
-        host_.log(plugin::Level::Warning,
-                  "events are logged again in \"" + file_.path() + "\"; " +
-                      (lost_ == 0 ? "none was lost" : std::to_string(lost_) + " were lost"));
+        host_.log(
+            plugin::Level::Warning,
+            "events are logged again in \"" + file_.path() + "\"; " +
+                (lost_ == 0 ? "no events were lost" : std::to_string(lost_) + " events were lost"));
         lost_ = 0;
     }
     void note_rotation() {

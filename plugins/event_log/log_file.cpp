@@ -16,10 +16,10 @@
 namespace narratoria::plugins {
 namespace {
 
-// A file that cannot be put aside is tried again after this time.
+// The time between attempts to rotate a file.
 constexpr std::int64_t kRotateAgainMs = 5000;
 
-// So often a file may be put aside by others between our opening and our locking it.
+// How often to reopen the file if it is rotated by other writers between open and lock.
 constexpr int kMaxOpenings = 16;
 
 }  // namespace
@@ -37,7 +37,7 @@ bool LogFile::fail(const char* what, int error) {
 }
 
 void LogFile::close() {
-    // Which gives up the lock, too.
+    // Also releases the lock.
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
     is_locked_ = false;
@@ -45,14 +45,14 @@ void LogFile::close() {
 
 bool LogFile::open() {
     if (descriptor_ >= 0) return true;
-    // Not blocking: it might be a pipe that nobody reads. Readable: for the end of its last line.
+    // O_NONBLOCK, because opening a pipe may block. O_RDWR, to read the end of the last line.
     constexpr int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     descriptor_ = ::open(path_.c_str(), flags, 0666);
     if (descriptor_ < 0 && errno == ENOENT) {
         std::error_code error;
         std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
         if (error) {
-            problem_ = "the folder of \"" + path_ + "\" cannot be made: " + error.message();
+            problem_ = "the folder of \"" + path_ + "\" cannot be created: " + error.message();
             return false;
         }
         descriptor_ = ::open(path_.c_str(), flags, 0666);
@@ -61,7 +61,7 @@ bool LogFile::open() {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
         close();
-        problem_ = "\"" + path_ + "\" is no regular file";
+        problem_ = "\"" + path_ + "\" is not a regular file";
         return false;
     }
     is_new_to_us_ = true;
@@ -81,7 +81,7 @@ LogFile::Outcome LogFile::lock() {
         if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             return Outcome::Busy;
         }
-        // Other errors: there are no locks in this file system, and it works without.
+        // Other errors: the file system does not support locks. Go on without.
         is_locked_ = true;
         if (has_its_name()) return Outcome::Written;
         close();
@@ -94,7 +94,7 @@ void LogFile::unlock() {
     is_locked_ = false;
 }
 
-// Whoever wrote before us may have died in the middle of a line.
+// Ends an incomplete last line: an earlier writer may have died while writing it.
 bool LogFile::end_torn_line(std::uint64_t& size) {
     if (!is_new_to_us_) return true;
     char last = '\n';
@@ -107,7 +107,7 @@ bool LogFile::end_torn_line(std::uint64_t& size) {
     return true;
 }
 
-// All of it or nothing.
+// Writes all of it, or removes what was written. `size`: the size of the file before.
 bool LogFile::write_chunk(const char* data, std::size_t length, std::uint64_t size) {
     for (std::size_t done = 0; done < length;) {
         const ssize_t count = ::write(descriptor_, data + done, length - done);
@@ -117,7 +117,7 @@ bool LogFile::write_chunk(const char* data, std::size_t length, std::uint64_t si
         }
         const int error = count < 0 ? errno : EIO;
         if (error == EINTR) continue;
-        // If the torn line stays, the next one who opens the file ends it.
+        // If the incomplete line cannot be removed, the next append ends it.
         if (done > 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) {
             is_new_to_us_ = true;
         }
@@ -133,7 +133,8 @@ bool LogFile::put_aside() {
         if (::unlink(path_.c_str()) != 0) error = errno;
     } else {
         auto name = [&](std::uint64_t number) { return path_ + "." + std::to_string(number); };
-        // The oldest is overwritten. A gap in the numbers ends what must make room.
+        // Overwrites the oldest file. If a number is missing, only files before the gap are
+        // renamed.
         std::uint64_t last = 1;
         while (last < keep_ && ::access(name(last).c_str(), F_OK) == 0) ++last;
         for (std::uint64_t number = last; number > 1 && error == 0; --number) {
@@ -142,7 +143,8 @@ bool LogFile::put_aside() {
         if (error == 0 && ::rename(path_.c_str(), name(1).c_str()) != 0) error = errno;
     }
     if (error != 0) {
-        rotation_problem_ = "\"" + path_ + "\" is full and cannot be put aside, so it grows on: " +
+        rotation_problem_ = "\"" + path_ +
+                            "\" is full but cannot be rotated, so it grows further: " +
                             std::error_code(error, std::generic_category()).message();
         rotate_again_ms_ = steady_milliseconds() + kRotateAgainMs;
         return false;
@@ -160,7 +162,7 @@ LogFile::Outcome LogFile::append(std::string& lines) {
         if (outcome != Outcome::Written) break;
         struct stat status {};
         if (::fstat(descriptor_, &status) != 0) {
-            fail("looked at", errno);
+            fail("examined", errno);
             outcome = Outcome::Failed;
             break;
         }
@@ -170,7 +172,7 @@ LogFile::Outcome LogFile::append(std::string& lines) {
             break;
         }
 
-        // As many whole lines as the file has room for.
+        // Write as many whole lines as fit in the file.
         std::size_t end = lines.size();
         if (max_bytes_ != 0 && end - begin > max_bytes_ - std::min(size, max_bytes_)) {
             const auto room = static_cast<std::size_t>(max_bytes_ - std::min(size, max_bytes_));
@@ -181,7 +183,7 @@ LogFile::Outcome LogFile::append(std::string& lines) {
             } else if (size > 0 && put_aside()) {
                 continue;
             } else if (rotation_problem_.empty()) {
-                // A line that is larger than a file has one of its own.
+                // A line larger than the limit gets its own file.
                 end = lines.find('\n', begin) + 1;
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool runner that puts a command in front of the tool: ssh, srun, kubectl, nice … All that follows
-// is the runtime's: the request on its stdin, its events, its limits, its end.
+// A tool runner that starts tools through another command: ssh, srun, kubectl, nice … The runtime
+// does everything else, such as the request on stdin, events, limits and cancellation.
 
 #include <narratoria/plugin.hpp>
 
@@ -32,8 +32,8 @@ class Launcher final : public plugin::ToolRunner {
 public:
     static constexpr std::string_view kSchemes[] = {"launcher"};
 
-    // What is wrong with the settings is told by each tool that needs them: a plugin that refuses
-    // its session leaves only "no tool runner knows the scheme" behind.
+    // With invalid settings, each tool that needs them fails with the reason. If the constructor
+    // threw instead, tools would only fail with "no tool runner knows the scheme".
     explicit Launcher(const plugin::Host& host) : story_(host.story()) {
         try {
             read(narratoria::plugins::Settings(host.settings(), kId), host);
@@ -50,9 +50,9 @@ public:
         if (path.empty()) {
             throw plugin::CannotStart(
                 "\"" + std::string(request.tool_path()) +
-                "\" names no tool; write launcher:PATH or launcher:NAME:PATH");
+                "\" does not name a tool; write launcher:PATH or launcher:NAME:PATH");
         }
-        // A relative program is the story's own, wherever the tools work.
+        // A relative program path starts at the story's folder, not at the tools' working folder.
         std::string& program = arguments.front();
         if (program.find('/') != std::string::npos && program.front() != '/') {
             program.insert(0, (story_.empty() ? std::string(request.plan_folder()) : story_) + "/");
@@ -77,7 +77,7 @@ private:
         }
     }
 
-    // Takes NAME and its colon from `path`.
+    // Removes "NAME:" from `path`, if it begins so, and returns the command.
     Command command_for(std::string_view& path) const {
         const std::size_t colon = path.find(':');
         // "./a:b" is a file whose name has a colon.
@@ -106,11 +106,11 @@ private:
         std::string absolute =
             path.front() == '/' ? std::string(path) : plan_folder + "/" + std::string(path);
         if (is_file(absolute)) return absolute;
-        // Whatever stands in front would read it as an option of its own: -oProxyCommand=… of ssh.
+        // The command would take the path for one of its options, such as ssh's -oProxyCommand=….
         if (path.front() == '-') {
             throw plugin::CannotStart("\"" + std::string(path) +
-                                      "\" is no file, and a path that is handed on must not begin "
-                                      "with a dash; write ./" +
+                                      "\" is not a local file, and a path that is passed on must "
+                                      "not begin with a dash; write ./" +
                                       std::string(path));
         }
         return std::string(path);

@@ -14,8 +14,8 @@ namespace {
 
 using rapidjson::SizeType;
 
-// Copies the plan or the invocation as it passes by: numbers stay as they were written, whatever their size, and
-// nothing is built in memory beside its text.
+// Copies the plan or the invocation while parsing. Numbers keep their spelling, whatever their
+// size, and no DOM is built.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
 public:
     explicit Handler(Answer& answer) : answer_(answer) {}
@@ -57,7 +57,7 @@ public:
     bool Key(const char* text, SizeType length, bool) {
         if (depth_ > 1) return !is_copied_ || writer_.Key(text, length);
         name_.assign(text, length);
-        // Of two the last counts, as everywhere.
+        // Of duplicate keys, the last one wins.
         if (name_ == "id") answer_.id.reset();
         if (name_ == "error") answer_.error.reset();
         if (name_ == "call") answer_.call.reset();
@@ -95,7 +95,7 @@ private:
             (name_ == "plan" ? answer_.plan : answer_.invoke)
                 .emplace(copy_.GetString(), copy_.GetSize());
         }
-        if (name_ == "error" && !answer_.error) answer_.error = "its \"error\" is no text";
+        if (name_ == "error" && !answer_.error) answer_.error = "its \"error\" is not a string";
         is_copied_ = false;
     }
 
@@ -113,20 +113,20 @@ bool read_answer(std::string_view line, Answer& answer, std::string& fault) {
     rapidjson::MemoryStream stream(line.data(), line.size());
     rapidjson::Reader reader;
     Handler handler(answer);
-    // Iterative: its depth is the process's choice, our stack is not.
+    // Iterative, because the process controls the nesting depth and our stack is limited.
     const rapidjson::ParseResult result =
         reader.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
                      rapidjson::kParseNumbersAsStringsFlag>(stream, handler);
     if (result.IsError()) {
         fault = result.Code() == rapidjson::kParseErrorTermination
-                    ? std::string("it is no JSON object")
+                    ? std::string("not a JSON object")
                     : "byte " + std::to_string(result.Offset() + 1) + ": " +
                           rapidjson::GetParseError_En(result.Code());
         return false;
     }
-    // The reader takes a NUL for the end.
+    // The reader stops at a NUL.
     if (stream.Tell() != line.size()) {
-        fault = "there is a NUL in it";
+        fault = "it contains a NUL";
         return false;
     }
     return true;

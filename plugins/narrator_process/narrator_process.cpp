@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A narrator that is a program of its own, in any language: requests go to its standard input, a line
-// each, and answers come from its standard output. Before an answer it may invoke tools.
+// A narrator in a separate program: requests go to its standard input, one per line, and replies
+// come from its standard output. The program may invoke tools before it replies.
 
 #include <narratoria/plugin.hpp>
 #include <narratoria/utf8.hpp>
@@ -33,18 +33,19 @@ constexpr std::string_view kCommandExample = R"(command = ["python3", "narrator.
 constexpr std::string_view kEnvironmentExample = R"(environment = { MODEL = "small" })";
 
 constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
-// Of its standard error: kept for the message about its death, and shown of one line in the log.
+// Limits for its standard error: the tail kept for the message about its exit, and the length of a
+// line in the log.
 constexpr std::size_t kTail = 4 * 1024;
 constexpr std::size_t kLongestLogLine = 2000;
-// Lines in the log between one request and the next.
+// The number of lines logged between two requests.
 constexpr unsigned kMaxLogLines = 100;
 constexpr std::size_t kMaxCancelled = 1000;
-// A process that hung up may be about to exit.
+// Grace period for a process that closed its input or output: it may be about to exit.
 constexpr std::chrono::milliseconds kHangUpPatience{250};
 
 std::string without_ends_of_lines(std::string_view text) {
     std::string out(text);
-    // Raw ones are white space in JSON.
+    // Unescaped line ends are white space in JSON.
     std::replace_if(
         out.begin(), out.end(), [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
     return out;
@@ -52,8 +53,8 @@ std::string without_ends_of_lines(std::string_view text) {
 
 class ProcessNarrator final : public plugin::Narrator {
 public:
-    // What is wrong with the settings is told by each request that needs them: a plugin that refuses
-    // its session leaves only "there is no such narrator" behind.
+    // With invalid settings, each request fails with the reason. If the constructor threw instead,
+    // the session would only report that there is no such narrator.
     explicit ProcessNarrator(const plugin::Host& host) : host_(host) {
         try {
             read(Settings(host.settings(), kId));
@@ -75,7 +76,8 @@ public:
                     plugin::quoted(plugin::Context(host_).format_state_for_prompt());
         }
         Question question{std::move(reply), line + "}\n", false};
-        // One that closed its input, or has ended, is told of by the host: note_end decides.
+        // If the process has closed its input or exited, the host reports that, and note_end()
+        // decides what happens to the question.
         if (process_.write(question.line) == plugin::Written::Busy) {
             throw std::runtime_error("the narrator's process does not read its standard input");
         }
@@ -115,7 +117,7 @@ private:
         for (const auto& [name, value] : environment_) {
             if (name.empty() || (name + value).find('\0') != std::string::npos ||
                 name.find('=') != std::string::npos) {
-                throw settings.wrong("environment", "a table of names and texts",
+                throw settings.wrong("environment", "a table of names and strings",
                                      kEnvironmentExample);
             }
         }
@@ -123,7 +125,7 @@ private:
         tells_state_ = settings.flag("state_for_prompt", "state_for_prompt = true").value_or(false);
     }
 
-    // What the host's process has, and what the settings put over it.
+    // The environment of the host's process, overridden by the setting "environment".
     std::vector<std::string> environment() const {
         std::vector<std::string> out;
         for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -137,11 +139,11 @@ private:
         return out;
     }
 
-    // Throws when it cannot be started, which the host hears as the answer.
+    // Throws if the process cannot be started; the exception fails the request.
     void start() {
         if (has_run_ && !restart_) {
             throw std::runtime_error("the narrator's process has ended (" + last_end_ +
-                                     ") and is not started again: restart is false");
+                                     ") and is not restarted: the setting \"restart\" is false");
         }
         hang_up_.stop();
         plugin::Program program;
@@ -166,8 +168,8 @@ private:
         } catch (const narratoria::Error& error) {
             std::string reason = error.what();
             if (error.status() == NAR_NOT_FOUND) {
-                reason += "; a program of the story is written with a slash, \"./" +
-                          command_.front() + "\"";
+                reason +=
+                    "; for a program in the story's folder, write \"./" + command_.front() + "\"";
             }
             throw std::runtime_error(could_not_start(reason));
         }
@@ -188,7 +190,8 @@ private:
         std::string text;
     };
 
-    // Hands on what was said. This comes last: it may make the host ask again from within.
+    // Delivers the collected replies. Must be the last step of a callback, because the host may
+    // call generate() from within.
     void answer() {
         for (const Said& one : std::exchange(said_, {})) {
             if (one.is_plan) one.reply.plan(one.text);
@@ -201,15 +204,15 @@ private:
         hang_up_ = plugin::Timer(host_, kHangUpPatience, [this] {
             if (!process_.is_running()) return;
             log(plugin::Level::Warning,
-                "the narrator's process closed its standard input or output and goes on; it is "
-                "killed");
+                "the narrator's process closed its standard input or output but keeps running; "
+                "killing it");
             process_.terminate(0);
         });
     }
 
-    // "exit status 3", "signal 9 (Killed)", and which limit it came to.
+    // "exit status 3" or "signal 9 (Killed)", and the limit that was exceeded, if any.
     static std::string how_it_ended(const plugin::ProcessExit& exit) {
-        std::string text = "an end that the host did not see";
+        std::string text = "an unknown status";
         if (exit.status >= 0) {
             text = "exit status " + std::to_string(exit.status);
         } else if (exit.signal != 0) {
@@ -236,18 +239,18 @@ private:
         } else {
             why = could_not_start(exit.error);
         }
-        // A request that is open tells it.
+        // Logged only without open requests; otherwise they fail with this message.
         if (questions_.empty() && !(was_started && ended_well)) log(plugin::Level::Warning, why);
         std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
-        // The next process knows nothing of them.
+        // Cancel open invocations: a new process does not know about them.
         for (const auto& [call, number] : std::exchange(calls_, {})) {
             const auto question = open.find(call.first);
             if (question != open.end()) question->second.reply.cancel_invocation(number);
         }
         cancelled_.clear();
 
-        // A program that answers, and ends when it is done, may have ended with the next question
-        // unread before it.
+        // A program may handle one request and exit. It may not have read the next question, so
+        // that one is sent to a new process, once.
         const bool may_ask_again = was_started && ended_well && restart_ && answers_ > 0;
         for (auto& [id, question] : open) {
             if (may_ask_again && !question.was_asked_again && ask_again(id, question)) continue;
@@ -281,7 +284,7 @@ private:
         }
     }
 
-    // Whose answer it was cannot be known.
+    // Fails all open questions, because the line's id is unknown.
     void skip_line() {
         skips_line_ = true;
         line_ = std::string();
@@ -301,12 +304,12 @@ private:
         std::string fault;
         if (!narratoria::plugins::read_answer(line, answer, fault)) {
             log(plugin::Level::Warning,
-                "the narrator's process wrote a line that is no answer (" + fault + "): " + line);
+                "the narrator's process wrote a line that is not a reply (" + fault + "): " + line);
             return;
         }
         if (!answer.id) {
             log(plugin::Level::Warning,
-                "the narrator's process wrote an answer without the \"id\" of a request: " + line);
+                "the narrator's process wrote a reply without the \"id\" of a request: " + line);
             return;
         }
         if (answer.invoke && !answer.plan && !answer.error) {
@@ -324,9 +327,9 @@ private:
         const bool is_plan = answer.plan && !answer.error;
         std::string text;
         if (is_plan) text = std::move(*answer.plan);
-        else if (answer.plan) text = "the narrator answered with a plan and an error";
+        else if (answer.plan) text = "the narrator's reply has both \"plan\" and \"error\"";
         else if (answer.error) text = std::move(*answer.error);
-        else text = "the narrator answered without \"plan\" and \"error\"";
+        else text = "the narrator's reply has neither \"plan\" nor \"error\"";
         said_.push_back({std::move(reply), is_plan, std::move(text)});
     }
 
@@ -335,13 +338,12 @@ private:
     void invoke(std::uint64_t id, std::optional<std::uint64_t> call,
                 const std::string& invocation) {
         const auto question = questions_.find(id);
-        // One that was cancelled meanwhile knows soon.
+        // The request was cancelled meanwhile; the process will read that soon.
         if (question == questions_.end()) return;
         if (!call || calls_.contains({id, *call})) {
             log(plugin::Level::Warning,
-                "the narrator's process invoked a tool without a \"call\" of its own, a number "
-                "that "
-                "no other open invocation has: " +
+                "the narrator's process invoked a tool without a unique \"call\"; give a number "
+                "that no other open invocation of the request has: " +
                     invocation);
             return;
         }
@@ -360,7 +362,7 @@ private:
                 calls_.emplace(key, number);
                 return;
             }
-            fault = "the request has ended, or the time of its tools is used up";
+            fault = "the request has ended, or the time for its tools is used up";
         } catch (const narratoria::Error& error) {
             fault = error.what();
         }
@@ -375,7 +377,7 @@ private:
         question.mapped().reply.fail("the narrator's process does not read its standard input");
     }
 
-    // Their outcomes are not passed on any more.
+    // Outcomes of these calls are no longer passed on.
     void forget_calls(std::uint64_t id) {
         calls_.erase(calls_.lower_bound({id, 0}), calls_.upper_bound({id, UINT64_MAX}));
     }
@@ -384,10 +386,10 @@ private:
         const auto cancelled = std::find(cancelled_.begin(), cancelled_.end(), id);
         if (cancelled != cancelled_.end()) {
             cancelled_.erase(cancelled);
-            log(plugin::Level::Debug, "the answer to request " + std::to_string(id) +
-                                          " came when it was no longer wanted");
+            log(plugin::Level::Debug, "the reply to request " + std::to_string(id) +
+                                          " came after the request was cancelled");
         } else {
-            log(plugin::Level::Warning, "the narrator's process answered request " +
+            log(plugin::Level::Warning, "the narrator's process replied to request " +
                                             std::to_string(id) + ", which is not open");
         }
     }
@@ -418,7 +420,7 @@ private:
         --log_lines_left_;
         std::string text(narratoria::detail::prefix_of(trimmed(line), kLongestLogLine));
         if (text.size() < trimmed(line).size()) text += " …";
-        if (log_lines_left_ == 0) text += " (no more is logged of it until the next request)";
+        if (log_lines_left_ == 0) text += " (further lines are not logged until the next request)";
         host_.log(level, text);
     }
 
@@ -437,16 +439,16 @@ private:
     bool tells_state_ = false;
 
     std::map<std::uint64_t, Question> questions_;
-    // Open invocations: request and `call` → the number of the host.
+    // Open invocations: (request id, `call`) → the host's number.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> calls_;
-    std::deque<std::uint64_t> cancelled_;  // whose answers may still come
+    std::deque<std::uint64_t> cancelled_;  // requests whose replies may still come
     bool has_run_ = false;
     std::string last_end_;
-    std::uint64_t answers_ = 0;  // of this process
-    std::vector<Said> said_;     // and is not handed on yet
-    std::string line_;           // what has come of a line of its standard output
+    std::uint64_t answers_ = 0;  // the number of replies from this process
+    std::vector<Said> said_;     // replies that are not delivered yet
+    std::string line_;           // an incomplete line of its standard output
     bool skips_line_ = false;
-    std::string diagnostics_line_;  // of its standard error
+    std::string diagnostics_line_;  // an incomplete line of its standard error
     std::string tail_;
     unsigned log_lines_left_ = kMaxLogLines;
 

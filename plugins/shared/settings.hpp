@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin's settings as its author wants them: typed, with a sentence for whoever wrote them wrong.
+// Typed access to a plugin's settings, with error messages for the author of story.toml.
 
 #include <rapidjson/document.h>
 
@@ -14,7 +14,7 @@
 
 namespace narratoria::plugins {
 
-// Says which setting is wrong, what it must be, and how it is written.
+// The message names the invalid setting, what it must be, and an example.
 class SettingError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -24,7 +24,7 @@ class Settings {
 public:
     using Texts = std::vector<std::string>;
 
-    // `json`: an object, as Host::settings answers.
+    // `json`: an object, as returned by Host::settings().
     Settings(std::string_view json, std::string_view plugin_id) : plugin_id_(plugin_id) {
         all_.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
         if (all_.HasParseError() || !all_.IsObject()) {
@@ -33,12 +33,13 @@ public:
         }
     }
 
-    // In each: nothing when the setting is not there; `example` is how to write it.
+    // These functions return nothing if the setting is missing, and throw SettingError if it is
+    // invalid; the message contains `example`, a valid line.
 
     std::optional<std::string> text(std::string_view name, std::string_view example) const {
         const rapidjson::Value* value = find(name);
         if (value == nullptr) return std::nullopt;
-        if (!value->IsString()) throw wrong(name, "a text", example);
+        if (!value->IsString()) throw wrong(name, "a string", example);
         return to_string(*value);
     }
 
@@ -80,7 +81,7 @@ public:
     std::vector<std::pair<std::string, std::string>> texts_by_name(std::string_view name,
                                                                    std::string_view example) const {
         std::vector<std::pair<std::string, std::string>> out;
-        constexpr std::string_view what = "a table of names and texts";
+        constexpr std::string_view what = "a table of names and strings";
         for_each_member(name, what, example, [&](const auto& member) {
             if (!member.value.IsString()) throw wrong(name, what, example);
             out.emplace_back(to_string(member.name), to_string(member.value));
@@ -88,7 +89,7 @@ public:
         return out;
     }
 
-    // Names that are none of `known`: somebody wrote them and waits for what they do.
+    // Settings that are not in `known`, to be reported: they are probably misspelled.
     Texts unknown_keys(std::initializer_list<std::string_view> known) const {
         Texts out;
         for (const auto& member : all_.GetObject()) {
@@ -131,11 +132,11 @@ private:
         for (rapidjson::SizeType at = 0; is_good && at < value.Size(); ++at) {
             is_good = value[at].IsString();
             if (is_good) out.push_back(to_string(value[at]));
-            // The operating system ends a text at its first NUL.
+            // The operating system ends an argument at its first NUL.
             is_good = is_good && out.back().find('\0') == std::string::npos;
         }
         if (!is_good || out.empty() || out.front().empty()) {
-            throw wrong(name, "an array of texts, the program first", example);
+            throw wrong(name, "an array of strings, the program first", example);
         }
         return out;
     }

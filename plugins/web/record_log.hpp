@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The session's records, each encoded once, as the bytes sent to every browser: one line `data:
-// {…}` per record. The newest records are in memory, older ones in an unlinked file.
+// The session's records, each encoded once as one `data: {…}` line, the bytes sent to every
+// browser. The newest records are in memory, older ones in an unlinked file.
 
 #include <sys/types.h>
 

@@ -184,7 +184,7 @@ def test_an_asset_that_was_refused_is_not_shown_as_one(command):
                             path="/no/such/file"), done())})
     ran = command("play", "--story", story, "go")
     assert "◆" not in ran.out
-    assert "! m1 was not taken: " in ran.out
+    assert "! m1 was refused: " in ran.out
 
 
 def test_an_asset_that_goes_with_its_tools_sandbox_is_not_shown_as_one(command):
@@ -195,7 +195,7 @@ def test_an_asset_that_goes_with_its_tools_sandbox_is_not_shown_as_one(command):
                  f"echo '{made}' | sed \"s|FILE|$TMPDIR/picture.png|\"\necho '{done()}'\n"})
     ran = command("play", "--story", story, "--sandbox", "no_filesystem_write", "go")
     assert "◆" not in ran.out
-    assert "! m1 was not taken: " in ran.out and "scratch folder" in ran.out, ran
+    assert "! m1 was refused: " in ran.out and "scratch folder" in ran.out, ran
 
 
 def test_text_of_the_story_cannot_move_the_cursor(command):

@@ -260,7 +260,7 @@ TEST_F(EventLogTest, WhatIsNoFileIsRefused) {
     settings("file = \"/dev/null\"");
     open();
     prompt("go");
-    EXPECT_THAT(log, HasSubstr("is no regular file"));
+    EXPECT_THAT(log, HasSubstr("is not a regular file"));
 }
 
 TEST_F(EventLogTest, WhatWasKeptIsWrittenWhenTheFolderIsThereAgain) {
@@ -323,7 +323,7 @@ TEST_F(EventLogTest, ALockOfSomebodyElseHoldsNobodyUp) {
 
 TEST_F(EventLogTest, WrongSettingsLeaveThePluginOutAndSayWhy) {
     const std::map<std::string, std::string> wrong = {
-        {"file = 1", "\"file\" must be a text"},
+        {"file = 1", "\"file\" must be a string"},
         {"file = \"\"", "\"file\" must be the path of a file"},
         {"max_bytes = -1", "\"max_bytes\" must be a whole number from 0"},
         {"max_bytes = \"64 MiB\"", "\"max_bytes\" must be a whole number from 0"},

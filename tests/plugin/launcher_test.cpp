@@ -128,7 +128,7 @@ TEST_F(LauncherTest, APathIsNeeded) {
     for (const std::string path : {"launcher:", "launcher:far:"}) {
         const Json tool = run_path(path);
         EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED") << path;
-        EXPECT_THAT(tool["error"].string(), HasSubstr("names no tool")) << path;
+        EXPECT_THAT(tool["error"].string(), HasSubstr("does not name a tool")) << path;
     }
 }
 
@@ -164,7 +164,7 @@ TEST_F(LauncherTest, AWrongSettingIsNamedWithHowToWriteIt) {
     settings("command = \"nice\"");
     const Json tool = run_path("launcher:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
-    EXPECT_THAT(tool["error"].string(), HasSubstr(R"("command" must be an array of texts)"));
+    EXPECT_THAT(tool["error"].string(), HasSubstr(R"("command" must be an array of strings)"));
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(command = ["nice"])"));
 }
 

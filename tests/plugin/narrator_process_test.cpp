@@ -242,7 +242,7 @@ TEST_F(NarratorProcessTest, AnErrorIsWhyThereIsNoPlan) {
 TEST_F(NarratorProcessTest, AnAnswerWithoutAPlanIsNone) {
     shell(R"(printf '{"id":%s}\n' $id)");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
-    EXPECT_THAT(last_fault(), HasSubstr("without \"plan\" and \"error\""));
+    EXPECT_THAT(last_fault(), HasSubstr("neither \"plan\" nor \"error\""));
 }
 
 TEST_F(NarratorProcessTest, WhatIsNoPlanComesBackWithItsFaults) {
@@ -258,10 +258,10 @@ TEST_F(NarratorProcessTest, GarbageIsLoggedAndTheAnswerBehindItCounts) {
     shell(R"(echo 'Loading model …'; echo; echo '[1,2]'; echo '{"id":99,"plan":{}}'
         echo '{"plan":{}}'; printf 'a\000b\n'; plan $id 'Still there.')");
     EXPECT_EQ(prompt("go").narrative, "Still there.") << log;
-    EXPECT_THAT(log, HasSubstr("wrote a line that is no answer"));
+    EXPECT_THAT(log, HasSubstr("wrote a line that is not a reply"));
     EXPECT_THAT(log, HasSubstr("Loading model …"));
-    EXPECT_THAT(log, HasSubstr("it is no JSON object"));
-    EXPECT_THAT(log, HasSubstr("answered request 99, which is not open"));
+    EXPECT_THAT(log, HasSubstr("not a JSON object"));
+    EXPECT_THAT(log, HasSubstr("replied to request 99, which is not open"));
     EXPECT_THAT(log, HasSubstr("without the \"id\" of a request"));
 }
 
@@ -270,7 +270,7 @@ TEST_F(NarratorProcessTest, AFloodOfGarbageIsLoggedInPart) {
         plan $id 'At last.')");
     EXPECT_EQ(prompt("go").narrative, "At last.");
     EXPECT_LT(lines_of(log).size(), 120U);
-    EXPECT_THAT(log, HasSubstr("no more is logged of it until the next request"));
+    EXPECT_THAT(log, HasSubstr("further lines are not logged until the next request"));
 }
 
 TEST_F(NarratorProcessTest, WhatItSaysOnStandardErrorIsLogged) {
