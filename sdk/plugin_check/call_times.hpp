@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How long calls into a plugin take, and whether that is too long for a host.
+// Measures calls into a plugin and judges them against the time budgets of P19 and P23.
 
 #include <chrono>
 #include <map>
@@ -16,8 +16,8 @@ inline double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Seconds that calls took, by what was called: the quickest counts, because others use the machine
-// too.
+// The shortest time of each called function, in seconds. The shortest, because other programs use
+// the machine too.
 class CallTimes {
 public:
     void took(const std::string& function, double seconds);

@@ -33,8 +33,9 @@ namespace narratoria::command::plugin_check {
 
 constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
 
-// Shared between the trial and who watches it; read when the trial has ended, the count always. What
-// the trial says stands here too: a plugin that closes every descriptor does not silence it.
+// Memory shared by the trial and its parent. The parent reads `progress` and `busy` at any time and
+// the rest after the trial has ended. Reports are in memory, not on a pipe, so that a plugin that
+// closes every descriptor cannot suppress them.
 struct TrialPage {
     std::atomic<std::uint64_t> progress;
     std::atomic<bool> busy;  // in the plugin
@@ -45,10 +46,10 @@ struct TrialPage {
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
     std::atomic<bool> has_no_memory;  // when it crashed
-    // kYes, or anything else when the plugin has overwritten the page:
-    std::atomic<int> by_outliving;    // a thread crashed that deinit had not joined
-    std::atomic<int> has_copy;        // a child that the plugin forked came back to the check
-    std::atomic<int> is_overwritten;  // what was lent to the plugin, which had unlocked it
+    // kYes is true; other values are false or were written by the plugin:
+    std::atomic<int> by_outliving;    // the crashed thread was not joined in deinit
+    std::atomic<int> has_copy;        // a child that the plugin forked returned to the check
+    std::atomic<int> is_overwritten;  // the plugin unlocked lent memory and wrote to it
     std::atomic<bool> finished;
     std::atomic<std::size_t> said_size;
     char said[kMaxSaid];
@@ -59,15 +60,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
-// How a crash touched what was lent.
+// How a crash touched lent memory.
 constexpr int kBehindEnd = 1, kAfterTime = 2, kWritten = 3;
 constexpr int kYes = 1;
-// How often a trial's processes are counted.
+// Interval at which a trial's processes are counted.
 constexpr int kTickMilliseconds = 20;
-// What the check itself may need between two calls.
+// Seconds that the check itself may need between two calls into the plugin.
 constexpr double kOwnWork = 30;
 constexpr off_t kMaxOutput = 64 * 1024;
-// The kernel ends a process at once, unless it waits for a device or a file system.
+// Seconds until a killed process must be gone. Only uninterruptible I/O delays a kill.
 constexpr double kEnding = 5;
 constexpr std::string_view kOverwritten =
     "it overwrote memory of the check that it was never given";
@@ -81,7 +82,7 @@ void copy_text(char (&into)[size], std::string_view text) {
     into[length] = '\0';
 }
 
-// A text of the page, where a plugin that writes anywhere may have overwritten its end.
+// Reads a text from the page. The plugin may have overwritten its NUL.
 template <std::size_t size>
 std::string text_in(const char (&text)[size]) {
     return printable(std::string_view(text, strnlen(text, size)));
@@ -91,18 +92,18 @@ std::string text_in(const char (&text)[size]) {
 
 struct Region {
     std::atomic<char*> begin;
-    std::atomic<char*> end;  // of what was lent
+    std::atomic<char*> end;  // without the guard page
     std::atomic<char*> guard_end;
     std::atomic<bool> is_over;
     char what[64];
 };
-// As many as one trial lends; a signal handler reads them. More are lent without being watched.
+// The lent regions of a trial, read by a signal handler. Regions beyond this number are not watched.
 Region regions[16384];
 std::atomic<std::size_t> region_count{0};
-// The region of a piece that malloc gave.
+// The `region` of a piece that was allocated with malloc.
 constexpr std::size_t kOfMalloc = SIZE_MAX;
 
-// Threads that deinit has left running; a signal handler reads them. More than a plugin may have.
+// Threads that deinit left running, read by a signal handler. Larger than a plugin's thread limit.
 std::atomic<pid_t> outliving[kMaxTrialThreads];
 std::atomic<std::size_t> outliving_count{0};
 
@@ -123,16 +124,16 @@ void tell_crashes_apart(int signal, siginfo_t* information, void*) {
                                                        : kWritten;
         break;
     }
-    // A fault comes again as soon as this returns, and then ends the process; a trap, and a signal
-    // that somebody sent, do not.
+    // A fault recurs when the handler returns and then ends the process. A trap, and a signal that
+    // was sent (si_code <= 0), must be raised again.
     ::signal(signal, SIG_DFL);
     if (information->si_code <= 0 || signal == SIGTRAP) raise(signal);
 }
 
-// A crash on lent memory is told apart: P30 behind its end and for writing, P41 after its time. So is
-// one of a thread that deinit should have joined: P20.
+// Installs handlers that classify crashes: an access beyond the end of lent memory or a write to it
+// breaks P30, an access after the loan P41, and a crash of a thread that deinit did not join P20.
 void watch_crashes() {
-    // A crash may be one of the stack's.
+    // A stack overflow leaves no stack for the handler.
     static char stack[64 * 1024];
     stack_t alternative{};
     alternative.ss_sp = stack;
@@ -158,9 +159,9 @@ std::size_t page_size() {
     setpgid(0, 0);
     limit_this_process();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // What the plugin starts and loses comes here, where it is seen.
+    // Orphans of the plugin's processes become children of this process, so that they are found.
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    // The command's own handlers, and a sanitizer's, are not what a host has.
+    // A host does not have the handlers of this command or of a sanitizer.
     for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -212,7 +213,7 @@ void take_line(std::string_view line, TrialOutcome& outcome) {
     }
 }
 
-// The line with which the C library or a sanitizer says that the heap or the stack was damaged.
+// The line in which the C library or a sanitizer reports a corrupted heap or stack, or empty.
 std::string damage_in(const std::string& output) {
     for (const std::string_view sign :
          {"free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ", "malloc_consolidate(): ",
@@ -230,25 +231,25 @@ std::string damage_in(const std::string& output) {
 struct TrialEnd {
     int wait_status = 0;
     double processor_seconds = 0;
-    bool out_of_time = false;  // nothing happened for too long
-    std::string excess;        // the limit that it went over, and so was ended
-    std::string stopped;       // "state T (stopped)": then
-    std::string remains;       // "process 4711 …": it was killed, and is still there
-    bool is_traced = false;    // it made this process its tracer
+    bool out_of_time = false;  // no progress for too long
+    std::string excess;        // the limit that it exceeded, for which it was killed
+    std::string stopped;       // "state T (stopped)" when it ran out of time
+    std::string remains;       // "process 4711 …": it was killed and still exists
+    bool is_traced = false;    // it made this process its tracer (PTRACE_TRACEME)
     bool has_seccomp = false;
 };
 
-// The rule and the story of a process that a signal ended.
+// Sets the rule and the description for a process that a signal ended.
 void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end,
                   const std::string& doing) {
     const int signal = WTERMSIG(end.wait_status);
     const std::string what = shown_wait_status(end.wait_status);
-    // In trials of another rule the blame is that rule's, whatever the crash was.
+    // A trial that blames crashes on one rule (P32, P33, …) blames that rule for any signal.
     const bool is_ordinary = outcome.blamed == "P26";
     if (page.by_outliving == kYes) {
         outcome.blamed = "P20";
         outcome.story = fmt::format(
-            "a thread that still ran when deinit had returned crashed {}: {}", doing, what);
+            "a thread that still ran after deinit had returned crashed {}: {}", doing, what);
         return;
     }
     if (end.has_seccomp && (signal == SIGKILL || signal == SIGSYS)) {
@@ -357,7 +358,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
         outcome.blamed = text_in(page.leaving);
         outcome.story =
             fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
-        // A sanitizer does not abort.
+        // A sanitizer exits without a signal after it has reported an error.
         if (const std::string damage = damage_in(outcome.output);
             outcome.blamed == "P25" && !damage.empty()) {
             outcome.end = TrialOutcome::End::Crashed;
@@ -367,7 +368,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
     } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
         outcome.end = TrialOutcome::End::Left;
         outcome.blamed = text_in(page.leaving);
-        outcome.story = fmt::format("changed how the process ends {}: {}", doing,
+        outcome.story = fmt::format("changed the exit status of the process {}: {}", doing,
                                     shown_wait_status(end.wait_status));
     }
 }
@@ -382,7 +383,7 @@ void blame_for_outliving(pid_t thread) {
 
 TrialReport::TrialReport(TrialPage* page) : page_(page), process_(getpid()) {}
 
-// A child that the plugin forked and that did not end: it would go on with the trial.
+// Ends a child that the plugin forked and that returned to the check: it would continue the trial.
 void TrialReport::end_copies() {
     if (getpid() == process_) return;
     page_->has_copy = kYes;
@@ -418,7 +419,7 @@ void TrialReport::say(const std::string& line) {
 void TrialReport::look_at_page() {
     const std::lock_guard lock(mutex_);
     if (page_->said_size == said_size_) return;
-    // What stands before it is not a line any more.
+    // The plugin may have damaged the previous line, so begin with a newline.
     say(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
 }
 
@@ -452,7 +453,7 @@ bool TrialReport::has_finding(std::string_view rule) {
 void TrialReport::finish() {
     look_at_page();
     page_->finished = true;
-    // What the plugin does at the end of a process is looked at in a trial of its own.
+    // Not exit(): the atexit handlers of the plugin have a trial of their own (try_exit).
     _exit(0);
 }
 
@@ -472,7 +473,7 @@ TrialOutcome run_trial(const TrialOptions& options,
     if (memory == MAP_FAILED || !output) {
         throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
     }
-    // Zeros already; a value-initialisation would touch all of it.
+    // mmap has zeroed the page. Value-initialisation would touch all of it.
     const std::unique_ptr<TrialPage, void (*)(TrialPage*)> page(
         static_cast<TrialPage*>(memory),
         [](TrialPage* shared) { munmap(static_cast<void*>(shared), sizeof(TrialPage)); });
@@ -542,7 +543,7 @@ TrialOutcome run_trial(const TrialOptions& options,
             stop();
         }
     }
-    // What it left.
+    // Kill the processes that the trial left.
     end_trial(process);
     if (end.remains.empty()) end_all_children();
 
@@ -575,7 +576,7 @@ TrialOutcome run_trial(const TrialOptions& options,
 void* Loan::bytes(const void* content, std::size_t size, const char* what, std::size_t room,
                   LentAccess access) {
     const std::size_t page = page_size();
-    // Without a place among the regions a table still cannot be written.
+    // With all regions in use, Guarded memory falls back to Roomy; a Table stays protected.
     if (memory_ == LentMemory::Roomy ||
         (memory_ == LentMemory::Guarded && region_count.load() >= std::size(regions))) {
         constexpr std::size_t kRoom = 256;
@@ -632,12 +633,12 @@ Loan::~Loan() {
             this_page->is_overwritten = kYes;
         }
         if (memory_ == LentMemory::Table) {
-            // Others may be mapped there next.
+            // A later mapping may reuse the address.
             if (piece.region < std::size(regions)) regions[piece.region].guard_end = nullptr;
             munmap(piece.begin, piece.size + page_size());
             continue;
         }
-        // Kept without access until the trial ends: whoever still looks there is found.
+        // Stays mapped without access until the trial ends, so that a late access crashes.
         if (piece.region < std::size(regions)) regions[piece.region].is_over = true;
         madvise(piece.begin, piece.size, MADV_DONTNEED);
         mprotect(piece.begin, piece.size, PROT_NONE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One trial of a plugin: a function in a process of its own, watched from outside. The plugin may
-// crash there, hang, leave or do anything else; what was found until then is known here.
+// A trial of a plugin: a function that runs in its own child process while the parent watches. The
+// plugin may crash, hang or exit there; the parent keeps all findings reported until then.
 
 #include <sys/types.h>
 
@@ -20,14 +20,14 @@
 
 namespace narratoria::command::plugin_check {
 
-// Which rules are broken when the plugin does not come back from what it is asked to do.
+// The rules that the plugin breaks if it does not return from a call.
 struct Blame {
     std::string_view crash = "P26";
     std::string_view hang = "P23";
     std::string_view leaving = "P25";  // it ended the process
 };
 
-// Beside the limits of containment.hpp.
+// Applies in addition to the limits of containment.hpp.
 struct TrialOptions {
     double limit = 5;                // seconds without progress
     double whole = 100;              // seconds in all
@@ -46,21 +46,21 @@ struct TrialOutcome {
     std::string blamed;             // the rule, unless it finished
     std::string story;              // "crashed (signal 11, Segmentation fault) in init"
     bool is_left = false;           // its process could not be ended
-    std::set<std::string> covered;  // rules that were looked at to the end
+    std::set<std::string> covered;  // rules that were checked completely
     std::map<std::string, std::string> skipped;  // rules that do not apply, and why
     std::vector<TrialFinding> findings;
-    std::string output;  // the end of what it wrote to its standard output and error
+    std::string output;  // the last part of its standard output and error
 };
 
-// What the trial's own process says. Thread-safe: plugins have threads.
+// Reports from the trial's process to the parent. Thread-safe: plugins have threads.
 class TrialReport {
 public:
     explicit TrialReport(struct TrialPage* page);
 
-    // Before each thing that is asked of the plugin, and after it.
+    // Bracket each call into the plugin.
     void begins(const Blame& blame, std::string_view doing);
     void ends();
-    // There is progress: the time that is allowed begins anew.
+    // Restarts the timeout of the trial, because there is progress.
     void lives();
 
     void finding(std::string_view rule, std::string_view message);
@@ -68,13 +68,13 @@ public:
     void covers(std::string_view rule);
     void skips(std::string_view rule, std::string_view why);
     bool has_finding(std::string_view rule);
-    // Everything was said. Without it the trial counts as left.
+    // Ends the trial as finished. A process that exits in any other way counts as Left.
     [[noreturn]] void finish();
-    // The same, but the process ends as a host does: handlers of atexit and destructors run.
+    // The same, but exits as a host does: atexit handlers and destructors run.
     [[noreturn]] void finish_as_a_host();
 
 private:
-    void say(const std::string& line);  // with the lock held
+    void say(const std::string& line);  // the caller holds the lock
     void look_at_page();
     void end_copies();
 
@@ -85,30 +85,31 @@ private:
     std::map<std::string, std::set<std::string>> said_;
 };
 
-// In a trial: deinit has returned, and this thread still runs. If it crashes, P20 is broken.
+// Called in a trial for a thread that still runs after deinit: if it crashes, the plugin breaks P20.
 void blame_for_outliving(pid_t thread);
 
-// Runs `trial` in a child process, contained. Throws Interrupted.
+// Runs `trial` in a contained child process. Throws Interrupted.
 TrialOutcome run_trial(const TrialOptions& options, const std::function<void(TrialReport&)>& trial);
 
-// Memory that is lent to the plugin for a time.
+// How memory that is lent to the plugin is protected.
 enum class LentMemory {
-    Roomy,    // some bytes follow, which are neither zero nor the plugin's
-    Table,    // cannot be written, and the next byte cannot be touched
-    Guarded,  // the next byte, and every byte once the loan is over, crashes who touches it; what
-              // the plugin may only read cannot be written
+    Roomy,    // writable; followed by bytes that are not zero and not the plugin's
+    Table,    // read-only; the byte after the end is inaccessible
+    Guarded,  // the byte after the end is inaccessible; after the loan, all bytes are. ReadOnly
+              // memory cannot be written
 };
 
 enum class LentAccess { ReadOnly, Writable };
 
-// What is lent together and taken back together.
+// Pieces of memory that are lent to the plugin together. The destructor takes them back.
 class Loan {
 public:
     explicit Loan(LentMemory memory) : memory_(memory) {}
     Loan(Loan&&) = delete;
     ~Loan();
 
-    // `access` holds for Guarded memory; Roomy memory can be written, Table memory never.
+    // Copies `content` into lent memory, with `room` more bytes after it. `access` applies to Guarded
+    // memory only: Roomy memory is always writable, Table memory never.
     void* bytes(const void* content, std::size_t size, const char* what, std::size_t room = 0,
                 LentAccess access = LentAccess::ReadOnly);
 
@@ -117,15 +118,15 @@ public:
         return static_cast<Struct*>(bytes(&content, sizeof content, what));
     }
 
-    // The failure of a call, with `room` bytes for the reason.
+    // A nar_failure with `room` bytes for the message.
     nar_failure* failure(std::size_t room);
 
 private:
     struct Piece {
         void* begin;
-        std::size_t size;  // of what was lent, without the guard
+        std::size_t size;  // without the guard page
         std::size_t region;
-        std::string content;  // of what cannot be written, unless the plugin unlocks it
+        std::string content;  // copy of read-only content, to detect that the plugin unlocked it
         const char* at;
         const char* what;
     };

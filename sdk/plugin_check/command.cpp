@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria plugin check: does this plugin keep to the contract?
+// narratoria plugin check: tests whether a plugin obeys the rules of the ABI.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -40,13 +40,13 @@ struct PluginCheckOptions {
 };
 
 constexpr double kTotalSeconds = 120;
-// At least so many calls that do not return fit into the time of all.
+// The total time has room for at least this number of calls that time out.
 constexpr double kCallsInTotal = 24;
-// Elsewhere than on a terminal, progress is told when somebody may begin to wonder.
+// Without a terminal, progress is reported only after this time.
 constexpr double kQuietSeconds = 10;
 
-// On standard error: which rules are being checked. On a terminal one line that changes, elsewhere a
-// line for each check once the whole takes long.
+// Reports the rules being checked on standard error: on a terminal one line that is updated,
+// otherwise one line for each check that begins after kQuietSeconds.
 class CheckProgress {
 public:
     CheckProgress() : is_live_(is_capable_terminal(STDERR_FILENO)) {}
@@ -111,7 +111,7 @@ std::string for_people(const std::string& file, const PluginExamination& examina
         }
     }
     if (broken > 0 && !examination.output.empty()) {
-        out += "\nIts output when it did not return:\n";
+        out += "\nOutput of the plugin before it failed:\n";
         for (const std::string& line : diagnostics_lines(examination.output, kShownDiagnostics)) {
             out += line + "\n";
         }
@@ -149,8 +149,8 @@ std::string read_settings(const std::string& given) {
     std::string text = is_file ? read_document(file, "settings") : given;
     if (const auto mistake = json::mistake_in_object(text)) {
         throw Refused(fmt::format(
-            "{}:{}:{}: {}; settings are one JSON object, for example '{{\"colour\": \"blue\"}}', a "
-            "file as @FILE, or - for standard input",
+            "{}:{}:{}: {}; give the settings as one JSON object, for example '{{\"colour\": "
+            "\"blue\"}}', as @FILE, or as - for standard input",
             is_file ? shown_path(file) : "--settings", mistake->line, mistake->column,
             mistake->message));
     }
@@ -158,7 +158,7 @@ std::string read_settings(const std::string& given) {
 }
 
 std::vector<std::string> read_rules(const std::string& given) {
-    constexpr std::string_view kAdvice = "give ids as in --only P27,P30, and see --list";
+    constexpr std::string_view kAdvice = "give ids as in --only P27,P30; --list shows all rules";
     std::vector<std::string> rules;
     for (std::size_t at = 0; at <= given.size();) {
         const std::size_t end = std::min(given.find(',', at), given.size());
@@ -173,7 +173,7 @@ std::vector<std::string> read_rules(const std::string& given) {
         if (rule == nullptr) {
             std::string near;
             for (const PluginRule* one : near_plugin_rules(name)) {
-                near += fmt::format("{}{} ({})", near.empty() ? "; near it: " : ", ", one->id,
+                near += fmt::format("{}{} ({})", near.empty() ? "; similar: " : ", ", one->id,
                                     one->title);
             }
             throw Refused(fmt::format("--only: there is no rule \"{}\"{}; {}", printable(name),
@@ -212,7 +212,8 @@ int plugin_check(const PluginCheckOptions& options) {
     if (options.lists) return list_rules(options.as_json);
     if (options.file.empty()) {
         throw Refused(
-            "give the plugin's library, for example narratoria plugin check build/librain.so");
+            "FILE is missing; give the plugin's library, for example narratoria plugin check "
+            "build/librain.so");
     }
     PluginExaminationOptions examined;
     if (options.only) examined.only = read_rules(*options.only);
@@ -260,22 +261,22 @@ void add_plugin_check(Command plugin) {
                 "The plugin's settings: a JSON object, @FILE, or - for standard input "
                 "(default: {})")
         .type_name("JSON");
-    command.option("--only", options->only, "Check only these rules: ids with commas between them")
+    command.option("--only", options->only, "Check only these rules: ids separated by commas")
         .type_name("RULE[,RULE]");
     command
         .option("--total", options->total,
                 "Time for all checks together, in seconds (default 120, or 24 times --time)")
         .within_seconds(1, 86400.0)
         .type_name("SECONDS");
-    command.flag("--list", options->lists, "List the rules and what tests each of them");
+    command.flag("--list", options->lists, "List the rules, each with the checks that test it");
     command.option("--seed", options->seed, "Seed of the generated test data (default 1)")
         .type_name("NUMBER");
     command.flag("--json", options->as_json, "Print the findings as JSON");
     command.footer(
         "Each check runs in its own process with limits of processes, threads, memory and time, so "
-        "the\nplugin may crash or hang there. Side effects of loading it happen often. The rules:\n"
-        "docs/plugin-rules.md.\nExit status: 0 no "
-        "findings, 1 findings, 2 there is no such library.\nExample:\n  narratoria plugin check "
+        "the\nplugin may crash or hang there. It is loaded many times, with its side effects. The "
+        "rules:\ndocs/plugin-rules.md.\nExit status: 0 no "
+        "findings, 1 findings, 2 the library cannot be read.\nExample:\n  narratoria plugin check "
         "build/librain.so");
     command.action([options] { return plugin_check(*options); });
 }

@@ -29,13 +29,13 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Beside the memory: stacks of threads, and what allocators and runtimes reserve without using it.
+// Address space beyond the memory limit: thread stacks, and reservations of allocators and runtimes.
 constexpr std::uint64_t kReservedAddresses = std::uint64_t{1} << 29;
-// An allocation that fails may be as large as this.
+// Memory counts as used up when less than this is left: a failed allocation may be this large.
 constexpr std::uint64_t kLargePiece = std::uint64_t{128} << 20;
-// A limit of a user's tasks counts those of other programs too, which may start more meanwhile.
+// RLIMIT_NPROC counts all tasks of the user. Other programs may start this number meanwhile.
 constexpr rlim_t kRoomForOthers = 192;
-// How long stopping may take until killing begins; each pass finds what was started in the last.
+// Time for stopping before killing begins. Each pass finds processes started during the last.
 constexpr std::chrono::seconds kStopping{2};
 
 std::vector<std::string> entries_of(const std::string& folder) {
@@ -49,7 +49,7 @@ std::vector<std::string> entries_of(const std::string& folder) {
     return names;
 }
 
-// A file of /proc or of a control group: small, and gone at any time.
+// The content of a file of /proc, or empty: its process may end at any time.
 std::string text_of(const std::string& path) {
     std::string text;
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -139,10 +139,10 @@ bool is_nearly(__rlimit_resource resource, rlim_t used) noexcept {
            used + kLargePiece >= now.rlim_cur;
 }
 
-// RLIMIT_NPROC counts the tasks of the real user, and does not hold for the superuser. So the
-// superuser's trial gets a real user that nobody else has and gives up what exempts it; the
-// effective user, which decides about files, stays. False: this is not the superuser, or in a user
-// namespace that has no such user.
+// RLIMIT_NPROC counts the tasks of the real user and does not apply to the superuser. So a trial of
+// the superuser takes an unused real user id and drops the capabilities that exempt it. It keeps the
+// effective user, which controls file access. Returns false if this is not the superuser, or if the
+// user namespace does not map the id.
 bool becomes_user_of_its_own() {
     if (geteuid() != 0) return false;
     const auto number = static_cast<uid_t>(getpid());
@@ -171,7 +171,7 @@ bool becomes_user_of_its_own() {
 void limit_this_process() {
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_FSIZE, kMaxTrialFile, kMaxTrialFile);
-    // SIGXCPU at the first, SIGKILL at the second.
+    // The soft limit raises SIGXCPU, the hard limit SIGKILL.
     limit(RLIMIT_CPU, kMaxTrialProcessorSeconds, kMaxTrialProcessorSeconds + 1);
     // The shadow memory of a sanitizer is larger than any limit.
     if (!has_sanitizers_allocator()) {
@@ -222,7 +222,7 @@ void end_trial(pid_t trial) {
     const auto deadline = std::chrono::steady_clock::now() + kStopping;
     kill(-trial, SIGSTOP);
     kill(trial, SIGSTOP);
-    // Orphans come to this process, so its descendants are all there are.
+    // This process is the subreaper, so its descendants include all orphans of the trial.
     std::set<pid_t> stopped;
     for (bool found_more = true; found_more && std::chrono::steady_clock::now() < deadline;) {
         found_more = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nar_plugin, the structs of its extensions, and get_extension.
+// Trials of nar_plugin, of the structs of its extensions, and of get_extension.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
         report.finding("P7", fmt::format("the {} is \"{}\" in {}, but \"{}\" when loaded", what,
                                          there, metadata.source, loaded));
     };
-    // An id that is none is another rule's finding.
+    // P12 reports an invalid id.
     if (metadata.id != to_view(plugin.id) && is_plugin_id(to_view(plugin.id))) {
         differs("id", metadata.id, to_view(plugin.id));
     }
@@ -64,7 +64,7 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
     report.covers("P7");
 }
 
-// The struct itself: everything after it is only looked at when this is whole.
+// Checks the struct itself. The later checks run only if it is complete.
 bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
     cover(report, {"P11"});
@@ -78,7 +78,7 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
         return false;
     }
     if (!list_is_whole(plugin)) {
-        report.finding("P11", fmt::format("the list of extensions is NULL, or longer than {}: {}",
+        report.finding("P11", fmt::format("its list of extensions is NULL, or longer than {}: {}",
                                           kMaxExtensions, plugin.extension_count));
         return false;
     }
@@ -92,9 +92,10 @@ bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
     }
     report.covers("P12");
     if (!is_plugin_id(to_view(plugin.id))) {
-        report.finding("P12", fmt::format("its id is \"{}\": a-z 0-9 . _ -, at most 128, first a "
-                                          "letter or digit",
-                                          to_view(plugin.id)));
+        report.finding("P12",
+                       fmt::format("its id is \"{}\"; use at most 128 characters a-z 0-9 . _ "
+                                   "-, the first a letter or digit",
+                                   to_view(plugin.id)));
     }
     judge_name(report, plugin.name, "name");
     judge_name(report, plugin.version, "version");
@@ -150,14 +151,14 @@ bool is_media_pattern(std::string_view text) {
                            slash + 1 < text.size() && consists_of(text, "/*!#$&-^_.+"));
 }
 
-// What a host has against a schema of a tool: the library judges it as the member `which` of a
-// manifest.
+// Why a host refuses a schema of a tool, or empty. The library validates the schema as the member
+// `which` of a manifest.
 std::string schema_trouble(std::string_view which, std::string_view text) {
     if (text.empty()) return {};
     if (json::mistake_in_object(text)) return "is not a JSON object";
     const json::Document schema = json::read(text);
     const auto has = [&](const char* name) { return json::member(schema, name) != nullptr; };
-    // An input schema may have the form of specification 002, which is a manifest by itself.
+    // An input schema may have the form of specification 002, which is a complete manifest.
     const bool is_form = which == "input" && has("parameters") && !has("$schema") && !has("$ref") &&
                          !has("type") && !has("properties");
     std::string manifest(text);
@@ -167,7 +168,7 @@ std::string schema_trouble(std::string_view which, std::string_view text) {
     if (!faults.IsArray() || faults.Empty()) return {};
     std::string_view pointer = json::text(faults[0], "pointer");
     if (!is_form) pointer.remove_prefix(std::min(pointer.size(), which.size() + 1));
-    return fmt::format("is not one that a host takes: {}{}{}", pointer, pointer.empty() ? "" : ": ",
+    return fmt::format("is not valid for a host: {}{}{}", pointer, pointer.empty() ? "" : ": ",
                        json::text(faults[0], "message"));
 }
 
@@ -242,7 +243,7 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     if (plugin == nullptr || !judge_plugin(report, *plugin)) return;
     if (metadata.faults.empty()) judge_metadata(report, *plugin, metadata);
 
-    // Each listed id gives the same struct, here and on another thread.
+    // Each listed id must return the same struct, on this thread and on a second one.
     CallTimes times;
     std::vector<std::string> known;
     for (std::uint64_t index = 0; index < plugin->extension_count; ++index) {

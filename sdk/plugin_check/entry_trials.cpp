@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading the library, and its entry with hosts of several versions.
+// Trials of loading the library and of calling its entry with hosts of several versions.
 #include <fmt/core.h>
 
 #include "plugin_check/fake_host.hpp"
@@ -84,7 +84,7 @@ void try_entry(TrialReport& report, const std::string& path) {
     cover(report, {"P8", "P9"});
     if (!answer.came_back) return;
     if (answer.status != NAR_OK) {
-        // Without a reason it is that rule's finding.
+        // P9 reports a refusal without a reason.
         if (!report.has_finding("P9")) {
             report.finding(
                 "P8", fmt::format("it refuses a host of ABI {}.{}", NAR_ABI_MAJOR, NAR_ABI_MINOR));
@@ -92,7 +92,7 @@ void try_entry(TrialReport& report, const std::string& path) {
         return;
     }
     if (answer.plugin == nullptr) {
-        report.finding("P8", "it returned NAR_OK and left *plugin NULL");
+        report.finding("P8", "the entry returned NAR_OK but left *plugin NULL");
         return;
     }
     report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
@@ -105,7 +105,7 @@ void try_entry(TrialReport& report, const std::string& path) {
     report.ends();
 }
 
-// A host of another major has another struct: nothing is there but size and abi_version.
+// The struct of a different major version shares only size and abi_version, so lend only these.
 void try_other_major(TrialReport& report, const std::string& path) {
     const Library library = load_library(report, path);
     if (library.entry == nullptr) return;
@@ -134,7 +134,7 @@ void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t
     if (library.entry == nullptr) return;
     CallTimes times;
     nar_host_description host{};
-    host.size = sizeof host + 64;  // a Loan is roomy
+    host.size = sizeof host + 64;  // the Loan is Roomy, so the bytes exist
     host.abi_version = (NAR_ABI_MAJOR << 16) | minor;
     Loan loan(LentMemory::Roomy);
     const EntryResult answer =

@@ -21,15 +21,15 @@ namespace narratoria::command::plugin_check {
 namespace {
 
 constexpr double kGrace = 2;
-// In which a second answer, or one after the cancel, is listened for.
+// Seconds to wait for a second reply, or for a reply after cancel.
 constexpr double kSettling = 0.08;
 constexpr double kSettlingBriefly = 0.02;
 constexpr double kAfterCancel = 0.25;
 constexpr double kBriefly = 0.25;
 constexpr std::size_t kMaxOfAList = 16;
-// Of prompts that the plugin submits by itself.
+// Turns to run for prompts that the plugin submits by itself.
 constexpr unsigned kMaxTurns = 20;
-// What comes at the end of a struct of a later version.
+// Bytes appended to a struct to simulate a later version.
 constexpr std::size_t kLaterFields = 64;
 
 constexpr std::string_view kRequest =
@@ -112,7 +112,7 @@ std::vector<std::string> texts_of(const nar_str* list, std::uint64_t count) {
     return texts;
 }
 
-// An input that a JSON Schema accepts, as far as a few usual words of it go.
+// An input that a JSON Schema accepts. Understands only the common keywords.
 std::string example_of(const json::Value& schema, unsigned depth = 0) {
     if (!schema.IsObject() || depth > 16) return depth == 0 ? "{}" : "null";
     for (const char* word : {"const", "default"}) {
@@ -162,7 +162,7 @@ std::string example_of(const json::Value& schema, unsigned depth = 0) {
     return out + "}";
 }
 
-// What a media-type pattern stands for.
+// A media type that matches the pattern.
 std::string concrete(std::string type) {
     if (type == "*" || type == "*/*") return "application/octet-stream";
     if (const std::size_t star = type.find("/*"); star != std::string::npos) {
@@ -185,7 +185,7 @@ public:
         : host_(host), plugin_(plugin), instance_(instance), options_(options) {}
 
     void play() {
-        // What init posted.
+        // Run the posts of init.
         host_.run_loop(0.001, [] { return false; });
         sink();
         ui_handler();
@@ -210,14 +210,14 @@ private:
     bool is_judged() const { return options_.kind == Exercise::Ordinary; }
     bool is_future() const { return options_.kind == Exercise::Future; }
     bool is_odd() const { return options_.kind == Exercise::Odd; }
-    // Nobody can answer a host that takes no answers.
+    // Seconds to wait for a reply. A host without extensions cannot receive one.
     double patience() const {
         if (is_judged()) return options_.limit;
         return host_.options().lacks_extensions ? 0 : kBriefly;
     }
 
     nar_str lend_text(Loan& loan, std::string_view text, const char* what) {
-        // Nothing is NULL as often as not.
+        // A host may pass an empty text as NULL.
         if (text.empty()) return {nullptr, 0};
         return {static_cast<const char*>(loan.bytes(text.data(), text.size(), what)), text.size()};
     }
@@ -230,14 +230,14 @@ private:
         return static_cast<const Struct*>(loan.bytes(&content, sizeof content, what, kLaterFields));
     }
 
-    // What stands in the place of a JSON text, `ordinary` or odd.
+    // The texts to pass as a JSON argument: `ordinary`, or odd ones.
     std::vector<std::string> variants(std::string_view ordinary) {
         if (!is_odd()) return {std::string(ordinary)};
         std::vector<std::string> odd;
         for (unsigned number = 0; number < kOddTexts; ++number) {
             odd.push_back(odd_text(options_.seed, number));
         }
-        // An ordinary text, cut and with one byte changed.
+        // The ordinary text, truncated and with one byte changed.
         Random random(options_.seed);
         for (unsigned number = 0; number < 8 && !ordinary.empty(); ++number) {
             odd.emplace_back(ordinary.substr(0, random.next() % ordinary.size()));
@@ -250,7 +250,7 @@ private:
 
     bool has_thrown() { return host_.report().has_finding("P24"); }
 
-    // Once more when it is brief, so that what was kept of the first is looked at.
+    // Brief repeats the first text, so that the plugin uses a view that it kept from the first call.
     std::vector<std::string> repeated(std::vector<std::string> texts) const {
         if (options_.kind == Exercise::Brief) texts.push_back(texts.front());
         return texts;
@@ -342,8 +342,8 @@ private:
 
     // ------------------------------------------------------------ prompts
 
-    // The turns of prompts that the plugin submitted: one that submits the next in each of them
-    // keeps the session from ever being idle.
+    // Runs the turns of prompts that the plugin submitted. A plugin that submits a prompt in each of
+    // these turns keeps the session busy forever (P43).
     void turns_of_prompts() {
         if (!is_judged()) return;
         unsigned turns = 0;
@@ -363,10 +363,9 @@ private:
         }
         if (turns < kMaxTurns) return;
         host_.report().finding(
-            "P43",
-            fmt::format("it submits a prompt in each turn that a prompt of its own began, {} "
-                        "times: the session is never idle",
-                        kMaxTurns));
+            "P43", fmt::format("it submits a prompt in each turn of its own prompts, {} "
+                               "times: the session is never idle",
+                               kMaxTurns));
     }
 
     // ------------------------------------------------------------ asset_renderer
@@ -478,7 +477,7 @@ private:
             if (is_judged() && !answered) break;
         }
         if (is_judged()) {
-            // Cancelled at once: an answer that was given before is right.
+            // Cancelled at once. A reply from within generate is valid.
             cancel(*narrator, generate(*narrator, kRequest));
             run_loop(kAfterCancel);
         }
@@ -538,8 +537,8 @@ private:
         }
     }
 
-    // One try from its start: begin() answers false when it was refused. False: it did not end, and
-    // the next would not either.
+    // Runs one attempt; begin() returns false if the plugin refused it. Returns false if the attempt
+    // did not end, so that later attempts would not end either.
     bool attempt(const std::string& who, bool cancels, std::uint64_t token,
                  const std::function<bool()>& begin, const std::function<void()>& cancel) {
         if (!begin()) {
@@ -551,7 +550,7 @@ private:
             return seen.ends > 0 || seen.is_handed_over;
         };
         TrialReport& report = host_.report();
-        // Whoever throws is disabled, and owes nothing more.
+        // A plugin that throws is disabled and has no more duties.
         if (has_thrown()) return false;
         if (is_judged() && !cancel && !has_ended()) {
             report.finding("P39", fmt::format("{} had not ended when invoke returned; cancel may "
@@ -670,7 +669,7 @@ private:
     std::uint64_t sequence_ = 0;
     std::uint64_t files_ = 0;
     bool answers_later_ = false;
-    double brief_left_ = kBriefly;  // for ends that are not judged, together
+    double brief_left_ = kBriefly;  // seconds left for all ends that are not judged
 };
 
 }  // namespace
@@ -713,7 +712,7 @@ Library load_library(TrialReport& report, const std::string& path) {
     }
     library.entry = reinterpret_cast<nar_plugin_entry_fn>(dlsym(library.handle, NAR_PLUGIN_ENTRY));
     if (library.entry == nullptr) {
-        report.finding("P2", "there is no " NAR_PLUGIN_ENTRY " in it");
+        report.finding("P2", "it does not export " NAR_PLUGIN_ENTRY);
     }
     return library;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Uses a plugin as a session does: loads it, makes an instance, and asks of each of its extensions
-// what it is there for.
+// Uses a plugin as a session does: loads it, creates an instance, and calls each of its extensions.
 
 #include <cstdint>
 #include <string>
@@ -12,11 +11,11 @@
 
 namespace narratoria::command::plugin_check {
 
-// get_extension outside of an instance's calls: a crash, a hang or an exception is a finding.
+// Calls get_extension outside an instance's calls. A crash, a hang or an exception is a finding.
 const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
                           const Blame& blame, std::string_view doing);
 
-// The extension's struct, or NULL when the plugin does not list it.
+// The extension's struct, or NULL if the plugin does not list it.
 template <typename Extension>
 const Extension* extension_of(const nar_plugin& plugin, std::string_view id) {
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
@@ -31,34 +30,34 @@ struct Library {
     nar_plugin_entry_fn entry = nullptr;
 };
 
-// dlopen and dlsym as the runtime does it; what goes wrong is a finding of P1 or P2.
+// Calls dlopen and dlsym as the runtime does. A failure is a finding of P1 or P2.
 Library load_library(TrialReport& report, const std::string& path);
 
-// The entry with a host of this version, in a trial where that is known to work. NULL: it is not.
+// Calls the entry with a host of this version, which an earlier trial has checked. NULL on failure.
 const nar_plugin* enter(TrialReport& report, const Library& library);
 
 enum class Exercise {
-    Ordinary,  // and every duty is judged
-    Brief,     // the same, but what takes its time is not waited for
+    Ordinary,  // ordinary use; every duty is judged
+    Brief,     // the same, without waiting for late replies and without judging duties
     Future,    // larger structs, unknown kinds, types and names
-    Odd,       // bytes that are no JSON, and JSON that is something else
+    Odd,       // bytes that are not JSON, and JSON of the wrong shape
 };
 
 struct ExerciseOptions {
     Exercise kind = Exercise::Ordinary;
     std::string only;  // one extension's id; empty: all
-    double limit = 5;  // seconds for what is answered later
+    double limit = 5;  // seconds for each later reply
     std::uint64_t seed = 1;
-    std::string folder;  // for files of the test's own
+    std::string folder;  // for the test's own files
 };
 
-// One instance, from init to deinit.
+// An instance of a plugin, from init to deinit.
 class PluginInstance {
 public:
     PluginInstance(PluginCheckHost& host, const nar_plugin& plugin)
         : host_(host), plugin_(plugin) {}
 
-    // False: it refused; why_not() says why.
+    // False if init refused; why_not() has the reason.
     bool start();
     void exercise(const ExerciseOptions& options);
     void end();
@@ -73,7 +72,7 @@ private:
     std::string why_not_;
 };
 
-// A text of the given kind of oddness; there are kOddTexts of them for each seed.
+// Returns one of the kOddTexts malformed or unexpected texts of a seed.
 inline constexpr unsigned kOddTexts = 24;
 std::string odd_text(std::uint64_t seed, unsigned number);
 

@@ -21,12 +21,12 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Which hosts there are, and which of them the engine thread is in. The plugin may hand back any
-// address: it is looked for here before it is looked at.
+// The existing hosts, and the one whose plugin call the engine thread is in. A plugin may pass any
+// address as its nar_host: it is looked up here before it is dereferenced.
 struct Registry {
     std::mutex mutex;
     std::map<const nar_host*, PluginCheckHost*> hosts;
-    // Of the last ones that are gone.
+    // The most recently destroyed hosts (ring buffer).
     std::array<const nar_host*, 64> ended{};
     std::size_t ended_count = 0;
 };
@@ -37,7 +37,7 @@ Registry& registry() {
 PluginCheckHost* current = nullptr;
 TrialReport* current_report = nullptr;
 
-// Of the engine thread: how many instances there are, and the threads that were there before the first.
+// Engine thread only: the number of instances, and the threads that existed before the first.
 unsigned living_instances = 0;
 std::map<int, std::string> threads_before;
 
@@ -181,7 +181,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         life_ = Life::Init;
     }
     Loan loan(options_.memory);
-    // The least that the contract promises: 256 bytes of message.
+    // The ABI guarantees at least 256 bytes for the message.
     constexpr std::size_t kRoom = 256;
     nar_failure* const failure = loan.failure(kRoom);
     nar_status status = NAR_FAILED;
@@ -196,7 +196,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         *why_not = "it threw an exception";
         status = NAR_FAILED;
     }
-    // What init posted is called when the instance is active, or dropped.
+    // Posts of init run when the instance is active. If init fails, they are dropped.
     if (status != NAR_OK) {
         take_loop_away();
         forget_instance();
@@ -257,7 +257,7 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     if (belongs_to_engine_thread && !on_engine_thread) {
         report.finding(
             "P22",
-            fmt::format("{} was called on another thread than the engine's: use narratoria.post/1",
+            fmt::format("{} was called on a thread other than the engine's; use narratoria.post/1",
                         function));
         *status = NAR_WRONG_THREAD;
         return nullptr;
@@ -277,7 +277,7 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
             return nullptr;
         case Life::Deinit:
             if ((allowed & kInDeinit) != 0) break;
-            // A thread that is being joined cannot know that deinit has begun.
+            // A thread that deinit is joining cannot know that deinit has begun, so allow its call.
             if (on_engine_thread) {
                 report.finding("P18", fmt::format("{} was called in deinit", function));
             }

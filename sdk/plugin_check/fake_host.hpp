@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host that does what the contract asks of one, for one instance, and writes down what the plugin
-// does with it. It has no runtime behind it: what a plugin breaks is found here and not survived.
+// A host for one instance that follows the ABI and records what the plugin does with it. It does not
+// use the runtime, which would tolerate violations; this host reports them as findings.
 
 #include <sys/types.h>
 
@@ -34,7 +34,7 @@
 
 namespace narratoria::command::plugin_check {
 
-// A struct of a later version is larger than today's, but not by so much.
+// A larger size in a struct is invalid: no later version is expected to grow that much.
 inline constexpr std::uint32_t kMaxStructSize = 64 * 1024;
 
 using detail::to_c;
@@ -44,31 +44,31 @@ struct PluginCheckHostOptions {
     std::string name = "the instance";
     std::string settings = "{}";
     LentMemory memory = LentMemory::Roomy;
-    bool lacks_extensions = false;  // get_extension knows nothing
-    bool gives_odd_data = false;    // so what the plugin passes on of it is not judged
-    Blame blame;                    // when the plugin does not come back from an ordinary call
+    bool lacks_extensions = false;  // get_extension returns NULL for every id
+    bool gives_odd_data = false;    // do not judge texts that the plugin may have passed on
+    Blame blame;                    // if the plugin does not return from an ordinary call
 };
 
-// What a plugin said about one request of a narrator.
+// The replies of a plugin to a narrator's request.
 struct NarratorRequest {
     unsigned answers = 0;
     bool has_plan = false;
     std::string plan;
     std::string message;
     bool is_cancelled = false;
-    bool is_told = false;  // there is a cancel, and it was called
+    bool is_told = false;  // the plugin's cancel was called
     Clock::time_point cancelled_at;
 };
 
-// And about one try of a tool.
+// The calls of a plugin for one attempt of a tool.
 struct ObservedInvocation {
     std::string output;
-    std::size_t unread = 0;  // of it, since the loop ran last
-    bool is_cut = false;     // there was more than is kept
+    std::size_t unread = 0;  // bytes of output since the loop last ran
+    bool is_cut = false;     // output beyond the limit was dropped
     unsigned ends = 0;
     bool is_cancelled = false;
     bool is_handed_over = false;
-    bool is_refused = false;  // start did not answer NAR_OK: the token is dead
+    bool is_refused = false;  // start did not return NAR_OK: the token is invalid
     std::int32_t exit_status = 0;
     std::string error_code;
     Clock::time_point cancelled_at;
@@ -85,15 +85,16 @@ public:
     const PluginCheckHostOptions& options() const { return options_; }
     TrialReport& report() { return report_; }
 
-    // Asks the plugin for something, on the engine thread. False when an exception came out.
+    // Calls the plugin on the engine thread. False if it threw an exception.
     bool call(const std::string& doing, const std::string& function,
               const std::function<void()>& ask);
 
-    // The instance's life. Deinit takes timers, polls and posts away first, as every host does.
+    // Create and destroy the instance. Deinit first removes timers, polls and posts, as hosts do.
     nar_status init(const nar_plugin& plugin, void** instance, std::string* why_not);
     void deinit(const nar_plugin& plugin, void* instance);
 
-    // Runs posts, timers and polls until `is_enough`, or for so many seconds. True: it was enough.
+    // Runs posts, timers and polls until `is_enough` returns true, for at most `seconds`. Returns the
+    // last value of `is_enough`.
     bool run_loop(double seconds, const std::function<bool()>& is_enough);
 
     std::uint64_t new_request();
@@ -104,28 +105,28 @@ public:
     NarratorRequest request(std::uint64_t token);
     ObservedInvocation invocation(std::uint64_t token);
 
-    // A failure to write the reason into, as small as the contract allows, and what it says then:
-    // findings of P9 go to the report.
+    // Reads the reason of a refusal from `failure`, which has `room` bytes for the message. A missing
+    // or invalid reason is a finding of P9.
     static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
                                  std::string_view who);
 
-    // Tells the plugin why a call is refused; NULL, or too small: it has not asked.
+    // Writes the reason of a refused call for the plugin, unless `failure` is NULL or too small.
     static void write_reason(nar_failure* failure, std::string_view why);
 
-    // The plugin submitted a prompt since the last call.
+    // True if the plugin submitted a prompt since the last call of this function.
     bool take_prompt();
 
-    // Processes and threads that exist now are more than a plugin may have.
+    // Reports a finding if more processes or threads exist than a plugin may have.
     void judge_use();
 
-    // Every address that belongs to this host, for who looks for them where they should not be.
+    // True if the address is one of this host's or its extensions'. Finds hosts in global variables.
     bool owns(const void* address) const;
 
 private:
     enum class Life { Before, Init, Active, Deinit, Ended };
     static constexpr unsigned kInInit = 1, kInActive = 2, kInDeinit = 4;
 
-    // How many callbacks led to this one without a moment between them.
+    // The number of callbacks that led to this one without a pause.
     using ChainLength = unsigned;
     struct Post {
         void (*function)(void*);
@@ -141,16 +142,16 @@ private:
     };
     struct Poll {
         int descriptor;
-        dev_t device;  // of what the descriptor is
+        dev_t device;  // of the polled file, to detect that the descriptor was closed
         ino_t inode;
         std::uint32_t events;
         void (*on_readable)(void*);
         void (*on_ready)(void*, std::uint32_t);  // or this
         void* user;
-        unsigned ready_rounds = 0;  // of the loop, one after the other
+        unsigned ready_rounds = 0;  // consecutive rounds of the loop in which it was ready
     };
 
-    // The host that a call is for, or null and the status to answer.
+    // The host that a call is for, or null and the status to return.
     static PluginCheckHost* entered(const nar_host* host, const char* function, unsigned allowed,
                                     bool belongs_to_engine_thread, nar_status* status);
     bool text_is_good(nar_str text, const char* function, const char* what);
@@ -194,7 +195,8 @@ private:
                                                       void* user);
     static nar_status context_deliver_output(const nar_host* host, std::uint64_t token);
     bool has_open_invocation(std::uint64_t token);
-    // Uses the metadata as a host does that takes it. False, and a finding: it has no valid size.
+    // Reads the metadata and calls its formatter, as a host does. False, and a finding, if its size is
+    // invalid.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
     static nar_status prompt_submit(const nar_host* host, nar_str text);
@@ -221,7 +223,7 @@ private:
     static nar_status process_release(const nar_host* host, std::uint64_t process,
                                       std::uint32_t grace_ms);
     nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
-    // False, and a finding: the plugin closed the descriptor while it was polled.
+    // False, and a finding, if the plugin closed the descriptor while it was polled.
     bool is_still_open(const Poll& poll);
     bool nothing_can_happen() const;
     void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
@@ -243,14 +245,14 @@ private:
     TrialReport& report_;
     CallTimes& times_;
     const PluginCheckHostOptions options_;
-    Loan loan_;  // the host and its extensions
+    Loan loan_;  // the nar_host and its extensions
     nar_host* host_ = nullptr;
     nar_str settings_{};
     pid_t engine_thread_;
     Descriptor wake_;
-    FakeProcesses processes_;  // of the engine thread
+    FakeProcesses processes_;  // engine thread only
 
-    mutable std::mutex mutex_;  // of all below
+    mutable std::mutex mutex_;  // guards all members below
     Life life_ = Life::Before;
     std::map<std::string, void*, std::less<>> extensions_;
     std::deque<Post> posts_;
@@ -260,7 +262,7 @@ private:
     std::map<std::uint64_t, ObservedInvocation> invocations_;
     std::set<std::string, std::less<>> published_;  // the names that have a value
     bool a_prompt_waits_ = false;
-    ChainLength chain_ = 0;  // of the callback that runs; of the engine thread
+    ChainLength chain_ = 0;  // of the running callback; engine thread only
 };
 
 }  // namespace narratoria::command::plugin_check

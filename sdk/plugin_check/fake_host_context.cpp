@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state by keys and its metadata, as the fake host has them (narratoria/context.h): its state does
-// not change, and a formatter is called and released at once.
+// The fake host's narratoria.context extension (narratoria/context.h). Its state never changes. It
+// calls and releases a formatter at once.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool PluginCheckHost::use(const nar_state_metadata* metadata, const char* functi
     std::memcpy(&size, metadata, sizeof size);
     if (size < sizeof size || size > kMaxStructSize) {
         report_.finding("P34", fmt::format("{}: nar_state_metadata.size is {}", function, size));
-        write_reason(failure, "the size of the metadata is not set");
+        write_reason(failure, "the size of the metadata is not valid");
         return false;
     }
     nar_state_metadata given{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake host's loop: its posts, timers and polls (narratoria/host_loop.h).
+// The fake host's loop: posts, timers and polls (narratoria/host_loop.h).
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -15,15 +15,16 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Timers of 0 ms and posts that start each other: work that is split ends before.
+// Longest chain of 0 ms timers and posts that start each other. Work that is split ends earlier.
 constexpr unsigned kMaxChain = 250;
-// A thread or a process may write for a while: so many rounds with a ready descriptor count as one.
+// Consecutive rounds with a ready descriptor that count as one link of a chain: the writer may be a
+// thread or process that writes for a while.
 constexpr unsigned kRoundsForAChain = 64;
-// A chain of this length is followed for some time longer than the loop was to run.
+// A chain of this length is followed for kChainSeconds beyond the loop's time.
 constexpr unsigned kSuspiciousChain = 16;
 constexpr double kChainSeconds = 2;
 
-// NAR_POLL_… as poll(2) has them, and back; an error condition is all that is waited for.
+// Convert between NAR_POLL_… and the flags of poll(2).
 short to_poll(std::uint32_t events) {
     return static_cast<short>(((events & NAR_POLL_READABLE) != 0 ? POLLIN | POLLRDHUP : 0) |
                               ((events & NAR_POLL_WRITABLE) != 0 ? POLLOUT : 0));
@@ -62,7 +63,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         }
         double left = seconds - seconds_since(began);
         if (left <= 0) {
-            // One that has no end is followed until that is certain.
+            // Follow a suspicious chain until it ends or exceeds the limit.
             if (chain_ < kSuspiciousChain || chain_ > kMaxChain || left < -kChainSeconds) {
                 chain_ = 0;
                 return false;
@@ -77,7 +78,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             const std::lock_guard lock(mutex_);
             for (auto& [token, one] : invocations_) one.unread = 0;
             for (const auto& [name, one] : polls_) {
-                // A negative descriptor is passed over.
+                // poll(2) ignores a negative descriptor.
                 waiting.push_back({one.events != 0 ? one.descriptor : -1, to_poll(one.events), 0});
                 names.push_back(name);
             }
@@ -154,7 +155,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
     }
 }
 
-// Nothing waits, and there is no thread that could start something: waiting would change nothing.
+// True if nothing is pending and no thread could start something, so that waiting is useless.
 bool PluginCheckHost::nothing_can_happen() const {
     const std::lock_guard lock(mutex_);
     return timers_.empty() && polls_.empty() && posts_.empty() && processes_.is_empty() &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin asks of the fake host's processes (narratoria/host_process.h).
+// The fake host's process extension (narratoria/host_process.h).
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -47,8 +47,8 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
         (what.folder.size > 0 && what.folder.data[0] != '/')) {
         self->report_.finding(
             "P34",
-            "process.start: a struct or its size is missing or wrong, there is no program "
-            "in nar_program, or its folder is not absolute");
+            "process.start: a struct is NULL or its size is wrong, nar_program names no program, "
+            "or its folder is not absolute");
         return refuse(NAR_INVALID_ARGUMENT, "an argument is missing or out of range");
     }
     std::vector<std::string> arguments, environment;

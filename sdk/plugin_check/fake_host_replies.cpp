@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests and invocations of the fake host, and what a plugin replies to them
+// The requests and invocations of the fake host, and the replies of a plugin
 // (narratoria/narrator.h, tool_runner.h, tool.h).
 #include <fmt/core.h>
 
@@ -14,17 +14,17 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// An answer that crosses with a cancel is nobody's fault.
+// Seconds after a cancel in which a reply from a different thread may cross with it.
 constexpr double kCrossing = 0.15;
 constexpr std::size_t kMaxUnread = std::size_t{16} << 20;
 constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 
-// A token that this host did not give is another instance's, or was never given.
+// Reports a token that this host did not give: a different instance's, or an invented one.
 void tell_unknown_token(TrialReport& report, const char* function, std::uint64_t token) {
     if (is_given_token(token)) {
         report.finding("P21", fmt::format("{}: the token belongs to another instance", function));
     } else {
-        report.finding("P34", fmt::format("{}: there is no such token", function));
+        report.finding("P34", fmt::format("{}: the token is unknown", function));
     }
 }
 
@@ -64,7 +64,7 @@ void PluginCheckHost::forget_refused(std::uint64_t token) {
     ObservedInvocation& invocation = invocations_[token];
     invocation.is_refused = true;
     if (invocation.ends > 0) {
-        report_.finding("P39", "start refused an invocation for which ended had been called");
+        report_.finding("P39", "start refused an invocation after it called ended for it");
     }
 }
 
@@ -121,7 +121,7 @@ nar_status PluginCheckHost::narrator_fail(const nar_host* host, std::uint64_t to
     return self != nullptr ? self->answer(token, "narrator.fail", message, false) : status;
 }
 
-// A check has no tools: each invocation fails, from the loop.
+// The check has no tools: each invocation fails, in a later round of the loop.
 nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t token,
                                         nar_str invocation,
                                         void (*on_outcome)(void*, std::uint64_t, std::uint64_t,
@@ -171,7 +171,7 @@ nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t toke
 nar_status PluginCheckHost::invoke_cancel(const nar_host* host, std::uint64_t, std::uint64_t) {
     nar_status status;
     PluginCheckHost* self = entered(host, "invoke.cancel", kInActive, true, &status);
-    // Its outcome is on the way.
+    // The outcome is already posted, so there is nothing to cancel.
     return self != nullptr ? NAR_NOT_FOUND : status;
 }
 
@@ -236,7 +236,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     if (end != nullptr) {
         if (end->size < 2 * sizeof(std::uint32_t) || end->size > kMaxStructSize) {
             self->report_.finding(
-                "P34", fmt::format("invocation.ended: size is {} in the struct", end->size));
+                "P34", fmt::format("invocation.ended: nar_invocation_end.size is {}", end->size));
             return NAR_INVALID_ARGUMENT;
         }
         std::memcpy(&read, end, std::min<std::size_t>(end->size, sizeof read));
@@ -282,7 +282,7 @@ nar_status PluginCheckHost::invocation_run(const nar_host* host, std::uint64_t t
     if (command == nullptr || command->size < sizeof(nar_command) ||
         command->size > kMaxStructSize || command->argument_count == 0 ||
         command->arguments == nullptr) {
-        self->report_.finding("P34", "invocation.run: there is no program in the nar_command");
+        self->report_.finding("P34", "invocation.run: the nar_command names no program");
         return NAR_INVALID_ARGUMENT;
     }
     ObservedInvocation& one = found->second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin asks of the fake host's session, and tells it (narratoria/host_session.h): log,
-// settings, state, assets and prompts.
+// The fake host's session extensions (narratoria/host_session.h): log, settings, state, assets and
+// prompts.
 #include <fmt/core.h>
 #include <rapidjson/pointer.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Of a log message; the plugin's call waits while it is written.
+// Bytes shown of a log message: the plugin's call waits while they are written.
 constexpr std::size_t kMaxShown = 4096;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";
@@ -95,7 +95,7 @@ nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, n
         self->published_.emplace(text);
     } else if (!self->published_.contains(text)) {
         self->report_.finding(
-            "P34", fmt::format("config.publish: \"{}\" is one name too many; {} names may have a "
+            "P34", fmt::format("config.publish: \"{}\" exceeds the limit of {} names that have a "
                                "value at a time",
                                printable(text), most_names));
         return NAR_INVALID_ARGUMENT;
@@ -127,7 +127,7 @@ nar_status PluginCheckHost::state_read(const nar_host* host, nar_str pointer, na
     const json::Document state = json::read(kState);
     const json::Value* found = path.Get(state);
     if (found == nullptr) return NAR_NOT_FOUND;
-    // In two pieces: nobody promised one.
+    // In two pieces, because the ABI permits any number of them.
     const std::string text = json::line(*found);
     const std::string_view whole = text;
     const nar_status first = write(user, to_c(whole.substr(0, whole.size() / 2)));

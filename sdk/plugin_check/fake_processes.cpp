@@ -27,7 +27,7 @@ struct Pair {
     Descriptor ours, theirs;
 };
 
-// Sockets, of which writing raises no signal.
+// Sockets rather than pipes: MSG_NOSIGNAL prevents SIGPIPE.
 bool make_pair(Pair& pair) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) return false;
@@ -50,7 +50,7 @@ bool FakeProcesses::start(std::uint64_t handle, std::vector<std::string> argumen
                           const nar_process_events& events, void* user, std::string& why) {
     Pair input, output, diagnostics;
     if (!make_pair(input) || !make_pair(output) || !make_pair(diagnostics)) {
-        why = std::string("no pipes: ") + std::strerror(errno);
+        why = std::string("cannot create pipes: ") + std::strerror(errno);
         return false;
     }
     posix_spawn_file_actions_t actions;
@@ -140,7 +140,7 @@ void FakeProcesses::end_all() {
 
 void FakeProcesses::add_to(std::vector<pollfd>& waiting) const {
     for (const auto& [handle, one] : all_) {
-        // A negative descriptor is passed over.
+        // poll(2) ignores a negative descriptor.
         if (!one.unsent.empty()) waiting.push_back({one.input.get(), POLLOUT, 0});
         waiting.push_back({one.output.get(), POLLIN, 0});
         waiting.push_back({one.diagnostics.get(), POLLIN, 0});
@@ -202,8 +202,8 @@ void FakeProcesses::run(const Call& call) {
         One* one = find(handle);
         if (one == nullptr) continue;
         if (one->kill_at_ms >= 0 && now_ms() >= one->kill_at_ms) kill(-one->pid, SIGKILL);
-        // Asked before reading: what it wrote before its end is there. It stays a zombie until then,
-        // so that its group's number is nobody else's.
+        // Test for the exit before reading, so that the read gets all earlier output. The child stays
+        // a zombie (WNOWAIT) until it is reaped below, so that its process group id is not reused.
         siginfo_t ended{};
         const bool is_over =
             waitid(P_PID, static_cast<id_t>(one->pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The child processes of one checked instance: real programs on pipes, without a supervisor. They
-// are killed, each with its process group, when the instance ends. Engine thread only.
+// The child processes of a checked instance: real programs on pipes, without a supervisor. They are
+// killed, each with its process group, when the instance ends. Engine thread only.
 
 #include <poll.h>
 #include <sys/types.h>
@@ -20,14 +20,14 @@ namespace narratoria::command::plugin_check {
 
 class FakeProcesses {
 public:
-    // Calls one callback of the plugin's.
+    // Calls a callback of the plugin.
     using Call = std::function<void(const char* name, const std::function<void()>& ask)>;
 
     FakeProcesses() = default;
     FakeProcesses(FakeProcesses&&) = delete;
     ~FakeProcesses() { end_all(); }
 
-    // False when it could not be started, and why.
+    // False, and the reason in `why`, if the program could not be started.
     bool start(std::uint64_t handle, std::vector<std::string> arguments,
                std::vector<std::string> environment, const std::string& folder,
                const nar_process_events& events, void* user, std::string& why);
@@ -39,7 +39,7 @@ public:
 
     bool is_empty() const { return all_.empty(); }
     void add_to(std::vector<pollfd>& waiting) const;
-    // Writes and reads what can be, and tells the plugin of it. An end is seen within a few
+    // Writes and reads without waiting, and calls the plugin's callbacks. Detects exits within a few
     // milliseconds of the loop's next round.
     void run(const Call& call);
 

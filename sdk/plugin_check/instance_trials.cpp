@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instance, its use and its end, with hosts and data of several kinds.
+// Trials of an instance, its use and its end, with hosts and data of several kinds.
 #include <fmt/core.h>
 
 #include "plugin_check/fake_host.hpp"
@@ -8,7 +8,6 @@
 
 namespace narratoria::command::plugin_check {
 
-// Init and deinit alone, one instance after the other.
 void try_life(TrialReport& report, const std::string& path, const std::string& settings) {
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
@@ -21,7 +20,7 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
         PluginInstance instance(host, *plugin);
         const Before before;
         if (!instance.start()) {
-            // Without a reason it is that rule's finding.
+            // P9 reports a refusal without a reason, P24 an exception.
             if (!report.has_finding("P9") && !report.has_finding("P24")) {
                 report.finding("P17", fmt::format("init refused: {}", instance.why_not()));
             }
@@ -35,7 +34,7 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
         before.judge_state(report, "P27", "after deinit");
         before.judge_rest(report);
         times.judge(report);
-        if (report.has_finding("P19")) break;  // twice more says nothing new
+        if (report.has_finding("P19")) break;  // repeating a slow deinit finds nothing new
     }
     cover(report, {"P9", "P17", "P18", "P19", "P20", "P27", "P28", "P42", "P43", "P45", "P46"});
 }
@@ -44,7 +43,7 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
                    const ExerciseOptions& exercise) {
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
-    // Not listed, or not given: its rules are skipped, not passed.
+    // Without the extension, its rules stay skipped.
     if (plugin == nullptr) return;
     report.begins({}, "get_extension for " + exercise.only);
     const bool is_offered = extension_of<void>(*plugin, exercise.only) != nullptr;
@@ -81,7 +80,6 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
     }
 }
 
-// The same with another host or other data; only that it comes back is judged.
 void try_again(TrialReport& report, const std::string& path, const PluginCheckHostOptions& options,
                const ExerciseOptions& exercise, std::initializer_list<std::string_view> rules) {
     const Library library = load_library(report, path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances that exist at the same time share nothing of a session.
+// The trial of P21: instances that exist at the same time must not share session data.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Three instances, of which two are there at a time.
+// Uses three instances, two of which exist at a time.
 class Interleaving {
 public:
     Interleaving(TrialReport& report, const std::string& path, ExerciseOptions exercise)
@@ -46,7 +46,7 @@ public:
         if (data.content() != content) {
             report_.warning("P21",
                             "variables of the library still change when the third instance is "
-                            "used; check that they do not belong to one session");
+                            "used; check that they hold no data of a session");
         }
         cover(report_, {"P21"});
     }
@@ -86,7 +86,7 @@ private:
         look_for_hosts(data);
     }
 
-    // What belongs to one session in a variable that belongs to all.
+    // Finds pointers to one instance's host in global variables.
     void look_for_hosts(const WritableData& data) {
         for (const WritableData::Part& part : data.parts()) {
             for (std::size_t at = 0; at + sizeof(void*) <= part.size; at += sizeof(void*)) {
@@ -98,7 +98,7 @@ private:
                 if (is_hosts) {
                     report_.finding("P21",
                                     "a global variable points to the host of one instance, or to "
-                                    "an extension of it");
+                                    "one of its extensions");
                     return;
                 }
             }

@@ -10,11 +10,11 @@ namespace narratoria::command::plugin_check {
 void Before::judge_state(TrialReport& report, std::string_view rule, std::string_view when) const {
     const auto gone = lost(descriptors, open_descriptors());
     if (!gone.empty()) {
-        report.finding("P45", fmt::format("a descriptor that is not its own is closed or "
-                                          "replaced {}: {}",
+        report.finding("P45", fmt::format("it closed or replaced a descriptor that is not its own "
+                                          "{}: {}",
                                           when, joined(gone)));
     }
-    // The environment, for example, may point anywhere.
+    // Reading the state may crash: the plugin may have set environ to any address.
     report.begins({rule, rule, rule}, "looking at the process");
     for (const std::string& name : ProcessState::now().changed_since(state)) {
         report.finding(rule, fmt::format("{} changed {}", name, when));
@@ -25,17 +25,17 @@ void Before::judge_state(TrialReport& report, std::string_view rule, std::string
 void Before::judge_rest(TrialReport& report) const {
     const auto threads_left = added_threads(threads);
     if (!threads_left.empty()) {
-        report.finding("P20", fmt::format("a thread still runs when deinit has returned: {}",
+        report.finding("P20", fmt::format("a thread still runs after deinit has returned: {}",
                                           joined(threads_left)));
     }
     const auto open = added(descriptors, open_descriptors());
     if (!open.empty()) {
-        report.finding("P28", fmt::format("a descriptor is still open when deinit has "
+        report.finding("P28", fmt::format("a descriptor is still open after deinit has "
                                           "returned: {}",
                                           joined(open)));
     }
     if (has_children()) {
-        report.finding("P28", "a child process is left when deinit has returned");
+        report.finding("P28", "a child process is left after deinit has returned");
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a plugin changed in the process, or left in it: compared with what was there before.
+// Finds what a plugin changed in the process or left in it, by comparison with a snapshot.
 
 #include <map>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace narratoria::command::plugin_check {
 
-// Taken before an instance, or the library, exists.
+// The snapshot, taken before the instance or the library exists.
 struct Before {
     ProcessState state = ProcessState::now();
     std::map<int, std::string> descriptors = open_descriptors();
     std::map<int, std::string> threads = running_threads();
 
-    // `rule` is the one that a changed process breaks.
+    // Reports changes of the process as findings of `rule`.
     void judge_state(TrialReport& report, std::string_view rule, std::string_view when) const;
-    // Threads, descriptors and children, once deinit has returned.
+    // Reports threads, descriptors and children that are left after deinit.
     void judge_rest(TrialReport& report) const;
 };
 

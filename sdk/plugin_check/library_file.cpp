@@ -34,10 +34,10 @@ constexpr std::uint16_t kThisMachine = EM_AARCH64;
 #elif defined(__riscv)
 constexpr std::uint16_t kThisMachine = EM_RISCV;
 #else
-constexpr std::uint16_t kThisMachine = EM_NONE;  // any: the loader will tell
+constexpr std::uint16_t kThisMachine = EM_NONE;  // accept any: the loader refuses a wrong one
 #endif
 
-// The bytes of an ELF file. Every read is compared with its size; what lies outside is nothing.
+// The bytes of an ELF file. Reads are bounds-checked; a read outside the file returns nothing.
 class ElfImage {
 public:
     explicit ElfImage(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -58,7 +58,7 @@ public:
         return std::string_view(bytes_).substr(offset, length);
     }
 
-    // A text that ends in a NUL within the table.
+    // A NUL-terminated text within the table.
     std::optional<std::string_view> text(std::uint64_t table, std::uint64_t table_size,
                                          std::uint64_t offset) const {
         const auto whole = piece(table, table_size);
@@ -147,13 +147,13 @@ private:
                 refuse("is a program, not a shared library; link it with -shared");
             }
         }
-        // The loader takes silence for a wish.
+        // Without PT_GNU_STACK, the loader makes the stack executable on x86-64.
         if (!names_stack && kThisMachine == EM_X86_64) into.has_executable_stack = true;
         if (!dynamic_) refuse("is not a shared library: it has no dynamic segment");
     }
 
     void read_sections() {
-        // A stripped library may have none; then the hash table says how many symbols there are.
+        // A stripped library may have no sections. The hash table then gives the symbol count.
         if (header_.e_shoff == 0 || header_.e_shentsize != sizeof(Elf64_Shdr)) return;
         for (std::uint64_t index = 0; index < header_.e_shnum; ++index) {
             const auto section =
@@ -165,7 +165,7 @@ private:
         }
     }
 
-    // Where an address of the loaded library lies in the file.
+    // The file offset of an address of the loaded library.
     std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
         for (const Elf64_Phdr& segment : loaded_) {
             if (address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
@@ -224,7 +224,7 @@ private:
             last = std::max<std::uint64_t>(last, *bucket);
         }
         if (last < head->first) return head->first;
-        // The last bucket's chain ends with a set lowest bit.
+        // The lowest bit is set in the last entry of a chain.
         for (;; ++last) {
             const auto link = image_.at<std::uint32_t>(chains + (last - head->first) * 4);
             if (!link) return 0;
@@ -242,7 +242,7 @@ private:
             const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
             if (symbol->st_shndx == SHN_UNDEF || binding == STB_LOCAL) continue;
             if (visibility == STV_HIDDEN || visibility == STV_INTERNAL) continue;
-            // A version's own name is an absolute symbol and nothing that can be called.
+            // The name of a symbol version is an absolute symbol, not a function.
             if (symbol->st_shndx == SHN_ABS) continue;
             const auto name = image_.text(*texts_, texts_size_, symbol->st_name);
             if (!name) refuse_damaged("the name of a symbol");
@@ -291,7 +291,7 @@ std::string read_library(const std::string& path, const std::string& shown) {
         const ssize_t got = read(file.get(), bytes.data() + have, bytes.size() - have);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw Refused(fmt::format("cannot read {}: {}", shown, reason(errno)));
-        if (got == 0) break;  // it became shorter meanwhile
+        if (got == 0) break;  // the file was truncated meanwhile
         have += static_cast<std::size_t>(got);
     }
     bytes.resize(have);
@@ -337,7 +337,7 @@ void find_metadata(PluginFile& file) {
     }
 }
 
-// A document that has no faults but those of the id or the extension.
+// True if plugin/1 metadata with this id and this extension is valid.
 bool is_metadata_with(std::string_view id, std::string_view extension) {
     return validate(Document::Plugin,
                     fmt::format(R"({{"schema":"plugin/1","id":{},"name":"x","version":"x",)"

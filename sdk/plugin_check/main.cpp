@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria-plugin-check: what `narratoria plugin check` starts, with the same arguments. A program of
-// its own: it loads what may break it, and nothing of it is in the command.
+// narratoria-plugin-check: the program that `narratoria plugin check` starts, with the same
+// arguments. It is separate because it loads untrusted plugins, which may break its process.
 
 #include "arguments/program.hpp"
 #include "plugin_check/command.hpp"

@@ -26,7 +26,7 @@
 #include <exception>
 #include <utility>
 
-// A sanitizer has an allocator of its own, which mallinfo2 does not see.
+// Defined only in builds with a sanitizer, which replaces the allocator.
 extern "C" __attribute__((weak)) std::size_t __sanitizer_get_current_allocated_bytes();
 
 namespace narratoria::command::plugin_check {
@@ -101,7 +101,7 @@ ProcessState ProcessState::now() {
     values["the locale"] = locale != nullptr ? locale : "";
     values["the locale of the engine's thread"] =
         fmt::format("{}", static_cast<const void*>(uselocale(static_cast<locale_t>(nullptr))));
-    // Asking sets it; nothing else runs here that would make a file meanwhile.
+    // umask can only be read by setting it. No other code creates a file meanwhile.
     const mode_t masked = umask(0);
     umask(masked);
     values["the umask"] = fmt::format("{:o}", masked);
@@ -125,7 +125,7 @@ ProcessState ProcessState::now() {
           std::pair{ITIMER_PROF, "the interval timer that raises SIGPROF"}}) {
         itimerval left{};
         getitimer(timer, &left);
-        // The time that is left changes by itself.
+        // Not the remaining time, which changes by itself.
         const bool runs = left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
         values[name] = runs ? "runs" : "";
     }
@@ -147,7 +147,7 @@ ProcessState ProcessState::now() {
         fmt::format("{}", reinterpret_cast<const void*>(std::get_terminate()));
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         const int flags = fcntl(standard, F_GETFL);
-        // One that is closed is another rule's finding.
+        // P45 reports a closed descriptor.
         if (flags >= 0) {
             values[fmt::format("the flags of descriptor {}", standard)] = fmt::format("{}", flags);
         }
@@ -227,7 +227,7 @@ WritableData::WritableData(const void* address) {
             };
             const ElfW(Phdr)* end = library->dlpi_phdr + library->dlpi_phnum;
             if (std::none_of(library->dlpi_phdr, end, holds)) return 0;
-            // What the loader made read-only when it had resolved all symbols is no variable.
+            // Data that the loader made read-only after relocation (RELRO) is not variable.
             const char* constant_begin = nullptr;
             const char* constant_end = nullptr;
             std::for_each(library->dlpi_phdr, end, [&](const ElfW(Phdr) & segment) {
@@ -254,7 +254,7 @@ WritableData::WritableData(const void* address) {
         &search);
 }
 
-// Between the variables of a library that a sanitizer has instrumented lies what it forbids to read.
+// A sanitizer poisons the space between the variables of a library that it instrumented.
 __attribute__((no_sanitize("address"), no_sanitize("alignment"))) std::uintptr_t
 WritableData::word_at(const Part& part, std::size_t at) {
     return *reinterpret_cast<const volatile std::uintptr_t*>(part.begin + at);

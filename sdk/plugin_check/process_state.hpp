@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a process has for itself and a plugin must not change: looked at before and after.
+// Snapshots of the per-process state that a plugin must not change.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace narratoria::command::plugin_check {
 
-// Signal handlers and mask, timers that raise signals, folders, locales, umask, limits, users and
-// groups, what prctl sets, priority, processors, name, environment, floating point, terminate handler,
-// flags of the standard descriptors: each under a name for people.
+// A snapshot of signal handlers and mask, timers that raise signals, folders, locales, umask, limits,
+// users and groups, prctl settings, priority, processors, name, environment, floating point,
+// terminate handler and flags of the standard descriptors, each under a human-readable name.
 class ProcessState {
 public:
     static ProcessState now();
@@ -24,33 +24,33 @@ private:
     std::map<std::string, std::string> values_;
 };
 
-// Open descriptors and what they are: "/tmp/x", "pipe:[4711]".
+// Open descriptors and their targets: "/tmp/x", "pipe:[4711]".
 std::map<int, std::string> open_descriptors();
 
 // Running threads and their names.
 std::map<int, std::string> running_threads();
 
-// Descriptors that were not there before: "7 (/tmp/x)".
+// Descriptors that are new in `after`: "7 (/tmp/x)".
 std::vector<std::string> added(const std::map<int, std::string>& before,
                                const std::map<int, std::string>& after);
 
-// Descriptors that are closed, or something else than before: "1 (/dev/null)".
+// Descriptors that are closed or have a different target in `after`: "1 (/dev/null)".
 std::vector<std::string> lost(const std::map<int, std::string>& before,
                               const std::map<int, std::string>& after);
 
-// The same for threads, which take a moment to be gone after they were joined.
+// Threads that are new. Waits a moment, because a joined thread disappears with a delay.
 std::vector<std::string> added_threads(const std::map<int, std::string>& before);
 
-// This process has children, ended ones included.
+// True if this process has children, including zombies.
 bool has_children();
 
-// A sanitizer's allocator replaces that of the C library in this process.
+// True if a sanitizer's allocator replaces that of the C library in this process.
 bool has_sanitizers_allocator() noexcept;
 
 // The writable data of a loaded library.
 class WritableData {
 public:
-    // Of the library that `address` lies in.
+    // Selects the library that contains `address`.
     explicit WritableData(const void* address);
 
     struct Part {

@@ -23,7 +23,7 @@ namespace narratoria::command::plugin_check {
 namespace {
 
 constexpr double kMetadataBudget = 250;  // milliseconds
-// For one trial, unless a call may take long.
+// Time for one trial. A large --time raises it.
 constexpr double kTrialSeconds = 60;
 
 constexpr PluginRule kRules[] = {
@@ -39,10 +39,9 @@ constexpr PluginRule kRules[] = {
     {"P5", "loads quickly and without side effects", "move it from the constructor to init"},
     {"P6", "has metadata that can be read without loading",
      "in C and C++ write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows; in "
-     "other languages put the same JSON object into the file beside the library that has its whole "
-     "name and .json"},
+     "other languages put the same JSON object into the file FILE.json next to the library FILE"},
     {"P7", "has metadata that agrees with its description", "make the note and nar_plugin agree"},
-    {"P8", "returns a plugin from the entry, or refuses", "set *plugin and return NAR_OK"},
+    {"P8", "returns a plugin from the entry, or refuses", "set *plugin, then return NAR_OK"},
     {"P9", "gives a reason for each refusal", "write a sentence to failure->message"},
     {"P10", "negotiates the version",
      "compare abi_version >> 16 with NAR_ABI_MAJOR before anything else"},
@@ -71,10 +70,10 @@ constexpr PluginRule kRules[] = {
      "use alternatives (MSG_NOSIGNAL, openat, uselocale, narratoria.timer/1, a thread's priority)"},
     {"P28", "leaves nothing behind", "close descriptors and wait for children in deinit"},
     {"P29", "leaks no memory",
-     "build it and its tests with -fsanitize=address, which names the line "
+     "build it and its tests with -fsanitize=address, which reports the line "
      "(docs/writing-a-plugin.md)"},
     {"P30", "touches nothing beyond size, and writes to nothing of the host",
-     "compare size first; a nar_str has no terminator; copy what is to be changed"},
+     "compare size first; a nar_str has no terminator; copy data before you change it"},
     {"P31", "continues without an extension of the host",
      "compare the result of get_extension with NULL"},
     {"P32", "accepts input of later versions", "ignore unknown kinds, names and fields"},
@@ -88,24 +87,23 @@ constexpr PluginRule kRules[] = {
     {"P39", "calls ended exactly once, last, also after cancel",
      "call ended on every path, and forget the token"},
     {"P40", "writes events that end with done", "narratoria validate event shows the same"},
-    {"P41", "keeps no view longer than the call", "copy what is needed later"},
+    {"P41", "keeps no view longer than the call", "copy the data that it needs later"},
     {"P42",
      "stays within 16 processes, 56 threads, 1 GiB, files of 256 MiB and 60 s of processor time",
-     "limit what it starts and keeps; wait for each process before it starts many others"},
+     "limit processes, threads and buffers; wait for each process before starting many more"},
     {"P43", "lets the host's loop rest",
-     "start a timer with the time until there is something to do; limit prompts that it submits "
-     "by itself"},
+     "start a timer for the time when work is due; limit the prompts that it submits by itself"},
     {"P44", "stops a poll before it closes the descriptor", "call poll.stop, then close"},
     {"P45", "closes only its own descriptors",
      "keep the number of each descriptor that it opens; never close a range"},
     {"P46", "sends signals only to processes that it started",
      "signal the process by its id; start it in a process group of its own (setpgid)"},
     {"P47", "lets the process end",
-     "use no atexit and no destructor of a global that needs what deinit has freed"},
+     "do not use atexit, or destructors of globals that need objects which deinit has freed"},
 };
 
-// What is done with a plugin, and the rules that it can find broken. Rules that any trial may find
-// broken (P24, P26, …) are named where a plugin is used in the ordinary way.
+// One kind of check and the rules that it can find broken. Rules that any trial may find broken
+// (P24, P26, …) are listed with the checks of ordinary use.
 struct Check {
     std::string_view name;
     std::string_view rules;
@@ -154,7 +152,7 @@ std::string in_case(std::string_view text, int (*change)(int)) {
     return changed;
 }
 
-// A character is missing, surplus or another.
+// The texts differ by one missing, extra or replaced character.
 bool is_one_change_away(std::string_view one, std::string_view other) {
     if (one.size() < other.size()) std::swap(one, other);
     if (one.size() > other.size() + 1) return false;
@@ -164,7 +162,7 @@ bool is_one_change_away(std::string_view one, std::string_view other) {
     return one.substr(std::min(at + 1, one.size())) == other.substr(std::min(rest, other.size()));
 }
 
-// A folder for the files of the trials, gone with it.
+// A temporary folder for the files of the trials. The destructor removes it.
 class TestFolder {
 public:
     TestFolder() {
@@ -173,7 +171,8 @@ public:
         path_ = (none ? std::string("/tmp") : base.string()) + "/narratoria-check-XXXXXX";
         if (mkdtemp(path_.data()) == nullptr) {
             throw Failed(
-                fmt::format("cannot create a folder for the check's files at {}: {}; set TMPDIR",
+                fmt::format("cannot create the temporary folder {}: {}; set TMPDIR to a folder "
+                            "that is writable",
                             path_, reason(errno)));
         }
     }
@@ -198,7 +197,7 @@ public:
         exercise_.folder = folder_.path();
         exercise_.seed = options.seed;
         for (const PluginRule& rule : kRules) result_.judgements.push_back({&rule, {}, {}, {}});
-        judgement("P29").why = "this check cannot see it; a build with -fsanitize=address does";
+        judgement("P29").why = "this check cannot detect leaks; build with -fsanitize=address";
     }
 
     PluginExamination run() {
@@ -250,10 +249,10 @@ private:
     TrialOutcome run(const Check& check, const Trial& what) {
         const double left = options_.total - seconds_since(began_);
         if (left <= 0) {
-            found("P42", fmt::format("the checks took longer than {:.0f} s in all (--total); the "
-                                     "rest was left out",
+            found("P42", fmt::format("the checks took longer than {:.0f} s in total; the remaining "
+                                     "checks were skipped (--total allows more time)",
                                      options_.total));
-            stop("the time for all checks is used up (--total)");
+            stop("the total time for the checks was used up (--total)");
             return {};
         }
         if (is_left_) return {};
@@ -267,13 +266,13 @@ private:
         return run_trial(options, what);
     }
 
-    // False: the plugin did not come back. True for a check that nobody wants.
+    // False if the plugin did not return. True if the check is not selected.
     bool trial(const Check& check, const Trial& what) {
         return !is_wanted(check) || take(run(check, what));
     }
 
     bool take(const TrialOutcome& outcome) {
-        // What each instance leaves adds up in checks that make many.
+        // In checks with many instances, leftovers (P20, P28) add up and would also break P42.
         const bool leaves_much = is_broken("P20") || is_broken("P28");
         for (const TrialFinding& one : outcome.findings) {
             if (one.rule == "P42" && leaves_much) continue;
@@ -290,7 +289,7 @@ private:
         PluginVerdict verdict = PluginVerdict::Failed;
         if (outcome.end == TrialOutcome::End::Crashed) verdict = PluginVerdict::Crashed;
         if (outcome.end == TrialOutcome::End::Hung) verdict = PluginVerdict::Hung;
-        // What says which rule it is stands in memory that the plugin can write.
+        // The plugin can overwrite the page that names the rule.
         const bool is_known = rule_named(outcome.blamed) != nullptr;
         found(is_known ? outcome.blamed : "P30", outcome.story, verdict);
         if (result_.output.empty()) result_.output = outcome.output;
@@ -301,7 +300,7 @@ private:
         return false;
     }
 
-    // Nothing after this can be looked at.
+    // Skips all later checks. The first reason is kept.
     void stop(const std::string& why) {
         if (stopped_.empty()) stopped_ = why;
     }
@@ -325,7 +324,7 @@ private:
     PluginExamination result_;
     std::set<std::string> covered_;
     std::string stopped_;
-    bool is_left_ = false;  // a trial's process, which may hold what the next ones need
+    bool is_left_ = false;  // a trial's process still exists and may hold resources
     bool may_use_all_ = true;
 };
 
@@ -343,28 +342,30 @@ void Examination::look_at_file() {
     if (file_.has_executable_stack) found("P4", "it requires an executable stack");
     covers("P4");
     for (const std::string& fault : file_.metadata.faults) found("P6", fault);
-    // The machine has others to serve: the quickest of three counts.
+    // Other programs use the machine too: judge the fastest of three measurements.
     double milliseconds = file_.metadata.milliseconds;
     for (unsigned turn = 0; turn < 2 && milliseconds > kMetadataBudget; ++turn) {
         milliseconds = std::min(milliseconds, read_plugin_file(file_.path).metadata.milliseconds);
     }
     if (milliseconds > kMetadataBudget) {
-        found("P6", fmt::format("reading it took {:.0f} ms; strip the library", milliseconds));
+        found("P6", fmt::format("reading its metadata took {:.0f} ms; the limit is {:.0f} ms; "
+                                "strip the library",
+                                milliseconds, kMetadataBudget));
     }
     covers("P6");
     judgement("P6").why =
         fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, milliseconds);
-    if (!file_.metadata.faults.empty()) judgement("P7").why = "there is nothing to compare with";
+    if (!file_.metadata.faults.empty()) judgement("P7").why = "its metadata is not valid";
     if (!has_entry) {
         found("P2", "it does not export " NAR_PLUGIN_ENTRY
                     "; mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\"");
-        stop("there is no entry to call");
+        stop("it does not export " NAR_PLUGIN_ENTRY);
     }
 }
 
 void Examination::look_at_entry() {
     if (!stopped_.empty()) return;
-    // The machine has others to serve: the quickest of three counts.
+    // Other programs use the machine too: judge the fastest of three loads.
     TrialOutcome loading;
     for (unsigned turn = 0; turn < 3; ++turn) {
         loading = run(kLoad, [&](TrialReport& report) { try_loading(report, file_.path); });
@@ -373,7 +374,7 @@ void Examination::look_at_entry() {
         if (!was_slow) break;
     }
     if (!take(loading) || is_broken("P1")) return stop("it cannot be loaded");
-    // What all others need, whatever rules are asked for: the entry and the description.
+    // All later checks need the entry and the description, so these run for any `only`.
     if (!take(run(kEntry, [&](TrialReport& report) { try_entry(report, file_.path); })) ||
         is_broken("P8") || is_broken("P9") || is_broken("P10") || is_broken("P24")) {
         return stop("its entry returns no plugin for this host");
@@ -385,7 +386,7 @@ void Examination::look_at_entry() {
             kDescription,
             [&](TrialReport& report) { try_description(report, file_.path, file_.metadata); })) ||
         is_broken("P11") || is_broken("P16") || is_broken("P13") || is_broken("P24")) {
-        stop("its description cannot be used");
+        stop("its nar_plugin is not usable");
     }
 }
 
@@ -394,14 +395,14 @@ void Examination::look_at_life() {
     const bool came_back =
         trial(kLife, [&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
     if (!came_back) return stop("init and deinit do not return");
-    if (is_broken("P17") || is_broken("P9")) stop("there is no instance: init refused");
+    if (is_broken("P17") || is_broken("P9")) stop("init refused to create an instance");
     if (is_broken("P24")) stop("init threw an exception");
 }
 
 void Examination::look_at_extensions() {
     if (!stopped_.empty()) return;
-    // What the file says of itself saves trials, but only when it can be believed. Otherwise each
-    // trial asks the loaded plugin, and one of an extension that it does not list covers nothing.
+    // Valid metadata saves the trials of extensions that it does not list. Without it, each trial
+    // asks the loaded plugin; a trial of an extension that the plugin lacks covers no rules.
     const bool is_believed = file_.metadata.faults.empty() && !is_broken("P7");
     const std::vector<std::string>& said = file_.metadata.extensions;
     for (const std::string_view id : kKnownExtensions) {
@@ -476,7 +477,7 @@ void Examination::settle(PluginJudgement& one) {
     } else if (is_tools) {
         one.why = "it runs no tools";
     } else {
-        one.why = "the plugin did not return from the check";
+        one.why = "the plugin did not return from an earlier check";
     }
 }
 

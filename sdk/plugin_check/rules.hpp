@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rules of a plugin (docs/plugin-rules.md), and what trials of one say about them.
+// The rules for plugins (docs/plugin-rules.md), and the verdicts on one plugin.
 
 #include <cstdint>
 #include <functional>
@@ -13,9 +13,9 @@
 namespace narratoria::command::plugin_check {
 
 struct PluginRule {
-    std::string_view id;      // never given to another rule
-    std::string_view title;   // what a good plugin does
-    std::string_view advice;  // what to do about a finding
+    std::string_view id;      // never reused for a different rule
+    std::string_view title;   // the behaviour of a conforming plugin
+    std::string_view advice;  // how to fix a finding
 };
 
 enum class PluginVerdict { Passed, Warning, Skipped, Failed, Crashed, Hung };
@@ -25,12 +25,12 @@ std::string_view shown(PluginVerdict verdict);
 struct PluginJudgement {
     const PluginRule* rule;
     PluginVerdict verdict = PluginVerdict::Skipped;
-    std::string why;  // it was skipped, or what there is to know though it passed
+    std::string why;  // the reason for Skipped, or a note on Passed
     std::vector<std::string> findings;
 };
 
 struct PluginExaminationOptions {
-    double time_limit = 5;  // seconds for each call, and for what is answered later
+    double time_limit = 5;  // seconds for each call, and for each later reply
     std::string settings = "{}";
     std::uint64_t seed = 1;         // of the odd data
     double total = 120;             // seconds for all trials
@@ -40,21 +40,21 @@ struct PluginExaminationOptions {
 };
 
 struct PluginExamination {
-    // Every rule, in order; with `only` those, and every other one that is broken.
+    // All rules, in order. With `only`: the selected rules and all broken ones.
     std::vector<PluginJudgement> judgements;
-    std::string output;  // the end of what it wrote when it did not come back
+    std::string output;  // the last output of the first trial that did not finish
 };
 
 struct PluginRuleChecks {
     const PluginRule* rule;
-    std::vector<std::string_view> checks;  // what is done with a plugin to test the rule
+    std::vector<std::string_view> checks;  // the names of the checks that can find it broken
 };
 std::vector<PluginRuleChecks> plugin_rule_checks();
 
-// NULL: there is no such rule. Upper and lower case are the same.
+// NULL if the rule is unknown. Ignores case.
 const PluginRule* find_plugin_rule(std::string_view id);
 
-// Rules that somebody may have meant who wrote this: one character away, or it is in their title.
+// Suggestions for a mistyped rule: ids that differ in one character, or titles that contain `text`.
 std::vector<const PluginRule*> near_plugin_rules(std::string_view text);
 
 // Throws Interrupted.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tokens that the fake hosts of one process give to a plugin: never small and never the same in
-// two hosts, so that a mistaken one is seen. Thread-safe.
+// The tokens that the fake hosts of one process give to a plugin. They are large, and unique across
+// hosts, so that a wrong token is detected. Thread-safe.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace narratoria::command::plugin_check {
 
 std::uint64_t fresh_token();
 
-// Some host of this process gave it.
+// True if any host of this process gave the token.
 bool is_given_token(std::uint64_t token);
 
 }  // namespace narratoria::command::plugin_check

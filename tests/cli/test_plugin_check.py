@@ -103,7 +103,7 @@ CAUGHT = [
     ("closes_standard", "P45", "failed", "0 (/dev/null)"),
     ("signals_group", "P46", "crashed", "signal 15"),
     ("crashes_at_exit", "P47", "crashed", "in the end of the process"),
-    ("crashes_after_deinit", "P20", "crashed", "a thread that still ran when deinit had returned"),
+    ("crashes_after_deinit", "P20", "crashed", "a thread that still ran after deinit had returned"),
     ("logs_after_deinit", "P20", "failed", "log.write was called after deinit had returned"),
     ("metadata_without_size", "P34", "failed", "nar_state_metadata.size is 0"),
     ("overwrites_check", "P30", "failed", "overwrote memory of the check"),
