@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The narratoria command. It is a host like any other: everything it does goes through the SDK.
+// The narratoria command. It uses only the public SDK, as any host does.
 
 #include "arguments/program.hpp"
 #include "commands/command.hpp"

@@ -176,8 +176,8 @@ std::vector<std::string> read_rules(const std::string& given) {
                 near += fmt::format("{}{} ({})", near.empty() ? "; similar: " : ", ", one->id,
                                     one->title);
             }
-            throw Refused(fmt::format("--only: there is no rule \"{}\"{}; {}", printable(name),
-                                      near, kAdvice));
+            throw Refused(
+                fmt::format("--only: unknown rule \"{}\"{}; {}", printable(name), near, kAdvice));
         }
         rules.emplace_back(rule->id);
         at = end + 1;

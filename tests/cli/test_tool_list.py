@@ -94,7 +94,7 @@ def test_misuse_exits_with_2(command, words):
 
 def test_no_tools_is_no_fault(command):
     ran = command("tool", "list")
-    assert (ran.status, ran.out) == (0, "there are no tools\n"), ran
+    assert (ran.status, ran.out) == (0, "no tools found\n"), ran
 
 
 @pytest.mark.parametrize("file, name", [

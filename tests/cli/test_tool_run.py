@@ -119,7 +119,7 @@ def test_a_refused_asset_is_a_warning(command):
     "arguments, said",
     [
         ([], "TOOL is required"),
-        (["missing"], "there is no tool at missing"),
+        (["missing"], "cannot find the tool missing"),
         (["."], "is a folder"),
         (["plain"], "chmod +x plain"),
         (["light", "--input", "{"], "--input:1:2"),

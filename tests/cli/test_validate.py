@@ -264,8 +264,8 @@ def test_with_its_plugins_a_story_is_warned_of_only_what_they_do_not_bring(comma
     assert ran.status == 0 and ran.err == "", ran
     assert [line.split(": warning: ")[1] for line in ran.lines[:-1]] == [
         '/prompts/0/answers/0/plan/tools/1/toolPath: "roll": neither a file in tools/ nor a plugin of the story '
-        "brings this tool [story-tool-missing]",
-        "CALL rool: neither a file in tools/ nor a plugin of the story brings this tool [story-tool-missing]"]
+        "provides this tool [story-tool-missing]",
+        "CALL rool: neither a file in tools/ nor a plugin of the story provides this tool [story-tool-missing]"]
     # A story that no session takes is not loaded.
     (folder / "tale.nuwa").write_text("CALL")
     ran = command("validate", "story", "--plugins", folder)

@@ -15,7 +15,7 @@
 namespace narratoria::command {
 namespace {
 
-// The chain of subcommands that was named, from the one below the program on.
+// The chain of named subcommands, without the program itself.
 std::vector<const CLI::App*> named_chain(const CLI::App& application) {
     std::vector<const CLI::App*> chain;
     const CLI::App* at = &application;
@@ -33,7 +33,7 @@ std::string joined_names(const std::vector<const CLI::App*>& chain) {
     return names;
 }
 
-// The number of letters to insert, remove or replace.
+// The Levenshtein distance.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -79,8 +79,8 @@ std::vector<std::string> options_of(const CLI::App& command) {
     return names;
 }
 
-// What is wrong with a command line, where CLI11 does not say it well; empty otherwise. The words are
-// read again, because CLI11 names them out of order, or only the option that lacks something.
+// The mistake in a command line for which the message of CLI11 is not clear, or empty. Scans the words
+// again, because CLI11 reports them out of order, or only the option that lacks something.
 std::string mistake_in(const CLI::App& application, int argument_count, char** arguments) {
     const auto chain = named_chain(application);
     const CLI::App& named = chain.empty() ? application : *chain.back();
@@ -94,8 +94,8 @@ std::string mistake_in(const CLI::App& application, int argument_count, char** a
         const std::string& word = words[chain.size()];
         if (!word.starts_with('-')) {
             const std::string near = did_you_mean(word, commands);
-            return fmt::format("there is no command \"{}\"{}", terminal::printable(word),
-                               near.empty() ? "; there are: " + known : near);
+            return fmt::format("unknown command \"{}\"{}", terminal::printable(word),
+                               near.empty() ? "; use one of: " + known : near);
         }
     }
     for (const CLI::Option* option : named.get_options()) {
@@ -115,16 +115,15 @@ std::string mistake_in(const CLI::App& application, int argument_count, char** a
     if (option != separator) {
         const std::string name = option->substr(0, option->find('='));
         const std::string near = did_you_mean(name, options_of(named));
-        return fmt::format(
-            "there is no option \"{}\"{}", terminal::printable(name),
-            near.empty() ? "; a text that begins with - is written behind --" : near);
+        return fmt::format("unknown option \"{}\"{}", terminal::printable(name),
+                           near.empty() ? "; put -- before arguments that begin with -" : near);
     }
     const auto extra = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
         return word != "--" && is_unexpected(word);
     });
     if (extra == words.end()) return {};
-    return fmt::format("\"{}\" is one argument too many{}", terminal::printable(*extra),
-                       extra > separator ? "; behind -- nothing is an option" : "");
+    return fmt::format("unexpected argument \"{}\"{}", terminal::printable(*extra),
+                       extra > separator ? "; words after -- are not options" : "");
 }
 
 template <class Number>
@@ -147,14 +146,14 @@ Option& Option::type_name(const std::string& name) {
 
 Option& Option::within(std::uint64_t least, std::uint64_t most) {
     const auto check = [=](const std::string& text) {
-        // CLI11 reads the number again, and one that begins with 0 as octal.
+        // CLI11 parses the number again and reads a leading 0 as octal.
         const bool is_octal = text.size() > 1 && text.front() == '0';
         std::uint64_t number = 0;
         if (!is_octal && is_number(text, number) && number >= least && number <= most) {
             return std::string();
         }
-        return fmt::format("a whole number from {} to {} is needed, not \"{}\"", least, most,
-                           terminal::printable(text));
+        return fmt::format("invalid value \"{}\"; give a whole number from {} to {}",
+                           terminal::printable(text), least, most);
     };
     option_->check(CLI::Validator(check, ""));
     return *this;
@@ -163,10 +162,10 @@ Option& Option::within(std::uint64_t least, std::uint64_t most) {
 Option& Option::within_seconds(double least, double most) {
     const auto check = [=](const std::string& text) {
         double number = 0;
-        // A comparison with NaN is false.
+        // Comparisons with NaN are false, so NaN is refused too.
         if (is_number(text, number) && number >= least && number <= most) return std::string();
-        return fmt::format("a number of seconds from {:g} to {:g} is needed, not \"{}\"", least,
-                           most, terminal::printable(text));
+        return fmt::format("invalid value \"{}\"; give a number of seconds from {:g} to {:g}",
+                           terminal::printable(text), least, most);
     };
     option_->check(CLI::Validator(check, ""));
     return *this;
@@ -271,14 +270,14 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
     const auto outcome = [&](Parsed::Kind kind, std::string text) {
         return Parsed{kind, std::move(text), joined_names(named_chain(*application_)), chosen_};
     };
-    // CLI11 would take the next word for the value.
+    // For "--option=", CLI11 would take the next word as the value.
     for (int i = 1; i < argument_count && arguments[i] != std::string_view("--"); ++i) {
         const std::string_view word = arguments[i];
         if (word.size() < 4 || !word.starts_with("--") || !word.ends_with('=')) continue;
         if (word.find('=') != word.size() - 1) continue;
         const std::string_view name = word.substr(0, word.size() - 1);
         return outcome(Parsed::Kind::Mistake,
-                       fmt::format("{} has no value; an empty one is given as {} \"\"",
+                       fmt::format("{} has no value; write an empty value as {} \"\"",
                                    terminal::printable(word), terminal::printable(name)));
     }
     try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Declares commands and their options. The parser behind it (CLI11) is compiled in command_line.cpp
-// only: it is a header-only library that costs ten seconds in every file that includes it.
+// Declares commands and their options. Only command_line.cpp includes the parser (CLI11): it is
+// header-only and adds ten seconds of compile time to each file that includes it.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@ class Option;
 
 namespace narratoria::command {
 
-// What a command does; returns the exit code.
+// Executes a command and returns its exit code.
 using Action = std::function<int()>;
 
 // A declared option: a reference into its command, cheap to copy.
@@ -29,14 +29,14 @@ public:
     Option& required();
     // The word for the value in the help.
     Option& type_name(const std::string& name);
-    // Bounds, both included. They are not shown in the help.
+    // Inclusive bounds. The help does not show them.
     Option& within(std::uint64_t least, std::uint64_t most);
     Option& within_seconds(double least, double most);
     Option& one_of(std::initializer_list<std::string> values);
     Option& not_empty();
-    // Refused without the other option.
+    // The option is refused unless `other` is given too.
     Option& needs(const Option& other);
-    // Takes one value each time that it is given, so that an argument may follow.
+    // Each occurrence takes one value, so that a positional argument may follow.
     Option& one_value();
 
 private:
@@ -49,11 +49,11 @@ public:
     Command(CLI::App& application, Action& chosen) : application_(&application), chosen_(&chosen) {}
 
     Command subcommand(const std::string& name, const std::string& description);
-    // A command whose subcommands do the work.
+    // A command that only has subcommands.
     Command group(const std::string& name, const std::string& description);
 
-    // `name` is --LONG for an option, and WORD for a positional argument. The value is written when the
-    // command line is parsed, so it must live until then.
+    // `name` is --LONG for an option and WORD for a positional argument. Parsing writes `value`, so it
+    // must live until then.
     Option option(const std::string& name, std::string& value, const std::string& help);
     Option option(const std::string& name, std::optional<std::string>& value,
                   const std::string& help);
@@ -70,7 +70,7 @@ public:
 
     // Printed below the options.
     void footer(const std::string& text);
-    // What the command does when the command line names it.
+    // Called when the command line names this command.
     void action(Action action);
 
 private:
@@ -81,14 +81,14 @@ private:
     Action* chosen_;
 };
 
-// What a command line asks for.
+// The result of parsing a command line.
 struct Parsed {
     enum class Kind { Run, Print, Mistake };
 
     Kind kind;
     // The text to print, or the mistake.
     std::string text;
-    // The chain of commands that was named: "tool run".
+    // The chain of named commands: "tool run".
     std::string command;
     Action action;
 };

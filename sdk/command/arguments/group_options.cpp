@@ -8,7 +8,7 @@
 namespace narratoria::command {
 namespace {
 
-// "resident_bytes" is --max-resident.
+// "--max-resident" for "resident_bytes".
 std::string option_name(std::string_view limit) {
     for (const std::string_view unit : {"_bytes", "_seconds", "_ms"}) {
         if (limit.ends_with(unit)) limit.remove_suffix(unit.size());
@@ -30,7 +30,7 @@ void GroupOptions::add_to(Command command) {
     const Option folder =
         command
             .option("--cgroup", cgroup,
-                    "A cgroup2 folder that you own; each tool runs in its own group there")
+                    "A cgroup2 folder that you own; each tool runs in its own group in it")
             .type_name("FOLDER");
 #define NARRATORIA_LIMIT(name, type, least, text)                      \
     command                                                            \

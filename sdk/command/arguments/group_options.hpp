@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The options of commands that run tools and scripts: how they are contained.
+// The containment options of commands that run tools and scripts: cgroup, sandbox, limits.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct GroupOptions {
     std::string sandbox;
 
     void add_to(Command command);
-    // Views of `*this` are in `options` then.
+    // `options` gets views of `*this`, which must outlive it.
     void apply_to(EngineOptions& options) const;
 };
 

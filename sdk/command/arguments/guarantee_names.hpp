@@ -4,7 +4,7 @@
 
 namespace narratoria::command {
 
-// What nar_engine_options.sandbox takes, but for "all" and the names of secrets.
+// The values of nar_engine_options.sandbox, except "all" and the names of secrets.
 inline constexpr std::string_view kGuaranteeNames[] = {
     "no_filesystem_write", "no_filesystem_read", "no_network",
     "no_subprocess",       "no_env_read",        "no_env_write",

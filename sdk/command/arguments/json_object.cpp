@@ -18,7 +18,7 @@ std::string read_object(const ObjectOption& option, const std::optional<std::str
     if (!given) return "{}";
     if (given->empty()) {
         throw Refused(fmt::format(
-            "{} is empty; give one JSON object, for example '{}', or leave the option out for {{}}",
+            "{}: the value is empty; give one JSON object, for example '{}', or omit the option",
             option.name, option.example));
     }
     std::string text = *given;
@@ -30,9 +30,8 @@ std::string read_object(const ObjectOption& option, const std::optional<std::str
     }
     if (const std::optional<json::Mistake> mistake = json::mistake_in_object(text)) {
         throw Refused(fmt::format(
-            "{}:{}:{}: {}; {} one JSON object, for example '{}', a file as @FILE, or - for "
-            "standard "
-            "input",
+            "{}:{}:{}: {}; give {} as one JSON object, for example '{}', as @FILE, or as - for "
+            "standard input",
             shown, mistake->line, mistake->column, mistake->message, option.is, option.example));
     }
     return text;

@@ -10,15 +10,14 @@ namespace narratoria::command {
 
 struct ObjectOption {
     std::string_view name;     // "--input"
-    std::string_view is;       // "the input of a tool is"
+    std::string_view is;       // "the tool's input", for messages
     std::string_view example;  // for messages
 };
-inline constexpr ObjectOption kToolInput{"--input", "the input of a tool is",
-                                         R"({"target": "door"})"};
-inline constexpr ObjectOption kScriptScope{"--scope", "the variables of a script are",
+inline constexpr ObjectOption kToolInput{"--input", "the tool's input", R"({"target": "door"})"};
+inline constexpr ObjectOption kScriptScope{"--scope", "the script's variables",
                                            R"({"name": "Ada"})"};
 
-// The file that the value is read from, "-", or empty: it is the object itself.
+// The file that the value is read from, "-" for standard input, or empty if `given` is the object.
 std::string file_of_object(const std::string& given);
 
 // The object; "{}" if the option was not given. Throws Refused unless it is one JSON object.

@@ -13,7 +13,7 @@ class LogOption {
 public:
     void add_to(Command command);
 
-    // NAR_LOG_…: what is below it is not told.
+    // The lowest level that is shown, NAR_LOG_….
     std::uint32_t level() const;
 
 private:

@@ -65,8 +65,7 @@ int run_program(int argument_count, char** arguments, void (*declare)(Command ro
         complain("out of memory");
         return kExitFailure;
     } catch (const std::exception& error) {
-        complain(fmt::format("internal error of the command; please report it: {}",
-                             printable(error.what())));
+        complain(fmt::format("internal error: {}; please report it", printable(error.what())));
         return kExitFailure;
     }
 }

@@ -18,8 +18,8 @@ ToolFile find_tool(const std::string& given) {
     if (given.empty() || stat(path.c_str(), &status) != 0) {
         const int error = given.empty() ? ENOENT : errno;
         throw Refused(
-            fmt::format("there is no tool at {} ({}); give the path of a program, for example "
-                        "./tools/dice. PATH is not searched",
+            fmt::format("cannot find the tool {} ({}); give the path of a program, for example "
+                        "./tools/dice (PATH is not searched)",
                         shown_path(given), reason(error)));
     }
     if (S_ISDIR(status.st_mode)) {

@@ -11,8 +11,8 @@ struct ToolFile {
     std::string name;  // its file name: the toolId of a one-tool plan
 };
 
-// Throws Refused when there is no such file, or it is none that can be run. A bare name is a file
-// in the working folder, never a search in PATH.
+// Throws Refused if the file does not exist or is not executable. A bare name is a file in the
+// working folder; PATH is never searched.
 ToolFile find_tool(const std::string& given);
 
 }  // namespace narratoria::command

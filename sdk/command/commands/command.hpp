@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The subcommands. Each adds itself, its options and its action to the application.
+// The subcommands. Each function adds a command, its options and its action to the application.
 
 #include <cstdint>
 #include <optional>
@@ -20,22 +20,23 @@ void add_validate(Command application);
 void add_doctor(Command application);
 void add_session(Command application);
 void add_replay(Command application);
-// The group, with what plugin_command.hpp names.
+// Adds the group `plugin` with the subcommands of plugin_command.hpp.
 void add_plugin(Command application);
 
-// A prompt of a session that a store keeps, to be played once more; without `turn`, the last one.
+// A stored prompt to play again. Without `turn`, the last one.
 struct KeptPrompt {
     std::string store;
     std::string session;
     std::optional<std::uint32_t> turn;
 };
-// From the end of the turn before it. With `tools` ("a,b"), only these run again. What play() does
-// otherwise.
+// Replays the prompt from the end of the preceding turn, and otherwise behaves as play(). With `tools`
+// ("a,b"), only these tools run again.
 int play_again(const KeptPrompt& prompt, const std::string& tools);
-// One that was interrupted. `flags`: as of nar_session_resume.
+// Resumes an interrupted prompt. `flags` are those of nar_session_resume.
 int play_on(const KeptPrompt& prompt, std::uint32_t flags);
 
-// `narratoria plugin check` is a program of its own, with the same arguments: does not return then.
+// For `narratoria plugin check`: replaces this process by narratoria-plugin-check, with the same
+// arguments, and does not return. Otherwise does nothing.
 void start_plugin_check_if_asked(int argument_count, char** arguments);
 
 namespace tool_check {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria doctor: what this machine can enforce, and what else tools need of it. Of guarantees it
-// finds out as every host can: it starts a tool with each and reads the receipt.
+// narratoria doctor: reports which guarantees this machine can enforce, and what tools need from it.
+// It tests a guarantee as any host can: it starts a tool with it and reads the receipt.
 
 #include <fmt/core.h>
 
@@ -27,12 +27,12 @@ namespace {
 using terminal::printable;
 namespace json = terminal::json;
 
-// Its own end does not matter: the receipt is there before it starts.
+// The outcome of the tool does not matter: the receipt exists before the tool starts.
 constexpr std::string_view kPlan =
     R"({"requestId":"doctor","tools":[{"toolId":"shell","toolPath":"/bin/sh","input":{},)"
     R"("retryPolicy":{"maxRetries":0}}]})";
 
-// `guarantee` as nar_engine_options.sandbox takes it; or empty.
+// Checks a guarantee, in the form of nar_engine_options.sandbox. If empty, checks that tools start.
 doctor::MachineCheck look_at(std::string_view guarantee) {
     doctor::MachineCheck check{
         guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
@@ -117,9 +117,8 @@ void add_doctor(Command application) {
     auto as_json = std::make_shared<bool>(false);
     command.flag("--json", *as_json, "Print the report as JSON");
     command.footer(
-        "Exit status: 0 the machine has everything, 1 something is missing (NO; the report says "
-        "how "
-        "to get\nit). What only some tools need may be missing (-).\n"
+        "Exit status: 0 nothing is missing, 1 something is missing (NO; the report says how to "
+        "fix\nit). Entries that only some tools need (-) do not count.\n"
         "Example:\n  narratoria doctor");
     command.action([as_json] { return examine(*as_json); });
 }

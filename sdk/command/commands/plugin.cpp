@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria plugin: the group, and the program that does `narratoria plugin check`.
+// narratoria plugin: the group, and the start of the program for `narratoria plugin check`.
 
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ void add_plugin(Command application) {
     plugin.footer(
         "Example:\n"
         "  narratoria plugin new paper-rain --kind ui-handler");
-    // For the help of the group; start_plugin_check_if_asked comes before it.
+    // Only for the help: start_plugin_check_if_asked handles the command before parsing.
     plugin.subcommand("check", kPluginCheckDescription);
     add_plugin_list(plugin);
     add_plugin_new(plugin);
@@ -38,8 +38,8 @@ void start_plugin_check_if_asked(int argument_count, char** arguments) {
     ::execv(program.c_str(), arguments);
     const int error = errno;
     set_command_name("plugin check");
-    complain(program + ": cannot be started: " + reason(error) +
-             "; it is installed with the command: install Narratoria again");
+    complain("cannot start " + program + ": " + reason(error) +
+             "; it is part of Narratoria: install Narratoria again");
     ::_exit(kExitFailure);
 }
 

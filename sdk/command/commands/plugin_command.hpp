@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The subcommands of `narratoria plugin`. Each stands in a file of its own, named after it, and is
-// added to the group in plugin.cpp; for the rest it is as those in command.hpp.
+// The subcommands of `narratoria plugin`. Each is in a file named after it; plugin.cpp adds it to the
+// group. Otherwise as in command.hpp.
 
 #include "commands/command.hpp"
 

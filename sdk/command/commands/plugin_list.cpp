@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria plugin list: which plugins there are, and which of them a story would load.
+// narratoria plugin list: lists the available plugins and those that a story would load.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,7 +87,7 @@ std::string explained(const json::Value& found, const Style& style) {
         }
     }
     for (const json::Value& missing : json::member(found, "missing")->GetArray()) {
-        // A file is listed above, with the same reason.
+        // A wish with a slash is a file, which is already listed above with the same reason.
         if (json::text(missing, "wish").find('/') != std::string_view::npos) continue;
         out += fmt::format("{}: {}\n", style.bold(printable(json::text(missing, "wish"))),
                            printable(json::text(missing, "reason")));
@@ -124,7 +124,7 @@ int list_plugins(PluginListOptions options) {
         const json::Document found = json::read(text);
         out = options.explain ? explained(found, style) : listed(found, style);
         if (out.empty()) {
-            out = "there are no plugins; --explain lists the searched folders\n";
+            out = "no plugins found; --explain lists the searched folders\n";
         }
     }
     print_output(out, "the list");
@@ -150,7 +150,7 @@ void add_plugin_list(Command plugin) {
     command.option("--narrator", options->narrator, "As if this plugin were the narrator")
         .type_name("ID");
     command.flag("--explain", options->explain,
-                 "Show each searched folder and file, and why it is used or not");
+                 "Show each searched folder and file, and why it is or is not used");
     command.flag("--json", options->as_json, "Print the list as JSON (narratoria/plugins.h)");
     command.footer(
         "The command reads metadata from the files and loads no plugin. To see whether a "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria plugin new: a plugin that builds and passes its test as it stands.
+// narratoria plugin new: creates a plugin that builds and passes its test unchanged.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 
-// Targets that CMake or Ninja keep for themselves.
+// Target names that CMake or Ninja reserve.
 constexpr std::array<std::string_view, 9> kReserved = {
     "all",     "clean",          "edit_cache",    "help", "install",
     "package", "package_source", "rebuild_cache", "test"};
@@ -61,15 +61,15 @@ void check_name(const std::string& name) {
     if (name.empty() || name.size() > kLongestName || !is_lower(name.front()) ||
         !holds_only_allowed) {
         throw Refused(
-            fmt::format("\"{}\" cannot be the name of a plugin. The name is used for a folder, a "
-                        "CMake target and the plugin's id: it begins with a letter of a-z and has "
-                        "at most {} of a-z 0-9 - _, for example paper-rain",
+            fmt::format("\"{}\" is not a valid plugin name; use at most {} characters a-z 0-9 - _, "
+                        "the first a letter, for example paper-rain (it names a folder, a CMake "
+                        "target and the plugin's id)",
                         printable(name), kLongestName));
     }
     if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) {
         throw Refused(
-            fmt::format("\"{}\" cannot be the name of a plugin: CMake has a target of that name; "
-                        "use a longer name, for example {}-plugin",
+            fmt::format("\"{}\" is not a valid plugin name: it is a reserved CMake target; use a "
+                        "longer name, for example {}-plugin",
                         name, name));
     }
 }
@@ -81,10 +81,10 @@ const PluginKind& find_kind(const std::string& name) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
     }
     throw Refused(
-        fmt::format("there is no kind of plugin \"{}\"; there are: {}", printable(name), known));
+        fmt::format("--kind: unknown kind \"{}\"; use one of: {}", printable(name), known));
 }
 
-// "paper-rain" as "PaperRain", or with blanks as "Paper rain".
+// "PaperRain" for "paper-rain"; title() makes "Paper rain".
 std::string class_name(std::string_view name) {
     std::string out;
     bool is_first = true;
@@ -105,8 +105,8 @@ std::string title(std::string name) {
     return name;
 }
 
-// The release that the project asks find_package for: before 1.0 a minor release may change what the
-// headers of C++ say.
+// The release that the project requests with find_package. It includes the minor number, because
+// minor releases before 1.0 may change the C++ headers.
 std::string release() {
     const std::string version = NARRATORIA_VERSION;
     return version.substr(0, version.find('.', version.find('.') + 1));
@@ -149,7 +149,7 @@ int plugin_new(const PluginNewOptions& options) {
     check_name(options.name);
     const PluginKind& kind = find_kind(options.kind);
     if (options.language != "c" && options.language != "cpp") {
-        throw Refused(fmt::format("there is no template in the language \"{}\"; there are: c, cpp",
+        throw Refused(fmt::format("--lang: unknown language \"{}\"; use one of: c, cpp",
                                   printable(options.language)));
     }
     const bool is_c = options.language == "c";
@@ -160,7 +160,7 @@ int plugin_new(const PluginNewOptions& options) {
         {"ID", "org.example." + options.name},
         {"KIND", std::string(kind.name)},
         {"WHAT", std::string(kind.what)},
-        // The one template that reads a setting.
+        // Only this template reads a setting.
         {"SETTING", kind.name == "ui-handler" && !is_c
                         ? "label = \"It happens\"    # in front of what it logs\n"
                         : ""},
@@ -171,14 +171,14 @@ int plugin_new(const PluginNewOptions& options) {
 
     const std::filesystem::path folder = options.name;
     std::error_code error;
-    // Made, not looked for: whatever bears the name stays as it is.
+    // create_directory fails if the name exists, so nothing existing is changed.
     if (!std::filesystem::create_directory(folder, error)) {
         if (error) {
             throw Refused(fmt::format("cannot create the folder {}: {}", options.name,
                                       reason(error.value())));
         }
         throw Refused(fmt::format(
-            "the folder {} exists; nothing was written. Use another name, or move the folder away",
+            "the folder {} already exists; nothing was written; use a different name, or move it",
             options.name));
     }
     const std::string source = fmt::format("{}.{}", kind.name, options.language);
@@ -199,7 +199,7 @@ int plugin_new(const PluginNewOptions& options) {
             write_file(folder / to, filled(plugin_template(from), words));
         }
     } catch (const Failed&) {
-        // All of it was made here, and half a plugin would be in the way of the next try.
+        // Every file in it was created here. An incomplete plugin would block the next attempt.
         std::filesystem::remove_all(folder, error);
         throw;
     }
@@ -227,8 +227,9 @@ void add_plugin_new(Command plugin) {
     command.footer(
         "Creates CMakeLists.txt, the source, a test that loads the built library and calls it "
         "as\nNarratoria does, README.md and .gitignore. Building needs CMake 3.25 and a C or "
-        "C++20\ncompiler. Existing files are never changed.\nExit status: 0 created, 1 the disk "
-        "refused, 2 a wrong name or kind, or the folder exists.\nExample:\n  narratoria plugin new "
+        "C++20\ncompiler. Existing files are never changed.\nExit status: 0 created, 1 a file "
+        "cannot be written, 2 the name, kind or language is wrong,\nor the folder "
+        "exists.\nExample:\n  narratoria plugin new "
         "paper-rain --kind ui-handler --lang cpp");
     command.action([options] { return plugin_new(*options); });
 }

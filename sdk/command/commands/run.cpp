@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria run: one plan, without a narrator.
+// narratoria run: runs a plan, without a narrator.
 
 #include <fmt/core.h>
 #include <cerrno>
@@ -49,11 +49,11 @@ std::uint32_t time_of(const std::optional<std::uint32_t>& given) {
     return *given == 0 ? NAR_NONE : *given;
 }
 
-// What earlier results and records begin with.
+// The first bytes of earlier results and records: such files may be replaced.
 constexpr std::string_view kResultBegin = R"({"planId":)";
 constexpr std::string_view kRecordBegin = R"({"seq":)";
 
-// The files that a plan may run, as far as it can be read.
+// The files that a plan may run. A plan that is not valid JSON has none.
 std::vector<std::string> files_of_tools(const std::string& plan, const std::string& folder) {
     std::vector<std::string> files;
     const json::Document document = json::read(plan);
@@ -67,7 +67,7 @@ std::vector<std::string> files_of_tools(const std::string& plan, const std::stri
     return files;
 }
 
-// Everything that a run writes, opened before anything runs.
+// All outputs of a run. They are opened before anything runs.
 struct Outputs {
     Outputs(const RunOptions& options, const std::string& plan, const std::string& folder) {
         using enum Replacement::Durability;
@@ -80,7 +80,7 @@ struct Outputs {
         trace = replaced(options.trace, "trace", ForReaders);
         if (options.events) events = std::make_unique<LineFile>(*options.events, "events");
         if (!result) {
-            require_standard_output("give a file for the result: --result FILE");
+            require_standard_output("give a file for the result with --result FILE");
         }
         OutputCheck check;
         check.reads(options.plan, "PLAN");
@@ -88,7 +88,7 @@ struct Outputs {
             check.reads(tool, shown_path(tool));
         }
         check.belongs_to(options.project);
-        // Whatever is in it is the state: it is read before it is replaced.
+        // Any content of the state file may be replaced (""), because it is read first.
         if (state) check.writes("--state", *options.state, state->identity(), {""});
         if (result) check.writes("--result", *options.result, result->identity(), {kResultBegin});
         if (trace) check.writes("--trace", *options.trace, trace->identity(), {Trace::kBegin});
@@ -108,7 +108,7 @@ std::string starting_state(const RunOptions& options) {
     if (state && state->empty()) {
         throw Refused(
             fmt::format("the state file {} is empty; write {{}} into it to start with an empty "
-                        "state, or remove it",
+                        "state, or remove the file",
                         shown_path(*options.state)));
     }
     return state.value_or(std::string());
@@ -126,7 +126,7 @@ Session session_with_state(Engine& engine, const RunOptions& options, const std:
     }
 }
 
-// The event stream has the other warnings of a plan: looking for duplicate keys takes another pass.
+// Only duplicate keys: finding them takes an extra pass. The event stream has the other warnings.
 void warn_of_duplicates(const std::string& plan, const std::string& shown, Progress& progress) {
     const Text text = validate(Document::Plan, plan, Warnings::Listed);
     const json::Document faults = json::read(text.view());
@@ -139,33 +139,34 @@ void warn_of_duplicates(const std::string& plan, const std::string& shown, Progr
 }
 
 int run(const RunOptions& options) {
-    // Standard output is given as no file; "-" and its names under /dev say the same.
+    // An empty `result` means standard output. Map "-" and the device names to it.
     RunOptions asked = options;
     for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
         if (asked.result == name) asked.result.reset();
     }
     if (asked.state == "-") {
-        throw Refused("--state needs a file, which is read at the start and replaced at the end");
+        throw Refused(
+            "--state: cannot be standard input; give a file, which is replaced at the end");
     }
     if (asked.state) require_regular_file(*asked.state, "state");
 
     const std::string plan = read_document(asked.plan, "plan");
     const std::string folder = folder_of_document(asked.plan);
     Outputs outputs(asked, plan, folder);
-    // From before the state is read until it is replaced.
+    // Held from before the state is read until it is replaced.
     std::optional<StateLock> lock;
     if (asked.state) {
         lock.emplace(*asked.state, static_cast<std::uint64_t>(asked.state_wait * 1000));
     }
     const std::string state = starting_state(asked);
 
-    // What sinks and handlers refer to stands before the session, which outlives none of it.
+    // Declared before the session, so that they outlive it: sinks and handlers refer to them.
     std::optional<Progress> progress;
     std::optional<Trace> trace;
     Result result;
 
     EngineOptions engine_options;
-    // The paths of assets that it prints stay readable for a day.
+    // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     engine_options.jobs = asked.jobs;
     Times times;
@@ -219,7 +220,7 @@ int run(const RunOptions& options) {
     if (outputs.events) outputs.events->flush();
     if (!result) throw Failed("the engine became idle without a result; please report this");
 
-    // The state first: it is what cannot be made again.
+    // Write the state first: it cannot be recreated.
     bool all_written = !(outputs.events && outputs.events->failed());
     const auto attempt = [&](auto&& write) {
         try {
@@ -269,7 +270,7 @@ int run(const RunOptions& options) {
 
     if (!result.success() && interruption::received() == 0) {
         complain_lines(lines_about_failure(result, !asked.quiet));
-        complain("the plan failed; the result has the outcome of each tool");
+        complain("the plan failed; see the outcome of each tool in the result");
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     return result.success() && all_written ? kExitSuccess : kExitFailure;
@@ -283,7 +284,7 @@ void add_run(Command application) {
     command.option("PLAN", options->plan, "Plan JSON; - is standard input").required();
     command
         .option("--project", options->project,
-                "The plan may name the tools of this Namel3ss project")
+                "The plan may use the tools of this Namel3ss project by name")
         .type_name("FOLDER")
         .not_empty();
     command
@@ -300,7 +301,8 @@ void add_run(Command application) {
         .type_name("FILE");
     command
         .option("--state-wait", options->state_wait,
-                "How long to wait for another run with the same state file (default 10, 0: not)")
+                "How long to wait while another run uses the state file (default 10, 0: do not "
+                "wait)")
         .within_seconds(0, 86400)
         .type_name("SECONDS");
     command
@@ -308,7 +310,8 @@ void add_run(Command application) {
         .type_name("FILE");
     command
         .option("--jobs", options->jobs,
-                "Tools that run at once, 1 to 4096 (default: the cores this process may use)")
+                "Tools that run at the same time, 1 to 4096 (default: the cores this process may "
+                "use)")
         .within(1, 4096)
         .type_name("N");
     command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria script: runs a Nuwa script, or what is typed.
+// narratoria script: runs a Nuwa script, or input from the terminal.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ std::string as_json(const std::string& output, const script::ScriptSession::Outc
                        outcome.scope.empty() ? "null" : outcome.scope, error);
 }
 
-// The place in the form of compilers; then the line with its caret.
+// Prints the place as compilers do, then the line with its caret.
 void complain_of(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
     std::string place = shown_path(file);
@@ -72,7 +72,7 @@ void complain_of(const script::ScriptError& error, const std::string& file) {
     complain_lines(lines);
 }
 
-// For editors: exactly one line, always with a place.
+// Prints exactly one line, always with a place, for editors.
 void complain_to_editor(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
     complain_lines(
@@ -94,11 +94,11 @@ int parse_only(const std::string& source, const ScriptOptions& options) {
     return is_valid ? kExitSuccess : kExitFailure;
 }
 
-// NULL if none is asked for.
+// NULL without --trace.
 std::unique_ptr<CallTrace> trace_of(const ScriptOptions& options) {
     if (!options.trace) return nullptr;
     if (options.project.empty() && !options.story) {
-        throw Refused("--trace writes the calls of a project's tools; give its folder: --project");
+        throw Refused("--trace: works only with a project's tools; give its folder with --project");
     }
     OutputCheck check;
     if (!options.file.empty()) check.reads(options.file, "FILE");
@@ -147,16 +147,15 @@ void require_tools_folder(const std::optional<std::string>& folder) {
     const std::filesystem::directory_iterator entries(*folder, failure);
     if (!failure) return;
     throw Refused(
-        fmt::format("--tools {} cannot be used: {}; give a folder with the executable files that "
-                    "the script calls",
+        fmt::format("--tools {}: {}; give a folder with the executable files that the script calls",
                     folder->empty() ? "''" : shown_path(*folder), reason(failure.value())));
 }
 
 int run_script(ScriptOptions options) {
     if (options.trace && (options.check || options.tree)) {
         throw Refused(
-            fmt::format("{} does not run the script, so --trace has nothing to write; "
-                        "give one of them",
+            fmt::format("--trace: {} does not run the script, so there are no calls; give one of "
+                        "the two",
                         options.check ? "--check" : "--ast"));
     }
     require_tools_folder(options.tools);
@@ -166,7 +165,7 @@ int run_script(ScriptOptions options) {
         return run_file(options);
     }
     if (options.json || options.check || options.tree || isatty(STDOUT_FILENO) == 0) {
-        throw Refused("give the script's FILE, or - for standard input");
+        throw Refused("no script is given; give the script's FILE, or - for standard input");
     }
     const std::string scope = read_object(kScriptScope, options.scope);
     const std::unique_ptr<CallTrace> trace = trace_of(options);
@@ -182,18 +181,18 @@ void add_script(Command application) {
     auto options = std::make_shared<ScriptOptions>();
     command
         .option("FILE", options->file,
-                "The script, or - for standard input (default: read from the terminal, input by "
-                "input, with the variables of what ran before)")
+                "The script, or - for standard input (default: an interactive session on the "
+                "terminal)")
         .not_empty();
     command
         .option("--scope", options->scope,
-                "Variables that the script begins with: a JSON object, or @FILE")
+                "Initial variables of the script: a JSON object, or @FILE")
         .type_name("JSON");
     command
         .option("--tools", options->tools,
                 "A folder whose executable files the script can CALL by their names")
         .type_name("DIR");
-    command.option("--story", options->story, "Run it in this story, with its tools and plugins")
+    command.option("--story", options->story, "Run in this story, with its tools and plugins")
         .type_name("DIR");
     command
         .option("--project", options->project,
@@ -202,7 +201,7 @@ void add_script(Command application) {
         .not_empty();
     command
         .option("--trace", options->trace,
-                "Write the trace entries of a project's tools to FILE, one a line")
+                "Write the trace entries of a project's tools to FILE, one per line")
         .type_name("FILE");
     command.flag("--json", options->json,
                  "Print one object instead: {\"output\":[…],\"scope\":{…},\"error\":…}");
@@ -213,7 +212,7 @@ void add_script(Command application) {
     options->groups.add_to(command);
     command.footer(
         "Exit status: 0 the script ran to its end, 1 it is not valid or failed, 2 it was not run,\n"
-        "130 after Ctrl-C (with --json the object is printed all the same).\n"
+        "130 after Ctrl-C (--json still prints the object).\n"
         "Example:\n"
         "  echo 'PRINT(FORMAT(\"Hello {name}\", {name: who}))' |\n"
         "      narratoria script - --scope '{\"who\": \"Ada\"}'");

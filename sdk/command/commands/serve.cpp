@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria serve: a session in the browser. The page is a plugin's; this is the host that keeps it
-// going.
+// narratoria serve: plays a story in the browser. The plugin narratoria.web serves the page; this
+// command is its host.
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ struct ServeOptions {
 };
 
 constexpr std::string_view kWeb = "narratoria.web";
-// The name under which it publishes its address.
+// The plugin publishes the page's address under this name.
 constexpr std::string_view kUrl = "url";
 
 class Served {
@@ -81,7 +81,7 @@ public:
         for (const std::string& line : logged_early_) complain(line);
     }
 
-    // Until a signal ends it; answers the exit code.
+    // Runs until a signal arrives. Returns the exit code.
     int drive() {
         interruption::is_noted();
         for (;;) {
@@ -94,31 +94,31 @@ public:
                 if (address && !tell_address(address->view())) return kExitFailure;
             }
             browser_.look_after();
-            // A negative descriptor is passed over.
+            // poll(2) ignores a negative descriptor.
             pollfd ready[] = {{engine_->descriptor(), POLLIN, 0},
                               {interruption::descriptor(), POLLIN, 0},
                               {browser_.descriptor(), POLLIN, 0}};
             const auto due = engine_->timeout();
             int wait = due ? static_cast<int>(due->count()) : -1;
             if (!is_told_) {
-                // The plugin begins in the engine's first turns: before anything has to be waited
-                // for. Without an address nobody could ever come.
+                // The plugin publishes its address before the engine first has to wait. Without an
+                // address no browser can connect, so refuse to wait.
                 if (poll(ready, 1, 0) == 0 && wait != 0) refuse_to_wait();
                 wait = 0;
             }
-            // A signal ends it, too, and is seen above.
+            // A signal ends the poll too; the loop handles it above.
             static_cast<void>(poll(ready, 3, wait));
         }
     }
 
 private:
-    // What is given here stands above the story's own settings.
+    // The options override the story's own settings.
     static std::string settings_of(const ServeOptions& options) {
         std::string own;
         if (!options.address.empty()) {
             if (options.address.find_first_not_of("0123456789.") != std::string::npos) {
                 throw Refused(
-                    fmt::format("--address {}: give an address of this machine, 127.x.y.z",
+                    fmt::format("--address {}: not a loopback address; give one as 127.x.y.z",
                                 printable(options.address)));
             }
             own = fmt::format("\"address\":\"{}\"", options.address);
@@ -140,17 +140,19 @@ private:
 
     [[noreturn]] static void refuse_to_wait() {
         throw Refused(fmt::format(
-            "cannot serve the page: the plugin {} started but reported no address", kWeb));
+            "cannot serve the page: the plugin {} started but reported no address; see its log "
+            "with --log info",
+            kWeb));
     }
 
     void take_log(std::uint32_t level, std::string_view message) {
         if (level < log_level_) return;
-        // Why a plugin was refused is told once, by the refusal.
+        // Until the page is open, collect the log: a refusal already has the plugin's reason.
         if (is_open_) complain(printable(message));
         else logged_early_.push_back(printable(message));
     }
 
-    // False if standard output does not take it.
+    // False if writing to standard output fails.
     bool tell_address(std::string_view address) {
         std::string text;
         if (as_json_) {
@@ -177,7 +179,7 @@ private:
     bool is_told_ = false;
     story::Browser browser_;
     std::vector<std::string> logged_early_;
-    // Last: what they call is gone after them.
+    // Declared last, so that they are destroyed first: their callbacks use the members above.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };
@@ -226,7 +228,7 @@ void add_serve(Command application) {
     command.footer(
         "Prints the page's address, with the token that a browser needs, and runs until "
         "Ctrl-C.\nOnly browsers on this machine can connect.\nExit status: 130 after Ctrl-C, 2 the "
-        "story, the port or the page was refused.\nExample:\n  narratoria serve --story "
+        "story, an option or the page was refused.\nExample:\n  narratoria serve --story "
         "examples/stories/torch");
     command.action([options] { return serve(*options); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria tool list: the tools of a story and its plugins, for people, programs and models.
+// narratoria tool list: lists the tools of a story and its plugins, for people, programs and models.
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ struct ToolListOptions {
     bool is_check = false;
 };
 
-// Those that a model can call. Each other one is told on standard error.
+// The tools that a model can call. Reports each omitted tool on standard error.
 std::string formatted(SessionTools tools, bool is_openai, bool& is_complete) {
     const Text text = tools.for_models(is_openai ? ModelForm::Openai : ModelForm::Mcp);
     const json::Document read = json::read(text);
@@ -47,7 +47,7 @@ std::string formatted(SessionTools tools, bool is_openai, bool& is_complete) {
     return is_openai ? list + "\n" : R"({"tools":)" + list + "}\n";
 }
 
-// What a project says of a tool: where it comes from, and what it is kept from.
+// A project's data about a tool: its source, its runner's target and its guarantees.
 std::string binding_lines(const json::Value& binding) {
     std::string out = fmt::format("    source: {}", printable(json::text(binding, "source")));
     if (const json::Value* const pack = json::member(binding, "pack")) {
@@ -102,12 +102,14 @@ std::string shown(const json::Value& tools, const Style& style) {
         value("limits: ", "limits");
         line("cannot run: ", std::string(json::text(tool, "problem")));
     }
-    return out.empty() ? "there are no tools\n" : out;
+    return out.empty() ? "no tools found\n" : out;
 }
 
 int list_tools(ToolListOptions options) {
     if (options.is_check) {
-        if (options.project.empty()) throw Refused("--check checks a project; give its --project");
+        if (options.project.empty()) {
+            throw Refused("--check: works only with a project; give its folder with --project");
+        }
         return run_validate(Document::Project, "project",
                             {{options.project}, options.as_json, false});
     }
@@ -118,7 +120,7 @@ int list_tools(ToolListOptions options) {
         options.story = ".";
     }
     if (options.as_json && !options.format.empty()) {
-        throw Refused("--json and --format are two forms; give one of them");
+        throw Refused("--json and --format exclude each other; give one of the two");
     }
     require_standard_output("the list is written to it");
     EngineOptions engine_options;
@@ -157,33 +159,32 @@ void add_tool_list(Command tool) {
     auto options = std::make_shared<ToolListOptions>();
     command
         .option("--story", options->story,
-                "Of this story (default: the working folder, if it has a story.toml)")
+                "List the tools of this story (default: the working folder, if it has a "
+                "story.toml)")
         .type_name("FOLDER")
         .not_empty();
     command
-        .option("--plugin", options->plugins, "Also of this plugin: a file (with a slash) or an id")
+        .option("--plugin", options->plugins,
+                "List also the tools of this plugin: a file (with a slash) or an id")
         .type_name("PLUGIN")
         .one_value();
     command
         .option("--project", options->project,
-                "Of this Namel3ss project, with source, runner and guarantees")
+                "List the tools of this Namel3ss project, with source, runner and guarantees")
         .type_name("FOLDER")
         .not_empty();
     command.flag("--check", options->is_check,
-                 "List instead what is wrong with the project, as validate project does");
+                 "List the faults of the project instead, as validate project does");
     command.flag("--json", options->as_json, "Print the list as JSON (narratoria/tools.h)");
     command
-        .option(
-            "--format", options->format,
-            "Print them as a model's interface takes them: the tools of OpenAI, or of the Model "
-            "Context Protocol (mcp)")
+        .option("--format", options->format,
+                "Print the tools in the form of a model's interface: OpenAI, or the Model Context "
+                "Protocol (mcp)")
         .one_of({"openai", "mcp"});
     command.footer(
-        "Exit status of --check: 0 no faults, 1 faults, 2 the folder could not be read. Else:\n"
-        "0 all tools are in the list, 1 --format left out a tool that cannot run, or\n"
-        "whose name or input that form does not allow (standard error says which and why), 2 "
-        "nothing\n"
-        "was listed.\n"
+        "Exit status: 0 all tools are listed, 1 --format left out a tool that cannot run, or with "
+        "a\nname or an input that the form does not allow (standard error says which and why), "
+        "2 nothing\nwas listed. With --check: 0 no faults, 1 faults, 2 the folder cannot be read.\n"
         "Example:\n  narratoria tool list --story examples/stories/torch --format openai");
     command.action([options] { return list_tools(*options); });
 }

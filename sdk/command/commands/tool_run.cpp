@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria tool run: one tool, as a plan of one tool that is tried once.
+// narratoria tool run: runs a tool, as a plan with one tool and one attempt.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ struct ToolRunOptions {
     GroupOptions groups;
 };
 
-// The tool's own events on their way to standard output. A reader that goes away ends the tool.
+// Writes the tool's own events to standard output. If the reader goes away, the tool is ended.
 class EventLines {
 public:
     explicit EventLines(const Session& session) : session_(session) {}
@@ -70,7 +70,7 @@ private:
     int error_ = 0;
 };
 
-// A tool of a project goes by its name alone.
+// The plan names a project's tool without a path.
 std::string one_tool_plan(const ToolFile& tool, const std::string& input) {
     return fmt::format(
         R"({{"requestId":"{}","tools":[{{"toolId":{},"toolPath":{},"input":{},"retryPolicy":{{"maxRetries":0}}}}]}})",
@@ -81,7 +81,7 @@ void require_utf8(const std::string& path, const std::string& given) {
     if (!json::ill_formed_utf8(path)) return;
     throw Refused(
         fmt::format("the path of {} is not UTF-8, so a plan cannot name it; create a symbolic link "
-                    "with another name and run that",
+                    "with a UTF-8 name and run that",
                     shown_path(given)));
 }
 
@@ -93,7 +93,7 @@ Session session_of(Engine& engine, const ToolRunOptions& options) {
     }
 }
 
-// Refuses a name that is none of the project's before anything runs.
+// Throws Refused, before anything runs, if the project does not bind the tool.
 void require_tool(Session& session, const ToolRunOptions& options) {
     const Text text = session.tools().list();
     const json::Document tools = json::read(text);
@@ -111,7 +111,7 @@ void require_tool(Session& session, const ToolRunOptions& options) {
 int tool_run(const ToolRunOptions& options) {
     const bool is_of_project = !options.project.empty();
     if (options.trace && !is_of_project) {
-        throw Refused("--trace writes the calls of a project's tool; give its folder: --project");
+        throw Refused("--trace: works only with a project's tools; give its folder with --project");
     }
     const ToolFile tool =
         is_of_project ? ToolFile{options.tool, options.tool} : find_tool(options.tool);
@@ -130,7 +130,7 @@ int tool_run(const ToolRunOptions& options) {
     Result result;
     std::unique_ptr<EventLines> lines;
     EngineOptions engine_options;
-    // The paths of assets that it prints stay readable for a day.
+    // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     options.groups.apply_to(engine_options);
     Engine engine(engine_options);
@@ -193,14 +193,14 @@ void add_tool_run(Command tool) {
     command
         .option("TOOL", options->tool,
                 "The tool's program; a bare name is a file in the working folder. With "
-                "--project: the name of one of its tools")
+                "--project: the name of a tool of the project")
         .required();
     command.option("--project", options->project, "Run a tool of this Namel3ss project by its name")
         .type_name("FOLDER")
         .not_empty();
     command
         .option("--trace", options->trace,
-                "Write the trace entries of a project's tool to FILE, one a line")
+                "Write the trace entries of a project's tool to FILE, one per line")
         .type_name("FILE");
     command
         .option("--input", options->input,

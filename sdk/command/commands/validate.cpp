@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria validate: documents against their schema and the rules.
+// narratoria validate: checks documents against their schema and the rules.
 
 #include "commands/validate.hpp"
 
@@ -33,13 +33,13 @@ struct Checked {
     std::string unreadable;
 };
 
-// What the plugins of a story bring is known when they are loaded. Drops the warnings of tools that
-// they bring, and says of the others that they do not.
+// Loads the story's plugins to find the tools that they provide. Drops the warnings about these tools,
+// and makes the warnings about the other tools definite.
 std::string after_loading_plugins(const std::string& folder, const std::string& faults) {
     json::Document read = json::read(faults);
     bool is_open = false;
     for (const json::Value& fault : read.GetArray()) {
-        // No session takes a story with faults.
+        // A story with faults cannot be opened, so its plugins cannot be loaded.
         if (json::text(fault, "level") != "warning") return faults;
         is_open = is_open || json::member(fault, "tool") != nullptr;
     }
@@ -66,7 +66,7 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
             const bool is_of_script = json::text(fault, "pointer").empty();
             if ((is_of_script ? script_names : names).contains(tool)) continue;
             const std::string message = fmt::format(
-                "{}{}: neither a file in tools/ nor a plugin of the story brings this tool",
+                "{}{}: neither a file in tools/ nor a plugin of the story provides this tool",
                 is_of_script ? "CALL " : "", is_of_script ? tool : json::quoted(tool));
             fault["message"].SetString(message.data(), static_cast<unsigned>(message.size()),
                                        read.GetAllocator());
@@ -93,7 +93,7 @@ Checked check(Document document, const std::string& what, const std::string& fil
             checked.faults = validate(document, file, Warnings::Listed).view();
             if (with_plugins) checked.faults = after_loading_plugins(file, checked.faults);
         } else if (document == Document::Tool && file.ends_with(".tool.json")) {
-            // Its name must be that of the file.
+            // Not Document::Tool: this also checks that the tool's name is that of the file.
             checked.faults = validate(Document::ToolFile, file, Warnings::Listed).view();
         } else {
             checked.faults = validate(document, read_document(file, what), Warnings::Listed).view();
@@ -167,12 +167,12 @@ void add_document(Command command, Document document, const std::string& name,
     if (document == Document::Story) {
         kind.flag(
             "--plugins", options->with_plugins,
-            "Also load the story's plugins, which runs their code, to see what tools they bring");
+            "Also load the story's plugins, which runs their code, to find the tools they provide");
     }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
-        "is marked as one and is no fault.\nExit status: 0 no faults, 1 faults, 2 a "
-        "file could not be read.\nExample:\n  {}",
+        "is marked as one and is not a fault.\nExit status: 0 no faults, 1 faults, 2 a "
+        "file cannot be read.\nExample:\n  {}",
         example));
     kind.action([=] { return run_validate(document, name, *options); });
 }
@@ -195,7 +195,7 @@ void add_validate(Command application) {
     add_document(command, Document::Story, "story", "Stories", "Folders with a story.toml",
                  "narratoria validate story examples/stories/torch");
     add_document(command, Document::Project, "project",
-                 "Namel3ss projects: their files, and what would make calls fail here",
+                 "Namel3ss projects: their files, and causes of failing calls on this machine",
                  "Folders with a .namel3ss folder or packs", "narratoria validate project .");
 }
 

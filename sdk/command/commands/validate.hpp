@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Documents against their schema and the rules, for the commands that check some.
+// Validates documents against their schema and the rules, for several commands.
 
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace narratoria::command {
 struct ValidateOptions {
     std::vector<std::string> files;
     bool as_json = false;
-    bool with_plugins = false;  // of a story: also loads them
+    bool with_plugins = false;  // also load the plugins of stories
 };
 
-// Prints the faults of each and returns the exit status. `what` names the kind of document.
+// Prints the faults of each file and returns the exit status. `what` names the kind of document.
 int run_validate(Document document, const std::string& what, const ValidateOptions& options);
 
 }  // namespace narratoria::command

@@ -8,9 +8,9 @@ namespace narratoria::command::doctor {
 struct MachineCheck {
     std::string name;
     bool is_fine = false;
-    std::string text;     // what there is, or what is wrong and what to do
+    std::string text;     // the mechanism, or the problem and its fix
     std::string version;  // or empty
-    // Only some tools need it, so the exit status does not depend on it.
+    // Needed by some tools only, so a failure does not change the exit status.
     bool is_optional = false;
 };
 

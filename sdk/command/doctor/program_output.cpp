@@ -32,7 +32,7 @@ bool is_program(const std::string& path) {
            access(path.c_str(), X_OK) == 0;
 }
 
-// Until the end of the output, or until time is up: false.
+// Reads until end of file. Returns false if the deadline passes first.
 bool read_all(int descriptor, std::string& text) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
@@ -83,7 +83,7 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     posix_spawn_file_actions_adddup2(&actions, writer.get(), STDERR_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    // A group of its own, so that what it starts ends with it.
+    // A process group of its own, so that its children are killed with it.
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     pid_t process = 0;
     const int failure =
@@ -100,7 +100,7 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     int status = 0;
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
     }
-    // What closes its output and goes on may have been killed above.
+    // SIGKILL was sent above, to a program that closed its output but had not exited.
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result.ok = is_over && (signal == SIGKILL || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
     if (!is_over) result.text = "it did not answer in time";

@@ -6,11 +6,11 @@
 
 namespace narratoria::command::doctor {
 
-// The file of a program: a path, or a name that is looked for in PATH. Empty if it is not found.
+// The file of a program, which is a path or a name in PATH. Empty if it is not found.
 std::string find_program(const std::string& name);
 
-// What a program writes to standard output, without the last newline; its end of standard error if it
-// failed. Ended after some seconds.
+// Runs a program and returns its output and standard error, without the last newlines. Kills the
+// program after a timeout.
 struct ProgramOutput {
     bool ok = false;
     std::string text;

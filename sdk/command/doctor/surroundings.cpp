@@ -33,7 +33,7 @@ MachineCheck temporary_folder() {
     std::string made = folder + "/narratoria-doctor-XXXXXX";
     if (mkdtemp(made.data()) == nullptr) {
         check.text = fmt::format(
-            "no folder can be made in {} ({}); set TMPDIR to a folder that you can write to",
+            "cannot create a folder in {} ({}); set TMPDIR to a folder that is writable",
             shown_path(folder), reason(errno));
         return check;
     }
@@ -65,7 +65,7 @@ MachineCheck control_groups() {
     std::getline(std::ifstream(folder + "/cgroup.controllers"), controllers);
     if (access((folder + "/cgroup.procs").c_str(), W_OK) != 0 ||
         access(folder.c_str(), W_OK) != 0) {
-        check.text = fmt::format("the group of this process, {}, cannot be written to ({}){}",
+        check.text = fmt::format("the group of this process, {}, is not writable ({}){}",
                                  shown_path(folder), reason(errno), advice);
         return check;
     }
@@ -74,7 +74,7 @@ MachineCheck control_groups() {
             continue;
         }
         check.text =
-            fmt::format("{} has not the controller {}{}", shown_path(folder), wanted, advice);
+            fmt::format("{} lacks the controller {}{}", shown_path(folder), wanted, advice);
         return check;
     }
     check.is_fine = true;
@@ -82,7 +82,7 @@ MachineCheck control_groups() {
     return check;
 }
 
-// Found as the runtime finds it, which loads it at the first call of a service.
+// Looks for libcurl as the runtime does, which loads it at the first call of a service.
 MachineCheck http_library() {
     MachineCheck check{"curl", false, "", "", true};
     void* found = dlsym(RTLD_DEFAULT, "curl_version");
@@ -92,7 +92,7 @@ MachineCheck http_library() {
         if (library != nullptr) found = dlsym(library, "curl_version");
     }
     if (found == nullptr) {
-        check.text = "the runtime has no libcurl of its own; tools that are services may not run";
+        check.text = "libcurl was not found; install libcurl4 to run tools that are services";
         return check;
     }
     check.is_fine = true;
@@ -106,8 +106,8 @@ MachineCheck name_lookup() {
     const std::string file = find_program("getent");
     check.is_fine = !file.empty();
     check.text = check.is_fine ? shown_path(file) + ", for names of services' hosts"
-                               : "it is not in PATH (Debian: libc-bin); services can only be "
-                                 "named by address";
+                               : "it is not in PATH; install it (Debian: libc-bin), or give "
+                                 "services by IP address";
     return check;
 }
 
@@ -125,7 +125,7 @@ MachineCheck python() {
     if (!said.ok || last_line(said.text) != "True") {
         check.text = fmt::format(
             "{} does not work: {}", shown_path(file),
-            said.ok ? "it is older than 3.8, " + first_line(said.text) : last_line(said.text));
+            said.ok ? first_line(said.text) + " is older than 3.8" : last_line(said.text));
         return check;
     }
     char begin[2] = {};
@@ -139,13 +139,13 @@ MachineCheck python() {
     return check;
 }
 
-// `asked` goes to the client; a third word says whether it runs without root.
+// `program` is the client to run. The text says whether it works without root.
 MachineCheck container_runtime(const std::string& name, const std::string& program) {
     MachineCheck check{name, false, "", "", true};
     const std::string file = find_program(program);
     if (file.empty()) {
-        check.text = program == name ? "it is not in PATH; only tools that are containers need one"
-                                     : shown_path(program) + " is no program";
+        check.text = program == name ? "it is not in PATH; only tools that are containers need it"
+                                     : shown_path(program) + " is not a program";
         return check;
     }
     const std::string kind = file.substr(file.rfind('/') + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the machine has beside its kernel: folders, libraries and programs that tools need.
+// Checks the folders, libraries and programs of the machine that tools need.
 
 #include <vector>
 

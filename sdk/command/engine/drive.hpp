@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Driving the engine until it is idle, with something to look at meanwhile.
+// Drives the engine until it is idle, while a display is updated.
 
 #include <chrono>
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace narratoria::command {
 
-// Drives `engine` until it is idle. `after_batch` is called after everything that was there has
-// been handled: the moment to write out what was collected. `next_look` says when it wants to be
-// called again although nothing happened (a display with a clock); empty when it never does.
+// Drives `engine` until it is idle. `after_batch` runs after all pending events have been handled; it
+// writes collected output. `next_look` returns when `after_batch` must run again even without events
+// (for a display with a clock), or nothing.
 void drive_until_idle(
     Engine& engine, const std::function<void()>& after_batch,
     const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_look = {});
