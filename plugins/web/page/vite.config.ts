@@ -16,7 +16,7 @@ function scheme(): Plugin {
   };
 }
 
-// The address that `narratoria serve` said, without its token: http://127.x.y.z:PORT
+// The address printed by `narratoria serve`, without the token: http://127.x.y.z:PORT
 const server = process.env["NARRATORIA_SERVER"];
 
 export default defineConfig({
@@ -37,7 +37,7 @@ export default defineConfig({
     sourcemap: false,
   },
   server: {
-    // The server takes nobody whose Host or Origin is not its own.
+    // The server refuses requests with a foreign Host or Origin.
     ...(server === undefined
       ? {}
       : {
@@ -46,6 +46,6 @@ export default defineConfig({
           },
         }),
   },
-  // The time ends a test that hangs.
+  // The timeout ends a test that hangs.
   test: { environment: "node", include: ["src/**/*.test.ts"], testTimeout: 120_000 },
 });

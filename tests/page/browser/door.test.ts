@@ -130,9 +130,9 @@ test("the address without its token says what to do, and so does that of another
   const server = await stage.serve(story(stage));
   const player = await stage.open(server, { address: `${server.origin}/` });
   player.allow(/403/);
-  await player.page.getByRole("heading", { name: "This game needs its whole address" }).waitFor();
+  await player.page.getByRole("heading", { name: "This game needs its full address" }).waitFor();
   await player.page.goto(`${server.origin}/#token=${"0".repeat(32)}`);
-  await player.page.getByRole("heading", { name: "This address is of another game" }).waitFor();
+  await player.page.getByRole("heading", { name: "This address belongs to a different game" }).waitFor();
   await player.page.goto(server.address);
   await player.input.waitFor();
 });

@@ -122,7 +122,7 @@ test("in the names and paths of tools, their input, log lines, errors and result
     await player.tool.getByRole("heading").first().waitFor();
     await player.tool.getByRole("listbox", { name: `Log, ${hostile.all.length} lines` }).waitFor();
     await player.tool.getByRole("option").first().click();
-    await player.tool.getByRole("region", { name: "The chosen line" }).waitFor();
+    await player.tool.getByRole("region", { name: "Selected line" }).waitFor();
     await keepsItsShape(player);
     await player.tool.getByRole("link", { name: "Close the tool" }).click();
   }
@@ -177,8 +177,8 @@ test("in the keys and values of the state", async ({ stage }) => {
   await search.press("Enter");
   const details = player.main.getByRole("complementary", { name: "Details" });
   await details.getByText(/a string|a text|characters/).first().waitFor();
-  await player.button("The patch before").click();
-  await player.button("The patch before").click();
+  await player.button("Previous patch").click();
+  await player.button("Previous patch").click();
   await keepsItsShape(player);
   await player.button("Live").click();
   await stillAnswers(player);

@@ -108,7 +108,7 @@ test("a page that is opened when 10,000 lines are already there has them soon", 
   await late.say("ping");
   await late.sees("pong");
   await late.go("Tools");
-  await late.button("The turn before").isVisible();
+  await late.button("Previous turn").isVisible();
   await late.main.getByRole("link", { name: /^storm/ }).first().click();
   await late.graph.getByRole("link", { name: /^storm completed/ }).click();
   await late.tool.getByRole("listbox", { name: /^Log, 10,?000 lines/ }).waitFor();

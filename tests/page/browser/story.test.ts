@@ -64,7 +64,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await player.hasFocus(tool.getByRole("heading", { name: "examine1" }));
   await player.tabTo(tool.getByRole("listbox", { name: /^Log/ }));
   await keyboard.press("Home");
-  await tool.getByRole("region", { name: "The chosen line" }).getByText("Examining door...").waitFor();
+  await tool.getByRole("region", { name: "Selected line" }).getByText("Examining door...").waitFor();
   await keyboard.press("Escape");
   await keyboard.press("Escape");
   await player.hasFocus(examine);
@@ -174,7 +174,7 @@ test("a second prompt waits for its turn, a third is refused in words and kept",
   await player.say("second");
   await player.page.getByRole("status").getByText("Next:").waitFor();
   await player.say("third");
-  await player.page.getByRole("alert").getByText("One thing at a time").waitFor();
+  await player.page.getByRole("alert").getByText("The story is busy").waitFor();
   await expect.poll(() => player.input.inputValue()).toBe("third");
   story.open("go");
   await player.sees("Two.");
@@ -303,7 +303,7 @@ test("the state as a tree: what changed is marked, any patch can be gone back to
   await details.getByRole("heading", { name: "/rope" }).waitFor();
   expect(JSON.parse(await details.getByRole("group", { name: "Value as JSON" }).innerText())).toEqual(["hemp", 12]);
 
-  await player.button("The patch before").click();
+  await player.button("Previous patch").click();
   await tree.getByRole("treeitem", { name: /^steps 1 changed by first$/ }).waitFor();
   expect(await tree.getByRole("treeitem", { name: /^rope/ }).count()).toBe(0);
   await player.button("Live").click();

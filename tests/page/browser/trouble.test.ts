@@ -194,12 +194,12 @@ test("an end of the server is said in words, and what was told can still be read
   await player.isDone();
   player.allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/);
   await server.stop();
-  await player.page.getByRole("status").getByText(/is not running any more, or cannot be reached/).waitFor();
+  await player.page.getByRole("status").getByText(/has stopped or cannot be reached/).waitFor();
   await player.sees("A well.");
 
   // What the player says meanwhile is not lost.
   await player.say("jump");
-  await player.page.getByRole("alert").getByText(/could not be reached/).waitFor();
+  await player.page.getByRole("alert").getByText(/cannot be reached/).waitFor();
   await expect.poll(() => player.input.inputValue()).toBe("jump");
 });
 
@@ -236,7 +236,7 @@ test("a window of a game that another has replaced keeps its story, and leads to
   await other.goto(after.address);
   await other.locator("narratoria-app").waitFor();
   await player.page.unroute("**/api/events*");
-  await player.page.getByRole("status").getByText(/has ended here, and a new game runs/).waitFor();
+  await player.page.getByRole("status").getByText(/has ended, and a new one is running/).waitFor();
   await player.sees("A well.");
   await player.button("Load the new game").click();
   await player.input.waitFor();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// enter.html, whole in one file: its script and its style stand in it, and its policy names their hashes. What an
-// earlier server on the same address left in the browser's cache cannot take their place.
+// Builds enter.html as one file that contains its script and style, with a policy that has their hashes. So cached
+// files of an earlier server on the same address cannot replace them.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export function entrance(root: string): Plugin {
   };
 }
 
-// The page's scripts and style sheets carry their hashes: a browser that has another content for one refuses it.
+// Adds integrity hashes to the page's scripts and style sheets: a browser refuses a cached file with different content.
 export function integrity(): Plugin {
   return {
     name: "narratoria-integrity",
@@ -35,7 +35,7 @@ export function integrity(): Plugin {
       order: "post",
       handler(_options, bundle) {
         const page = bundle["index.html"];
-        if (page?.type !== "asset") throw new Error("there is no index.html to put hashes into");
+        if (page?.type !== "asset") throw new Error("index.html is missing; its hashes cannot be added");
         page.source = String(page.source).replaceAll(
           /<(?:script type="module"|link rel="stylesheet") crossorigin (?:src|href)="\/([^"]+)"/g,
           (tag, name: string) => {
@@ -69,6 +69,6 @@ async function scriptOf(entry: string): Promise<string> {
   const [output] = Array.isArray(made) ? made : [made];
   if (output === undefined || !("output" in output)) throw new Error("the entrance's script was not built");
   const [chunk] = output.output;
-  if (chunk.code.includes("</script")) throw new Error("the entrance's script cannot stand in a page");
+  if (chunk.code.includes("</script")) throw new Error('the entrance\'s script contains "</script" and cannot be inlined');
   return chunk.code;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The licences of what is bundled into the page, in one file beside it. What is bundled follows from the modules.
+// Collects the licences of all bundled packages in app/licenses.txt. The packages are those of the bundled modules.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
-// Used by style sheets, which are no modules.
+// Packages that only style sheets use; they are not in the list of modules.
 const fonts = ["@fontsource/literata"];
 
 export function notices(root: string): Plugin {

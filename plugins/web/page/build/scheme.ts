@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours, as CSS text, made when the page is built: mdui would make them in the browser and write them into a
-// <style>, which the page's Content-Security-Policy forbids.
+// Generates the colours as CSS at build time. mdui would generate them in the browser and write them to a <style>
+// element, which the page's Content-Security-Policy forbids.
 import { Blend, DynamicScheme, Hct, MaterialDynamicColors, TonalPalette, argbFromHex } from "@material/material-color-utilities";
 
 const seed = argbFromHex("#673AB7");
 const ember = argbFromHex("#FF9E40");
-// The library does not export its names for them.
+// Variant.TONAL_SPOT; the library does not export the enum.
 const tonalSpot = 2;
 
-// Tonal spot around the seed, with surfaces that keep more of its purple, and torchlight as the third colour.
+// The tonal spot scheme of the seed, with more purple in the surfaces, and a torchlight colour as tertiary.
 function scheme(isDark: boolean, contrastLevel: number): DynamicScheme {
   const source = Hct.fromInt(seed);
   const warm = Hct.fromInt(Blend.harmonize(ember, seed));
@@ -66,7 +66,7 @@ const colours = {
   scrim: roles.scrim,
 };
 
-// The colours of both schemes, and stronger ones where the system asks for more contrast.
+// The colours of both schemes, with stronger ones for systems that request more contrast.
 export function schemeCss(): string {
   return `:root {\n${lines(0).join("\n")}\n}\n@media (prefers-contrast: more) {\n:root {\n${lines(1).join("\n")}\n}\n}\n`;
 }

@@ -38,7 +38,7 @@ class FakeSource implements Source {
   }
 }
 
-// What stands between this window and the others of the browser.
+// The share between this window and other windows of the browser.
 class FakeShare implements Share {
   told: Told[] = [];
   isLeft = false;
@@ -57,7 +57,7 @@ class FakeShare implements Share {
     this.isLeft = true;
   }
 
-  // What the window that leads passes on.
+  // Simulates records passed on by the leader.
   passes(...seqs: number[]): void {
     this.heard({ what: "records", data: seqs.map(record).join("\n") });
   }
@@ -136,7 +136,7 @@ beforeEach(() => {
 });
 
 describe("the event stream", () => {
-  it("begins at the beginning", () => {
+  it("starts at the first record", () => {
     expect(source().url).toBe("/api/events?after=0");
     source().opens("s", 2);
     source().sends(1, 2);
@@ -145,7 +145,7 @@ describe("the event stream", () => {
     expect(statuses).toEqual(["open"]);
   });
 
-  it("may open before the session has a name", () => {
+  it("may open before the session id is known", () => {
     source().opens(null, 0);
     expect(session.caughtUp).toBe(true);
     source().sends(1);
@@ -154,13 +154,13 @@ describe("the event stream", () => {
     expect(session.lastSeq).toBe(1);
   });
 
-  it("leaves reconnecting to EventSource; what comes twice counts once", () => {
+  it("ignores records repeated after a reconnection", () => {
     source().opens("s", 2);
     source().sends(1, 2);
     source().breaks(0);
     expect(statuses).toEqual(["open", "lost"]);
     source().opens("s", 4);
-    // What has been told stays on the page while the rest comes.
+    // The records so far stay in the session while the rest is loaded.
     expect(session.caughtUp).toBe(true);
     source().sends(2, 3, 4);
     expect(session.lastSeq).toBe(4);
@@ -168,7 +168,7 @@ describe("the event stream", () => {
     expect(sources.length).toBe(1);
   });
 
-  it("is opened again from where a gap begins, and goes on if nothing fills it", () => {
+  it("reopens once at a gap, then skips it", () => {
     source().opens("s", 9);
     source().sends(1, 2);
     source().sends(5);
@@ -181,7 +181,7 @@ describe("the event stream", () => {
     expect(sources.length).toBe(2);
   });
 
-  it("begins anew with another session that has no name yet", () => {
+  it("starts over with a new session without an id", () => {
     source().opens("s", 2);
     source().sends(1, 2);
     source().breaks(0);
@@ -194,7 +194,7 @@ describe("the event stream", () => {
     expect(sources.length).toBe(2);
   });
 
-  it("begins anew with another session", () => {
+  it("starts over with a new session", () => {
     source().opens("s", 2);
     source().sends(1, 2);
     source().opens("other", 1);
@@ -205,7 +205,7 @@ describe("the event stream", () => {
     expect(session.lastSeq).toBe(1);
   });
 
-  it("is tried again, more and more slowly, when the browser gives up", async () => {
+  it("retries with backoff when EventSource gives up", async () => {
     const tried: number[] = [];
     for (let round = 0; round < 6; ++round) {
       source().breaks(2);
@@ -216,7 +216,7 @@ describe("the event stream", () => {
     expect(tried).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000]);
   });
 
-  it("has ended when the server knows this page no more", async () => {
+  it("ends when the server refuses the page", async () => {
     source().opens("s", 1);
     source().sends(1);
     answer = 403;
@@ -226,7 +226,7 @@ describe("the event stream", () => {
     expect(waits).toEqual([]);
   });
 
-  it("rests while the page is hidden for long, and goes on where it was", () => {
+  it("closes on a long-hidden page and resumes later", () => {
     source().opens("s", 3);
     source().sends(1, 2, 3);
     isHidden = true;
@@ -240,7 +240,7 @@ describe("the event stream", () => {
     expect(source().url).toBe("/api/events?after=3");
   });
 
-  it("rests, too, when the page was opened behind another one", () => {
+  it("closes on a page opened in the background", () => {
     connection.dispose();
     isHidden = true;
     open();
@@ -250,7 +250,7 @@ describe("the event stream", () => {
     expect(connection.status).toBe("resting");
   });
 
-  it("goes on without a break when the page is hidden for a moment", () => {
+  it("stays open when the page is hidden briefly", () => {
     source().opens("s", 0);
     isHidden = true;
     sawVisibility();
@@ -260,7 +260,7 @@ describe("the event stream", () => {
     expect(sources.length).toBe(1);
   });
 
-  it("hears no source that it has closed", () => {
+  it("ignores events of a closed source", () => {
     source().opens("s", 3);
     const first = source();
     connection.retry();
@@ -270,14 +270,14 @@ describe("the event stream", () => {
 });
 
 describe("a batch", () => {
-  it("is one record for each line; what is no record is passed over", () => {
+  it("has one record per line; other lines are skipped", () => {
     const lines = [record(1), "", "no JSON", "[]", '{"seq":"1"}', record(2)].join("\n");
     expect(readRecords(lines).map((one) => one.seq)).toEqual([1, 2]);
   });
 });
 
-describe("a page whose cookie another local server has overwritten", () => {
-  it("shows its token again and goes on where it was", async () => {
+describe("a page whose cookie was overwritten", () => {
+  it("sends its token again and resumes", async () => {
     source().opens("s", 1);
     source().sends(1);
     [answer, isLetIn] = [403, true];
@@ -289,7 +289,7 @@ describe("a page whose cookie another local server has overwritten", () => {
     expect(connection.status).toBe("open");
   });
 
-  it("ends when the token opens nothing, and does not show it again and again", async () => {
+  it("ends when the token is refused, without further attempts", async () => {
     [answer, isLetIn] = [403, true];
     source().breaks(2);
     await settled();
@@ -301,8 +301,8 @@ describe("a page whose cookie another local server has overwritten", () => {
   });
 });
 
-describe("a page whose game was replaced by another at the same address", () => {
-  it("names its game in each request, and says that it has ended", async () => {
+describe("a page of an earlier game at the same address", () => {
+  it("sends its game in each request and reports the end", async () => {
     source().opens("s", 1, "g1");
     source().sends(1);
     answer = 409;
@@ -314,7 +314,7 @@ describe("a page whose game was replaced by another at the same address", () => 
     expect(session.lastSeq).toBe(1);
   });
 
-  it("sees it too when the stream reconnects by itself", () => {
+  it("notices the new game when EventSource reconnects", () => {
     source().opens("s", 1, "g1");
     source().sends(1);
     source().breaks(0);
@@ -324,7 +324,7 @@ describe("a page whose game was replaced by another at the same address", () => 
     expect(source().isClosed).toBe(true);
   });
 
-  it("asks for its own game after each loss", () => {
+  it("requests its own game after each connection loss", () => {
     source().opens("s", 1, "g1");
     source().sends(1);
     connection.retry();
@@ -335,7 +335,7 @@ describe("a page whose game was replaced by another at the same address", () => 
 describe("several windows of one browser", () => {
   const share = (): FakeShare => shares.at(-1)!;
 
-  it("have streams of their own until they have caught up, then only the leader has", () => {
+  it("close their streams once caught up, except the leader", () => {
     source().opens("s", 2, "g");
     share().role("follower");
     expect(source().isClosed).toBe(false);
@@ -348,7 +348,7 @@ describe("several windows of one browser", () => {
     expect(sources.length).toBe(1);
   });
 
-  it("pass on what is new, and not what each window loads for itself", () => {
+  it("pass on only new records", () => {
     source().opens("s", 1, "g");
     share().role("leader");
     source().sends(1);
@@ -359,7 +359,7 @@ describe("several windows of one browser", () => {
     expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
   });
 
-  it("open a stream again for what they missed, and close it when it has come", () => {
+  it("reopen a stream for missed records, then close it", () => {
     source().opens("s", 0, "g");
     share().role("follower");
     share().passes(3);
@@ -373,7 +373,7 @@ describe("several windows of one browser", () => {
     expect(source().url).toBe("/api/events?after=3&game=g");
   });
 
-  it("hear records before they know who leads", () => {
+  it("accept records before the leader is known", () => {
     source().opens("s", 1, "g");
     source().sends(1);
     share().passes(2, 3);
@@ -381,7 +381,7 @@ describe("several windows of one browser", () => {
     expect(session.lastSeq).toBe(3);
   });
 
-  it("go on without the one that led, when it has gone", () => {
+  it("elect a new leader when the leader closes", () => {
     source().opens("s", 1, "g");
     share().role("follower");
     source().sends(1);
@@ -391,7 +391,7 @@ describe("several windows of one browser", () => {
     expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
   });
 
-  it("say together that the game cannot be reached", () => {
+  it("all report that the game is unreachable", () => {
     source().opens("s", 0, "g");
     share().role("follower");
     share().heard({ what: "status", status: "lost" });
@@ -400,7 +400,7 @@ describe("several windows of one browser", () => {
     expect(connection.status).toBe("open");
   });
 
-  it("do not lead while they are hidden", () => {
+  it("give up the lead while hidden", () => {
     source().opens("s", 0, "g");
     share().role("leader");
     isHidden = true;

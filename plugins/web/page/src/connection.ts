@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event stream, as long as the page is open: EventSource reconnects by itself; what it gives up on, a gap in the
-// records, a page that nobody looks at, and other windows of this browser are cared for here. A window opens a stream of
-// its own first. When it has all there is and another window leads (connection_share.ts), it closes it and follows; when
-// it misses something, it opens it again.
+// The connection to the event stream. EventSource reconnects after most errors; this class handles the others, gaps in
+// the records, hidden pages, and sharing with other windows of the browser. A window first opens its own stream. When
+// it has all records and a different window is the leader (connection_share.ts), it closes its stream and becomes a
+// follower. When it misses a record, it opens its own stream again.
 import { type OpenShare, type Role, type Share, type Told, openShare } from "./connection_share.ts";
 import { enterAgain } from "./connection_token.ts";
 import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf, textsOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
 
 export type Status =
-  // Nothing has come yet.
+  // Not connected yet.
   | "opening"
   | "open"
-  // It was lost; it is being tried again.
+  // Lost; reconnecting.
   | "lost"
-  // The server knows this page no more (403), or another game has taken the place of this one (409).
+  // The server refuses the token (403), or runs a different game now (409).
   | "ended"
   // Closed while the page is hidden.
   | "resting";
@@ -28,12 +28,12 @@ export interface Source {
   close(): void;
 }
 
-// What the connection needs of the browser; a test brings its own.
+// The browser functions that the connection uses; tests replace them.
 export interface Environment {
   openSource(url: string): Source;
-  // The HTTP status that the stream's address answers; undefined when nobody does.
+  // The HTTP status of a request to the stream's address; undefined without a response.
   probe(url: string): Promise<number | undefined>;
-  // Shows the token again: another local server may have overwritten the cookie. Whether it let this page in.
+  // Sends the token again, because a different local server may have overwritten the cookie. True if it was accepted.
   enter(): Promise<boolean>;
   share: OpenShare;
   later(run: () => void, milliseconds: number): () => void;
@@ -43,7 +43,7 @@ export interface Environment {
 
 export interface Listener {
   status(status: Status): void;
-  // Returns the number of the last record that is already there for this session: 0 for one that is new.
+  // Returns the number of the last known record of this session: 0 for a new session.
   opened(opening: Opening): number;
   records(records: readonly EventRecord[], skipGap: boolean): Taken;
   lastSeq(): number;
@@ -56,7 +56,7 @@ const kLongestWait = 15_000;
 
 export class Connection {
   status: Status = "opening";
-  // It ended because another game runs at the same address.
+  // The connection ended because a different game runs at the same address.
   isReplaced = false;
   #source: Source | undefined;
   #listener: Listener;
@@ -68,18 +68,18 @@ export class Connection {
   #game = "";
   #share: Share | undefined;
   #role: Role | undefined;
-  // The newest record that is known to be there.
+  // The number of the newest record that is known to exist.
   #newest = 0;
-  // The token was shown, and no stream has opened since.
+  // The token was sent again, and no stream has opened since.
   #hasEntered = false;
-  // Where the last gap began: the same again will never be filled.
+  // The record before the last gap. If the same gap comes again, it will never be filled.
   #gapAfter = -1;
 
   constructor(listener: Listener, around: Environment = browser()) {
     this.#listener = listener;
     this.#around = around;
     this.#stopWatching = around.onVisibility(() => this.#visibility());
-    // It may have been opened behind another page.
+    // The page may have been opened in a background tab.
     this.#visibility();
   }
 
@@ -97,7 +97,7 @@ export class Connection {
     source.onmessage = (message) => this.#take(source, message.data);
   }
 
-  // At once, when the player asks for it.
+  // Reconnects at once, on the player's request.
   retry(): void {
     this.#wait = kFirstWait;
     this.open();
@@ -132,14 +132,14 @@ export class Connection {
     if (source !== this.#source) return;
     const opening = readOpening(data);
     if (opening === undefined) return;
-    // A stream that reconnects by itself asks as it did first, when this page did not know its game.
+    // EventSource reconnects with the URL of its first request, which may not contain the game.
     if (this.#game !== "" && opening.game !== undefined && opening.game !== this.#game) return this.#end(true);
     this.#hasEntered = false;
     this.#newest = Math.max(this.#newest, opening.last);
     const before = this.#listener.lastSeq();
     const known = this.#listener.opened(opening);
     this.#join(opening.game ?? "");
-    // Another session than the one that the stream was opened for: from its beginning.
+    // A different session than before: open its stream from the beginning.
     if (known === 0 && before > 0) return this.open();
     if (this.#role === "leader") this.#share?.tell({ what: "opened", last: opening.last });
     this.#perhapsFollow();
@@ -149,7 +149,7 @@ export class Connection {
     if (source !== this.#source) return;
     const after = this.#listener.lastSeq();
     const records = readRecords(data);
-    // What was there already, other windows have of their own streams.
+    // Only newer records: other windows get the older ones from their own streams.
     if (this.#role === "leader" && (records.at(-1)?.seq ?? 0) > this.#newest) this.#share?.tell({ what: "records", data });
     if (this.#listener.records(records, this.#gapAfter === after) !== "all") {
       this.#gapAfter = this.#listener.lastSeq();
@@ -185,11 +185,11 @@ export class Connection {
     this.#role = undefined;
   }
 
-  // This window has all there is, and another one has the stream.
+  // Closes this window's stream if it has all records and a different window leads.
   #perhapsFollow(): void {
     if (this.#role !== "follower" || this.#source === undefined || this.status !== "open" || this.#listener.lastSeq() < this.#newest) return;
     this.#close();
-    // What the leader passed on while this window had no ears yet.
+    // The leader may have passed on records before this window listened: ask for the newest number.
     this.#share?.tell({ what: "asked" });
   }
 
@@ -211,7 +211,7 @@ export class Connection {
         const records = readRecords(told.data);
         this.#newest = Math.max(this.#newest, records.at(-1)?.seq ?? 0);
         if (this.#listener.records(records, false) === "all") return this.#perhapsFollow();
-        // A stream of its own that is open brings what is missing.
+        // If this window has a stream, it brings the missing records.
         if (this.#source === undefined) this.open();
         return;
       }
@@ -247,7 +247,7 @@ export class Connection {
     this.#set("ended");
   }
 
-  // A page that nobody looks at holds no connection, and leads no other window.
+  // A hidden page gives up its connection and its role.
   #visibility(): void {
     this.#cancelRest?.();
     this.#cancelRest = undefined;
@@ -271,7 +271,7 @@ export function readOpening(data: string): Opening | undefined {
   const game = textOf(value, "game");
   const opening = objectOf(value, "opening");
   return {
-    // The server learns it with the first record.
+    // Unknown until the first record.
     sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,

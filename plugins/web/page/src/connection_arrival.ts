@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first thing the page does, before anything reads its address: it takes the token out of it.
+// Removes the token from the address. Must be the page's first import, before other modules read the address.
 import { keepToken, keptToken, takeToken } from "./connection_token.ts";
 
 keepToken(takeToken() ?? keptToken());
-// The entrance counts its tries by it (entrance.ts); this one succeeded.
+// The entrance's marker of an attempt (entrance.ts), which has succeeded.
 sessionStorage.removeItem("narratoria-tried");
 
 addEventListener("pagehide", () => keepToken(undefined));
 
-// The address of another game, opened in this window: the browser loads nothing for a fragment.
+// An address with a new token was opened in this window. The browser does not load the page for a new fragment, so do
+// it here.
 addEventListener("hashchange", () => {
   const token = takeToken();
   if (token === undefined) return;

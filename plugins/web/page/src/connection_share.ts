@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event stream for all windows of a browser, which has six connections for a server in all. The window that holds a
-// lock leads: it has the stream and passes on what comes; the others follow. When it goes, the browser gives the lock to
-// the next. (A shared worker would do as well, but no hash can be demanded of a worker's script.)
+// One event stream for all windows of a browser, because a browser opens at most six connections to a server. The
+// window that holds a Web Lock is the leader: it reads the stream and passes it on; the others follow. When it closes,
+// the browser gives the lock to the next window. (Not a shared worker, because a worker's script cannot have an
+// integrity hash.)
 
 export type Role = "leader" | "follower";
 
-// What the leader passes on, and what a follower asks it for.
+// The messages between windows. All but "asked" come from the leader.
 export type Told =
   // The data of one message of the stream.
   | { what: "records"; data: string }
-  // The number of the newest record when its stream opened.
+  // The number of the newest record: when the leader's stream opened, or in reply to "asked".
   | { what: "opened"; last: number }
   | { what: "status"; status: "open" | "lost" }
-  // Of a window that has begun to follow: it is told the number of the newest record.
+  // A window has become a follower and requests "opened".
   | { what: "asked" };
 
 export interface Share {
@@ -20,11 +21,11 @@ export interface Share {
   leave(): void;
 }
 
-// undefined: this browser has no locks; each window then has a stream of its own.
+// Returns undefined if the browser has no Web Locks; each window then has its own stream.
 export type OpenShare = (game: string, role: (role: Role) => void, heard: (told: Told) => void) => Share | undefined;
 
 export const openShare: OpenShare = (game, role, heard) => {
-  // Old browsers, and pages that are not served from the machine itself, have no locks.
+  // Old browsers have no Web Locks, nor do pages outside a secure context, such as http:// on a remote address.
   const locks = (navigator as { locks?: LockManager }).locks;
   if (locks === undefined || typeof BroadcastChannel === "undefined") return undefined;
   const name = `narratoria-${game}`;

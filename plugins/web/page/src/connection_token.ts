@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token of the printed address. It stands in the fragment, which no browser sends, and is taken out of the address
-// bar at once. The window keeps it: another local server may overwrite the cookie, which does not know of ports, and the
-// page then gets in again by itself.
+// The token of the printed address. It is in the fragment, which browsers do not send, and is removed from the address
+// bar at once. The window keeps it, because a different local server may overwrite the cookie (cookies ignore ports);
+// the page then authenticates again by itself.
 
 const kFragment = "#token=";
 const kKept = "narratoria-token";
 
 let memory: string | undefined;
 
-// The token of the address, which has it no more then.
+// Returns the token of the address, and removes it from there.
 export function takeToken(): string | undefined {
   if (!location.hash.startsWith(kFragment)) return undefined;
   const token = location.hash.slice(kFragment.length);
@@ -16,14 +16,14 @@ export function takeToken(): string | undefined {
   return token === "" ? undefined : token;
 }
 
-// In memory too: when another window enters, the server has the browser clear what windows have stored.
+// Also keeps it in memory: when a new window enters, the server has the browser clear its storage.
 export function keepToken(token: string | undefined): void {
   memory = token ?? memory;
   if (memory === undefined) return;
   try {
     sessionStorage.setItem(kKept, memory);
   } catch {
-    // A browser that stores nothing: the page gets in as long as its cookie stands.
+    // The browser stores nothing. The page works as long as its cookie is valid.
   }
 }
 
@@ -36,13 +36,13 @@ export function keptToken(): string | undefined {
 }
 
 export interface Entry {
-  // The server's answer as an HTTP status; 0: there was none.
+  // The HTTP status; 0 without a response.
   status: number;
-  // What the server keeps of the player's wishes.
+  // The player's settings for reading, as stored by the server.
   reading?: unknown;
 }
 
-// `again`: for a page that was in before, which does not lose what it has stored.
+// `again`: the page was authenticated before, so the browser must not clear its storage.
 export async function enter(token: string, again: boolean): Promise<Entry> {
   try {
     const answer = await fetch("/api/enter", {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of enter.html, the page for a browser that has not been let in: it shows the server the token, and the
-// server then gives the player's page at the same address.
+// The script of enter.html, the page for a browser without the cookie. It posts the token; the server then serves the
+// player's page at the same address.
 import { enter, keepToken, keptToken, takeToken } from "./connection_token.ts";
 import { takeKept } from "./shell/kept.ts";
 
@@ -24,7 +24,7 @@ async function arrive(): Promise<void> {
   } catch {
     return show("cookies");
   }
-  // A request of this page's own: of one that a link elsewhere began, the browser withholds the cookie.
+  // Load the page by a request of its own: after a link from a different site, the browser withholds the cookie.
   if (location.hash === "") location.replace("/");
   else location.reload();
 }

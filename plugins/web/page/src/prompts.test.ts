@@ -19,8 +19,8 @@ function setting(answer: (path: string) => Answer | Promise<Answer> = () => take
   return { session, prompts, posted, record };
 }
 
-describe("what the player says", () => {
-  it("is on its way until its turn begins", async () => {
+describe("a prompt", () => {
+  it("is pending until its turn begins", async () => {
     const { prompts, posted, record } = setting();
     expect(await prompts.say("  I light the torch ")).toBe(true);
     expect(posted).toEqual([["/api/prompt", '{"text":"I light the torch"}']]);
@@ -33,22 +33,22 @@ describe("what the player says", () => {
     expect(prompts.busy).toBe(false);
   });
 
-  it("is told that the game could not be reached until it can be", async () => {
+  it("reports an unreachable game until it is reachable", async () => {
     const { prompts } = setting(() => Promise.reject(new Error("offline")));
     expect(await prompts.say("one")).toBe(false);
-    expect(prompts.refusal).toMatch(/could not be reached/);
+    expect(prompts.refusal).toMatch(/cannot be reached/);
     prompts.reached();
     expect(prompts.refusal).toBe("");
   });
 
-  it("stays refused for another reason, connection or not", async () => {
+  it("keeps other refusals when the connection returns", async () => {
     const { prompts } = setting(() => ({ status: 413, code: "", message: "" }));
     await prompts.say("one");
     prompts.reached();
     expect(prompts.refusal).toMatch(/too long/);
   });
 
-  it("may wait once; a third is refused here, without asking the server", async () => {
+  it("a third prompt is refused without a request", async () => {
     const { prompts, posted, record } = setting();
     await prompts.say("one");
     record("prompt", { text: "one" });
@@ -59,7 +59,7 @@ describe("what the player says", () => {
     expect(posted.length).toBe(2);
   });
 
-  it("stays with the player when it is refused, with the reason in words", async () => {
+  it("is refused with a message", async () => {
     for (const [answer, words] of [
       [{ status: 409, code: "BUSY", message: "" }, /already wait/],
       [{ status: 403, code: "FORBIDDEN", message: "no" }, /has ended/],
@@ -72,10 +72,10 @@ describe("what the player says", () => {
     }
     const { prompts } = setting(() => Promise.reject(new TypeError("failed to fetch")));
     expect(await prompts.say("x")).toBe(false);
-    expect(prompts.refusal).toMatch(/could not be reached/);
+    expect(prompts.refusal).toMatch(/cannot be reached/);
   });
 
-  it("is nothing when it is empty", async () => {
+  it("is ignored when empty", async () => {
     const { prompts, posted } = setting();
     expect(await prompts.say(" \n ")).toBe(false);
     expect(posted).toEqual([]);
@@ -83,7 +83,7 @@ describe("what the player says", () => {
 });
 
 describe("cancelling", () => {
-  it("drops what waits, as the story tells, whichever page asked for it", async () => {
+  it("drops the waiting prompt in every window", async () => {
     const { prompts, posted, record } = setting();
     await prompts.say("one");
     record("prompt", { text: "one" });
@@ -97,7 +97,7 @@ describe("cancelling", () => {
     expect(prompts.busy).toBe(false);
   });
 
-  it("leaves what was said behind it", async () => {
+  it("keeps a prompt sent after it", async () => {
     const session = new Session((run) => run());
     const prompts = new Prompts(session, async () => taken);
     await prompts.say("three");
@@ -113,7 +113,7 @@ describe("cancelling", () => {
     expect(prompts.busy).toBe(true);
   });
 
-  it("asks only while something runs", async () => {
+  it("sends a request only while a turn runs", async () => {
     const { prompts, posted } = setting();
     await prompts.cancel();
     expect(posted).toEqual([]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the player has said: on its way, waiting for its turn, or refused, in words.
+// The player's prompts: being sent, waiting for their turn, or refused with a message.
 import { enterAgain } from "./connection_token.ts";
 import type { Session, Turn } from "./session/session.ts";
 
@@ -11,17 +11,17 @@ export interface Answer {
 
 export type Post = (path: string, body?: string) => Promise<Answer>;
 
-// The server takes no larger body.
+// The server's limit for a request body, in bytes.
 export const largestBody = 1024 * 1024;
 
 export class Prompts {
-  // Said, and not yet in the story; the first may be on its way to its turn, the other waits.
+  // Prompts that are not in the story yet: the first may be about to begin its turn, the second waits.
   said: string[] = [];
-  // Why the last one was not taken.
+  // Why the last prompt was refused; empty if it was not.
   refusal = "";
   isCancelling = false;
   #session: Session;
-  // What this window ended; another window's player did not.
+  // Turns that this window cancelled. Other windows do not know of it.
   #stopped = new WeakSet<Turn>();
   #turns = 0;
   #post: Post;
@@ -52,14 +52,14 @@ export class Prompts {
     return this.#stopped.has(turn);
   }
 
-  // Whether it was taken; what was not stays with the player, and `refusal` says why.
+  // True if the prompt was accepted. Otherwise the text stays in the input, and `refusal` says why.
   async say(text: string): Promise<boolean> {
     const words = text.trim();
     if (words === "") return false;
     this.refusal = "";
     const body = JSON.stringify({ text: words });
     if (new TextEncoder().encode(body).length > largestBody) return this.#refuse(tooLongWords);
-    // What runs, and one that waits.
+    // At most one prompt runs and one waits.
     if (this.said.length + (this.#session.busy ? 1 : 0) >= 2) return this.#refuse(busyWords);
     this.said.push(words);
     this.#changed();
@@ -77,7 +77,7 @@ export class Prompts {
     const running = this.#session.running;
     this.#changed();
     const answer = await this.#posted("/api/cancel");
-    // What waited is dropped in the story itself: its prompt, and the end of a turn that was none.
+    // A waiting prompt needs no handling here: its record comes, followed by the end of a cancelled turn.
     if (answer.status !== 202) this.refusal = wordsFor(answer);
     else if (running !== undefined) this.#stopped.add(running);
     this.isCancelling = false;
@@ -90,7 +90,7 @@ export class Prompts {
     this.#changed();
   }
 
-  // The connection is back: that there was none needs no words any more.
+  // The connection is back, so the message that the game is unreachable is obsolete.
   reached(): void {
     if (this.refusal === unreachableWords) this.forgetRefusal();
   }
@@ -101,7 +101,7 @@ export class Prompts {
       const words = turns[this.#turns]?.prompt?.text.trim();
       const index = words === undefined ? -1 : this.said.indexOf(words);
       if (index >= 0) this.said.splice(index, 1);
-      // There is room again.
+      // A new turn has begun, so the server accepts a prompt again.
       this.refusal = "";
     }
     this.#changed();
@@ -127,18 +127,18 @@ export class Prompts {
   }
 }
 
-const tooLongWords = "That is too long to say at once.";
-const busyWords = "One thing at a time: the story is busy, and your next words already wait.";
+const tooLongWords = "That is too long for one prompt. Shorten it.";
+const busyWords = "The story is busy, and your next words are already waiting. Wait for a turn to end.";
 
-const unreachableWords = "The game could not be reached. Your words are still here; try again in a moment.";
+const unreachableWords = "The game cannot be reached. Your words are still here; try again in a moment.";
 
 function wordsFor(answer: Answer): string {
-  if (answer.code === "ANOTHER_SESSION") return "This game has ended, and another one runs here. Load the page again to play it.";
+  if (answer.code === "ANOTHER_SESSION") return "This game has ended, and a different one runs here. Reload the page to play it.";
   if (answer.code === "BUSY" || answer.status === 409) return busyWords;
   if (answer.status === 403) return "This game has ended. Open the new address.";
   if (answer.status === 413) return tooLongWords;
   if (answer.status === 0) return unreachableWords;
-  return answer.message === "" ? `The game did not take it (${answer.status}).` : answer.message;
+  return answer.message === "" ? `The game refused your words (${answer.status}).` : answer.message;
 }
 
 async function postJson(path: string, body?: string): Promise<Answer> {
@@ -148,13 +148,13 @@ async function postJson(path: string, body?: string): Promise<Answer> {
       ...(body === undefined ? {} : { body, headers: { "Content-Type": "application/json" } }),
     });
   let response = await post();
-  // Another local server may have overwritten the cookie.
+  // A different local server may have overwritten the cookie.
   if (response.status === 403 && (await enterAgain())) response = await post();
   let answer: { code?: unknown; message?: unknown } = {};
   try {
     answer = ((await response.json()) as typeof answer | null) ?? {};
   } catch {
-    // An answer without a body says enough by its status.
+    // Without a JSON body, the status is enough.
   }
   return {
     status: response.status,

@@ -78,7 +78,7 @@ export class Player {
   }
 
   get tool(): Locator {
-    return this.page.getByRole("complementary", { name: "The chosen tool" });
+    return this.page.getByRole("complementary", { name: "Selected tool" });
   }
 
   // What the story offers, in its own words.

@@ -6,7 +6,7 @@ import type { Asset } from "../session/session.ts";
 import type { AssetFigure } from "./asset_figure.ts";
 import "./asset_figure.ts";
 
-test("an asset that is refused behind its event says why", async () => {
+test("an asset refused after its event shows the reason", async () => {
   const asset: Asset = {
     seq: 7, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
     mediaType: "image/png", path: "/tmp/x/torch.png", metadata: {},
@@ -27,7 +27,7 @@ test("an asset that is refused behind its event says why", async () => {
   expect(figure.renderRoot.textContent).toContain("There is no such file.");
 });
 
-test("a picture in the story is a way to its large view", async () => {
+test("a picture in the story links to its large view", async () => {
   document.body.textContent = "";
   const asset: Asset = {
     seq: 9, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
@@ -40,10 +40,10 @@ test("a picture in the story is a way to its large view", async () => {
   const link = figure.renderRoot.querySelector("a")!;
   expect(link.getAttribute("href")).toBe("#/assets/9/story");
   expect(link.querySelector("img")!.alt).toBe("A lit torch");
-  expect(link.textContent).toContain("open it large");
+  expect(link.textContent).toContain("enlarge");
 });
 
-test("a file that cannot be shown is fetched once more before it is given up", async () => {
+test("a broken file is loaded again once", async () => {
   vi.useFakeTimers();
   document.body.textContent = "";
   const asset: Asset = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One asset, as large as its place: in the story, on a card, alone. Files come from the server by their event's
-// number. Markup of others never becomes part of the page: pictures are images, SVG too; HTML is a link.
+// Shows one asset: in the story, on a card, or alone. Files are loaded from the server by the number of their event.
+// Foreign markup never becomes part of the page: pictures, including SVG, are <img> elements; HTML is a link.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
@@ -18,7 +18,7 @@ export type AssetSize = "thumbnail" | "card" | "inline" | "large";
 
 const kPiece = 64 * 1024;
 const kGlimpse = 2 * 1024;
-// After which a file that could not be shown is fetched once more.
+// The delay before a file that could not be shown is loaded again, in milliseconds.
 const kAgainMs = 500;
 
 @customElement("narratoria-asset")
@@ -64,7 +64,7 @@ export class AssetFigure extends LitElement {
       :host([size="inline"]) img {
         height: auto;
       }
-      /* Room for the controls of a small film. */
+      /* Room for the controls of a small video. */
       :host([size="inline"]) video {
         min-width: min(18rem, 100%);
       }
@@ -254,20 +254,20 @@ export class AssetFigure extends LitElement {
   ];
 
   @property({ attribute: false }) asset: Asset | undefined = undefined;
-  // The asset's own: it may come behind the asset, which is then drawn again.
+  // asset.refused. A property of its own, because a refusal may come after the asset and must cause a new rendering.
   @property({ attribute: false }) refusal: Asset["refused"] = undefined;
   @property({ reflect: true }) size: AssetSize = "inline";
-  // Of an image that is shown large; 0: as the place allows.
+  // The scale of an image that is shown alone; 0 fits it to its place.
   @property({ type: Number }) zoom = 0;
   @state() private broken = false;
   @state() private natural: { width: number; height: number } | undefined = undefined;
   @state() private file: TextFile | undefined = undefined;
   @state() private pieces = 0;
-  // Of a file that is not read here.
+  // The size of a file that is only downloaded.
   @state() private bytes: number | undefined = undefined;
   #abort: AbortController | undefined;
   #hasFailed = false;
-  // Of a picture that is larger than its place, in parts of the picture.
+  // The visible centre of an image larger than its place, as fractions of the image.
   #middle = { x: 0.5, y: 0.5 };
 
   override disconnectedCallback(): void {
@@ -341,7 +341,7 @@ export class AssetFigure extends LitElement {
     />`;
     if (this.size === "inline") {
       return html`<figure>
-        <a class="enlarges" href="#/assets/${asset.seq}/story" title="Open it large">${image}<span class="hidden-text">, open it large</span></a>
+        <a class="enlarges" href="#/assets/${asset.seq}/story" title="Enlarge">${image}<span class="hidden-text">, enlarge</span></a>
         ${this.#caption(asset)}
       </figure>`;
     }
@@ -352,7 +352,7 @@ export class AssetFigure extends LitElement {
   #text(asset: Asset): TemplateResult {
     const file = this.file;
     const loading = file === undefined || (file.read === 0 && !file.done);
-    // Each piece stands alone, so that one more does not lay out all of them again.
+    // One <pre> per piece, so that a new piece does not cause a layout of the earlier ones.
     const body = loading ? html`<p role="status">Reading…</p>` : file.pieces.map((one) => html`<pre dir="auto">${one}</pre>`);
     const more =
       this.size === "card" || file === undefined || file.done || loading
@@ -380,14 +380,14 @@ export class AssetFigure extends LitElement {
     if (this.size === "thumbnail" || this.size === "card") return this.#sign(asset, "block", shortened(why.message, 140), "refused");
     return html`<div class="details refused">
       ${icon("block")}
-      <strong dir="auto">${shortened(asset.assetId, 200)} was not taken</strong>
+      <strong dir="auto">${shortened(asset.assetId, 200)} was refused</strong>
       <p dir="auto">${shortened(why.message, 600)}</p>
       <p><code>${shortened(why.code, 80)}</code></p>
     </div>`;
   }
 
   #gone(asset: Asset): TemplateResult {
-    const words = "This file cannot be shown: it is gone, or not what it says it is.";
+    const words = "This file cannot be shown: it is missing, or its content does not match its type.";
     if (this.size === "thumbnail" || this.size === "card") return this.#sign(asset, "broken", words);
     return html`<div class="details">
       ${icon("broken")}
@@ -410,7 +410,7 @@ export class AssetFigure extends LitElement {
     return caption === undefined ? nothing : html`<figcaption dir="auto">${shortened(caption, 300)}</figcaption>`;
   }
 
-  // What stood in the middle stays there.
+  // Keeps the centre of the image when the zoom changes.
   protected override updated(changed: PropertyValues): void {
     const before = changed.get("zoom") as number | undefined;
     if (before === undefined || before === this.zoom || this.zoom === 0 || this.natural === undefined) return;
@@ -436,7 +436,7 @@ export class AssetFigure extends LitElement {
     port.scrollTop -= event.movementY;
   }
 
-  // A server that has much to do, or a connection that was cut, is no reason to give a file up.
+  // Loads a file again once, because the server may have been busy or the connection lost.
   #failed(event: Event): void {
     if (this.#hasFailed) {
       this.broken = true;
@@ -466,7 +466,7 @@ export class AssetFigure extends LitElement {
       if (!answer.ok) this.broken = true;
       else if (length !== null) this.bytes = Number(length);
     } catch {
-      // Without an answer there is no size to show.
+      // Without a response, no size is shown.
     }
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an asset is, and what to call it.
+// The category of an asset, and its names.
 import type { IconName } from "../controls/icons.ts";
 import type { Asset } from "../session/session.ts";
 import { textOf } from "../session/record.ts";
@@ -8,10 +8,11 @@ import { shortened } from "../text/shorten.ts";
 export const categories = ["image", "audio", "video", "text", "model", "other"] as const;
 export type Category = (typeof categories)[number];
 
-// By its media type: the kind is the tool's own word, and what a browser can do with a file hangs on the type.
+// Uses the media type, not the kind: the kind is free text from the tool, but the type decides how a browser can show
+// it.
 export function categoryOf(asset: Pick<Asset, "mediaType">): Category {
   const type = (asset.mediaType.slice(0, 200).split(";")[0] ?? "").trim().toLowerCase();
-  // A page of somebody else's is never shown as one.
+  // Foreign HTML is never rendered.
   if (type === "text/html" || type === "text/xml") return "other";
   const main = type.split("/")[0];
   return main === "image" || main === "audio" || main === "video" || main === "text" || main === "model" ? main : "other";
@@ -33,22 +34,22 @@ export function categoryIcon(category: Category): IconName {
 const describing = ["alt", "description", "title", "caption"];
 const naming = ["title", "caption", "name"];
 
-// For who does not see it.
+// The alternative text.
 export function altOf(asset: Asset): string {
   return shortened(said(asset, describing) ?? asset.assetId, 1000);
 }
 
-// What it is called: by its title, else by what it shows.
+// The title: its caption, else its description, else its id.
 export function titleOf(asset: Asset): string {
   return captionOf(asset) ?? said(asset, describing) ?? asset.assetId;
 }
 
-// What stands under it in the story; its description is for who does not see it.
+// The caption below it in the story. The description is only used as alternative text.
 export function captionOf(asset: Asset): string | undefined {
   return said(asset, naming);
 }
 
-// The one that stands where a later attempt replaced this one.
+// The current version of an asset that later attempts may have replaced.
 export function standing(asset: Asset): Asset {
   let one = asset;
   while (one.replaced !== undefined) one = one.replaced;
@@ -67,13 +68,13 @@ export function addressOf(asset: Asset): string {
   return `/api/assets/${asset.seq}`;
 }
 
-// For the file that a reader keeps.
+// The file name for a download.
 export function fileNameOf(asset: Asset): string {
   const last = asset.path.split(/[\\/]/).at(-1) ?? "";
   return last === "" ? asset.assetId : last;
 }
 
-// "glTF", "PNG", "plain": the type without what is known already.
+// The subtype in capitals, such as "GLTF" or "PNG".
 export function formatOf(asset: Asset): string {
   const type = asset.mediaType.slice(0, 200);
   const sub = (type.split(";")[0] ?? "").split("/")[1] ?? type;

@@ -13,7 +13,7 @@ function asset(mediaType: string, metadata: JsonObject = {}, path = "/tmp/x/torc
 }
 
 describe("words", () => {
-  test("a category follows from the media type", () => {
+  test("the media type determines the category", () => {
     const types = ["image/png", "IMAGE/SVG+XML", "audio/ogg; codecs=opus", "video/mp4", "text/plain", "model/gltf+json"];
     expect(types.map((one) => categoryOf(asset(one)))).toEqual(["image", "image", "audio", "video", "text", "model"]);
     for (const one of ["text/html", "Text/HTML; charset=utf-8", "application/pdf", "font/woff", "nonsense", ""]) {
@@ -54,7 +54,7 @@ describe("text file", () => {
     };
   }
 
-  test("pieces may end within a character", async () => {
+  test("pieces may end inside a multi-byte character", async () => {
     const file = new TextFile("/api/assets/7", server(true));
     await file.more(9);
     expect(file.pieces).toEqual(["Licht "]);
@@ -63,7 +63,7 @@ describe("text file", () => {
     expect(file.size).toBe(torches.length);
   });
 
-  test("pieces end with a line", async () => {
+  test("pieces end at a line end", async () => {
     const lines = new TextEncoder().encode(Array.from({ length: 50 }, (_, index) => `line ${index}\n`).join(""));
     const file = new TextFile("/api/assets/7", server(true, lines));
     while (!file.done) await file.more(40);
@@ -72,14 +72,14 @@ describe("text file", () => {
     expect(file.pieces.join("")).toBe(new TextDecoder().decode(lines));
   });
 
-  test("a server without ranges gives the first piece", async () => {
+  test("a server without ranges returns the first piece", async () => {
     const file = new TextFile("/api/assets/7", server(false));
     await file.more(64);
     expect(file.read).toBe(64);
     await expect(file.more(64)).rejects.toThrow();
   });
 
-  test("a file that is gone", async () => {
+  test("a missing file", async () => {
     const file = new TextFile("/api/assets/7", async () => new Response(null, { status: 404 }));
     await expect(file.more(64)).rejects.toThrow("404");
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gallery, and one asset alone above it.
+// The gallery, and a dialog that shows one asset.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -34,7 +34,7 @@ const names: Record<Filter, string> = {
   refused: "Refused",
 };
 
-// What follows the number in the address of a picture that the story opened.
+// The part of the address after the number, if the picture was opened from the story.
 const kFromStory = "story";
 
 const zooms = [0.25, 0.5, 1, 2, 4, 8];
@@ -118,7 +118,7 @@ export class AssetsView extends SessionView {
         outline-offset: -3px;
         border-radius: 1rem;
       }
-      /* Players are used where they are; the rest of the card opens it. */
+      /* The link covers the card except the player, which must stay usable. */
       .asset.plays .label a::after {
         top: auto;
         height: 4.25rem;
@@ -262,14 +262,14 @@ export class AssetsView extends SessionView {
     if (changed.has("path")) this.zoom = 0;
   }
 
-  // The newest first.
+  // Selects the assets to show, newest first.
   #select(): void {
     this.#counts = new Map();
     this.#all = [];
     const assets = this.session?.assets ?? [];
     for (let index = assets.length - 1; index >= 0; --index) {
       const asset = assets[index]!;
-      // The one that stands in its place is shown.
+      // Only the asset that replaced it is shown.
       if (asset.replaced !== undefined) continue;
       const kind: Filter = asset.refused !== undefined ? "refused" : categoryOf(asset);
       this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
@@ -280,7 +280,7 @@ export class AssetsView extends SessionView {
   protected override render(): TemplateResult {
     const total = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     if (total === 0) {
-      return emptyPlace("image", "No assets yet", "Pictures, sounds and all else that the story makes is collected here.");
+      return emptyPlace("image", "No assets yet", "Pictures, sounds and other files of the story will appear here.");
     }
     const filters = ([...categories, "refused"] as const).filter((one) => this.#counts.has(one));
     return html`<div class="view">
@@ -289,7 +289,7 @@ export class AssetsView extends SessionView {
           ${
             filters.length < 2
               ? nothing
-              : html`<div class="chips" role="group" aria-label="Kinds that are shown">
+              : html`<div class="chips" role="group" aria-label="Kinds shown">
                   ${(["all", ...filters] as const).map((one) => this.#chip(one, one === "all" ? total : (this.#counts.get(one) ?? 0)))}
                 </div>`
           }
@@ -338,7 +338,7 @@ export class AssetsView extends SessionView {
     if (box !== undefined) box.scrollTop = 0;
   }
 
-  // One grid for all that is drawn: a new asset moves the cards, and none is made anew.
+  // One grid for all rendered rows: a new asset moves the cards, and no card is created again.
   #shelves(first: number, last: number): TemplateResult {
     const from = first * this.#columns;
     return html`<div class="shelves">
@@ -394,15 +394,15 @@ export class AssetsView extends SessionView {
     return html`<div class="bar">
         <h2 id="alone" class="clipped" dir="auto">${shortened(titleOf(asset), 200)}</h2>
         ${place < 0 ? nothing : html`<span class="about number">${place + 1} of ${this.#all.length}</span>`}
-        <button class="icon-button" type="button" aria-label="The one before" title="The one before (←)" ?disabled=${place <= 0} @click=${() => this.#step(-1)}>${icon("left")}</button>
-        <button class="icon-button" type="button" aria-label="The next one" title="The next one (→)" ?disabled=${place < 0 || place >= this.#all.length - 1} @click=${() => this.#step(1)}>${icon("right")}</button>
+        <button class="icon-button" type="button" aria-label="Previous" title="Previous (←)" ?disabled=${place <= 0} @click=${() => this.#step(-1)}>${icon("left")}</button>
+        <button class="icon-button" type="button" aria-label="Next" title="Next (→)" ?disabled=${place < 0 || place >= this.#all.length - 1} @click=${() => this.#step(1)}>${icon("right")}</button>
         <span class="gap"></span>
         ${
           isPicture
             ? html`<button class="icon-button" type="button" aria-label="Smaller" title="Smaller (−)" @click=${() => this.#zoomBy(-1)}>${icon("remove")}</button>
                 <span class="about number" role="status">${this.zoom === 0 ? "fits" : percent(this.zoom)}</span>
                 <button class="icon-button" type="button" aria-label="Larger" title="Larger (+)" @click=${() => this.#zoomBy(1)}>${icon("add")}</button>
-                <button class="icon-button" type="button" aria-label="As the window allows" title="As the window allows (0)" @click=${() => (this.zoom = 0)}>${icon("fit")}</button>`
+                <button class="icon-button" type="button" aria-label="Fit to window" title="Fit to window (0)" @click=${() => (this.zoom = 0)}>${icon("fit")}</button>`
             : nothing
         }
         ${asset.refused !== undefined ? nothing : html`<a class="icon-button" href=${addressOf(asset)} download=${fileNameOf(asset)} aria-label="Download" title="Download">${icon("download")}</a>`}
@@ -450,13 +450,13 @@ export class AssetsView extends SessionView {
     const next = place < 0 ? undefined : this.#all[place + by];
     if (next === undefined) return;
     this.isPicture = false;
-    // Leafing leaves one step in the history, not twenty.
+    // Replaces the history entry, so that browsing through 20 assets does not add 20 entries.
     const from = this.path[1] === kFromStory ? `/${kFromStory}` : "";
     history.replaceState(history.state, "", `#/assets/${next.seq}${from}`);
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
 
-  // Back to where it was opened: the gallery, or the story.
+  // Goes back to the view that opened it: the gallery or the story.
   #close(): void {
     navigate(this.path[1] === kFromStory ? "#/narrative" : "#/assets");
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text asset, read in pieces: a log of a gigabyte is not loaded to show its first page.
+// A text asset, read in pieces, so that a log of a gigabyte is not loaded to show its first page.
 
 export class TextFile {
-  // Each ends with a line, where it can: they are shown one below the other.
+  // Each piece ends at a line end if it has one, because pieces are shown as separate blocks.
   readonly pieces: string[] = [];
-  // Bytes that have been read, and in all where the server says so.
+  // The bytes read so far, and the file's size if the server reports it.
   read = 0;
   size: number | undefined = undefined;
   done = false;
@@ -16,7 +16,7 @@ export class TextFile {
     private readonly get: typeof fetch = (input, init) => fetch(input, init),
   ) {}
 
-  // The next piece; throws where the file cannot be had.
+  // Reads the next piece. Throws if the file cannot be loaded.
   async more(length: number, signal?: AbortSignal): Promise<void> {
     if (this.done) return;
     const last = this.read + length - 1;
@@ -24,7 +24,7 @@ export class TextFile {
       headers: { Range: `bytes=${this.read}-${last}` },
       ...(signal === undefined ? {} : { signal }),
     });
-    // Nothing stands behind what was read: an empty file, or its end.
+    // 416: the end of the file, or an empty file.
     if (answer.status === 416) {
       this.done = true;
       this.pieces.push(this.#rest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws its host again while something runs and is seen: each frame where it moves, four times a second where the
-// reader wants no motion. Nothing ticks while nothing runs.
+// Renders its host repeatedly while something is running and the host is visible: at each frame, or four times a second
+// if the reader prefers reduced motion. No timer is active while nothing runs.
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -9,7 +9,7 @@ export class Clock implements ReactiveController {
   #frame = 0;
   #timer = 0;
 
-  // `interval`: milliseconds between two drawings; below a frame's, each frame.
+  // `interval`: milliseconds between renderings; less than a frame means each frame.
   constructor(
     private readonly host: ReactiveControllerHost & HTMLElement,
     private readonly isRunning: () => boolean,
@@ -24,7 +24,7 @@ export class Clock implements ReactiveController {
     const wait = calm.matches ? Math.max(250, interval) : interval;
     const tick = (): void => {
       this.#frame = this.#timer = 0;
-      // What is not seen is looked at once a second until it is seen again.
+      // While the host is hidden, check once a second whether it is visible again.
       if (this.host.getClientRects().length > 0) this.host.requestUpdate();
       else if (this.host.isConnected && this.isRunning()) this.#timer = window.setTimeout(tick, 1000);
     };

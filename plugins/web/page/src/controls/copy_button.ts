@@ -16,7 +16,7 @@ export class CopyButton extends LitElement {
     `,
   ];
 
-  // What is copied: a function where it is costly to make.
+  // The text to copy, or a function if it is expensive to create.
   @property({ attribute: false }) text: string | (() => string) = "";
   @property() label = "Copy";
   @property({ type: Boolean }) compact = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place where there is nothing yet, and what will be there. Its style is `.empty` in styles.ts.
+// The placeholder of an empty view, with a hint at its later contents. Its style is `.empty` in styles.ts.
 import { html, type TemplateResult } from "lit";
 import { type IconName, icon } from "./icons.ts";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Material icons (Apache-2.0), as paths on a field of 24 by 24. They decorate: whoever uses one puts words beside it.
+// Material icons (Apache-2.0), as paths in a box of 24 by 24. They are hidden from screen readers, so each use needs a
+// text label.
 import { html, svg, type TemplateResult } from "lit";
 
 const paths = {

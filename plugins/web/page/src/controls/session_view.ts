@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of the session: drawn again when it changes, at most once a frame, and only while it is seen.
+// Base class of a view of the session: renders when the session changes, at most once per frame, and only while
+// visible.
 import { LitElement, type PropertyValues } from "lit";
 import { property } from "lit/decorators.js";
 import type { Session } from "../session/session.ts";
@@ -30,19 +31,19 @@ export abstract class SessionView extends LitElement {
     if (changed.has("session")) this.#listen();
   }
 
-  // Whether the view is on screen at all: another place may be shown instead of it.
+  // False while a different view is shown.
   protected get isSeen(): boolean {
     return this.isConnected && this.getClientRects().length > 0;
   }
 
-  // The view has another size, or is seen again.
+  // The view's size has changed, or it is visible again.
   protected resized(): void {
     if (!this.#stale) return;
     this.#stale = false;
     this.requestUpdate();
   }
 
-  // The session changed.
+  // The session has changed.
   protected changed(): void {
     if (this.isSeen) this.requestUpdate();
     else this.#stale = true;

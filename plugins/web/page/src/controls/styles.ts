@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the views of tools, assets and state look alike in.
+// Styles common to the views of tools, assets and state.
 import { css } from "lit";
 
 export const base = css`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them.
+// Numbers in human-readable form.
 import { counted } from "../text/shorten.ts";
 
 // "812 bytes", "64 kB", "1.2 MB".

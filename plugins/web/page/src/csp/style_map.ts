@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lit's styleMap, but for its first time: that one writes the `style` attribute, which the page's
-// Content-Security-Policy forbids. The build puts this in its place, in mdui's components too.
+// A replacement for Lit's styleMap, whose first rendering writes the `style` attribute, which the page's
+// Content-Security-Policy forbids. The build substitutes it everywhere, including mdui's components.
 import { noChange } from "lit";
 import { type AttributePart, Directive, type PartInfo, PartType, directive } from "lit/directive.js";
 

@@ -10,7 +10,7 @@ const list = fc.record({
   part: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-test("what is seen is drawn, wherever one scrolls", () => {
+test("visible rows are rendered at any scroll position", () => {
   fc.assert(
     fc.property(list, ({ count, rowHeight, height, part }) => {
       const range = Math.max(0, Math.min(count * rowHeight, tallest) - height);
@@ -25,7 +25,7 @@ test("what is seen is drawn, wherever one scrolls", () => {
   );
 });
 
-test("scrolling to a row shows it", () => {
+test("scrolling to a row makes it visible", () => {
   fc.assert(
     fc.property(list, fc.nat(), ({ count, rowHeight, height, part }, wanted) => {
       const index = wanted % count;
@@ -39,7 +39,7 @@ test("scrolling to a row shows it", () => {
   );
 });
 
-test("both ends can be reached in a list taller than a browser can be", () => {
+test("both ends of a list above the height limit are reachable", () => {
   const port = { scrollTop: tallest - 500, height: 500 };
   expect(rowsIn(1_000_000, 32, port).last).toBe(1_000_000);
   expect(rowsIn(1_000_000, 32, { scrollTop: 0, height: 500 }).first).toBe(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of a long list stand in the part that is seen. All rows have one height: the place of row 100,000 is
-// known without having seen those before it.
+// Computes the visible rows of a long list. All rows have the same height, so the position of row 100,000 is known
+// without rendering the rows before it.
 
 export interface Rows {
-  // Rows [first, last) are drawn, `first` at `top` pixels of `height` in all.
+  // Rows [first, last) are rendered; `first` is at `top` pixels of the total `height`.
   first: number;
   last: number;
   top: number;
@@ -15,10 +15,10 @@ export interface Port {
   height: number;
 }
 
-// Browsers stop at some 17 to 33 million pixels; a longer list is scrolled through in proportion.
+// Browsers limit the height of elements to 17 to 33 million pixels. A longer list is scrolled proportionally.
 export const tallest = 8_000_000;
 
-// Pixels drawn above and below what is seen, so that a quick scroll shows rows and no gap.
+// Pixels rendered above and below the visible part, so that quick scrolling does not show a gap.
 export const margin = 240;
 
 export function rowsIn(count: number, rowHeight: number, port: Port): Rows {
@@ -32,7 +32,7 @@ export function rowsIn(count: number, rowHeight: number, port: Port): Rows {
   return { first, last: Math.max(first, last), top: first * rowHeight - offset + port.scrollTop, height };
 }
 
-// Where to scroll so that the row is seen; undefined where it is seen already.
+// The scroll position that makes the row visible; undefined if it is visible already.
 export function scrollFor(index: number, count: number, rowHeight: number, port: Port): number | undefined {
   const full = count * rowHeight;
   const offset = offsetOf(full, port);

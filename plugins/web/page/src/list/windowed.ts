@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the rows of a long list that are seen, inside of a scroller in the host's own shadow root, so that roles,
-// styles and ids stay in one tree.
+// Renders only the visible rows of a long list, in a scroller in the host's own shadow root, so that roles, styles and
+// ids are in one tree.
 import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from "lit";
 import { createRef, ref, type Ref } from "lit/directives/ref.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { type Port, type Rows, rowsIn, scrollFor } from "./window.ts";
 
-// A scroll so soon after what the reader did is the reader's, in milliseconds.
+// A scroll event within this time after an input event is attributed to the reader, in milliseconds.
 const kTouch = 600;
 
 export class Windowed implements ReactiveController {
@@ -20,8 +20,8 @@ export class Windowed implements ReactiveController {
   #frame = 0;
   #port: Port = { scrollTop: 0, height: 600 };
   #drawn = "";
-  // When the reader last did something in the list. Where it stands does not tell: the browser, too, moves it as
-  // it lays out what has come.
+  // The time of the reader's last input in the list. The scroll position alone does not reveal the reader's intention,
+  // because the browser also changes it during layout.
   #touched = Number.NEGATIVE_INFINITY;
   readonly #touch = (): void => {
     this.#touched = performance.now();
@@ -40,7 +40,7 @@ export class Windowed implements ReactiveController {
     return box === undefined || box.scrollTop + box.clientHeight >= box.scrollHeight - this.rowHeight;
   }
 
-  // What goes into the scroller, a row at a time. A row that is scrolled away is filled anew with another.
+  // The content of the scroller, row by row. Elements of rows that are scrolled away are reused.
   draw(row: (index: number) => unknown): TemplateResult {
     return this.drawTogether((first, last) => {
       const list = [];
@@ -49,7 +49,7 @@ export class Windowed implements ReactiveController {
     });
   }
 
-  // The same, for who draws rows [first, last) in one go.
+  // Like draw(), but renders rows [first, last) with one call.
   drawTogether(draw: (first: number, last: number) => unknown): TemplateResult {
     const { first, last, top, height } = this.rows;
     this.#drawn = `${first}-${last}-${top}`;
@@ -92,7 +92,7 @@ export class Windowed implements ReactiveController {
     if (box !== this.#watched) {
       this.#observed.disconnect();
       if (box !== undefined) {
-        // The browser would scroll by itself to keep a row in its place that is drawn anew.
+        // Otherwise the browser's scroll anchoring would react to reused elements.
         box.style.overflowAnchor = "none";
         for (const how of ["wheel", "touchmove", "pointerdown", "keydown"]) {
           box.addEventListener(how, this.#touch, { passive: true });
@@ -103,8 +103,8 @@ export class Windowed implements ReactiveController {
       this.#watched = box;
     }
     if (box === undefined || this.#frame !== 0) return;
-    // Not now: what has just been drawn is measured as it was before, or in turn as it was and as it is, and each
-    // answer would draw it once more, without an end.
+    // In the next frame, not now: measurements taken now may alternate between the old and the new layout, and each
+    // would cause a new rendering, endlessly.
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       this.#settle();
@@ -133,12 +133,12 @@ export class Windowed implements ReactiveController {
     const box = this.scroller.value;
     if (box === undefined) return;
     const height = box.clientHeight;
-    // Where the end is follows from the rows, whether the browser has laid them out or not.
+    // The end is computed from the rows, because the browser may not have laid them out yet.
     const scrollTop = this.follows ? Math.max(0, this.rows.height - height) : box.scrollTop;
     this.#port = { scrollTop, height };
   }
 
-  // Draws again where other rows are seen now.
+  // Renders again if different rows are visible now.
   #look(): void {
     this.#measure();
     const { first, last, top } = this.rows;

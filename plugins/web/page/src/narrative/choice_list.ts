@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be said next, as numbered buttons. The keys 1 to 9 press them.
+// The choices, as numbered buttons. The keys 1 to 9 press them.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import "mdui/components/button.js";
@@ -43,7 +43,7 @@ export class ChoiceList extends LitElement {
         flex-wrap: wrap;
         gap: 0.5rem;
         margin: 0 -0.25rem;
-        /* The ring of the one that has the focus. */
+        /* Room for the focus ring. */
         padding: 0.25rem;
         list-style: none;
       }
@@ -123,7 +123,7 @@ export class ChoiceList extends LitElement {
       </ul>`;
   }
 
-  // Whether the key took a choice.
+  // True if the key selected a choice.
   press(key: string): boolean {
     const text = /^[1-9]$/.test(key) ? this.offer?.choices[Number(key) - 1] : undefined;
     if (text === undefined) return false;

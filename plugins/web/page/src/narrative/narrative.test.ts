@@ -43,7 +43,7 @@ function takeStream(name: string): void {
   session.take(records.map((record, index) => ({ ...record, seq: session.lastSeq + index + 1 })));
 }
 
-// All elements below, shadow roots too.
+// All matching descendants, including those in shadow roots.
 function all(selector: string, root: ParentNode = view.renderRoot): Element[] {
   const found = [...root.querySelectorAll(selector)];
   for (const one of root.querySelectorAll("*")) if (one.shadowRoot !== null) found.push(...all(selector, one.shadowRoot));
@@ -88,7 +88,7 @@ describe("the story", () => {
     expect(texts("h1")).toEqual(["The Torch and the Door"]);
   });
 
-  it("has the input at hand, unless the focus is somewhere already", async () => {
+  it("focuses the input unless something else has the focus", async () => {
     expect(document.activeElement).toBe(view);
     const link = document.body.appendChild(document.createElement("button"));
     link.focus();
@@ -100,7 +100,7 @@ describe("the story", () => {
     expect(document.activeElement).toBe(link);
   });
 
-  it("tells each turn: the prompt, the narration, the tools, the choices", async () => {
+  it("shows prompt, narration, tools and choices of each turn", async () => {
     take(["prompt", { text: "I light the torch" }]);
     takeStream("torch");
     take(["turn_ended", { outcome: "completed", generations: 1, choices: ["Open", "Leave"] }]);
@@ -111,7 +111,7 @@ describe("the story", () => {
     expect(texts("narratoria-choices mdui-button")).toEqual(["1Open", "2Leave"]);
   });
 
-  it("shows a tool that was ended with its turn as one that was stopped", async () => {
+  it("shows a tool that ended with its turn as stopped", async () => {
     const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const tell = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
@@ -131,7 +131,7 @@ describe("the story", () => {
     expect(session.plans.get("p#1")!.invocations.get("t")!.state).toBe("stopped");
   });
 
-  it("says what a tool at work says with its progress, shortened", async () => {
+  it("shortens the progress message of a running tool", async () => {
     const at = { planId: "p", toolId: "tea", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const tell = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
@@ -143,7 +143,7 @@ describe("the story", () => {
     tell("attempt_started", { attempt: 1 });
     log("Water boils", {});
     await settled();
-    expect(texts(".working").join("")).toMatch(/Something is under way/);
+    expect(texts(".working").join("")).toMatch(/Working…/);
     log("Brewing the tea, step 8", { progress: 0.8 });
     await settled();
     expect(texts(".working").join("")).toMatch(/Brewing the tea, step 8.*80 %/s);
@@ -154,7 +154,7 @@ describe("the story", () => {
     expect(texts(".working").join("")).not.toMatch(/tea/);
   });
 
-  it("leaves a quiet line where a picture was refused", async () => {
+  it("shows a line for a refused picture", async () => {
     const at = { planId: "p", toolId: "t", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const tell = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
@@ -174,18 +174,18 @@ describe("the story", () => {
     expect(all("narratoria-asset").length).toBe(1);
   });
 
-  it("takes a choice as the next prompt", async () => {
+  it("sends a choice as the next prompt", async () => {
     take(["prompt", { text: "x" }], ["turn_ended", { outcome: "completed", generations: 1, choices: ["Open"] }]);
     await settled();
     (all("narratoria-choices mdui-button")[0] as HTMLElement).click();
     await settled();
     expect(posted).toEqual(['/api/prompt {"text":"Open"}']);
-    // What is on its way is shown, and offers nothing any more.
+    // The pending prompt is shown, and the choices are gone.
     expect(texts("h2")).toEqual(["You: x", "You: Open"]);
     expect(texts("narratoria-choices mdui-button")).toEqual([]);
   });
 
-  it("leads to what is below from the input's bar, where it covers nothing", async () => {
+  it("has a scroll-down button in the input's bar", async () => {
     const scroller = all(".scroller")[0] as HTMLElement;
     Object.defineProperty(scroller, "scrollHeight", { value: 2000 });
     Object.defineProperty(scroller, "clientHeight", { value: 500 });
@@ -197,7 +197,7 @@ describe("the story", () => {
     expect(more[0]!.assignedSlot?.closest("form")).not.toBeNull();
   });
 
-  it("shows markup as the text that it is", async () => {
+  it("shows markup as text", async () => {
     take(
       ["prompt", { text: hostile }],
       ["narrative", { text: hostile, source: "plan" }],
@@ -211,7 +211,7 @@ describe("the story", () => {
     expect(all("img, script")).toEqual([]);
   });
 
-  it("shows a megabyte in steps", async () => {
+  it("shows a text of a megabyte in steps", async () => {
     take(["prompt", { text: "x" }], ["narrative", { text: "word ".repeat(200_000), source: "plan" }]);
     await settled();
     const shown = (): number => texts(".telling narratoria-long-text p, p").join("").length;
@@ -222,20 +222,20 @@ describe("the story", () => {
     expect(shown()).toBeGreaterThan(before + 10_000);
   });
 
-  it("has every turn on the page, so that the browser can find and print it", async () => {
+  it("has all turns in the page for search and print", async () => {
     for (let index = 0; index < 300; ++index) {
       take(["prompt", { text: `${index}` }], ["turn_ended", { outcome: "completed", generations: 1, choices: [] }]);
     }
     await settled();
     expect(all("narratoria-turn").length).toBeGreaterThan(20);
-    // The latest at once, the others with the next frames; all of them before the page is printed.
+    // The latest turns are rendered at once, earlier ones in later frames, and all before the page is printed.
     dispatchEvent(new Event("beforeprint"));
     await settled();
     expect(all("narratoria-turn").length).toBe(300);
     expect(texts("h1").length).toBe(1);
   });
 
-  it("shows the later of two placeholders that a retry asked for", async () => {
+  it("shows only the placeholder of the latest attempt", async () => {
     const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const tell = (kind: string, event: JsonObject, attempt?: number): void =>
       void session.take([{ ...at, ...(attempt === undefined ? {} : { attempt }), seq: session.lastSeq + 1, kind, event }]);
@@ -250,7 +250,7 @@ describe("the story", () => {
 });
 
 describe("the first screen", () => {
-  it("has the opening text and the first words of the story, and the digit keys take them", async () => {
+  it("shows the opening; digit keys select its choices", async () => {
     session.open({
       sessionId: "s", title: "The Well", last: 0, state: {},
       opening: { text: "It is dark.\n\nA torch hangs on the wall.", choices: ["I light the torch", "I wait"] },
@@ -264,7 +264,7 @@ describe("the first screen", () => {
     expect(posted).toEqual(['/api/prompt {"text":"I wait"}']);
   });
 
-  it("leaves digits to who is writing", async () => {
+  it("ignores digit keys while the player types", async () => {
     session.open({ sessionId: "s", title: "", last: 0, opening: { text: "Dark.", choices: ["I wait"] } });
     await settled();
     type("Roll ");
@@ -275,8 +275,8 @@ describe("the first screen", () => {
   });
 });
 
-describe("what went wrong", () => {
-  it("is told in the story's words, with the way to try again", async () => {
+describe("a problem", () => {
+  it("is reported in the story's words, with a retry button", async () => {
     take(["prompt", { text: "I pull the lever" }]);
     takeStream("lever");
     takeStream("instead");
@@ -291,7 +291,7 @@ describe("what went wrong", () => {
     expect(posted).toEqual(['/api/prompt {"text":"I pull the lever"}']);
   });
 
-  it("has its technical text in the details, of one turn or of all", async () => {
+  it("has technical text in the details of one or all turns", async () => {
     take(["prompt", { text: "I pull the lever" }]);
     takeStream("lever");
     takeStream("instead");
@@ -306,7 +306,7 @@ describe("what went wrong", () => {
     expect(texts("narratoria-tools-line li a")).toEqual([]);
   });
 
-  it("is told as the story when no plan worked", async () => {
+  it("is the fallback text when no plan worked", async () => {
     take(
       ["prompt", { text: "x" }],
       ["narrative", { text: "Nothing.", source: "fallback" }],
@@ -319,7 +319,7 @@ describe("what went wrong", () => {
     expect(all("dialog")).toEqual([]);
   });
 
-  it("was stopped by the player only in the window that stopped it", async () => {
+  it("says "you" only in the window that stopped the turn", async () => {
     take(["prompt", { text: "x" }]);
     await prompts.cancel();
     take(["turn_ended", { outcome: "cancelled", generations: 1, choices: [] }]);
@@ -342,7 +342,7 @@ describe("the input", () => {
     expect(input().value).toBe("");
   });
 
-  it("leaves Enter to who composes a character", async () => {
+  it("ignores Enter during input composition", async () => {
     type("と");
     press("Enter", { isComposing: true });
     await settled();
@@ -350,7 +350,7 @@ describe("the input", () => {
     type("");
   });
 
-  it("keeps what is being written over a reload", async () => {
+  it("keeps the draft over a reload", async () => {
     type("I open the do");
     view.remove();
     view = Object.assign(document.createElement("narratoria-narrative"), { session, prompts, reading });
@@ -362,7 +362,7 @@ describe("the input", () => {
     expect(sessionStorage.getItem("narratoria-draft")).toBeNull();
   });
 
-  it("brings back what was said with the arrows, from an empty field", async () => {
+  it("recalls earlier prompts with the arrow keys", async () => {
     for (const text of ["one", "two", "two", "three"]) {
       take(["prompt", { text }], ["turn_ended", { outcome: "completed", generations: 1, choices: [] }]);
     }
@@ -378,13 +378,13 @@ describe("the input", () => {
     expect(await pressed("ArrowDown")).toBe("two");
     expect(await pressed("ArrowDown")).toBe("three");
     expect(await pressed("ArrowDown")).toBe("");
-    // Words of one's own are left alone.
+    // The arrow keys do not replace typed text.
     type("mine");
     expect(await pressed("ArrowUp")).toBe("mine");
     type("");
   });
 
-  it("has a button that stops what runs, and only then", async () => {
+  it("has a stop button only while a turn runs", async () => {
     expect(texts("mdui-button-icon")).toEqual(["Send"]);
     take(["prompt", { text: "x" }]);
     await settled();
@@ -394,7 +394,7 @@ describe("the input", () => {
     expect(posted).toEqual(["/api/cancel "]);
   });
 
-  it("shows what waits, and gives back what cannot", async () => {
+  it("shows a waiting prompt and returns a refused one", async () => {
     take(["prompt", { text: "one" }]);
     type("two");
     press("Enter");

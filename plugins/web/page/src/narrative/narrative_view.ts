@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story, turn by turn, with what may be chosen and the player's input below it. Every turn is on the page, so that
-// the browser finds and prints them all; the browser draws those that are in view.
+// The story, turn by turn, with the choices and the player's input below. All turns are in the page, so that the
+// browser can search and print them; it draws only the visible ones.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -24,12 +24,12 @@ import "./prompt_input.ts";
 import type { TurnView } from "./turn.ts";
 import "./turn.ts";
 
-// The latest are drawn at once, and so many of the earlier ones with each frame after that.
+// The latest turns are rendered at once; then this number of earlier ones per frame.
 const kTurns = 24;
-// Compared and laid out together: what a new turn costs grows little with those before it.
+// Turns that are compared and laid out together, so that the cost of a new turn hardly grows with the number of turns.
 const kTurnsInChapter = 24;
 const kNear = 96;
-// Above the turn that is read.
+// Space above the current turn, in pixels.
 const kHeadroom = 24;
 
 @customElement("narratoria-narrative")
@@ -45,13 +45,13 @@ export class NarrativeView extends LitElement {
   @query("narratoria-choices") private choices!: ChoiceList | null;
 
   #unsubscribe: (() => void)[] = [];
-  // Whether the reader follows the story as it goes on.
+  // True while new text scrolls the story.
   #follows = true;
   #lastTop = 0;
-  // Whether the reader has moved the story. Until then its place follows from the story alone, however late pictures
-  // and fonts come.
+  // True once the reader has scrolled. Until then the position is computed from the story, however late pictures and
+  // fonts load.
   #isTouched = false;
-  // What comes behind this record is new to the reader.
+  // Records after this number are new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
   #turnsAtLoad = 0;
   #drawings = 0;
@@ -125,7 +125,7 @@ export class NarrativeView extends LitElement {
         fill: rgb(var(--mdui-color-tertiary));
         filter: drop-shadow(0 0 1.25rem rgba(var(--mdui-color-tertiary), 0.55));
         transform-origin: 50% 90%;
-        /* A minute of it: without an end, a page that nobody touches would be drawn for ever. */
+        /* One minute only: an endless animation would keep an idle page drawing. */
         animation: flicker 5s ease-in-out 12;
       }
 
@@ -242,7 +242,7 @@ export class NarrativeView extends LitElement {
         }
       }
 
-      /* The first words are worth more than the room around the title. */
+      /* On low screens, less space around the title leaves room for the first words. */
       @media (max-height: 44rem) {
         header,
         .alone.told header {
@@ -269,7 +269,7 @@ export class NarrativeView extends LitElement {
         }
       }
 
-      /* The whole story on paper, and nothing else. */
+      /* Print the whole story, and nothing else. */
       @media print {
         :host {
           display: block;
@@ -373,7 +373,7 @@ export class NarrativeView extends LitElement {
             chaptersOf(turns, first),
             (chapter) => chapter.number,
             (chapter) =>
-              // A chapter that is told is not compared with what stands in the page, turn by turn.
+              // A finished chapter is not compared with the DOM turn by turn.
               guard(
                 [
                   chapter.turns.length,
@@ -422,7 +422,7 @@ export class NarrativeView extends LitElement {
     );
   }
 
-  // In the input's bar, where it lies over nothing that is read or pressed.
+  // In the input's bar, so that it does not cover text or buttons.
   #below(): unknown {
     return html`<mdui-button-icon class="below" title="More below" @click=${this.#toTheEnd}
       >${icon("down")}<span class="unseen">More below</span></mdui-button-icon
@@ -448,7 +448,7 @@ export class NarrativeView extends LitElement {
         </section>`}`;
   }
 
-  // The same object as long as it is the same offer.
+  // Returns the same object as long as the offer does not change.
   #offer(session: Session): Offer | undefined {
     const choices = session.turns.length === 0 ? session.opening : session.turns.at(-1)?.choices;
     if (choices === undefined || choices.choices.length === 0) return undefined;
@@ -459,7 +459,7 @@ export class NarrativeView extends LitElement {
   }
   #offered: Offer | undefined;
 
-  // Said, and not yet heard: shown at once.
+  // Shows a sent prompt at once, before its record comes.
   #onItsWay(session: Session): unknown {
     const words = session.busy || !session.caughtUp ? undefined : this.prompts?.said[0];
     if (words === undefined) return nothing;
@@ -480,7 +480,7 @@ export class NarrativeView extends LitElement {
     this.#fill();
   }
 
-  // The rest of a long story, while its end can be read already.
+  // Renders the earlier turns of a long story, while its end is already readable.
   #fill(): void {
     const session = this.session;
     if (session === undefined || !session.caughtUp || this.shown >= session.turns.length || this.#isFilling) return;
@@ -492,7 +492,7 @@ export class NarrativeView extends LitElement {
   }
   #isFilling = false;
 
-  // What is read stays where it is.
+  // Renders more turns without moving the visible ones.
   async #showMore(turns: number): Promise<void> {
     const scroller = this.scroller;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
@@ -513,7 +513,7 @@ export class NarrativeView extends LitElement {
 
   // --- reading ---------------------------------------------------------------------------------------------------
 
-  // Down with the story, but never past the beginning of its last turn: a reader reads from the top.
+  // Scrolls down with the story, but never past the beginning of the last turn, where reading starts.
   #follow(): void {
     const scroller = this.scroller;
     if (this.#follows) {
@@ -561,7 +561,7 @@ export class NarrativeView extends LitElement {
     if (isFarUp !== this.isFarUp) void Promise.resolve().then(() => (this.isFarUp = isFarUp));
   }
 
-  // A page up or down in the story, without leaving the words that are being written.
+  // Scrolls the story by a page while the focus stays in the input.
   #leaf = (event: KeyboardEvent): void => {
     if (event.key !== "PageUp" && event.key !== "PageDown") return;
     event.preventDefault();
@@ -585,7 +585,7 @@ export class NarrativeView extends LitElement {
     this.input.focus();
   }
 
-  // A digit takes a choice, unless the player is writing.
+  // A digit selects a choice, unless the player is typing.
   #pressed = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
@@ -599,7 +599,7 @@ interface Chapter {
   turns: Turn[];
 }
 
-// The turns from `first`, by chapter.
+// Groups the turns from `first` by chapter.
 function chaptersOf(turns: Turn[], first: number): Chapter[] {
   const chapters: Chapter[] = [];
   for (let at = first; at < turns.length; ) {

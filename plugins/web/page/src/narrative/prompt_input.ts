@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the player speaks: grows with the words, Enter sends, Shift+Enter breaks the line, the arrow up in an empty field
-// brings back what was said. Escape stops what runs: the page's own, in shell/escape.ts.
+// The input for prompts. It grows with the text. Enter sends, Shift+Enter inserts a line break, and arrow up in an
+// empty field recalls earlier prompts. Escape, which stops the running turn, is handled by the page (shell/escape.ts).
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -12,10 +12,10 @@ import type { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 
-// A keyboard is at hand; where it would come up over the story, the player asks for it.
+// A device with a physical keyboard. On others, focusing the input would open a virtual keyboard over the story.
 const desk = matchMedia("(hover: hover) and (pointer: fine)");
 
-// What was being written, kept while the player looks elsewhere, and over a reload of this tab.
+// The draft of a prompt, kept while other views are shown and over a reload of this tab.
 const kDraft = "narratoria-draft";
 
 function readDraft(): string {
@@ -31,7 +31,7 @@ function writeDraft(words: string): void {
     if (words === "") sessionStorage.removeItem(kDraft);
     else sessionStorage.setItem(kDraft, words);
   } catch {
-    // A browser that keeps nothing, or no more.
+    // The browser stores nothing, or its storage is full.
   }
 }
 
@@ -40,11 +40,11 @@ export class PromptInput extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
   @property({ type: Boolean }) ended = false;
-  // Of the view around it: both are drawn together.
+  // A counter of the view around it, so that both render together.
   @property({ type: Number }) drawing = 0;
   @state() private text = readDraft();
   @query("textarea") private area!: HTMLTextAreaElement;
-  // Which of what was said stands in the field: 1 the latest, 0 none.
+  // The earlier prompt in the field: 1 is the latest, 0 is none.
   #recalled = 0;
 
   static override styles = [
@@ -87,7 +87,7 @@ export class PromptInput extends LitElement {
         font: 1.0625rem / 1.5 var(--font-story);
       }
 
-      /* The field around it shows the focus. */
+      /* The surrounding field shows the focus. */
       textarea:focus-visible {
         outline: 0;
       }
@@ -130,7 +130,7 @@ export class PromptInput extends LitElement {
   override render(): unknown {
     const prompts = this.prompts;
     const busy = prompts?.busy ?? false;
-    // The first of what was said is on its way to its turn, unless one runs already.
+    // If no turn is running, the first prompt is about to begin one, so only the second waits.
     const waiting = this.session?.busy === true ? prompts?.said[0] : prompts?.said[1];
     return html`<div role="alert">
         ${prompts === undefined || prompts.refusal === "" || this.ended
@@ -183,7 +183,7 @@ export class PromptInput extends LitElement {
     this.area.focus();
   }
 
-  // Who has the page before them just types; who came here by a link keeps it.
+  // Takes the focus on load, so that the player can type at once, unless a different element has it.
   protected override firstUpdated(): void {
     if (this.text !== "") this.#grow();
     if (desk.matches && document.activeElement === document.body) this.area.focus({ preventScroll: true });
@@ -193,7 +193,7 @@ export class PromptInput extends LitElement {
     if (changed.has("text")) this.#grow();
   }
 
-  // What joins the bar leaves less room for a line: the words may need one more.
+  // Also needed when a button joins the bar: lines get shorter, so the text may need one more.
   #grow = (): void => {
     const area = this.area;
     area.style.height = "0";
@@ -218,7 +218,7 @@ export class PromptInput extends LitElement {
     else if (event.key === "ArrowDown" && this.#recalled > 0) this.#recall(event, -1);
   };
 
-  // The arrows leave the field to its cursor as soon as the words are changed.
+  // Recalls an earlier prompt. Once the player edits the text, the arrow keys move the cursor again.
   #recall(event: KeyboardEvent, by: number): void {
     const said: string[] = [];
     for (const turn of this.session?.turns ?? []) {
@@ -240,7 +240,7 @@ export class PromptInput extends LitElement {
 
   #stop = (): void => {
     void this.prompts?.cancel();
-    // The button goes with what it stops.
+    // The stop button disappears with the turn, so move the focus.
     this.area.focus();
   };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went not quite as it should, told more quietly than the story, with the way to try it again.
+// A remark on a turn with problems, less prominent than the story, with a button to retry.
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import "mdui/components/button.js";
@@ -9,7 +9,7 @@ import type { Remark } from "./words.ts";
 @customElement("narratoria-remark")
 export class TurnRemark extends LitElement {
   @property({ attribute: false }) remark: Remark | undefined;
-  // Whether there is something to decide: not in a turn that lies behind, nor while the story goes on.
+  // True if the player can retry: only in the last turn, when nothing runs.
   @property({ type: Boolean }) open = false;
 
   static override styles = [

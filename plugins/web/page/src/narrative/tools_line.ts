@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools of a turn, out of the reader's way: while they work, how far they are; then one quiet line, and behind
-// it each tool with what it did and why it failed.
+// The tools of a turn, kept unobtrusive: their progress while they run, then one line that unfolds to a list of the
+// tools with their results and errors.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
@@ -16,14 +16,14 @@ import { failureDetails, hasFailed, toolsWords, turnDetails } from "./words.ts";
 
 const kShown = 24;
 const kWorking = 3;
-// What takes less is over before one has read how long it took.
+// The minimum duration that is shown, in milliseconds.
 const kWorthSaying = 3000;
 
 @customElement("narratoria-tools-line")
 export class ToolsLine extends LitElement {
   @property({ attribute: false }) turn: Turn | undefined;
   @property({ type: Number }) revision = 0;
-  // The reader wants the details of every turn.
+  // The reader wants to see the details of all turns.
   @property({ type: Boolean }) details = false;
   @state() private isOpen = false;
 
@@ -216,7 +216,7 @@ export class ToolsLine extends LitElement {
       </details>`;
   }
 
-  // What the tools say of their progress, which is written for the player; their names are not.
+  // Shows the tools' progress messages, which are written for the player. Their names are not shown.
   #working(turn: Turn): unknown {
     const working: Invocation[] = [];
     for (const plan of turn.plans) {
@@ -227,7 +227,7 @@ export class ToolsLine extends LitElement {
     if (working.length === 0) return nothing;
     const telling = working.filter((one) => one.progress !== undefined).slice(0, kWorking);
     if (telling.length === 0) {
-      return html`<div class="working"><span class="sign" aria-hidden="true">${sign("running")}</span><span>Something is under way…</span>${elapsed(working[0]!)}</div>`;
+      return html`<div class="working"><span class="sign" aria-hidden="true">${sign("running")}</span><span>Working…</span>${elapsed(working[0]!)}</div>`;
     }
     return telling.map((one) => {
       const message = shortened((one.progressMessage ?? "").trim(), 80);
@@ -289,7 +289,7 @@ function isWorking(turn: Turn, invocation: Invocation): boolean {
   return state === "running" || state === "retrying";
 }
 
-// What its turn left behind works no more.
+// A tool that has not ended by the end of its turn was stopped.
 function stateOf(turn: Turn, invocation: Invocation): InvocationState {
   return turn.outcome !== undefined && invocation.ended === undefined ? "stopped" : invocation.state;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn of the story: what the player said, what is told, and what came with it. What tools and narrator did lies
-// folded below.
+// One turn of the story: the prompt, the narration, and its assets. The work of tools and narrator is folded below.
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -22,13 +21,13 @@ const kEntries = 60;
 export class TurnView extends LitElement {
   @property({ attribute: false }) turn: Turn | undefined;
   @property({ type: Number }) revision = 0;
-  // Whether the player may decide here: in the last turn, when nothing runs.
+  // True if the player can retry: only in the last turn, when nothing runs.
   @property({ type: Boolean }) open = false;
-  // The reader wants the details of every turn.
+  // The reader wants to see the details of all turns.
   @property({ type: Boolean }) details = false;
-  // This window ended the turn.
+  // This window cancelled the turn.
   @property({ type: Boolean }) stoppedHere = false;
-  // What comes behind this record is new, and appears gently.
+  // Entries after this record are new; their appearance is animated.
   @property({ type: Number }) newAfter = 0;
   @state() private shown = kEntries;
 
@@ -269,7 +268,7 @@ export class TurnView extends LitElement {
     </div>`;
   }
 
-  // What no plugin shows, by its name, and its content for who asks (spec 000 §4.4).
+  // A UI event that no plugin can show: its name, with its content folded (spec 000 §4.4).
   #placeholder(one: UiPlaceholder): unknown {
     return html`<details class="lack" ?open=${this.details}>
       <summary>Something here cannot be shown: <bdi>${shortened(one.event, 200)}</bdi></summary>
@@ -285,13 +284,13 @@ export class TurnView extends LitElement {
   }
 }
 
-// What a tool draws anew stands where its latest picture came.
+// Only the latest version of an asset is shown, at its own place in the turn.
 function isShown(turn: Turn, entry: TurnEntry): boolean {
   if (entry.what === "plan") return false;
   if (entry.what !== "asset") return true;
   const asset = entry.asset;
   if (asset.refused === undefined) return asset.replaced === undefined;
-  // What came after all, or was refused once more, speaks for it.
+  // Nor is a refusal shown if a later attempt sent the asset again, refused or not.
   return !turn.assets.some(
     (one) => one.seq > asset.seq && one.planKey === asset.planKey && one.toolId === asset.toolId && one.assetId === asset.assetId,
   );
@@ -310,7 +309,7 @@ function seqOf(entry: TurnEntry): number {
   }
 }
 
-// Nobody works: the narrator plans.
+// True if no plan is running, so the narrator is generating one.
 function isThinking(turn: Turn): boolean {
   if (turn.outcome !== undefined) return false;
   return turn.plans.every((plan) => plan.ended !== undefined);

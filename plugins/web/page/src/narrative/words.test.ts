@@ -26,18 +26,18 @@ const prompt = { kind: "prompt", event: { text: "I pull the lever" } };
 const ended = (outcome: string, generations = 2) => ({ kind: "turn_ended", event: { outcome, generations, choices: [] } });
 
 describe("the remark of a turn", () => {
-  it("is nothing where all went well", () => {
+  it("is undefined for a turn without problems", () => {
     expect(remarkOf(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
   });
 
-  it("tells a failure in the tool's own words, and names no tool, no try and no plan", () => {
+  it("shows a failure in the tool's own words only", () => {
     const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(remarkOf(turn)).toEqual({ words: ["The lever does not move."], retry: "I pull the lever" });
     const fallback = told(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
     expect(remarkOf(fallback)?.words).toEqual(["The lever does not move."]);
   });
 
-  it("tells who asks for details how often a tool was tried and why it failed", () => {
+  it("has attempts and reasons of a failure in the details", () => {
     const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(failureDetails(turn.plans[0]!.invocations.get("pull1")!)).toEqual([
       "failed after 2 tries",
@@ -47,25 +47,25 @@ describe("the remark of a turn", () => {
     ]);
   });
 
-  it("counts the plans of a fallback as they were given, those that never ran too", () => {
+  it("counts all plans of a fallback, including refused ones", () => {
     const words = (...parts: Parameters<typeof told>): string[] => turnDetails(told(...parts).turns[0]!);
     expect(words(prompt, stream("lever"), ended("fallback", 3))).toEqual(["None of the narrator's 3 plans worked."]);
     expect(words(prompt, stream("lever"), ended("fallback", 1))).toEqual(["The narrator's plan did not work."]);
     expect(words(prompt, ended("fallback", 1))).toEqual(["The narrator's plan could not be used."]);
     expect(words(prompt, ended("fallback", 2))).toEqual(["None of the narrator's 2 plans could be used."]);
-    expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator found no way."]);
+    expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator did not give a plan."]);
   });
 
-  it("says who stopped a turn only in the window that did, and has words for one that took too long", () => {
+  it("distinguishes stopped, stopped elsewhere and timed out", () => {
     const stopped = told(prompt, ended("cancelled")).turns[0]!;
     expect(remarkOf(stopped, true)?.words).toEqual(["You stopped this."]);
     expect(remarkOf(stopped, false)?.words).toEqual(["This was stopped."]);
-    expect(remarkOf(told(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long, and was ended."]);
+    expect(remarkOf(told(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long and was stopped."]);
   });
 });
 
 describe("the line of a turn's tools", () => {
-  it("counts those that ran, and those that failed", () => {
+  it("counts tools that ran and tools that failed", () => {
     expect(toolsWords(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
     expect(toolsWords(told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
     expect(toolsWords(told(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
@@ -73,7 +73,7 @@ describe("the line of a turn's tools", () => {
 });
 
 describe("a screen reader", () => {
-  it("hears what is new: the telling, the pictures, the choices", () => {
+  it("announces new narration, pictures and choices", () => {
     const session = told(prompt, stream("torch"), {
       kind: "turn_ended",
       event: { outcome: "completed", generations: 1, choices: ["Open", "Leave"] },
@@ -90,32 +90,32 @@ describe("a screen reader", () => {
 });
 
 describe("a text that is cut", () => {
-  it("ends at a space where there is one near", () => {
+  it("ends at a space if one is near", () => {
     expect("one two three".slice(0, cutAt("one two three", 0, 9))).toBe("one two ");
   });
 
-  it("never ends within a character of two halves", () => {
+  it("never ends within a surrogate pair", () => {
     const flames = "🔥".repeat(10);
     for (let length = 2; length < 20; ++length) {
       expect(flames.slice(0, cutAt(flames, 0, length))).toMatch(/^(🔥)+$/u);
     }
   });
 
-  it("always goes on", () => {
+  it("always makes progress", () => {
     const text = "x".repeat(1_000_000);
     let steps = 0;
     for (let at = 0; at < text.length; at = cutAt(text, at, 20_000)) ++steps;
     expect(steps).toBe(50);
   });
 
-  it("says that there is more", () => {
+  it("ends in an ellipsis", () => {
     expect(shortened("one two three", 9)).toBe("one two…");
     expect(shortened("one", 9)).toBe("one");
   });
 });
 
 describe("a route", () => {
-  it("holds whatever an id holds", () => {
+  it("encodes any id", () => {
     const id = "a/b#1 %2F \u{1F525}";
     expect(readRoute(`#/tools/${segment(id)}/t`)).toEqual({ place: "tools", path: [id, "t"] });
     expect(readRoute("")).toEqual({ place: "narrative", path: [] });

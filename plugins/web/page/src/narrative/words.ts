@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong in a turn, in words for a reader; what tools and narrator did is for who asks.
+// Messages about problems in a turn: remarks for the reader, and details of tools and narrator on demand.
 import { categoryOf } from "../assets/asset_words.ts";
 import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
-// What a turn that went not quite as it should says to the reader.
+// A remark on a turn with problems.
 export interface Remark {
-  // In the story's words, or in those of the page where the story has none. May be empty.
+  // The story's own words, or the page's if the story has none. May be empty.
   words: string[];
-  // The prompt that may be said again.
+  // The prompt to retry.
   retry: string | undefined;
 }
 
 const kWords = 300;
 const kFailures = 5;
 
-// Undefined for a turn that went well. `stoppedHere`: this window ended it.
+// Returns undefined for a turn without problems. `stoppedHere`: this window cancelled the turn.
 export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
   const failed = turn.plans.filter((plan) => plan.success === false).flatMap(failuresOf);
   const told = [...new Set(failed.map(storyWords).filter((one) => one !== ""))].slice(0, kFailures);
@@ -28,7 +28,7 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
     case "lost":
       return remark("The game ended here.");
     case "timeout":
-      return remark("This took too long, and was ended.");
+      return remark("This took too long and was stopped.");
     case "failed":
       return remark(...(told.length === 0 ? ["It did not work out."] : []));
     case "fallback":
@@ -46,7 +46,7 @@ export function hasFailed(invocation: Invocation): boolean {
   return invocation.state === "failed" || invocation.state === "timeout";
 }
 
-// What the tool itself said when it failed: its author wrote it for the player.
+// The failed tool's own message, which its author wrote for the player.
 function storyWords(invocation: Invocation): string {
   const said = (invocation.summary ?? invocation.errors.at(-1)?.message ?? "").trim();
   return said === "" ? "" : withStop(shortened(said, kWords));
@@ -66,7 +66,7 @@ export function toolsWords(turn: Turn): string | undefined {
   return `${counted(ran, "tool")} ran${failed === 0 ? "" : `, ${failed.toLocaleString("en")} failed`}`;
 }
 
-// What is no tool's: for who asks for details.
+// The details of a turn besides its tools' failures: the fallback, refused assets and warnings.
 export function turnDetails(turn: Turn): string[] {
   const lines: string[] = [];
   if (turn.outcome === "fallback") lines.push(plansWords(turn));
@@ -97,16 +97,16 @@ export function refusalWords(asset: Asset): string {
   return `${kinds[categoryOf(asset)]} could not be shown.`;
 }
 
-// Plans that were refused ran nowhere, and count as well.
+// Includes refused plans, which never ran.
 function plansWords(turn: Turn): string {
   const count = Math.max(turn.generations ?? 0, turn.plans.length);
   const did = turn.plans.length === 0 ? "could be used" : "worked";
-  if (count === 0) return "The narrator found no way.";
+  if (count === 0) return "The narrator did not give a plan.";
   if (count === 1) return turn.plans.length === 0 ? "The narrator's plan could not be used." : "The narrator's plan did not work.";
   return `None of the narrator's ${counted(count, "plan")} ${did}.`;
 }
 
-// "failed after 2 tries", and why.
+// "failed after 2 tries", and the reasons.
 export function failureDetails(invocation: Invocation): string[] {
   const tries = invocation.attempts.length;
   const lines = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Turn } from "./model.ts";
 
-// A turn in which nothing has happened yet.
+// An empty turn.
 export function blankTurn(index: number, seq: number, started: number): Turn {
   return {
     index,

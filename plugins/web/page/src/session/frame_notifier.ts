@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells listeners that something changed, at most once for each frame, however often it changes.
+// Notifies listeners of changes, at most once per frame.
 
 export type Schedule = (run: () => void) => void;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log lines of one invocation, in columns: 100,000 lines must not become 100,000 objects.
+// The log lines of one invocation, stored in columns: one object per line would be too much for 100,000 lines.
 import type { JsonObject } from "./record.ts";
 
 export const levels = ["debug", "info", "warn", "error"] as const;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session is made of, as the views see it. `revision` is the seq of the last record that touched the thing:
-// a view that remembers it knows whether to draw again. Times are milliseconds since 1970.
+// The parts of a session, for the views. `revision` is the seq of the last record that changed the object; a view
+// compares it to know whether to render again. Times are in milliseconds since 1970.
 import type { LogLines } from "./log_lines.ts";
 import type { Json, JsonObject } from "./record.ts";
 
 export type InvocationState =
   | "pending" | "running" | "retrying" | "completed" | "failed" | "skipped" | "timeout"
-  // Somebody ended it: it has not failed.
+  // Cancelled, not failed.
   | "stopped";
 export type AttemptState = "running" | "completed" | "failed" | "timeout" | "stopped";
 
-// "failed" is a plan's that no prompt asked for; with "lost" the game ended in the midst of it; the other four are a
-// turn's own.
+// "failed": a plan without a prompt failed. "lost": the game ended during the turn. The others are outcomes of the
+// record `turn_ended`.
 export type Outcome = "completed" | "fallback" | "cancelled" | "timeout" | "failed" | "lost";
 
 export interface Attempt {
@@ -39,7 +39,7 @@ export interface Invocation {
   planKey: string;
   toolId: string;
   toolPath: string;
-  // Of the script that invoked it.
+  // The line of the script that invoked the tool.
   line: number | undefined;
   dependencies: string[];
   state: InvocationState;
@@ -47,13 +47,13 @@ export interface Invocation {
   logs: LogLines;
   // The latest `fields.progress`, 0 to 1.
   progress: number | undefined;
-  // The message that came with it.
+  // The message of that event.
   progressMessage: string | undefined;
   errors: ToolError[];
-  // Of its `done`.
+  // From its `done` event.
   summary: string | undefined;
   result: Json | undefined;
-  // Of its end.
+  // From the record `tool_ended`.
   error: string | undefined;
   errorCode: string | undefined;
   stderr: string | undefined;
@@ -65,14 +65,14 @@ export interface Invocation {
   revision: number;
 }
 
-// One execution of a plan: a host may run the same plan again.
+// One execution of a plan. A host may run the same plan again.
 export interface PlanRun {
   key: string;
   planId: string;
   // From 1.
   execution: number;
   plan: JsonObject;
-  // A narrator invokes its tools one by one while it thinks.
+  // The narrator adds invocations one by one while it generates its reply.
   isOpen: boolean;
   generationAttempt: number;
   parentPlanId: string | null;
@@ -93,7 +93,7 @@ export interface Narrative {
   time: number;
   planKey: string | undefined;
   text: string;
-  // "tool" where a tool said it at its end; else as the record has it.
+  // "tool" for the summary of a tool, otherwise the record's source.
   source: string;
 }
 
@@ -118,9 +118,9 @@ export interface Asset {
   path: string;
   metadata: JsonObject;
   refused?: { code: string; message: string };
-  // The later one with the same name that stands in its place.
+  // The later asset with the same name that replaced this one.
   replaced?: Asset;
-  // No plugin shows it (`asset_placeholder`).
+  // No plugin can show it (`asset_placeholder`).
   unsupported?: true;
 }
 
@@ -158,21 +158,21 @@ export interface Patch {
   planId: string | undefined;
   toolId: string | undefined;
   attempt: number | undefined;
-  // Who posted a patch that comes from no tool: "" the host, else a plugin's id.
+  // The author of a patch that is not from a tool: "" is the host, otherwise a plugin's id.
   by: string | undefined;
   patch: JsonObject;
-  // Merged after the patch: a null in it is a value, where the same null of the patch removes.
+  // Merged after the patch. A null in it is a value, whereas a null in the patch removes the member.
   nulls: JsonObject | undefined;
 }
 
-// What the story begins with, before anything was said: story.toml's [opening].
+// The beginning of the story, before the first prompt: [opening] of story.toml.
 export interface OpeningScene {
   text: string;
   // Prompts that the player may begin with.
   choices: string[];
 }
 
-// What a turn shows, in the order in which it came.
+// The items that a turn shows, in order of arrival.
 export type TurnEntry =
   | { what: "narrative"; narrative: Narrative }
   | { what: "plan"; plan: PlanRun }
@@ -182,7 +182,7 @@ export type TurnEntry =
 export interface Turn {
   // From 0.
   index: number;
-  // Missing where the host ran a plan that no prompt asked for.
+  // undefined if the host ran a plan without a prompt.
   prompt: { seq: number; text: string; time: number } | undefined;
   started: number;
   ended: number | undefined;
@@ -192,13 +192,13 @@ export interface Turn {
   placeholders: UiPlaceholder[];
   warnings: Warning[];
   entries: TurnEntry[];
-  // The latest offered; final once the turn has ended.
+  // The latest choices; final once the turn has ended.
   choices: Choices | undefined;
-  // Plans that the narrator gave, refused ones too; known at the end.
+  // The number of plans from the narrator, including refused ones; known at the end.
   generations: number | undefined;
-  // Missing while it runs.
+  // undefined while the turn runs.
   outcome: Outcome | undefined;
-  // The record that ended it.
+  // The number of the record that ended the turn.
   endSeq: number | undefined;
   revision: number;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record of the event stream, as abi/schemas/event-record-1.schema.json says. What it carries was written by
-// tools and narrators, so every field of an event is read through the functions below, which believe nothing.
+// One record of the event stream, as defined by abi/schemas/event-record-1.schema.json. Tools and narrators wrote the
+// event, so every field of it is read through the functions below, which check its type.
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
@@ -31,7 +31,7 @@ export function isRecord(value: unknown): value is EventRecord {
   );
 }
 
-// An own member of `object`; a tool may well name a key "constructor".
+// An own member of `object`, not an inherited one: a tool may name a key "constructor".
 export function member(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
@@ -56,13 +56,13 @@ export function objectOf(object: JsonObject, name: string): JsonObject | undefin
   return isObject(value) ? value : undefined;
 }
 
-// The texts of a list; anything else in it is left out.
+// The strings of an array; other elements are skipped.
 export function textsOf(object: JsonObject, name: string): string[] {
   const value = member(object, name);
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
 }
 
-// Milliseconds since 1970; 0 for what is no time.
+// Milliseconds since 1970; 0 for an invalid time.
 export function timeOf(record: EventRecord): number {
   const time = Date.parse(record.time);
   return Number.isNaN(time) ? 0 : time;

@@ -56,7 +56,7 @@ function taken(records: EventRecord[]): Session {
   return session;
 }
 
-// All that a view can see, but the count of its changes.
+// Everything that a view can see, except the version.
 function seen(session: Session): unknown {
   const { version: _version, ...rest } = session;
   const invocations = [...session.plans.values()].map((plan) =>
@@ -65,7 +65,7 @@ function seen(session: Session): unknown {
   return { ...rest, plans: [...session.plans.keys()], invocations };
 }
 
-describe("tools that a thinking narrator invokes", () => {
+describe("tools invoked by a narrator before its reply", () => {
   const session = taken(
     numbered([
       prompt("I think"),
@@ -78,7 +78,7 @@ describe("tools that a thinking narrator invokes", () => {
     ]),
   );
 
-  it("are those of a plan of their own, with the lines of the script", () => {
+  it("belong to their own plan, with lines of the script", () => {
     const [thought, answer] = [...session.plans.values()];
     expect([thought!.isOpen, answer!.isOpen]).toEqual([true, false]);
     expect([...thought!.invocations.values()].map((one) => [one.toolId, one.state, one.line])).toEqual([["t", "completed", 4]]);
@@ -97,7 +97,7 @@ describe("a turn", () => {
     expect(session.caughtUp).toBe(true);
   });
 
-  it("holds each plan, the one that failed first", () => {
+  it("contains all plans, the failed one first", () => {
     const [first, second] = session.turns[0]!.plans;
     expect(first).toMatchObject({ success: false, canReplan: true, failedTools: ["pull1"] });
     expect(second).toMatchObject({ success: true, generationAttempt: 2 });
@@ -108,24 +108,24 @@ describe("a turn", () => {
     ]);
   });
 
-  it("keeps an asset where it came, between what was told", () => {
+  it("keeps assets in order between narratives", () => {
     expect(session.turns[1]!.entries.map((entry) => entry.what)).toEqual(["plan", "narrative", "asset", "narrative", "narrative"]);
   });
 
-  it("offers its choices, as its end says them", () => {
+  it("takes its choices from turn_ended", () => {
     expect(session.turns[1]!.choices?.choices).toEqual(["Open", "Leave"]);
     const none = taken(numbered([prompt("x"), ...stream("torch"), ended("completed", 1, [])]));
     expect(none.turns[0]!.choices).toBeUndefined();
   });
 
-  it("joins the choices of one plan, in the order in which they came, each once", () => {
+  it("joins the choices of a plan without duplicates", () => {
     const offer = (choices: string[], prompt?: string): Draft =>
       from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { choices, ...(prompt === undefined ? {} : { prompt }) } }, 1);
     const running = taken(numbered([prompt("x"), started(), offer(["Fight", ""], "What now?"), offer(["Flee", "Fight"])]));
     expect(running.turns[0]!.choices).toMatchObject({ choices: ["Fight", "Flee"], prompt: "What now?" });
   });
 
-  it("has one placeholder for an event that a tool repeats in each attempt", () => {
+  it("has one placeholder for an event repeated by a retry", () => {
     const placeholder = (attempt: number, event = "map"): Draft =>
       from("ui_placeholder", { event, payload: { attempt } }, attempt);
     const tried = taken(numbered([prompt("x"), started(), placeholder(1), placeholder(1, "sound"), placeholder(2), placeholder(3)]));
@@ -137,13 +137,13 @@ describe("a turn", () => {
     expect(turn!.entries.filter((one) => one.what === "placeholder").length).toBe(2);
   });
 
-  it("is busy until turn_ended, not only until its plan has ended", () => {
+  it("is busy until turn_ended", () => {
     const running = taken(numbered([prompt("x"), ...stream("torch")]));
     expect(running.busy).toBe(true);
     expect(running.turns[0]!.outcome).toBeUndefined();
   });
 
-  it("is cut off when the game has gone", () => {
+  it("is cut off when the game ends", () => {
     const running = taken(numbered([prompt("x"), started()]));
     const before = running.turns[0]!.revision;
     running.cutOff(5);
@@ -155,7 +155,7 @@ describe("a turn", () => {
     expect(over.turns.at(-1)!.outcome).toBe("completed");
   });
 
-  it("ends with its plan where no prompt began it", () => {
+  it("ends with its plan if it has no prompt", () => {
     const direct = taken(numbered([...stream("lever"), ...stream("torch")]));
     expect(direct.turns.map((turn) => [turn.prompt, turn.outcome])).toEqual([
       [undefined, "failed"],
@@ -182,7 +182,7 @@ describe("a turn", () => {
 });
 
 describe("an invocation", () => {
-  it("tells its attempts, retries and errors", () => {
+  it("has attempts, retries and errors", () => {
     const session = taken(replanned);
     const plan = session.turns[0]!.plans[0]!;
     const lever = plan.invocations.get("pull1")!;
@@ -222,7 +222,7 @@ describe("an invocation", () => {
     expect(states).toEqual([undefined, "pending", "running", "running", "retrying", "running", "running", "completed"]);
   });
 
-  it("takes a progress from 0 to 1, and begins anew with each attempt", () => {
+  it("takes progress from 0 to 1, reset by each attempt", () => {
     const session = new Session(() => {});
     const log = (progress: number, attempt: number): Draft =>
       from("tool_event", { version: "0", type: "log", level: "info", message: "m", fields: { progress } }, attempt);
@@ -238,7 +238,7 @@ describe("assets", () => {
   const asset = (assetId: string, attempt: number): Draft =>
     from("tool_event", { version: "0", type: "asset", assetId, kind: "image", mediaType: "image/png", path: "/x" }, attempt);
 
-  it("of a later attempt stand in for the earlier ones, unless they are refused", () => {
+  it("of a later attempt replace earlier ones unless refused", () => {
     const session = taken(
       numbered([
         started(),
@@ -257,7 +257,7 @@ describe("assets", () => {
     ]);
   });
 
-  it("that come twice in one attempt: the second is refused, the first stands", () => {
+  it("keep the first if a duplicate in one attempt is refused", () => {
     const session = taken(
       numbered([
         started(),
@@ -274,7 +274,7 @@ describe("assets", () => {
 });
 
 describe("patches", () => {
-  it("name the tool, the plugin or the host that made them", () => {
+  it("name their author: tool, plugin or host", () => {
     const session = taken(
       numbered([
         started(),
@@ -292,7 +292,7 @@ describe("patches", () => {
 });
 
 describe("records", () => {
-  it("make the same session however they are batched", () => {
+  it("give the same session however they are batched", () => {
     const whole = seen(taken(replanned));
     fc.assert(
       fc.property(fc.array(fc.nat(replanned.length)), (cuts) => {
@@ -308,7 +308,7 @@ describe("records", () => {
     );
   });
 
-  it("that come twice count once; a gap stops", () => {
+  it("are taken once; a gap stops", () => {
     const session = new Session(() => {});
     expect(session.take(replanned.slice(0, 10))).toBe("all");
     expect(session.take(replanned.slice(5, 12))).toBe("all");
@@ -317,7 +317,7 @@ describe("records", () => {
     expect(session.take(replanned.slice(20), true)).toBe("all");
   });
 
-  it("of any shape do no harm", () => {
+  it("of any shape are harmless", () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -352,7 +352,7 @@ describe("records", () => {
 });
 
 describe("a listener", () => {
-  it("is called once for a frame, and not after it has left", () => {
+  it("is called once per frame until it unsubscribes", () => {
     const frames: (() => void)[] = [];
     const session = new Session((run) => frames.push(run));
     let calls = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session, derived from its records alone: the same records give the same session, however they are batched.
+// A session, derived only from its records: the same records give the same session, however they are batched.
 import { blankTurn } from "./blank_turn.ts";
 import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
@@ -33,8 +33,8 @@ import {
 export type * from "./model.ts";
 export type { Level, LogLine, LogLines } from "./log_lines.ts";
 
-// The `session` message that opens each stream. Before the first record nobody knows the session's id: "". The game's
-// is known from the beginning: the requests of this page name it, so that another game at the same address refuses them.
+// The `session` message, the first of each stream. `sessionId` is "" before the first record. `game` is known from the
+// beginning; this page's requests contain it, so that a later game at the same address refuses them.
 export interface Opening {
   sessionId: string;
   game?: string;
@@ -44,7 +44,7 @@ export interface Opening {
   state?: JsonObject;
 }
 
-// The code of what ended because the player or the host wanted it so.
+// The error code of attempts and tools that the player or the host cancelled.
 const kCancelled = "CANCELLED";
 
 export type Taken = "all" | "gap";
@@ -56,9 +56,9 @@ export class Session {
   opening: OpeningScene = { text: "", choices: [] };
   initialState: JsonObject = {};
   lastSeq = 0;
-  // Whether everything that was there when the first stream opened has come.
+  // True once all records that existed when the first stream opened have come.
   caughtUp = false;
-  // Another after each change.
+  // Increases with each change.
   version = 0;
 
   readonly turns: Turn[] = [];
@@ -70,9 +70,9 @@ export class Session {
   readonly warnings: Warning[] = [];
 
   #last: number | undefined;
-  // The latest execution of each plan, by its id: the one that records mean.
+  // The latest execution of each plan, by plan id. Records refer to it.
   #latest = new Map<string, PlanRun>();
-  // The asset that stands, by plan execution, tool and name; and what each one stands in for.
+  // The current asset by plan execution, tool and name; and the asset that each one replaced.
   #standing = new Map<string, Asset>();
   #replaced = new WeakMap<Asset, Asset>();
   #notifier: FrameNotifier;
@@ -81,7 +81,7 @@ export class Session {
     this.#notifier = new FrameNotifier(schedule);
   }
 
-  // The turn that runs now.
+  // The running turn.
   get running(): Turn | undefined {
     const last = this.turns.at(-1);
     return last !== undefined && last.outcome === undefined ? last : undefined;
@@ -91,13 +91,13 @@ export class Session {
     return this.running !== undefined;
   }
 
-  // Called after a change, at most once for each frame. Returns what ends it.
+  // Calls `listener` after changes, at most once per frame. Returns a function that ends the subscription.
   subscribe(listener: () => void): () => void {
     return this.#notifier.subscribe(listener);
   }
 
-  // Whether a stream that opens so is another session's. One that has no name yet has no record either, and so is not
-  // this one, whose name came with its first.
+  // True if the stream is of a different session. A session without an id has no records, so it differs from one that
+  // has an id.
   isAnother(opening: Opening): boolean {
     return this.id !== "" && opening.sessionId !== this.id;
   }
@@ -112,7 +112,7 @@ export class Session {
     this.#changed();
   }
 
-  // Records that came before are passed over. Stops at a gap, unless told that what is missing will never come.
+  // Skips records that came before. Stops at a gap, unless `skipGap` says that the missing records will never come.
   take(records: readonly EventRecord[], skipGap = false): Taken {
     let taken: Taken = "all";
     for (const record of records) {
@@ -129,11 +129,11 @@ export class Session {
     return taken;
   }
 
-  // The game has gone: nothing will come of what runs.
+  // The game has ended: the running turn will never be completed.
   cutOff(time: number): void {
     const turn = this.running;
     if (turn === undefined) return;
-    // As the next record would, which never comes.
+    // The number of the next record, which never comes.
     endTurn(turn, "lost", this.lastSeq + 1, time);
     this.#changed();
   }
@@ -182,7 +182,7 @@ export class Session {
     return turn;
   }
 
-  // The turn that a record belongs to: its plan's, else the one that runs, else one that the host began.
+  // The turn that a record belongs to: its plan's turn, else the running turn, else a new one begun by the host.
   #turnOf(record: EventRecord, time: number): Turn {
     const turn = this.#planOf(record)?.turn ?? this.running ?? this.#newTurn(record, time);
     turn.revision = record.seq;
@@ -264,7 +264,7 @@ export class Session {
     plan.executionTime = numberOf(record.event, "executionTime");
     plan.revision = record.seq;
     plan.turn.revision = record.seq;
-    // A plan that failed offers nothing.
+    // A failed plan offers no choices.
     if (!plan.success) plan.turn.choices = undefined;
     if (plan.turn.prompt === undefined && plan.turn.outcome === undefined) {
       endTurn(plan.turn, plan.success ? "completed" : "failed", record.seq, time);
@@ -340,13 +340,13 @@ export class Session {
     invocation.errorCode = textOf(record.event, "errorCode");
     invocation.stderr = textOf(record.event, "stderr");
     if (invocation.state === "failed" && invocation.errorCode === kCancelled) invocation.state = "stopped";
-    // What a tool that failed says is part of the turn's remark.
+    // The text of a failed tool is part of the turn's remark instead.
     const said = invocation.state === "completed" ? (invocation.summary ?? "").trim() : "";
     const told = textOf(this.#planOf(record)?.plan ?? {}, "narrative") ?? "";
     if (!told.includes(said)) this.#narrative(record, time, said, "tool");
   }
 
-  // The attempt that a record is about, begun by the first record that names it.
+  // The attempt of a record. The first record that names an attempt creates it.
   #attempt(record: EventRecord, time: number): { invocation: Invocation; attempt: Attempt } | undefined {
     const invocation = this.#invocation(record, time);
     if (invocation === undefined) return undefined;
@@ -388,7 +388,7 @@ export class Session {
     if (attempt.state !== "completed") invocation.state = "retrying";
   }
 
-  // --- what tools say --------------------------------------------------------------------------------------------
+  // --- events of tools -------------------------------------------------------------------------------------------
 
   #toolEvent(record: EventRecord, time: number): void {
     const found = this.#attempt(record, time);
@@ -426,7 +426,7 @@ export class Session {
         if (plan === undefined || payload === undefined || textOf(event, "event") !== "narrative_choice") break;
         const more = textsOf(payload, "choices").filter((one) => one !== "");
         if (more.length === 0) break;
-        // Those of one plan are one list, in the order in which they came.
+        // The choices of one plan form one list, in the order of arrival.
         const before = plan.turn.choices?.planKey === plan.key ? plan.turn.choices : undefined;
         const choices = [...new Set([...(before?.choices ?? []), ...more])];
         const prompt = textOf(payload, "prompt") ?? before?.prompt;
@@ -502,7 +502,7 @@ export class Session {
     return this.#standing.get(nameOf({ planKey, toolId: record.toolId ?? "", assetId }));
   }
 
-  // The one that was refused never stood: what it replaced stands again.
+  // Undoes a replacement: the asset that the refused one replaced is current again.
   #assetRefused(record: EventRecord): void {
     const asset = this.#standingAsset(record);
     if (asset === undefined || asset.refused !== undefined) return;
@@ -579,7 +579,7 @@ function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void 
   turn.revision = seq;
 }
 
-// A tool that is tried again says again what it said before: the latest attempt's stands for all.
+// A retried tool repeats its events, so only the placeholders of the latest attempt are kept.
 function dropEarlierAttempts(turn: Turn, placeholder: UiPlaceholder): void {
   const { attempt, toolId, planKey, event } = placeholder;
   if (attempt === undefined || attempt < 2) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a screen reader says of a session as it goes on: the narration, what came with it, what may be chosen.
+// The announcements of a session for screen readers: narration, assets, remarks and choices.
 import { altOf, categoryOf } from "../assets/asset_words.ts";
 import { remarkOf } from "../narrative/words.ts";
 import type { Session, Turn } from "../session/session.ts";
@@ -9,7 +9,7 @@ const kinds = { image: "Picture", audio: "Sound", video: "Film", text: "Text", m
 const kLongest = 1000;
 const kChoices = 9;
 
-// Of what came behind the record `after`, in its order. `stopped`: whether this window ended a turn.
+// The announcements for records after number `after`, in order. `stopped`: true if this window cancelled the turn.
 export function announcements(session: Session, after: number, stopped: (turn: Turn) => boolean = () => false): string[] {
   const said: string[] = [];
   for (let index = session.turns.length - 1; index >= 0; --index) {

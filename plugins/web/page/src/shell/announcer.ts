@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one live region: it speaks in each of the four places, and of the story alone.
+// The only live region. It is part of all four views and announces only the story.
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -51,7 +51,7 @@ export class Announcer extends LitElement {
     </div>`;
   }
 
-  // What was there before the page was opened is not read out.
+  // Does not announce records from before the page was opened.
   #listen(): void {
     const session = this.session;
     if (session === undefined || !session.caughtUp) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page around the four places: where one is, what it is called, whether the game is there.
+// The frame around the four views: navigation, title, and the banner for the connection's state.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { keyed } from "lit/directives/keyed.js";
@@ -28,7 +28,7 @@ const icons = { narrative: "book", tools: "tools", assets: "assets", state: "tre
 const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", assets: "Assets", state: "State" };
 
 const wide = matchMedia("(min-width: 37.5rem)");
-// A moment without a connection is not worth a word.
+// How long the connection must be lost before the banner says so, in milliseconds.
 const kPatience = 1500;
 
 @customElement("narratoria-app")
@@ -41,14 +41,14 @@ export class App extends LitElement {
   @state() private status: Status = "opening";
   @state() private isLost = false;
   @state() private hasWorkers = false;
-  // Something was told while the player looked elsewhere.
+  // New narration came while a different view was shown.
   @state() private hasNews = false;
   @query("narratoria-reading-sheet") private sheet!: ReadingSheet;
   #reading = new Reading();
   #endTheme: (() => void) | undefined;
   #connection: Connection | undefined;
   #unsubscribe: (() => void) | undefined;
-  // The last of what was told that the player had before the eyes.
+  // The number of the last narrative that the player has seen.
   #read: number | undefined;
   #patience: ReturnType<typeof setTimeout> | undefined;
 
@@ -102,7 +102,7 @@ export class App extends LitElement {
         min-width: 0;
       }
 
-      /* Sign and word without the room around them: the height belongs to the story. */
+      /* Icon and label without padding, to leave more height for the story. */
       mdui-navigation-bar-item::part(container) {
         min-width: 0;
         padding-block: 0.25rem;
@@ -261,7 +261,7 @@ export class App extends LitElement {
     document.title = this.route.place === "narrative" ? title : `${names[this.route.place]} · ${title}`;
   }
 
-  // What a view remembers, the turn that is read or the patch that is looked at, is its session's alone.
+  // Keyed by the session, because a view's state (the turn being read, the selected patch) belongs to one session.
   override render(): unknown {
     return html`${this.isWide ? this.#rail() : nothing}
       <div role="status">${this.#banner()}</div>
@@ -349,23 +349,23 @@ export class App extends LitElement {
   #banner(): unknown {
     if (this.status === "ended" && this.#connection?.isReplaced === true) {
       return html`<div class="banner ended">
-        <span>This game has ended here, and a new game runs. What was told stays here to read.</span
+        <span>This game has ended, and a new one is running. You can still read this one here.</span
         ><mdui-button variant="text" @click=${() => location.reload()}>Load the new game</mdui-button>
       </div>`;
     }
     if (this.status === "ended") {
       return html`<div class="banner ended">
-        This game has ended. Open the new address. What was told stays here to read.
+        This game has ended. To play again, open the new address. You can still read this game here.
       </div>`;
     }
     if (!this.isLost) return nothing;
     return html`<div class="banner">
-      <span>The game is not running any more, or cannot be reached. Trying again…</span
+      <span>The game has stopped or cannot be reached. Trying again…</span
       ><mdui-button variant="text" @click=${() => this.#connection?.retry()}>Try now</mdui-button>
     </div>`;
   }
 
-  // mdui draws the link within its item, where an attribute on the item does not reach.
+  // mdui renders the link in the item's shadow root, so the attribute must be set there.
   async #markCurrent(): Promise<void> {
     const items = this.renderRoot.querySelectorAll<LitElement & { value: string }>(
       "mdui-navigation-rail-item, mdui-navigation-bar-item",
@@ -432,7 +432,7 @@ export class App extends LitElement {
     chooseTheme(theme);
   }
 
-  // The story, from wherever the reader is.
+  // Prints the story, whichever view is shown.
   #print = async (): Promise<void> => {
     if (this.route.place !== "narrative") navigate("#/narrative");
     this.#routed();

@@ -19,7 +19,7 @@ function press(on: EventTarget, key = "Escape", more: KeyboardEventInit = {}): b
   return answers.at(-1)!;
 }
 
-it("is for the turn wherever the focus is", () => {
+it("stops the turn wherever the focus is", () => {
   expect(press(document.body)).toBe(true);
   const shadow = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
   expect(press(shadow.appendChild(document.createElement("button")))).toBe(true);
@@ -27,12 +27,12 @@ it("is for the turn wherever the focus is", () => {
   expect(press(document.body, "Enter")).toBe(false);
 });
 
-it("leaves a composed character, and what is held down, alone", () => {
+it("ignores composition and key repeat", () => {
   expect(press(document.body, "Escape", { isComposing: true })).toBe(false);
   expect(press(document.body, "Escape", { repeat: true })).toBe(false);
 });
 
-it("empties a search field first", () => {
+it("clears a search field first", () => {
   const field = document.body.appendChild(document.createElement("input"));
   field.value = "door";
   expect(press(field)).toBe(false);
@@ -40,7 +40,7 @@ it("empties a search field first", () => {
   expect(press(field)).toBe(true);
 });
 
-it("closes a dialog first, wherever that is and wherever the focus is", () => {
+it("closes a dialog first, wherever the focus is", () => {
   const shadow = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
   const dialog = shadow.appendChild(document.createElement("dialog"));
   dialog.setAttribute("open", "");
@@ -49,7 +49,7 @@ it("closes a dialog first, wherever that is and wherever the focus is", () => {
   expect(press(document.body)).toBe(true);
 });
 
-it("is not for the turn when something nearer has taken it", () => {
+it("does not stop the turn if a different handler took it", () => {
   const button = document.body.appendChild(document.createElement("button"));
   button.addEventListener("keydown", (event) => event.preventDefault());
   expect(press(button)).toBe(false);

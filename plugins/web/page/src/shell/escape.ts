@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys are for the page: Escape stops what runs, wherever the player is, unless it has something nearer to do;
-// letters and digits do their work where nobody writes.
+// Decides which key presses the page handles. Escape cancels the running turn in all views, unless it closes or clears
+// something else. Letters and digits are shortcuts unless the focus is in a text field.
 
 export function isForTheTurn(event: KeyboardEvent): boolean {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || event.repeat) return false;
   if ((document.fullscreenElement ?? null) !== null) return false;
-  // A field that holds words is emptied first.
+  // A field with text is cleared first.
   const field = event.composedPath()[0];
   if (field instanceof HTMLInputElement && field.value !== "") return false;
   return !hasOpenDialog(document);
 }
 
-// The focus need not be inside of it: who clicks beside its buttons has it nowhere.
+// Searches all shadow roots, because the focus need not be in the dialog: a click next to its buttons removes it.
 function hasOpenDialog(root: ParentNode): boolean {
   if (root.querySelector("dialog[open]") !== null) return true;
   for (const one of root.querySelectorAll("*")) {
@@ -20,7 +20,8 @@ function hasOpenDialog(root: ParentNode): boolean {
   return false;
 }
 
-// Whether a key goes into a field. One that is empty may be left out: no words begin with what has a use of its own.
+// True if the key press goes into a text field. `inEmpty`: the result for an empty field, which may treat a shortcut
+// as such because no text begins with it.
 export function isWriting(event: KeyboardEvent, inEmpty: boolean): boolean {
   const field = event.composedPath()[0];
   if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) return inEmpty || field.value !== "";

@@ -5,7 +5,7 @@ import { kReading, kTheme, takeKept, tellKept } from "./kept.ts";
 
 const larger = { textSize: 1.35, lineWidth: "long", details: true };
 
-// The server's answer to each choice; nothing: it is away.
+// The server's responses to the choices; undefined means that it is not reachable.
 function answers(...kept: (boolean | undefined)[]): void {
   const server = vi.fn<typeof fetch>();
   for (const one of kept) {
@@ -23,7 +23,7 @@ async function choose(theme: string, mark: string | null): Promise<void> {
 
 beforeEach(() => localStorage.clear());
 
-test("what the server keeps is taken, and what it keeps nothing of is gone", () => {
+test("the server's settings replace the browser's", () => {
   takeKept({ theme: "dark", ...larger });
   expect(localStorage.getItem(kTheme)).toBe("dark");
   expect(JSON.parse(localStorage.getItem(kReading)!)).toEqual(larger);
@@ -34,14 +34,14 @@ test("what the server keeps is taken, and what it keeps nothing of is gone", () 
   expect(localStorage.getItem(kReading)).toBe("{}");
 });
 
-test("a server that keeps nothing changes nothing", () => {
+test("empty settings of the server change nothing", () => {
   takeKept({ theme: "dark", ...larger });
   for (const nothing of [{}, null, undefined, "dark"]) takeKept(nothing);
   expect(localStorage.getItem(kTheme)).toBe("dark");
   expect(JSON.parse(localStorage.getItem(kReading)!)).toEqual(larger);
 });
 
-test("a choice that the server could not keep stands until it keeps one", async () => {
+test("an unsaved choice remains until the server saves one", async () => {
   answers(false, undefined, true);
   for (const theme of ["light", "dark"]) {
     await choose(theme, "1");

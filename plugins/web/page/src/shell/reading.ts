@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the reader wants the story: the size of its text, the length of its lines, with or without the details of tools.
-// Kept by the browser and the server (kept.ts).
+// The reader's settings: text size, line length, and details of tools. Stored by the browser and the server (kept.ts).
 import { kReading, tellKept } from "./kept.ts";
 
-// Times what the browser's own font size gives.
+// Factors of the browser's font size.
 export const textSizes = [0.85, 1, 1.15, 1.35, 1.6, 2] as const;
-// In widths of the letter m, two characters each.
+// In em; one em is about two characters.
 export const lineWidths = { short: "28em", normal: "36em", long: "52em" } as const;
 export type LineWidth = keyof typeof lineWidths;
 
@@ -24,7 +23,7 @@ export class Reading {
       }
       this.details = kept["details"] === true;
     } catch {
-      // Nothing that could be read was kept.
+      // No valid settings are stored.
     }
     this.#apply();
   }
@@ -42,12 +41,12 @@ export class Reading {
       localStorage.setItem(kReading, JSON.stringify({ textSize, lineWidth, details }));
       tellKept();
     } catch {
-      // A browser that keeps nothing: it holds until the page is closed.
+      // The browser stores nothing: the settings last until the page is closed.
     }
     for (const listener of [...this.#listeners]) listener();
   }
 
-  // The next size up or down; the same where there is none.
+  // Selects the next size up or down, if there is one.
   stepTextSize(by: 1 | -1): void {
     const at = textSizes.findIndex((one) => one === this.textSize);
     const next = textSizes[at + by];

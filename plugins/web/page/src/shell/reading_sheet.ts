@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to read: text size, line length, colours, details, paper. A <dialog> of the browser's own, which keeps the focus
-// inside and gives it back; beside the rail, or a sheet from below where there is none.
+// The settings for reading: text size, line length, colours, details, and printing. A native <dialog>, which traps the
+// focus and restores it. It is next to the navigation rail, or at the bottom of a narrow page.
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import { icon } from "../controls/icons.ts";
@@ -178,7 +178,7 @@ export class ReadingSheet extends LitElement {
     this.dispatchEvent(new CustomEvent("theme", { detail: theme }));
   }
 
-  // Beside it: on its backdrop.
+  // Closes the dialog on a click on its backdrop.
   #clicked = (event: MouseEvent): void => {
     if (event.target === this.dialog && !contains(this.dialog.getBoundingClientRect(), event)) this.dialog.close();
   };

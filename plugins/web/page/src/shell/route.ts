@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four places, and what stands behind them, in the address: #/tools/PLAN/TOOL, #/assets/SEQ (with /story behind it,
-// where the story opened it), #/state/POINTER.
+// The address of a view and of an item in it: #/tools/PLAN/TOOL, #/assets/SEQ (followed by /story if it was opened from
+// the story), #/state/POINTER.
 
 export const places = ["narrative", "tools", "assets", "state"] as const;
 export type Place = (typeof places)[number];
 
 export interface Route {
   place: Place;
-  // What follows the place, decoded: ["PLAN", "TOOL"].
+  // The decoded parts after the place: ["PLAN", "TOOL"].
   path: string[];
 }
 
@@ -17,7 +17,7 @@ export function readRoute(hash: string): Route {
   return { place, path: place === first ? rest.filter((one) => one !== "").map(decoded) : [] };
 }
 
-// A part of a route that may hold anything: a tool's id with a slash, a JSON Pointer.
+// Encodes a part of a route, which may be any text, such as a tool's id with a slash, or a JSON Pointer.
 export function segment(text: string): string {
   return encodeURIComponent(text);
 }

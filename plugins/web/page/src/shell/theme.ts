@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours that the system asks for, unless the player has chosen the others; that choice is kept (kept.ts).
+// The colour scheme: the system's preference, unless the player has chosen the other one. The choice is stored
+// (kept.ts).
 import { kTheme, tellKept } from "./kept.ts";
 
 export type Theme = "dark" | "light";
@@ -26,7 +27,7 @@ export function applyTheme(theme: Theme): void {
   classes.toggle("mdui-theme-light", theme === "light");
 }
 
-// Who chooses what the system asks for follows the system again.
+// Choosing the system's current preference removes the stored choice, so the page follows the system again.
 export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
   try {
@@ -34,11 +35,11 @@ export function chooseTheme(theme: Theme): void {
     else localStorage.setItem(kTheme, theme);
     tellKept();
   } catch {
-    // A browser that keeps nothing: the choice holds until the page is closed.
+    // The browser stores nothing: the choice lasts until the page is closed.
   }
 }
 
-// Called when the system changes its mind, and the player has not chosen. Returns what ends it.
+// Calls `listener` when the system's preference changes and the player has not chosen. Returns a function that ends it.
 export function onTheme(listener: (theme: Theme) => void): () => void {
   const changed = (): void => listener(chosenTheme());
   dark.addEventListener("change", changed);

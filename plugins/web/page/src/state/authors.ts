@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wrote a patch, in words.
+// The author of a patch, as text.
 import type { Patch } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 

@@ -6,7 +6,7 @@ import { Merger } from "./merge.ts";
 import { pointerOf } from "./pointer.ts";
 import { effectOn } from "./writers.ts";
 
-test("what a patch adds, changes and removes", () => {
+test("lists what a patch adds, changes and removes", () => {
   const before: JsonObject = { torch: { lit: false, fuel: 3 }, key: "iron", door: { open: true } };
   const patch: JsonObject = { torch: { lit: true, fuel: 3 }, key: null, gone: null, lamp: {}, list: [1], door: {} };
   const { changes, more } = changesOf(before, { patch }, 100);
@@ -22,7 +22,7 @@ test("what a patch adds, changes and removes", () => {
   expect(more).toBe(false);
 });
 
-test("a null that is a value is set, and removes nothing", () => {
+test("a null value is set, not removed", () => {
   const written = { patch: { a: { b: null, c: null } }, nulls: { a: { b: null } } };
   const before: JsonObject = { a: { b: 1, c: 2 } };
   expect(new Merger().apply(before, written)).toEqual({ a: { b: null } });
@@ -33,7 +33,7 @@ test("a null that is a value is set, and removes nothing", () => {
   expect([effectOn(written, ["a", "b"]), effectOn(written, ["a", "c"])]).toEqual(["set", "removed"]);
 });
 
-test("a large patch is cut short", () => {
+test("a large patch is truncated", () => {
   const patch = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, index]));
   const { changes, more } = changesOf({}, { patch }, 30);
   expect(changes.length).toBe(30);

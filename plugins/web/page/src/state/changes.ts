@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one patch does to the state before it, in words that a list can show.
+// The changes that a patch makes to the state before it, as a list.
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
 import type { StatePatch } from "./merge.ts";
 import { valueAt } from "./pointer.ts";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state after any number of patches. A state is kept every so many patches; the others are merged again from
-// the nearest one before. Snapshots share what did not change, and are thinned out when they would cost too much.
+// The state after any number of patches. Some states are kept as snapshots; others are merged again from the nearest
+// earlier snapshot. Snapshots share unchanged parts, and are thinned out when they would use too much memory.
 import type { JsonObject } from "../session/record.ts";
 import { Merger, type StatePatch } from "./merge.ts";
 
 const closest = 128;
-// Members that all snapshots together may hold beyond the first: some 40 bytes each.
+// The limit of copied members in all snapshots after the first, about 40 bytes each.
 const affordable = 400_000;
-// Patches merged between two looks at the clock.
+// The number of patches merged between two checks of the clock.
 const stride = 32;
 
 interface Snapshot {
@@ -21,12 +21,12 @@ export class StateHistory {
   readonly #patches: readonly StatePatch[];
   #interval = closest;
   #snapshots: Snapshot[];
-  // The newest state there is, and what it costs as the next snapshot.
+  // The newest state, and its cost as the next snapshot.
   #head: Snapshot;
-  // Where the reader was last: a slider moves in small steps.
+  // The last requested state, because a slider moves in small steps.
   #visited: Snapshot;
 
-  // `patches` only ever grows.
+  // `patches` may only be appended to.
   constructor(initial: JsonObject, patches: readonly StatePatch[]) {
     this.initial = initial;
     this.#patches = patches;
@@ -36,7 +36,7 @@ export class StateHistory {
     this.#visited = first;
   }
 
-  // How many patches are merged.
+  // The number of merged patches.
   get length(): number {
     return this.#head.count;
   }
@@ -45,7 +45,7 @@ export class StateHistory {
     return this.#snapshots.length;
   }
 
-  // Merges what came since, for about `budget` milliseconds; whether all of it is merged.
+  // Merges new patches for about `budget` milliseconds. Returns true when all are merged.
   advance(budget = Infinity): boolean {
     const until = budget === Infinity ? Infinity : performance.now() + budget;
     let merger = new Merger();
@@ -65,7 +65,7 @@ export class StateHistory {
     return this.#head.count === this.#patches.length;
   }
 
-  // The state after the first `count` patches, all of which have been merged.
+  // The state after the first `count` patches, which must have been merged by advance().
   at(count: number): JsonObject {
     const wanted = Math.max(0, Math.min(count, this.length));
     if (wanted === this.length) return this.#head.state;

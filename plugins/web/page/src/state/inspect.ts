@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value as JSON for people, as far as there is room: a value of 10 MB is not written out to show its first page.
+// Prints a value as readable JSON up to a limit, so that a value of 10 MB is not printed to show its first page.
 import { isObject, type Json } from "../session/record.ts";
 
 export interface Printed {
@@ -38,14 +38,14 @@ function quoted(text: string, left: number): string {
   return JSON.stringify(text.length > left ? cut(text, left + 1) : text);
 }
 
-// Never between the two halves of a character.
+// Never cuts within a surrogate pair.
 export function cut(text: string, length: number): string {
   const end = Math.max(0, length);
   const code = text.charCodeAt(end - 1);
   return text.slice(0, code >= 0xd800 && code <= 0xdbff && end < text.length ? end - 1 : end);
 }
 
-// On one line, for a row of the tree.
+// One line, for a row of the tree.
 export function preview(value: Json, length: number): string {
   const { text, complete } = print(value, length);
   return text.replace(/\s*\n\s*/g, " ") + (complete ? "" : "…");

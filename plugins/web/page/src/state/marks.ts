@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which paths some patches changed, as a tree of their own: asked for each row that is on screen.
+// The paths changed by a range of patches, as a tree, for a quick lookup for each visible row.
 import { isObject, type JsonObject } from "../session/record.ts";
 
 export class Mark {
-  // The newest of the patches that gave this very path a value or removed it.
+  // The newest patch that set or removed this path itself.
   own: number | undefined = undefined;
-  // The newest of the patches that changed something inside.
+  // The newest patch that changed something inside.
   inside: number | undefined = undefined;
   readonly children = new Map<string, Mark>();
 }
 
-// At most so many paths are marked; a patch with a million of them highlights nothing in particular.
+// The limit of marked paths: highlighting a million paths would not help.
 const most = 20_000;
 
 export class Marks {
   readonly root = new Mark();
   #room = most;
 
-  // Patches are added from the oldest to the newest.
+  // Patches must be added from the oldest to the newest.
   add(patch: JsonObject, index: number): void {
     this.#add(this.root, patch, index);
   }
@@ -25,7 +25,7 @@ export class Marks {
   at(segments: readonly string[]): Mark | undefined {
     let mark: Mark | undefined = this.root;
     for (const one of segments) {
-      // What stands inside a value that was replaced as a whole is as new as that value.
+      // Everything inside a value that was replaced as a whole is as new as that value.
       if (mark.own !== undefined && mark.children.size === 0) return mark;
       mark = mark.children.get(one);
       if (mark === undefined) return undefined;

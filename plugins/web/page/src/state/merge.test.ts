@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
 import { Merger, merge } from "./merge.ts";
 
-// As RFC 7396 §2 has it, word for word, on copies.
+// The algorithm of RFC 7396 §2, verbatim, on copies.
 function naive(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return structuredClone(patch);
   const out = new Map(isObject(target) ? Object.entries(target) : []);
@@ -27,14 +27,14 @@ function plain(value: Json): Json {
 }
 
 describe("merge", () => {
-  test("does what the runtime's table of cases says", () => {
+  test("passes the runtime's merge cases", () => {
     const file = new URL("../../../../../tests/conformance/cases/merge-patch.json", import.meta.url);
     const { cases } = JSON.parse(readFileSync(file, "utf8")) as { cases: { state: JsonObject; patch: JsonObject; result: JsonObject }[] };
     expect(cases.length).toBeGreaterThan(20);
     for (const { state, patch, result } of cases) expect(JSON.stringify(merge(state, patch))).toBe(JSON.stringify(result));
   });
 
-  test("is RFC 7396, and changes nothing that it was given", () => {
+  test("follows RFC 7396 and does not modify its arguments", () => {
     fc.assert(
       fc.property(json.object, json.object, (state, patch) => {
         const before = JSON.stringify([state, patch]);
@@ -46,7 +46,7 @@ describe("merge", () => {
     );
   });
 
-  test("several patches by one merger are the same as one by one", () => {
+  test("one merger gives the same result as separate merges", () => {
     fc.assert(
       fc.property(json.object, fc.array(json.object, { maxLength: 6 }), (state, patches) => {
         const before = JSON.stringify([state, patches]);
@@ -60,7 +60,7 @@ describe("merge", () => {
     );
   });
 
-  test("what did not change is the same object", () => {
+  test("unchanged parts are the same object", () => {
     const state = JSON.parse('{"far":{"x":1},"near":{"y":1}}') as JsonObject;
     const merged = merge(state, { near: { y: 2 } });
     expect(merged["far"]).toBe(state["far"]);
@@ -76,7 +76,7 @@ describe("merge", () => {
     expect(JSON.stringify(merge(merged, JSON.parse('{"__proto__":null}') as JsonObject))).toBe("{}");
   });
 
-  test("nulls vanish in what is new, and stay in arrays", () => {
+  test("nulls are dropped from new objects and kept in arrays", () => {
     expect(plain(merge({}, { a: { b: null, c: [null, { d: null }] } }))).toEqual({ a: { c: [null, { d: null }] } });
     expect(plain(merge({ a: [1] }, { a: { b: 1 } }))).toEqual({ a: { b: 1 } });
   });

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 7396 as the runtime merges: objects member by member, null removes, everything else replaces. What was given
-// is never changed; what did not change is shared between the old state and the new one, so that two states are
-// compared by identity.
+// Merges patches as the runtime does (RFC 7396): objects member by member, null removes, everything else replaces.
+// Arguments are never modified. The old and the new state share unchanged parts, so states can be compared by identity.
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
 
 export interface StatePatch {
   patch: JsonObject;
-  // Merged after the patch: a null in it is a value.
+  // Merged after the patch. A null in it is a value.
   nulls?: JsonObject | undefined;
 }
 
-// Several patches merged one after the other copy each object that they touch once: what a Merger made itself, it
-// may change in place. What it returns is final once the Merger is dropped or sealed.
+// Merges several patches and copies each changed object only once, because a Merger may modify its own copies. Results
+// may still change until the Merger is dropped or sealed.
 export class Merger {
-  // Members copied so far: what the result costs beyond the state that it came from.
+  // The number of members copied so far: the cost of the result in addition to the original state.
   copied = 0;
   #own = new Set<JsonObject>();
 
@@ -45,7 +44,7 @@ export class Merger {
     this.#own.clear();
   }
 
-  // Without a prototype: "__proto__" is a key like any other.
+  // Without a prototype, so that "__proto__" is an ordinary key.
   #empty(): JsonObject {
     const made = Object.create(null) as JsonObject;
     this.#own.add(made);

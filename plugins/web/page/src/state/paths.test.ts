@@ -10,7 +10,7 @@ import { mostHits, PathSearch } from "./search.ts";
 import { effectOn, writingsOf } from "./writers.ts";
 
 describe("pointer", () => {
-  test("there and back", () => {
+  test("round trip", () => {
     fc.assert(fc.property(fc.array(fc.string()), (segments) => {
       expect(segmentsOf(pointerOf(segments))).toEqual(segments);
     }));
@@ -34,7 +34,7 @@ describe("writers", () => {
     { patch: { a: "flat" } },
   ] as { patch: JsonObject }[];
 
-  test("the newest first, and how", () => {
+  test("newest first, with the effect", () => {
     expect(writingsOf(patches, 5, ["a", "b"], 10).writings).toEqual([
       { index: 4, effect: "above" },
       { index: 3, effect: "removed" },
@@ -44,7 +44,7 @@ describe("writers", () => {
     expect(writingsOf(patches, 3, ["a"], 1)).toEqual({ writings: [{ index: 2, effect: "inside" }], more: true });
   });
 
-  test("whatever a patch does to a path, it is named", () => {
+  test("every effect of a patch on a path is found", () => {
     const value = fc.oneof(fc.constant(null), fc.integer(), fc.dictionary(fc.constantFrom("a", "b"), fc.option(fc.integer())));
     const object = fc.dictionary(fc.constantFrom("a", "b"), value);
     fc.assert(
@@ -58,7 +58,7 @@ describe("writers", () => {
 });
 
 describe("marks", () => {
-  test("leaves, what is inside, and what was replaced as a whole", () => {
+  test("leaves, inner paths and replaced values", () => {
     const marks = new Marks();
     marks.add({ a: { b: 1 }, gone: null, list: [1, 2] }, 3);
     marks.add({ a: { c: 1 } }, 4);
@@ -69,7 +69,7 @@ describe("marks", () => {
     expect(marks.at(["else"])).toBeUndefined();
   });
 
-  test("a patch with a million paths is not marked in full", () => {
+  test("a patch with a million paths is marked in part", () => {
     const marks = new Marks();
     marks.add(Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`k${index}`, 1])), 0);
     expect(marks.root.children.size).toBe(20_000);
@@ -84,18 +84,18 @@ describe("search", () => {
     return search.hits.map(pointerOf);
   };
 
-  test("substrings that reach into the last part", () => {
+  test("matches must reach the last part of the path", () => {
     expect(hitsOf("torch")).toEqual(["/inventory/torch", "/inventory/Torches"]);
     expect(hitsOf("inventory/t")).toEqual(["/inventory/torch", "/inventory/Torches"]);
     expect(hitsOf("nothing")).toEqual([]);
   });
 
-  test("a pointer that is there comes first", () => {
+  test("an exact pointer comes first", () => {
     expect(hitsOf("/inventory/torch")).toEqual(["/inventory/torch", "/inventory/Torches"]);
     expect(hitsOf("/discovered/door~1inscription")).toEqual(["/discovered/door~1inscription"]);
   });
 
-  test("hits are bounded, and 100,000 nodes are soon done", () => {
+  test("hits are limited; 100,000 nodes are searched fast", () => {
     const large: JsonObject = {};
     for (let index = 0; index < 100_000; ++index) large[`key${index}`] = index;
     const search = new PathSearch(large, "key");
@@ -111,7 +111,7 @@ describe("search", () => {
 });
 
 describe("inspect", () => {
-  test("prints as JSON.stringify does, when there is room", () => {
+  test("prints like JSON.stringify within the limit", () => {
     fc.assert(fc.property(fc.json(), (text) => {
       const value = JSON.parse(text) as Json;
       const printed = print(value, 1_000_000);
@@ -120,14 +120,14 @@ describe("inspect", () => {
     }));
   });
 
-  test("stops where the room ends", () => {
+  test("stops at the limit", () => {
     const printed = print({ long: "x".repeat(1_000_000) }, 100);
     expect(printed.complete).toBe(false);
     expect(printed.text.length).toBeLessThanOrEqual(101);
     expect(preview({ a: [1, 2] }, 40)).toBe('{ "a": [ 1, 2 ] }');
   });
 
-  test("never cuts a character in two", () => {
+  test("never cuts a surrogate pair", () => {
     expect(cut("a😀b", 2)).toBe("a");
     expect(cut("a😀b", 3)).toBe("a😀");
   });

@@ -12,7 +12,7 @@ export function pointerPart(segment: string): string {
   return "/" + segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-// Undefined for what is no pointer.
+// Returns undefined if the text is not a JSON Pointer.
 export function segmentsOf(pointer: string): string[] | undefined {
   if (pointer === "") return [];
   if (!pointer.startsWith("/")) return undefined;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search by path. What stands above a hit is no hit of its own: the words must reach into the last part of the
-// path. Walks in slices, so that a state of any size is searched without a frozen page.
+// Search by path. A match must include the last part of the path, so ancestors of a hit are not hits themselves. The
+// search runs in slices, so that a large state does not freeze the page.
 import type { Json } from "../session/record.ts";
 import { pointerPart, segmentsOf, valueAt } from "./pointer.ts";
 import { isContainer } from "./tree.ts";
@@ -18,7 +18,7 @@ export class PathSearch {
     this.#walk = this.#search(value, words);
   }
 
-  // Goes on for about so many milliseconds; whether it is done.
+  // Continues for about `budget` milliseconds. Returns true when done.
   advance(budget: number): boolean {
     const until = performance.now() + budget;
     while (!this.done && performance.now() < until) {

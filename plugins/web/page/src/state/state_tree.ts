@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state as a tree with the keyboard of the ARIA tree pattern. One Tab stop; only the rows in view are drawn.
+// The state as a tree, with the keyboard navigation of the ARIA tree pattern and one tab stop. Only visible rows are
+// rendered.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
@@ -15,9 +16,9 @@ import type { Marks } from "./marks.ts";
 import { pointerOf } from "./pointer.ts";
 import { isContainer, sizeOf, Tree, type TreeNode } from "./tree.ts";
 
-// Rows that "expand all" may make.
+// The limit of rows for "expand all".
 const mostRows = 200_000;
-// States as small as this are shown open.
+// States up to this number of rows are shown expanded.
 const small = 40;
 const typeAhead = 700;
 
@@ -156,10 +157,10 @@ export class StateTree extends LitElement {
   @property({ attribute: false }) marks: Marks | undefined = undefined;
   @property({ attribute: false }) marksVersion = 0;
   @property({ attribute: false }) patches: readonly Patch[] = [];
-  // In the keys of the rows, in lower case.
+  // The text to highlight in the keys of the rows, in lower case.
   @property({ attribute: false }) words = "";
 
-  // Whose rows they are: it outlives this element, and with it what is expanded.
+  // The tree's rows. It outlives this element, so that expanded rows stay expanded.
   @property({ attribute: false }) tree = new Tree();
 
   #rows = new Windowed(this);
@@ -207,7 +208,7 @@ export class StateTree extends LitElement {
     if (node !== undefined && node.parent !== undefined) this.#rows.reveal(this.tree.indexOf(node));
   }
 
-  // Whether everything is expanded.
+  // Returns true if all rows are expanded.
   expandAll(): boolean {
     this.tree.isArranged = true;
     const complete = this.tree.expandAll(mostRows);
@@ -230,7 +231,7 @@ export class StateTree extends LitElement {
     const container = isContainer(value) && sizeOf(value) > 0;
     const mark = this.marks?.at(node.segments);
     const own = mark?.own !== undefined && (mark.inside === undefined || mark.own >= mark.inside);
-    // What changed inside is shown on the row below it, once that is there.
+    // A change inside is marked on this row only while it is collapsed, otherwise on the row of the changed member.
     const inside = !own && mark?.inside !== undefined && !node.expanded;
     const patch = own ? this.patches[mark!.own!] : inside ? this.patches[mark!.inside!] : undefined;
     const indent = { paddingInlineStart: `calc(0.5rem + ${Math.min(depth, 40)} * var(--indent, 1.125rem))` };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state: as it is, or as it was after any patch.
+// The state view: the current state, or the state after any patch.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import "../controls/copy_button.ts";
@@ -26,9 +26,9 @@ import "./state_tree.ts";
 import { isContainer, sizeOf, Tree } from "./tree.ts";
 import { type Effect, type Writing, writingsOf } from "./writers.ts";
 
-// Milliseconds of a frame for merging and for searching.
+// The time per frame for merging and for searching, in milliseconds.
 const budget = 8;
-// Live, the changes of the turn are marked, as far back as this.
+// In the live state, the changes of the turn are marked, up to this number of patches back.
 const marked = 200;
 const mostWritings = 40;
 const mostChanges = 30;
@@ -357,7 +357,7 @@ export class StateView extends SessionView {
     `,
   ];
 
-  // How many patches the state that is shown has; undefined: all there are, and those that come.
+  // The number of patches in the state shown; undefined shows the live state.
   @state() private position: number | undefined = undefined;
   @state() private selected: string[] = [];
   @state() private words = "";
@@ -405,7 +405,7 @@ export class StateView extends SessionView {
     const session = this.session;
     if (session === undefined) return nothing;
     if (session.patches.length === 0 && sizeOf(this.#value) === 0) {
-      return emptyPlace("tree", "No state yet", "What the story remembers stands here.");
+      return emptyPlace("tree", "No state yet", "The state of the story will appear here.");
     }
     return html`<div class="view">
       <header class="top">
@@ -449,8 +449,8 @@ export class StateView extends SessionView {
     const live = this.position === undefined;
     const said = patch === undefined ? "before the first patch" : `patch ${this.#count} of ${total}, by ${authorOf(patch)}, ${timeOfDay(patch.time)}`;
     return html`<section class="card time" aria-label="History">
-      <button class="icon-button" type="button" aria-label="The patch before" title="The patch before" ?disabled=${this.#count === 0} @click=${() => this.#go(this.#count - 1)}>${icon("left")}</button>
-      <button class="icon-button" type="button" aria-label="The next patch" title="The next patch" ?disabled=${live || this.#count >= total} @click=${() => this.#go(this.#count + 1)}>${icon("right")}</button>
+      <button class="icon-button" type="button" aria-label="Previous patch" title="Previous patch" ?disabled=${this.#count === 0} @click=${() => this.#go(this.#count - 1)}>${icon("left")}</button>
+      <button class="icon-button" type="button" aria-label="Next patch" title="Next patch" ?disabled=${live || this.#count >= total} @click=${() => this.#go(this.#count + 1)}>${icon("right")}</button>
       <div class="slide">
         <span class="about" aria-hidden="true">
           ${
@@ -483,12 +483,12 @@ export class StateView extends SessionView {
   protected override updated(): void {
     const slider = this.renderRoot.querySelector<HTMLInputElement>('input[type="range"]');
     const total = this.#history?.length ?? 0;
-    // The maximum is set after the value on the first drawing, and a value beyond it is cut.
+    // On the first rendering, the maximum is set after the value, and the browser clamps the value.
     if (slider !== null && slider.value !== String(this.#count)) slider.value = String(this.#count);
     slider?.style.setProperty("--part", `${total === 0 ? 0 : (this.#count / total) * 100}%`);
   }
 
-  // Looking back: what that patch changed. Live: what this turn changed.
+  // Marks the changes of the selected patch, or, in the live state, of the current turn.
   #mark(session: Session): void {
     const to = this.#count;
     let from = Math.max(0, to - 1);
@@ -530,8 +530,8 @@ export class StateView extends SessionView {
         @keydown=${this.#searchKey}
       />
       <span class="hits number" role="status">${said}</span>
-      <button class="icon-button" type="button" aria-label="The hit before" title="The hit before (Shift+Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(-1)}>${icon("up")}</button>
-      <button class="icon-button" type="button" aria-label="The next hit" title="The next hit (Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(1)}>${icon("down")}</button>
+      <button class="icon-button" type="button" aria-label="Previous hit" title="Previous hit (Shift+Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(-1)}>${icon("up")}</button>
+      <button class="icon-button" type="button" aria-label="Next hit" title="Next hit (Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(1)}>${icon("down")}</button>
     </div>`;
   }
 
@@ -556,7 +556,7 @@ export class StateView extends SessionView {
     go();
   }
 
-  // The state moved on under the search.
+  // Repeats the search, because the state has changed.
   #searchSoon(): void {
     if (this.#searchAgain !== 0) return;
     this.#searchAgain = window.setTimeout(() => {
@@ -587,7 +587,7 @@ export class StateView extends SessionView {
     this.room = firstRoom;
   }
 
-  // The address says what is chosen, without a step in the history for each arrow key.
+  // Puts the selection into the address, without a history entry for each arrow key.
   #choose(segments: string[]): void {
     this.#select(segments);
     history.replaceState(history.state, "", segments.length === 0 ? "#/state" : `#/state/${segment(pointerOf(segments))}`);
@@ -716,7 +716,7 @@ export class StateView extends SessionView {
   }
 }
 
-// What is known of a session's states, kept while the reader looks at something else.
+// The computed states of a session, kept while a different view is shown.
 interface Memory {
   history: StateHistory;
   tree: Tree;

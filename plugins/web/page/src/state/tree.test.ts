@@ -20,7 +20,7 @@ const patch = fc.dictionary(
 );
 
 describe("tree", () => {
-  test("after changes it is as if made anew and expanded alike", () => {
+  test("an updated tree equals a new one", () => {
     fc.assert(
       fc.property(fc.array(patch, { maxLength: 8 }), fc.array(fc.nat(20), { maxLength: 8 }), (patches, clicks) => {
         let state: JsonObject = { a: { x: 1, y: { deep: 2 } }, b: [1, 2] };
@@ -39,7 +39,7 @@ describe("tree", () => {
             const again = fresh.reveal(segments);
             if (again !== undefined) fresh.expand(again);
           }
-          // What was collapsed inside of something gone may be open again; never the other way round.
+          // A node collapsed inside a removed one may be expanded again, but never the reverse.
           for (const row of fresh.slice(0, fresh.rowCount)) expect(tree.find(row.segments)?.value).toEqual(row.value);
           const rows = tree.slice(0, tree.rowCount);
           expect(rows.length).toBe(tree.rowCount);
@@ -53,7 +53,7 @@ describe("tree", () => {
     );
   });
 
-  test("what is expanded stays so while values change, go and come back", () => {
+  test("nodes stay expanded while values change or return", () => {
     const tree = new Tree({ a: { b: { c: 1 } }, z: 1 });
     tree.expand(tree.reveal(["a", "b"])!);
     expect(rowsOf(tree)).toEqual(['/a={"b":{"c":1}}', '/a/b={"c":1}', "/a/b/c=1", "/z=1"]);

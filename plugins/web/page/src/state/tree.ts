@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value as the rows of a tree. Only what is expanded has nodes; each node knows how many rows its subtree
-// shows, so that row 50,000 is found by steps over siblings. When the value changes, what is identical is not
-// looked at again, and what is expanded stays so.
+// A JSON value as the rows of a tree. Only expanded values have nodes. Each node stores the number of rows of its
+// subtree, so row 50,000 is found by skipping siblings. When the value changes, identical parts are not visited, and
+// expanded nodes stay expanded.
 import type { Json } from "../session/record.ts";
 import { pointerPart } from "./pointer.ts";
 
 export class TreeNode {
   children: TreeNode[] | undefined = undefined;
-  // Rows of the subtree, this one counted.
+  // The number of rows of the subtree, including this one.
   rows = 1;
-  // Among its siblings.
+  // The index among its siblings.
   place = 0;
 
   constructor(
@@ -53,9 +53,9 @@ export function sizeOf(value: Json[] | { [key: string]: Json }): number {
 export class Tree {
   // The value itself; it has no row.
   readonly root: TreeNode;
-  // Whether somebody expanded or collapsed something by hand.
+  // True once the reader has expanded or collapsed a node.
   isArranged = false;
-  // By pointer: also of what is gone now and may come back.
+  // Expanded nodes by pointer, including removed ones that may come back.
   readonly #expanded = new Set<string>();
 
   constructor(value: Json = {}) {
@@ -75,7 +75,7 @@ export class Tree {
   row(index: number): TreeNode | undefined {
     if (index < 0 || index >= this.rowCount) return undefined;
     let node = this.root;
-    // `left` rows stand before the wanted one inside of `node`, whose own row is the first.
+    // `left` rows of `node` precede the wanted row; the first is the node's own row.
     let left = index + 1;
     while (left > 0) {
       --left;
@@ -110,7 +110,7 @@ export class Tree {
     const found: TreeNode[] = [];
     const start = this.row(first);
     if (start === undefined || last <= first) return found;
-    // For each level down to the row: the siblings and the place among them.
+    // For each level down to the row: the siblings and the index among them.
     const way: { siblings: TreeNode[]; place: number }[] = [];
     for (let one = start; one.parent !== undefined; one = one.parent) {
       const siblings = one.parent.children ?? [];
@@ -132,7 +132,7 @@ export class Tree {
     return found;
   }
 
-  // The node at this place, when its ancestors are expanded.
+  // The node at the path, if its ancestors are expanded.
   find(segments: readonly string[]): TreeNode | undefined {
     let node: TreeNode | undefined = this.root;
     for (const one of segments) {
@@ -142,7 +142,7 @@ export class Tree {
     return node;
   }
 
-  // Expands what stands above it; undefined when there is no such place.
+  // Expands the ancestors of the path and returns its node; undefined if the path does not exist.
   reveal(segments: readonly string[]): TreeNode | undefined {
     let node: TreeNode | undefined = this.root;
     for (const one of segments) {
@@ -170,7 +170,7 @@ export class Tree {
     for (const one of node.parent?.children ?? []) this.expand(one);
   }
 
-  // Breadth first, until there are about `most` rows; whether everything is expanded.
+  // Expands breadth first, up to about `most` rows. Returns true if everything is expanded.
   expandAll(most: number): boolean {
     let level: TreeNode[] = [this.root];
     while (level.length > 0) {
@@ -229,7 +229,7 @@ export class Tree {
     });
   }
 
-  // Leaves the counts of the ancestors to whoever calls it.
+  // Does not update the row counts of the ancestors; the caller must.
   #update(node: TreeNode, value: Json): void {
     if (node.value === value) return;
     const wasContainer = isContainer(node.value);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wrote a path: found by asking each patch, the newest first, so that nothing has to be kept.
+// Finds the patches that wrote a path, by examining patches from the newest; no index is needed.
 import { isObject, type Json } from "../session/record.ts";
 import type { StatePatch } from "./merge.ts";
 import { valueAt } from "./pointer.ts";
 
-// How a patch concerns a path: it gives it a value, removes it, changes something inside of it, or gives one of its
-// ancestors another value (and with it this path).
+// The effect of a patch on a path: sets it, removes it, changes something inside it, or replaces one of its ancestors.
 export type Effect = "set" | "removed" | "inside" | "above";
 
 export function effectOn({ patch, nulls = {} }: StatePatch, segments: readonly string[]): Effect | undefined {
@@ -21,13 +20,12 @@ export function effectOn({ patch, nulls = {} }: StatePatch, segments: readonly s
 }
 
 export interface Writing {
-  // Of the patch, from 0.
+  // The index of the patch, from 0.
   index: number;
   effect: Effect;
 }
 
-// The last `limit` of the first `count` patches that concern the path, the newest first; those before `from` are not
-// looked at.
+// Of the patches [from, count), the last `limit` ones that affect the path, newest first.
 export function writingsOf(
   patches: readonly StatePatch[],
   count: number,

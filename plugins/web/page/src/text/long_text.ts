@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as paragraphs, each in its own direction; what is too long for one look is shown in steps.
+// Text as paragraphs, each with its own direction. Long text is shown in steps.
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -13,7 +13,7 @@ const kStep = 20_000;
 @customElement("narratoria-long-text")
 export class LongText extends LitElement {
   @property({ attribute: false }) text = "";
-  // Line ends stay where they are, and no paragraphs are made: code, JSON, diagnostics.
+  // Preserves line ends and makes no paragraphs, for code, JSON and diagnostics.
   @property({ type: Boolean }) verbatim = false;
   @state() private ends: number[] = [];
 
@@ -84,7 +84,7 @@ export class LongText extends LitElement {
   #more = async (): Promise<void> => {
     this.ends = [...this.ends, cutAt(this.text, this.ends.at(-1) ?? 0, kStep)];
     await this.updateComplete;
-    // Where the button has gone, the focus goes to what it brought.
+    // When the button is gone, move the focus to the new text.
     if (this.renderRoot.querySelector(".more") === null) {
       this.renderRoot.querySelector<HTMLElement>("div:last-of-type")?.focus({ preventScroll: true });
     }

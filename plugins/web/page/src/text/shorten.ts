@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text may be a megabyte: it is shown in steps, each cut where a reader would pause.
+// Cuts text that may have a megabyte at places where a reader would pause.
 
 const kLookBack = 200;
 
-// Where to end the first part of `text` after `from`, at most `length` characters long: behind a line's end or a
-// space near there, and never within a surrogate pair.
+// The end of the part of `text` after `from`, at most `length` characters long. It is after a line end or a space if
+// there is one near, and never within a surrogate pair.
 export function cutAt(text: string, from: number, length: number): number {
   const end = from + length;
   if (end >= text.length) return text.length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each component's styles begin with.
+// The base styles of all components.
 import { css } from "lit";
 
 export const shared = css`
@@ -33,7 +33,7 @@ export const shared = css`
     fill: currentColor;
   }
 
-  /* For ears alone. */
+  /* Only for screen readers. */
   .unseen {
     position: absolute;
     width: 1px;
@@ -44,7 +44,7 @@ export const shared = css`
     white-space: nowrap;
   }
 
-  /* mdui gives its buttons one line; words may need more. */
+  /* mdui's buttons have a fixed height; a label may need several lines. */
   mdui-button {
     height: auto;
     min-height: 2.5rem;

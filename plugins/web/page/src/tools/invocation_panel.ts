@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One invocation in full.
+// All details of one invocation.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -20,7 +20,7 @@ import { planRoute, toolRoute } from "./route.ts";
 import { attemptTime, elapsed, isOver, stateIcon, stateName } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
-// More of what one tool made is for the gallery.
+// Further assets of a tool are shown only in the gallery.
 const mostAssets = 12;
 const mostErrors = 50;
 const mostJson = 2_000_000;
@@ -400,7 +400,7 @@ function trouble(code: string, message: string, details: JsonObject | undefined,
   </div>`;
 }
 
-// The newest first; what the next attempt says again is said once.
+// Groups equal errors of several attempts, newest first.
 function alike(errors: readonly ToolError[]): { error: ToolError; attempts: number[] }[] {
   const groups: { error: ToolError; attempts: number[] }[] = [];
   for (const error of errors.toReversed()) {

@@ -42,7 +42,7 @@ describe("layout", () => {
     expect(nodes.map((one) => [one.layer, one.across])).toEqual([[0, 0.5], [1, 0.5], [2, 0.5]]);
   });
 
-  test("what a plan should not say is survived", () => {
+  test("invalid dependencies are tolerated", () => {
     const { nodes, edges } = layOut([
       { id: "a", dependencies: ["a", "missing"] },
       { id: "b", dependencies: ["c"] },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as a layered graph: a tool stands one layer behind the last one that it waits for; within a layer tools
-// stand near what they are tied to (barycentres, as Sugiyama has it); an edge across layers has a place of its own
-// in each, so that it passes between tools and not through them.
+// Lays out a plan as a layered graph (Sugiyama). A tool is one layer after its last dependency. Within a layer, tools
+// are near their neighbours (barycentre heuristic). An edge across several layers has its own slot in each, so that it
+// passes between tools and not through them.
 
 export interface Task {
   id: string;
@@ -11,14 +11,14 @@ export interface Task {
 export interface Placed {
   id: string;
   layer: number;
-  // Across the layer, in units of one tool.
+  // The position in the layer, in units of one tool.
   across: number;
 }
 
 export interface Edge {
   from: string;
   to: string;
-  // Where it crosses layers, both ends included.
+  // Its points in the layers, including both ends.
   points: { layer: number; across: number }[];
 }
 
@@ -26,11 +26,11 @@ export interface Layout {
   nodes: Placed[];
   edges: Edge[];
   layers: number;
-  // Units across.
+  // The size of the largest layer, in units of one tool.
   breadth: number;
 }
 
-// A place in a layer: a tool, or the passage of an edge.
+// A slot in a layer: a tool, or a point of an edge that passes through.
 interface Spot {
   id: string | undefined;
   layer: number;
@@ -41,7 +41,7 @@ interface Spot {
 }
 
 const passage = 0.35;
-// Passages for more edges than this only make the drawing larger and slower.
+// The limit of slots for edges: more would only make the drawing larger and slower.
 const mostPassages = 3000;
 const sweeps = 8;
 
@@ -74,7 +74,7 @@ function spot(id: string | undefined, layer: number): Spot {
   return { id, layer, before: [], behind: [], order: 0, across: 0 };
 }
 
-// Dependencies that exist, each once, and none of a tool on itself.
+// The dependencies on existing tools, without duplicates and self-dependencies.
 function tiesOf(tasks: readonly Task[], byId: Map<string, Spot>): [Spot, Spot][] {
   const ties: [Spot, Spot][] = [];
   for (const task of tasks) {
@@ -87,7 +87,7 @@ function tiesOf(tasks: readonly Task[], byId: Map<string, Spot>): [Spot, Spot][]
   return ties;
 }
 
-// Kahn; a cycle, which the runtime refuses anyway, leaves its tools where they are.
+// Kahn's algorithm. Tools in a cycle, which the runtime refuses anyway, stay where they are.
 function putInLayers(byId: Map<string, Spot>, ties: readonly [Spot, Spot][]): void {
   const behind = new Map<Spot, Spot[]>();
   const missing = new Map<Spot, number>();
@@ -171,7 +171,7 @@ function mean(spots: readonly Spot[], otherwise: number): number {
   return sum / spots.length;
 }
 
-// Pairs of edges that cross between neighbouring layers: inversions, counted with a Fenwick tree.
+// The number of edge crossings between neighbouring layers: inversions, counted with a Fenwick tree.
 function crossings(layers: readonly Spot[][]): number {
   let count = 0;
   for (const [index, layer] of layers.entries()) {
@@ -195,7 +195,7 @@ function crossings(layers: readonly Spot[][]): number {
   return count;
 }
 
-// Each one as near to the middle of its neighbours as the others of its layer allow.
+// Moves each slot as near to the mean of its neighbours as the rest of its layer allows.
 function putAcross(layers: readonly Spot[][]): void {
   for (const layer of layers) {
     let next = 0;
@@ -226,8 +226,8 @@ function putAcross(layers: readonly Spot[][]): void {
   for (const layer of layers) for (const one of layer) one.across -= least;
 }
 
-// The places nearest to the wanted ones that keep order and distance: neighbours that would overlap become a block
-// around the mean of their wishes (pool adjacent violators).
+// Finds the positions nearest to the wanted ones that keep order and distance. Neighbours that would overlap form a
+// block around the mean of their wanted positions (pool adjacent violators).
 function settle(layer: readonly Spot[], wanted: readonly number[]): void {
   interface Block {
     from: number;

@@ -8,7 +8,7 @@ function line(level: Level, seq: number): Parameters<LogLines["add"]>[0] {
   return { seq, time: seq, level, message: `line ${seq}`, fields: undefined, attempt: 1 };
 }
 
-test("shows the wanted levels, however lines and choices come", () => {
+test("shows the selected levels in any order of updates", () => {
   const level = fc.constantFrom(...levels);
   const step = fc.oneof(fc.array(level, { maxLength: 90 }), fc.uniqueArray(level).map((list) => new Set(list)));
   fc.assert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines of a log are shown, kept up to date by looking only at the lines that are new.
+// Selects the lines of a log to show; an update examines only new lines.
 import type { Level, LogLines } from "../session/session.ts";
 
 export class LogFilter {
@@ -18,7 +18,7 @@ export class LogFilter {
     return this.#length;
   }
 
-  // Whose log, and which levels: the same again costs nothing but the new lines.
+  // Sets the log and the levels. With the same arguments again, only new lines are examined.
   update(logs: LogLines, wanted: ReadonlySet<Level>): void {
     if (logs !== this.#logs || wanted !== this.#wanted) {
       if (logs !== this.#logs) this.counts.debug = this.counts.info = this.counts.warn = this.counts.error = 0;
@@ -36,12 +36,12 @@ export class LogFilter {
     }
   }
 
-  // The line's place in the log.
+  // The index in the log of the shown line `index`; -1 if there is none.
   at(index: number): number {
     return index < this.#length ? this.#places[index]! : -1;
   }
 
-  // Where the line is shown, or would be.
+  // The index at which line `line` of the log is shown, or would be.
   placeOf(line: number): number {
     let low = 0;
     let high = this.#length;

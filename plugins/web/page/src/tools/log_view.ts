@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of an invocation: one line of screen for each, of which only those in view are drawn; the chosen line in
-// full below. Follows the newest until the reader scrolls up.
+// The log of an invocation: one row per line, of which only the visible ones are rendered, and the selected line in
+// full below. Follows the newest line until the reader scrolls up.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -18,7 +18,7 @@ import { LogFilter } from "./log_filter.ts";
 import { timeOfDay } from "./time_scale.ts";
 
 const signs: Record<Level, IconName> = { debug: "dot", info: "info", warn: "warning", error: "error" };
-// Of a line in its row: no row shows more.
+// The number of characters of a line in its row; a row is never wider.
 const most = 400;
 
 @customElement("narratoria-log")
@@ -132,7 +132,7 @@ export class LogView extends LitElement {
   @property({ attribute: false }) invocation: Invocation | undefined = undefined;
   @property({ attribute: false }) revision = 0;
   @state() private wanted: ReadonlySet<Level> = new Set(levels);
-  // Its place in the log.
+  // The index in the log of the selected line; -1 is none.
   @state() private chosen = -1;
 
   #rows = new Windowed(this);
@@ -161,7 +161,7 @@ export class LogView extends LitElement {
     const count = this.#filter.length;
     const chosen = this.chosen >= 0 && this.wanted.has(logs.levelAt(this.chosen)) ? this.#filter.placeOf(this.chosen) : -1;
     const many = (this.invocation?.attempts.length ?? 0) > 1;
-    return html`<div class="chips" role="group" aria-label="Levels that are shown">
+    return html`<div class="chips" role="group" aria-label="Levels shown">
         ${levels.map(
           (level) => html`<button
             class="chip ${level}"
@@ -220,7 +220,7 @@ export class LogView extends LitElement {
     const line = this.invocation?.logs.at(this.chosen);
     if (line === undefined) return nothing;
     const fields = line.fields;
-    return html`<section class="card line" aria-label="The chosen line">
+    return html`<section class="card line" aria-label="Selected line">
       <header>
         <span class="number">${timeOfDay(line.time)} · ${line.level} · attempt ${line.attempt}</span>
         <narratoria-copy compact label="Copy this line" .text=${() => (fields === undefined ? line.message : `${line.message}\n${JSON.stringify(fields, null, 2)}`)}></narratoria-copy>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as a graph. Edges are drawn, tools are links: their names shorten, turn with their script and take the
-// focus as any text does. One Tab stop; arrows go along the dependencies.
+// The plan as a graph. Edges are SVG, tools are HTML links, so that their names are ellipsized, follow the direction of
+// their script and take the focus. One tab stop; arrow keys follow the dependencies.
 import { css, html, LitElement, nothing, type PropertyValues, svg, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -20,7 +20,7 @@ interface Box {
   y: number;
 }
 
-// An edge as it is drawn at the present scale.
+// An edge at the current scale.
 interface Line {
   edge: Edge;
   d: string;
@@ -30,7 +30,7 @@ interface Line {
   bottom: number;
 }
 
-// Below this many, all tools are drawn; above, those in view.
+// Up to this number, all tools are rendered; above, only the visible ones.
 const few = 120;
 const room = 240;
 const mostEdges = 300;
@@ -162,7 +162,7 @@ export class PlanGraph extends LitElement {
         gap: 0.375rem;
         font-size: 0.75rem;
       }
-      /* Hundreds of moving lines are no help to anyone. */
+      /* No animation in large graphs: hundreds of moving lines would only distract. */
       .many .edge,
       .many .spinner {
         animation: none;
@@ -212,10 +212,10 @@ export class PlanGraph extends LitElement {
   ];
 
   @property({ attribute: false }) plan: PlanRun | undefined = undefined;
-  // Of the plan: whoever shows it says when it changed.
+  // The plan's revision, so that a change of the plan causes a new rendering.
   @property({ attribute: false }) revision = 0;
   @property({ attribute: false }) selected: string | undefined = undefined;
-  // Top to bottom, where there is little room beside.
+  // Layout from top to bottom, for narrow places.
   @state() private upright = false;
   @state() private scale = 1;
   @state() private active: string | undefined = undefined;
@@ -228,7 +228,7 @@ export class PlanGraph extends LitElement {
   #lines: Line[] = [];
   #drawn = "";
   #isZoomed = false;
-  // Pixels, where the text is as large as most have it; who has it larger sees all larger.
+  // Pixels per unit: 1 at the usual text size. With larger text, the whole graph is larger.
   #unit = 1;
   #sizes = new ResizeObserver(() => {
     this.#fit();
@@ -369,7 +369,7 @@ export class PlanGraph extends LitElement {
     return drawn;
   }
 
-  // The shortest first: where not all can be drawn, those across the whole plan say the least.
+  // Shortest edges first: if not all can be drawn, the longest ones are the least informative.
   #drawing(): Line[] {
     const name = `${this.#laidOut} ${this.scale} ${this.upright} ${this.#unit}`;
     if (name === this.#drawn) return this.#lines;
@@ -388,7 +388,7 @@ export class PlanGraph extends LitElement {
     return this.#lines;
   }
 
-  // From the end of one tool to the beginning of the other, level where it crosses a layer.
+  // A curve from the end of one tool to the beginning of the other, horizontal at each layer.
   #curve(points: readonly Box[]): string {
     const size = this.#size();
     const along: keyof Box = this.upright ? "y" : "x";
@@ -460,7 +460,7 @@ export class PlanGraph extends LitElement {
     });
   }
 
-  // Missing until there is a plan.
+  // null until there is a plan.
   get #port(): HTMLElement | null {
     return this.renderRoot.querySelector<HTMLElement>(".port");
   }
@@ -475,7 +475,7 @@ export class PlanGraph extends LitElement {
     this.view = { left: scrollLeft, top: scrollTop, width: clientWidth, height: clientHeight };
   }
 
-  // Left to right where that fits, top to bottom where only that does; smaller, but readable, where neither does.
+  // Selects left to right if that fits, else top to bottom if that fits, else a smaller, still readable scale.
   #fit(): void {
     if (this.#isZoomed) return;
     const width = this.clientWidth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan as a table: what graph and timeline show, for who reads it line by line.
+// The plan as a table, with the contents of graph and timeline. Screen readers can read it line by line.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan on a time axis: a row for each tool, a bar for each attempt, the waits between attempts hatched. While
-// the plan runs the axis grows with the time.
+// The plan on a time axis: a row per tool, a bar per attempt, and hatched waits between attempts. While the plan runs,
+// the axis grows.
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
@@ -14,7 +14,7 @@ import { toolRoute } from "./route.ts";
 import { attemptTime, planEnd, planState, stateIcon, stateName } from "./status.ts";
 import { type Bar, barOf, duration, ticksFor } from "./time_scale.ts";
 
-// Shorter plans are drawn as if they took this long: a bar of 3 ms is not the whole axis of a plan that began now.
+// The minimum length of the axis in milliseconds, so that a bar of 3 ms does not fill the axis of a new plan.
 const least = 20;
 
 @customElement("narratoria-plan-timeline")
@@ -189,7 +189,7 @@ export class PlanTimeline extends LitElement {
 
   constructor() {
     super();
-    // As often as something moves by a pixel.
+    // The time in which the bars move by one pixel.
     const pixel = (): number => Math.min(250, (Date.now() - (this.plan?.started ?? 0)) / Math.max(1, this.width));
     new Clock(this, () => this.plan !== undefined && planState(this.plan) === "running", pixel);
   }
@@ -220,7 +220,7 @@ export class PlanTimeline extends LitElement {
     const span = Math.max(least, planEnd(plan, now) - plan.started);
     const axis = this.width <= 480 ? this.width - 32 : this.width - rem(14.75);
     const ticks = ticksFor(span, axis, 84);
-    // A label in the middle of its line would be cut off by the end of the axis.
+    // True if a label centred on its line would be cut off at the end of the axis.
     const isLast = (time: number): boolean => (1 - time / span) * axis < rem(1.5);
     const at = (time: number): Record<string, string> => ({ left: `${(time / span) * 100}%` });
     return html`<div class="axis number" aria-hidden="true">
@@ -284,7 +284,7 @@ export class PlanTimeline extends LitElement {
       >${
         until === undefined
           ? nothing
-          : html`<span class="wait" title="Waits before it tries again" style=${styleMap(placed(end, until, plan.started, span))}></span>`
+          : html`<span class="wait" title="Waiting for the next attempt" style=${styleMap(placed(end, until, plan.started, span))}></span>`
       }`;
   }
 
@@ -315,10 +315,10 @@ function placed(from: number, to: number, origin: number, span: number): Record<
   return { left: `${bar.from * 100}%`, width: `${(bar.to - bar.from) * 100}%` };
 }
 
-// Over a line, which would strike the words through.
+// The background of text over a line, which would otherwise strike it through.
 const opaque = { background: "rgb(var(--mdui-color-surface-container-low))" };
 
-// Behind the bar where there is room, else before it, else nowhere.
+// The position of the label: after the bar if there is room, else before it, else none.
 function besides({ from, to }: Bar): Record<string, string> {
   if (to < 0.8) return { left: `${to * 100}%` };
   return from > 0.2 ? { right: `${(1 - from) * 100}%`, ...opaque } : { display: "none" };

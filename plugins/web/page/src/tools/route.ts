@@ -5,7 +5,7 @@ export function planRoute(planKey: string): string {
   return `#/tools/${segment(planKey)}`;
 }
 
-// A tool may be named with a megabyte; its address is then made once and not in each frame.
+// A tool's id may have a megabyte. Addresses of long ids are cached, not created for each frame.
 const long = 500;
 const kept: { planKey: string; toolId: string; route: string }[] = [];
 

@@ -31,7 +31,7 @@ const opening: [string, JsonObject, number?][] = [
   ["attempt_started", { attempt: 1 }, 1],
 ];
 
-test("a tool that runs, tries again and fails", () => {
+test("a tool that runs, is retried and fails", () => {
   const log: [string, JsonObject, number] = ["tool_event", { type: "log", level: "info", message: "m", fields: { progress: 0.42 } }, 1];
   const running = session(...opening, log);
   const tool = running.plans.get("p#1")!.invocations.get("pull")!;
@@ -58,12 +58,12 @@ test("a tool that runs, tries again and fails", () => {
   expect(turnOutcome(failed.turns[0]!)).toBe("fallback");
 });
 
-test("a plan that a cancel ended before its end came", () => {
+test("a plan cancelled before its end", () => {
   const cancelled = session(...opening, ["turn_ended", { outcome: "cancelled" }]);
   expect(planState(cancelled.plans.get("p#1")!)).toBe("stopped");
 });
 
-test("a tool, a plan and a turn that were stopped have not failed", () => {
+test("stopped tools, plans and turns have not failed", () => {
   const made = session(
     ...opening,
     ["attempt_ended", { attempt: 1, state: "failed", code: "CANCELLED" }, 1],
@@ -81,7 +81,7 @@ test("a tool, a plan and a turn that were stopped have not failed", () => {
   expect(new Set([stateIcon("stopped"), stateIcon("failed"), stateIcon("skipped")]).size).toBe(3);
 });
 
-test("a turn whose plans failed, and that went on in words alone, is not completed", () => {
+test("a turn that ended with the fallback is not completed", () => {
   const made = session(
     ...opening,
     ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],
@@ -92,7 +92,7 @@ test("a turn whose plans failed, and that went on in words alone, is not complet
   expect(turnOutcome(made.turns[0]!)).toBe("told without tools");
 });
 
-test("a turn and a plan in which a tool failed are not simply completed", () => {
+test("turns and plans with a failed tool are mixed", () => {
   const made = session(
     ...opening,
     ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an invocation and a plan stand, in words and signs.
+// The status of invocations and plans, as text and icons.
 import type { IconName } from "../controls/icons.ts";
 import { percent } from "../controls/words.ts";
 import type { Attempt, AttemptState, Invocation, InvocationState, Outcome, PlanRun, Turn } from "../session/session.ts";
@@ -40,7 +40,8 @@ export function isOver(state: InvocationState): boolean {
   return state !== "pending" && state !== "running" && state !== "retrying";
 }
 
-// Milliseconds from its start to its end, or until now. The clocks are one: the page comes from this machine.
+// Milliseconds from the start to the end, or until now. Server and browser share a clock, because they are on the same
+// machine.
 export function elapsed(invocation: Invocation, now: number): number | undefined {
   if (invocation.started === undefined) return undefined;
   if (invocation.executionTime !== undefined) return invocation.executionTime;
@@ -65,27 +66,27 @@ export function statusLine(invocation: Invocation, now: number, isShort = false)
   return parts.join(" · ");
 }
 
-// For who does not see the lines between the tools.
+// The dependencies as text for screen readers, which do not see the edges.
 export function afterWhat({ dependencies }: Invocation): string {
   return dependencies.length > 0 ? `, runs after ${listed(dependencies)}` : "";
 }
 
-// Names in one line, few and short enough to be read.
+// A list of names in one line, shortened to be readable.
 export function listed(names: readonly string[], most = 6): string {
   const shown = names.slice(0, most).map((one) => shortened(one, 60));
   if (names.length > most) shown.push(`${names.length - most} more`);
   return shown.join(", ");
 }
 
-// How far it is, for the part of a box that is filled.
+// The progress, 0 to 1, for the filled part of a box.
 export function share(invocation: Invocation): number {
   if (invocation.state === "completed") return 1;
   return invocation.progress ?? 0;
 }
 
-// "mixed": it succeeded, and a tool in it failed.
+// "mixed": the plan succeeded although a tool failed.
 export type PlanState = "running" | "completed" | "mixed" | "failed" | "stopped";
-// "told": no plan worked, and the narrator went on in words alone.
+// "told": the turn ended with narration, without a successful plan.
 export type TurnState = PlanState | "told";
 
 export function planState(plan: PlanRun): PlanState {
@@ -97,7 +98,7 @@ export function planState(plan: PlanRun): PlanState {
   return outcome === undefined ? "running" : isStopped(outcome) ? "stopped" : "failed";
 }
 
-// Whether its end was somebody's wish, and no failure's.
+// True if the plan was cancelled and did not fail.
 function wasStopped(plan: PlanRun): boolean {
   const states = [...plan.invocations.values()].map((one) => one.state);
   if (states.includes("stopped")) return true;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { barOf, duration, ticksFor } from "./time_scale.ts";
 
-test("ticks keep their distance and fill the axis", () => {
+test("ticks keep a minimum distance and fill the axis", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100_000_000 }), fc.integer({ min: 200, max: 4000 }), (span, width) => {
       const ticks = ticksFor(span, width, 80);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time axis of a plan, and times as people read them.
+// The time axis of a plan, and times in human-readable form.
 
 export interface Tick {
   // Milliseconds since the start.
@@ -51,7 +51,7 @@ export function duration(time: number): string {
   return clock(whole + 500);
 }
 
-// Of a log line, in the reader's time zone: 14:03:07.250.
+// The time of a log line in the reader's time zone: 14:03:07.250.
 export function timeOfDay(time: number): string {
   const date = new Date(time);
   const two = (value: number): string => String(value).padStart(2, "0");
@@ -62,7 +62,7 @@ export function timeOfDay(time: number): string {
 }
 
 export interface Bar {
-  // Parts of the axis, 0 to 1.
+  // Fractions of the axis, 0 to 1.
   from: number;
   to: number;
 }

@@ -19,7 +19,7 @@ function take(kind: string, event: JsonObject, planId: string | null = null): vo
   session.take([{ seq: session.lastSeq + 1, time: "2026-01-24T18:30:00Z", sessionId: "s", planId, kind, event }]);
 }
 
-// A turn with a plan that only tells.
+// A turn whose plan has only a narrative.
 function tell(name: string): void {
   take("prompt", { text: name });
   take("plan_started", { plan: {}, generationAttempt: 1, parentPlanId: null }, name);
@@ -39,14 +39,14 @@ beforeEach(async () => {
     return Promise.resolve({ status: 202, code: "", message: "" });
   });
   view = document.createElement("narratoria-tools");
-  // Nothing is laid out here.
+  // The test environment has no layout.
   view.getClientRects = () => [{}] as unknown as DOMRectList;
   Object.assign(view, { session, prompts, path: [] });
   document.body.append(view);
   await settled();
 });
 
-it("has a way to stop while a turn runs, and only then", async () => {
+it("has a stop button only while a turn runs", async () => {
   tell("one");
   await settled();
   expect(all(".stop")).toEqual([]);
@@ -59,7 +59,7 @@ it("has a way to stop while a turn runs, and only then", async () => {
   expect(all(".stop")).toEqual([]);
 });
 
-it("is one stop of the Tab key, and the arrows go from turn to turn", async () => {
+it("is one tab stop; arrow keys move between turns", async () => {
   for (const name of ["one", "two", "three"]) tell(name);
   take("prompt", { text: "words alone" });
   take("turn_ended", { outcome: "completed", generations: 1, choices: [] });
@@ -78,7 +78,7 @@ it("is one stop of the Tab key, and the arrows go from turn to turn", async () =
   expect(stops()).toEqual(["one"]);
   await press("ArrowDown");
   expect(stops()).toEqual(["one"]);
-  // Past the turn that has no plan, to which nothing leads.
+  // Skips the turn without a plan, which is not a link.
   await press("Home");
   expect(stops()).toEqual(["three"]);
 });

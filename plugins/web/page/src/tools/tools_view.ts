@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools at work: turns at the side, the plans of a turn side by side, the chosen tool in full.
+// The tools view: a list of turns, the plans of a turn side by side, and the selected tool in full.
 import { css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
@@ -219,11 +219,11 @@ export class ToolsView extends SessionView {
           gap: 0.75rem 1.25rem;
           scrollbar-width: auto;
         }
-        /* There is more beyond the edge. */
+        /* Fade out at the edge to show that there is more. */
         .several.cut {
           mask-image: linear-gradient(to right, #000 calc(100% - 4rem), rgb(0 0 0 / 0.15));
         }
-        /* What stands side by side begins at one height. */
+        /* Align the parts of plans that are side by side. */
         .several > .plan {
           grid-row: span 4;
           grid-template-rows: subgrid;
@@ -276,10 +276,10 @@ export class ToolsView extends SessionView {
   @state() private mode: "drawing" | "table" = "drawing";
 
   #list = new Windowed(this);
-  // The turn that is shown; the newest where the reader chose none.
+  // The turn shown: the selected one, else the newest.
   #turn: Turn | undefined;
   #plan: PlanRun | undefined;
-  // The turn of the list that has or had the focus.
+  // The turn in the list that has the focus, or had it last.
   #reached: Turn | undefined;
 
   protected override willUpdate(changed: PropertyValues): void {
@@ -288,7 +288,7 @@ export class ToolsView extends SessionView {
     const [planKey] = this.path;
     this.#plan = planKey === undefined ? undefined : session?.plans.get(planKey);
     this.#turn = this.#plan?.turn ?? lastWithPlan(session?.turns ?? []);
-    // Another turn is shown: it is what the list begins with.
+    // A different turn is shown, so it becomes the tab stop of the list.
     if (changed.has("path") && this.#plan !== undefined) this.#reached = this.#turn;
     this.#list.count = session?.turns.length ?? 0;
     this.#list.rowHeight = rem(3.75);
@@ -297,7 +297,7 @@ export class ToolsView extends SessionView {
   protected override render(): TemplateResult {
     const turn = this.#turn;
     if (turn === undefined || this.session === undefined) {
-      return emptyPlace("tools", "No tools yet", "What runs behind the story can be watched here.");
+      return emptyPlace("tools", "No tools yet", "The tools that the story runs will appear here.");
     }
     const toolId = this.path[1];
     const invocation = toolId === undefined ? undefined : this.#plan?.invocations.get(toolId);
@@ -307,7 +307,7 @@ export class ToolsView extends SessionView {
       ${
         invocation === undefined
           ? nothing
-          : html`<div class="side" role="complementary" aria-label="The chosen tool" @keydown=${this.#sideKey}>
+          : html`<div class="side" role="complementary" aria-label="Selected tool" @keydown=${this.#sideKey}>
               <a class="button plain back" href=${planRoute(this.#plan!.key)}>${icon("back")}The plan</a>
               <narratoria-invocation
                 .session=${this.session}
@@ -349,7 +349,7 @@ export class ToolsView extends SessionView {
       <h2>${counted(turns.length, "turn")}</h2>
       <div class="list" ${this.#list.attach} @scroll=${this.#list.onScroll} @keydown=${this.#turnKey} @focusin=${this.#turnFocused} style=${styleMap({ "--row": `${this.#list.rowHeight}px` })}>
         ${this.#list.draw((index) => {
-          // The newest first.
+          // Newest first.
           const turn = turns[turns.length - 1 - index];
           return turn === undefined ? nothing : turnItem(turn, turn === current, index, index === stop);
         })}
@@ -357,8 +357,8 @@ export class ToolsView extends SessionView {
     </nav>`;
   }
 
-  // The list is one stop of the Tab key: the turn that was reached with the arrows, else the one that is shown, or
-  // what is nearest to it where that is scrolled away.
+  // The list has one tab stop: the turn reached with the arrow keys, else the turn shown, or the nearest rendered turn
+  // if that one is scrolled away.
   #tabStop(current: Turn): number {
     const turns = this.session!.turns;
     const wanted = turns.length - 1 - (this.#reached?.index ?? current.index);
@@ -385,7 +385,7 @@ export class ToolsView extends SessionView {
     if (here === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     const turns = this.session!.turns;
     const count = turns.length;
-    // The newest turn is the first of the list.
+    // The newest turn is first in the list.
     const moves: Record<string, [from: number, step: number]> = {
       ArrowDown: [count - 1 - here, -1],
       ArrowUp: [count - 1 - here, 1],
@@ -423,7 +423,7 @@ export class ToolsView extends SessionView {
       ${
         plans.length === 0
           ? html`<p class="card none">
-              ${turn.outcome === undefined ? "The narrator thinks about what to do." : "The narrator answered this without a plan."}
+              ${turn.outcome === undefined ? "The narrator is making a plan." : "The narrator replied without a plan."}
             </p>`
           : html`<div class="plans ${plans.length > 1 ? "several" : ""}" tabindex=${plans.length > 1 ? 0 : nothing} role="group" aria-label=${counted(plans.length, "plan")} @scroll=${this.#cut} style=${styleMap({ "--plans": String(plans.length) })}>
               ${plans.map((plan, index) => this.#planCard(plan, index, plans, selected))}
@@ -438,7 +438,7 @@ export class ToolsView extends SessionView {
       }`;
   }
 
-  // For what runs now, whichever turn is looked at.
+  // Stops the running turn, whichever turn is shown.
   #stopButton(): unknown {
     if (this.session?.busy !== true || this.prompts === undefined || this.ended) return nothing;
     return html`<button class="button stop" type="button" title="Stop (Escape)" ?disabled=${this.prompts.isCancelling} @click=${this.#stop}>
@@ -450,7 +450,7 @@ export class ToolsView extends SessionView {
     const asked = this.prompts?.cancel();
     this.requestUpdate();
     void asked?.then(() => this.requestUpdate());
-    // The button goes with what it stops.
+    // The stop button disappears with the turn, so move the focus.
     this.renderRoot.querySelector<HTMLElement>(".stage")?.focus({ preventScroll: true });
   }
 
@@ -470,13 +470,13 @@ export class ToolsView extends SessionView {
             plan.executionTime === undefined ? nothing : html` · ${duration(plan.executionTime)}`
           }
         </span>
-        ${disabled.slice(0, 8).map((one) => html`<span class="chip" title="Not to be used in this plan">${icon("block")}<span>without <span dir="auto">${shortened(one, 60)}</span></span></span>`)}
+        ${disabled.slice(0, 8).map((one) => html`<span class="chip" title="Disabled in this plan">${icon("block")}<span>without <span dir="auto">${shortened(one, 60)}</span></span></span>`)}
         ${disabled.length > 8 ? html`<span class="chip">and ${disabled.length - 8} more</span>` : nothing}
       </header>
       <p class="narrative" dir="auto" ?hidden=${narrative === "" && plans.length === 1}>${shortened(narrative, 300)}</p>
       ${
         plan.invocations.size === 0
-          ? html`<p class="card none">This plan only tells; it runs no tools.</p>`
+          ? html`<p class="card none">This plan has only a narrative and runs no tools.</p>`
           : this.mode === "table"
             ? html`<div class="card drawing"><narratoria-plan-table .plan=${plan} .revision=${plan.revision} .selected=${chosen}></narratoria-plan-table></div>`
             : html`<div class="card drawing">
@@ -498,9 +498,9 @@ export class ToolsView extends SessionView {
       if (plan !== undefined) navigate(planRoute(plan.key));
     };
     return html`<span class="pager">
-      <button class="icon-button" type="button" aria-label="The turn before" title="The turn before" ?disabled=${before === undefined} @click=${to(before)}>${icon("left")}</button>
+      <button class="icon-button" type="button" aria-label="Previous turn" title="Previous turn" ?disabled=${before === undefined} @click=${to(before)}>${icon("left")}</button>
       <span class="number about">${turn.index + 1} of ${turns.length}</span>
-      <button class="icon-button" type="button" aria-label="The next turn" title="The next turn" ?disabled=${behind === undefined} @click=${to(behind)}>${icon("right")}</button>
+      <button class="icon-button" type="button" aria-label="Next turn" title="Next turn" ?disabled=${behind === undefined} @click=${to(behind)}>${icon("right")}</button>
       ${this.path.length > 0 && behind !== undefined ? html`<a class="button plain" href="#/tools">Newest</a>` : nothing}
     </span>`;
   }
@@ -509,10 +509,10 @@ export class ToolsView extends SessionView {
     if (event.key !== "Escape" || event.defaultPrevented || this.#plan === undefined) return;
     const toolId = this.path[1];
     const plan = this.#plan;
-    // It closes the tool, and stops no turn.
+    // Escape closes the tool here; it must not also stop the turn.
     event.preventDefault();
     navigate(planRoute(plan.key));
-    // The focus goes back to where the tool was chosen.
+    // Return the focus to the element from which the tool was opened.
     requestAnimationFrame(() => {
       for (const graph of this.renderRoot.querySelectorAll("narratoria-plan-graph")) {
         if (graph.plan === plan && toolId !== undefined) void graph.focusOn(toolId);
