@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test of the page gets: a story of its own, served."""
+"""The fixture of all tests of the page: a served story."""
 
 import pytest
 
@@ -8,9 +8,9 @@ from serving import Command, Page, has_page
 
 @pytest.fixture
 def serve(tmp_path):
-    """serve(prompts, tools) is a page of a story with these; serve(story=FOLDER) of that one."""
+    """serve(prompts, tools) serves a new story; serve(story=FOLDER) serves the given one."""
     if not has_page():
-        pytest.skip("built without libmicrohttpd: there is no page")
+        pytest.skip("built without libmicrohttpd, so there is no page")
     pages = []
 
     def start(prompts=None, tools=(), story=None, arguments=(), env=None, toml='title = "A test"\n'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real `narratoria serve`, asked over real sockets, as browsers and their enemies do it."""
+"""Starts a real `narratoria serve` and sends requests over sockets, like browsers and attackers."""
 
 import http.client
 import json
@@ -26,13 +26,13 @@ def has_page():
 
 
 def said(*lines, before="", after=""):
-    """A shell tool that writes these lines."""
+    """Returns a shell tool that writes these lines."""
     text = "".join(f"{line}\n" for line in lines)
     return f"#!/bin/sh\ncat >/dev/null\n{before}\ncat <<'EVENTS'\n{text}EVENTS\n{after}\n"
 
 
 def tool_that_waits():
-    """A shell tool that says it is ready, and then waits for its end."""
+    """Returns a shell tool that logs "ready" and then runs until it is terminated."""
     return (f"#!/bin/sh\nexec 2>/dev/null\ntrap 'exit 0' TERM\necho '{log('ready')}'\n"
             "while :; do sleep 60 & wait $!; done\n")
 
@@ -44,13 +44,13 @@ def plan(*tools, **members):
 
 
 def sanitizers():
-    """The libraries of a sanitizer that the command was built with."""
+    """The sanitizer libraries that the command is linked with."""
     needed = subprocess.run(["ldd", NARRATORIA], capture_output=True, text=True, check=True).stdout
     return re.findall(r"=> (\S*/lib[at]san\S*)", needed)
 
 
 class Page:
-    """The page of one session, and a browser that was let in."""
+    """The page of one session, with the cookie of an authenticated browser."""
 
     def __init__(self, folder, story, *arguments, env=None):
         self.errors = open(folder / "serve.err", "w+b")
@@ -75,10 +75,10 @@ class Page:
         self.errors.seek(0)
         return self.errors.read().decode()
 
-    # ---------------------------------------------------------------- asking
+    # ---------------------------------------------------------------- requests
 
     def enter(self, token=None, cookie=None, **headers):
-        """Shows the token, as the page does that has read it in its address's fragment."""
+        """Posts the token, as the entrance does."""
         headers.setdefault("Content_Type", "application/json")
         body = json.dumps({"token": self.token if token is None else token}).encode()
         return self.post("/api/enter", body, cookie=cookie, **headers)
@@ -89,7 +89,7 @@ class Page:
         return made
 
     def ask(self, method, path, body=None, cookie="", **headers):
-        """`cookie`: "" is the right one, None is none. Header names with _ for -."""
+        """`cookie`: "" sends the right one, None sends none. Header names have _ for -."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if cookie is not None:
@@ -112,8 +112,8 @@ class Page:
                          Content_Type="application/json")
 
     def raw(self, request):
-        """Sends bytes as they are; everything that comes until the other side closes, which it must
-        have reason to do."""
+        """Sends bytes unchanged and returns everything until the server closes the connection. The
+        request must cause it to do so."""
         with socket.create_connection((self.host, self.port), timeout=DEADLINE) as connection:
             connection.sendall(request)
             came = b""
@@ -126,7 +126,7 @@ class Page:
         self.open.append(one)
         return one
 
-    # ---------------------------------------------------------------- its end
+    # ---------------------------------------------------------------- shutdown
 
     def end(self, number=signal.SIGTERM):
         for one in self.open:
@@ -174,7 +174,7 @@ class Message:
 
 
 class Stream:
-    """An event source: its session message, and the records that come."""
+    """An event stream: its session message and its records."""
 
     def __init__(self, page, after, last_event_id, receive_buffer):
         self.connection = socket.socket()
@@ -193,7 +193,7 @@ class Stream:
         self.last = last_event_id if last_event_id is not None else after
 
     def begin(self):
-        """Reads the head and the session message."""
+        """Reads the headers and the session message."""
         if not self.is_begun:
             self.is_begun = True
             self.response = http.client.HTTPResponse(self.connection)
@@ -220,22 +220,22 @@ class Stream:
                 return Message(lines)
 
     def batch(self):
-        """The next records, each of which must follow on the one before."""
+        """The next batch of records. Fails if their numbers are not consecutive."""
         self.begin()
         one = self.message()
         self.messages.append(one)
         for record in one.data:
-            assert record["seq"] == self.last + 1, "a record was lost, or came twice"
+            assert record["seq"] == self.last + 1, "a record is missing or repeated"
             self.last = record["seq"]
         assert one.id == self.last
         return one.data
 
     def until(self, wanted):
-        """All records up to the first one that `wanted` accepts; the rest of its batch, too."""
+        """All records up to the batch with the first one that `wanted` accepts."""
         records = []
         limit = time.monotonic() + DEADLINE
         while not any(wanted(record) for record in records[-2000:]):
-            assert time.monotonic() < limit, f"not in time; the last was {records[-1:]}"
+            assert time.monotonic() < limit, f"timeout; the last record was {records[-1:]}"
             records += self.batch()
         return records
 
@@ -255,7 +255,7 @@ class Stream:
 
 
 def head(page, method, path, *lines, host=None, cookie=None):
-    """A request of nobody who was let in; `cookie`: "" is the right one."""
+    """The bytes of a request. `cookie`: None sends none, "" sends the right one."""
     first = [f"{method} {path} HTTP/1.1", f"Host: {host or f'{page.host}:{page.port}'}"]
     if cookie is not None:
         first.append(f"Cookie: {cookie or page.cookie}")
@@ -263,7 +263,7 @@ def head(page, method, path, *lines, host=None, cookie=None):
 
 
 def exchange(page, request, patience=DEADLINE):
-    """All that comes for these bytes until the other side closes, or is silent for long."""
+    """Sends the bytes. Returns the response until the server closes or is silent for `patience` s."""
     with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
         came = b""
         try:

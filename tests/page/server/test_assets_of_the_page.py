@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET /api/assets/SEQ: the files that tools made (plugins/web/README.md)."""
+"""GET /api/assets/SEQ: the files of tools (plugins/web/README.md)."""
 
 import os
 
@@ -12,7 +12,7 @@ CONTENT = bytes(range(256)) * 400
 
 @pytest.fixture
 def asset(serve, tmp_path):
-    """asset(media type, content) is the page, the number of its event, and the file."""
+    """asset(media type, content) returns the page, the number of the event, and the file."""
 
     def make(media_type="image/png", content=CONTENT, name="picture.png"):
         file = tmp_path / name
@@ -42,7 +42,7 @@ def test_an_asset_is_the_file_of_its_event(asset):
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_head_tells_the_same_without_the_body(asset):
+def test_head_has_the_same_headers_without_a_body(asset):
     page, seq, _ = asset()
     whole, head = page.get(f"/api/assets/{seq}"), page.ask("HEAD", f"/api/assets/{seq}")
     assert head.status == 200 and head.body == b""
@@ -55,7 +55,7 @@ def test_head_tells_the_same_without_the_body(asset):
     ("bytes=102399-102399", 102399, 102399), ("bytes=5-999999999", 5, 102399),
     ("bytes=-999999999", 0, 102399), ("bytes=0-99999999999999999999999", 0, 102399),
 ])
-def test_one_range_is_that_part(asset, asked, first, last):
+def test_single_range_returns_that_part(asset, asked, first, last):
     page, seq, _ = asset()
     answer = page.get(f"/api/assets/{seq}", Range=asked)
     assert answer.status == 206
@@ -65,7 +65,7 @@ def test_one_range_is_that_part(asset, asked, first, last):
 
 
 @pytest.mark.parametrize("asked", ["bytes=102400-", "bytes=999999-9999999", "bytes=-0"])
-def test_a_range_behind_the_end_is_told(asset, asked):
+def test_range_after_the_end_is_not_satisfiable(asset, asked):
     page, seq, _ = asset()
     answer = page.get(f"/api/assets/{seq}", Range=asked)
     assert answer.status == 416
@@ -74,13 +74,13 @@ def test_a_range_behind_the_end_is_told(asset, asked):
 
 @pytest.mark.parametrize("asked", ["bytes=0-1,5-6", "bytes=", "bytes=-", "bytes=5-1", "lines=0-1",
                                    "bytes=a-b", "bytes=1-2x", "bytes 0-1", "bytes=+1-2"])
-def test_several_ranges_and_what_is_none_are_the_whole(asset, asked):
+def test_multiple_or_invalid_ranges_are_ignored(asset, asked):
     page, seq, _ = asset()
     answer = page.get(f"/api/assets/{seq}", Range=asked)
     assert (answer.status, answer.body) == (200, CONTENT)
 
 
-def test_a_range_of_another_file_than_the_browser_has_is_the_whole(asset):
+def test_if_range_mismatch_returns_the_whole_file(asset):
     page, seq, _ = asset()
     tag = page.get(f"/api/assets/{seq}").headers["ETag"]
     assert page.get(f"/api/assets/{seq}", Range="bytes=0-3", If_Range=tag).status == 206
@@ -115,7 +115,7 @@ def write_with_the_same_size(file):
 @pytest.mark.parametrize("change", [
     replace, link, link_to_a_copy, write_with_the_same_size, lambda file: file.write_bytes(b"something else"),
     lambda file: os.truncate(file, 10)], ids=["replaced", "link", "copy", "same size", "written", "truncated"])
-def test_what_was_announced_is_served_and_nothing_that_took_its_place(asset, change):
+def test_replaced_or_changed_file_is_refused(asset, change):
     page, seq, file = asset()
     change(file)
     answer = page.get(f"/api/assets/{seq}")
@@ -123,21 +123,21 @@ def test_what_was_announced_is_served_and_nothing_that_took_its_place(asset, cha
     assert "replaced or written to since" in answer.json["message"]
 
 
-def test_a_relative_path_leads_to_the_file_that_was_announced(serve, tmp_path):
+def test_relative_path_is_identified_at_its_event(serve, tmp_path):
     (tmp_path / "a").write_bytes(b"picture")
     (tmp_path / "b").write_bytes(b"secrets")
-    # Relative to the folder in which the page was started, which is not known here.
+    # Relative to the server's working folder, which the test does not know.
     path = "../" * 40 + str(tmp_path / "a").lstrip("/")
     page = serve({"go": [plan("make")]}, {"make": said(event(
         "asset", assetId="a", kind="image", mediaType="image/png", path=path), done())})
     page.prompt("go")
     seq = number_of(page)
-    # Before anybody has asked for it.
+    # Replaced before the first request.
     os.replace(tmp_path / "b", tmp_path / "a")
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_a_folder_on_the_way_that_is_swapped_leads_to_nothing_else(serve, tmp_path):
+def test_swapped_parent_folder_is_refused(serve, tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "secrets").mkdir()
     (tmp_path / "pictures/a").write_bytes(b"picture")
@@ -155,7 +155,7 @@ def test_a_folder_on_the_way_that_is_swapped_leads_to_nothing_else(serve, tmp_pa
     assert page.get(f"/api/assets/{seq}").body == b"picture"
 
 
-def test_a_link_that_the_tool_announced_is_followed_to_the_file_it_meant(serve, tmp_path):
+def test_announced_link_serves_its_original_target(serve, tmp_path):
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
     (tmp_path / "link").symlink_to(tmp_path / "a")
@@ -169,14 +169,14 @@ def test_a_link_that_the_tool_announced_is_followed_to_the_file_it_meant(serve, 
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_an_empty_file_is_an_empty_body(asset):
+def test_empty_file_has_an_empty_body(asset):
     page, seq, _ = asset(content=b"")
     answer = page.get(f"/api/assets/{seq}")
     assert (answer.status, answer.body) == (200, b"")
     assert page.get(f"/api/assets/{seq}", Range="bytes=0-").status == 416
 
 
-def test_a_large_file_comes_whole(asset):
+def test_large_file_is_complete(asset):
     content = os.urandom(20_000_000)
     page, seq, _ = asset("video/mp4", content)
     assert page.get(f"/api/assets/{seq}").body == content
@@ -185,7 +185,7 @@ def test_a_large_file_comes_whole(asset):
 @pytest.mark.parametrize("media_type", [
     "image/png", "image/svg+xml", "text/plain", "text/html", "videos/mp4",
     "application/pdf", "model/gltf-binary", "text/plain; charset=utf-8"])
-def test_every_kind_is_in_a_sandbox_without_scripts(asset, media_type):
+def test_every_media_type_is_sandboxed_without_scripts(asset, media_type):
     page, seq, _ = asset(media_type)
     answer = page.get(f"/api/assets/{seq}")
     policy = answer.headers["Content-Security-Policy"].split("; ")
@@ -198,8 +198,8 @@ def test_every_kind_is_in_a_sandbox_without_scripts(asset, media_type):
 
 
 @pytest.mark.parametrize("media_type", ["audio/ogg", "video/mp4", "AUDIO/wav", "video/webm; codecs=vp9"])
-def test_sound_and_films_may_load_themselves_in_a_tab_of_their_own(asset, media_type):
-    """In a sandbox the page that a browser makes around them is of another origin."""
+def test_audio_and_video_play_in_a_tab_of_their_own(asset, media_type):
+    """In a sandbox, the page in which a browser wraps them would have a different origin."""
     page, seq, _ = asset(media_type)
     headers = page.get(f"/api/assets/{seq}").headers
     policy = headers["Content-Security-Policy"].split("; ")
@@ -213,12 +213,12 @@ def test_sound_and_films_may_load_themselves_in_a_tab_of_their_own(asset, media_
     ("video/mp4", "inline"), ("model/obj", "inline"), ("text/plain; charset=utf-8", "inline"),
     ("text/html", "attachment"), ("application/xhtml+xml", "attachment"),
     ("application/pdf", "attachment"), ("text/xml", "attachment")])
-def test_what_a_browser_might_run_is_kept_as_a_file(asset, media_type, disposition):
+def test_active_content_is_a_download(asset, media_type, disposition):
     page, seq, _ = asset(media_type)
     assert page.get(f"/api/assets/{seq}").headers["Content-Disposition"].startswith(disposition)
 
 
-def test_a_files_name_cannot_break_out_of_its_header(asset):
+def test_file_name_is_safe_in_its_header(asset):
     page, seq, _ = asset(name='a";x="\r\nSet-Cookie: a=b\r\n.png')
     answer = page.get(f"/api/assets/{seq}")
     assert answer.status == 200
@@ -226,7 +226,7 @@ def test_a_files_name_cannot_break_out_of_its_header(asset):
     assert "Set-Cookie" not in answer.headers
 
 
-def test_what_a_later_attempt_replaced_is_gone(serve, tmp_path):
+def test_asset_replaced_by_a_later_attempt_is_gone(serve, tmp_path):
     first, second = tmp_path / "first.png", tmp_path / "second.png"
     first.write_bytes(b"first")
     second.write_bytes(b"second")
@@ -245,7 +245,7 @@ def test_what_a_later_attempt_replaced_is_gone(serve, tmp_path):
     assert page.get(f"/api/assets/{other}").body == b"second"
 
 
-def test_a_file_that_has_vanished_is_told(asset):
+def test_missing_file_is_unreadable(asset):
     page, seq, file = asset()
     assert page.get(f"/api/assets/{seq}").status == 200
     file.unlink()
@@ -255,14 +255,14 @@ def test_a_file_that_has_vanished_is_told(asset):
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)],
                          ids=["fifo", "folder", "device"])
-def test_what_took_its_place_is_not_read(asset, make):
+def test_replacement_that_is_not_a_file_is_not_read(asset, make):
     page, seq, file = asset()
     file.unlink()
     make(file)
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_not_taken_for_whole(asset):
+def test_file_that_shrinks_aborts_the_response(asset):
     page, seq, file = asset(content=bytes(20_000_000))
     connection = page.connect()
     connection.sendall(f"GET /api/assets/{seq} HTTP/1.1\r\nHost: {page.host}:{page.port}\r\n"
@@ -279,13 +279,13 @@ def test_a_file_that_shrinks_while_it_is_read_is_not_taken_for_whole(asset):
     "/api/assets/1x", "/api/assets/99999999999999999999999", "/api/assets/../../etc/passwd",
     "/api/assets/%2e%2e/%2e%2e/etc/passwd", "/api/assets/%2Fetc%2Fpasswd", "/api/assets//etc/passwd",
     "/api/assets/..%5c..%5cetc%5cpasswd", "/api/assets/%00"])
-def test_nothing_else_is_an_asset(asset, path):
+def test_other_paths_are_not_assets(asset, path):
     page, _, _ = asset()
     answer = page.get(path)
     assert (answer.status, answer.code) == (404, "NO_SUCH_ASSET")
 
 
-def test_an_asset_that_the_runtime_refused_is_none(serve):
+def test_refused_asset_is_not_served(serve):
     page = serve({"go": [plan("make")]}, {"make": said(
         patch(a=1), event("asset", assetId="a", kind="image", mediaType="image/png",
                           path="/no/such/file"), done())})
@@ -298,7 +298,7 @@ def asset_event(number, path):
                  metadata={"prompt": "x" * 1500})
 
 
-def test_a_known_asset_is_found_cheaply_while_thousands_come(serve, tmp_path):
+def test_lookup_stays_cheap_while_thousands_of_assets_come(serve, tmp_path):
     (tmp_path / "picture.png").write_bytes(b"x")
     (tmp_path / "lines").write_text(
         "".join(asset_event(number, tmp_path / "picture.png") + "\n" for number in range(6000)))
@@ -315,7 +315,7 @@ def test_a_known_asset_is_found_cheaply_while_thousands_come(serve, tmp_path):
         asked += 1
         assert page.get(f"/api/assets/{known}").body == b"x"
         records = stream.batch()
-        # What came last was in nothing that was read before.
+        # The newest asset is not in the part of the registry that was read before.
         newest = next((record["seq"] for record in reversed(records) if record["event"].get("type") == "asset"),
                       newest)
     assert asked > 10
@@ -323,12 +323,12 @@ def test_a_known_asset_is_found_cheaply_while_thousands_come(serve, tmp_path):
     assert page.get("/api/assets/1").status == 404
 
 
-def test_an_asset_that_a_later_attempt_replaced_is_gone_though_it_was_known(serve, tmp_path):
+def test_known_asset_is_gone_after_replacement(serve, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(name.encode())
     picture = {name: event("asset", assetId="a", kind="image", mediaType="image/png",
                            path=str(tmp_path / name)) for name in ("a", "b")}
-    # The second attempt waits until the first one's asset was asked for.
+    # The second attempt waits until the first one's asset was requested.
     tool = (f"#!/bin/sh\ncat >/dev/null\nif [ ! -e {tmp_path}/again ]; then\n: >{tmp_path}/again\n"
             f"echo '{picture['a']}'\nexit 1\nfi\n: <{tmp_path}/go\necho '{picture['b']}'\necho '{done()}'\n")
     os.mkfifo(tmp_path / "go")

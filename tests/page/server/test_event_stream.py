@@ -15,7 +15,7 @@ SCHEMA = json.loads((TORCH.parents[2] / "abi/schemas/event-record-1.schema.json"
 
 
 def many(tmp_path, count, size=100):
-    """A tool that logs so many lines at once, and is done."""
+    """Returns a tool that logs `count` lines at once, and then `done`."""
     lines = tmp_path / "lines"
     with open(lines, "w") as file:
         for number in range(count):
@@ -24,10 +24,10 @@ def many(tmp_path, count, size=100):
     return f"#!/bin/sh\ncat >/dev/null\nexec cat {lines}\n"
 
 
-def test_the_first_message_says_which_session_it_is_and_what_stood_before_it(serve):
+def test_first_message_has_session_and_initial_state(serve):
     page = serve(story=TORCH)
     session = page.stream().begin().session
-    # Another in each game, and the same in each stream of it.
+    # Differs between games, and is the same in all streams of a game.
     game = session.pop("game")
     assert game == page.stream().begin().session["game"] and len(game) == 16
     opening = session.pop("opening")
@@ -43,7 +43,7 @@ def test_the_first_message_says_which_session_it_is_and_what_stood_before_it(ser
     assert session["state"] == {}
 
 
-def test_the_state_comes_only_to_who_reads_from_the_beginning(serve):
+def test_only_a_stream_from_the_beginning_has_the_state(serve):
     page = serve({"go": [plan("set")]}, {"set": said(patch(lit=True), done())})
     page.prompt("go")
     page.stream().until_turn_ended()
@@ -51,7 +51,7 @@ def test_the_state_comes_only_to_who_reads_from_the_beginning(serve):
     assert page.stream(after=0).begin().session["state"] == {}
 
 
-def test_a_turn_comes_as_records_of_the_event_stream(serve):
+def test_turn_is_sent_as_event_records(serve):
     page = serve(story=TORCH)
     stream = page.stream().begin()
     assert stream.response.headers["Content-Type"] == "text/event-stream"
@@ -70,7 +70,7 @@ def test_a_turn_comes_as_records_of_the_event_stream(serve):
 
 
 @pytest.mark.parametrize("payload", [{"choices": [1]}, {"choices": "Open"}, {}, {"other": []}])
-def test_choices_that_are_no_list_of_texts_are_a_placeholder(serve, payload):
+def test_invalid_choices_become_a_placeholder(serve, payload):
     page = serve({"go": [plan("ask")]},
                  {"ask": said(event("ui_event", event="narrative_choice", payload=payload), done())})
     page.prompt("go")
@@ -79,7 +79,7 @@ def test_choices_that_are_no_list_of_texts_are_a_placeholder(serve, payload):
     assert placeholder["event"] == {"event": "narrative_choice", "payload": payload}
 
 
-def test_what_the_page_cannot_show_is_a_placeholder(serve):
+def test_unsupported_ui_event_becomes_a_placeholder(serve):
     page = serve({"go": [plan("ask")]},
                  {"ask": said(event("ui_event", event="shake_screen", payload={"n": 3}), done())})
     page.prompt("go")
@@ -87,7 +87,7 @@ def test_what_the_page_cannot_show_is_a_placeholder(serve):
     assert kinds.count("ui_placeholder") == 1
 
 
-def test_who_comes_later_gets_all_of_it_or_what_is_behind_a_number(serve):
+def test_late_stream_starts_at_any_record(serve):
     page = serve(story=TORCH)
     page.prompt("I light the torch")
     all_of_it = page.stream().until_turn_ended()
@@ -95,7 +95,7 @@ def test_who_comes_later_gets_all_of_it_or_what_is_behind_a_number(serve):
     assert page.stream(after=3).until_turn_ended() == all_of_it[3:]
 
 
-def test_last_event_id_stands_above_after(serve):
+def test_last_event_id_takes_precedence_over_after(serve):
     page = serve(story=TORCH)
     page.prompt("I light the torch")
     all_of_it = page.stream().until_turn_ended()
@@ -105,18 +105,18 @@ def test_last_event_id_stands_above_after(serve):
 
 
 @pytest.mark.parametrize("after", ["", "-1", "x", "1x", "99999999999999999999", "1%002"])
-def test_a_number_that_is_none_is_refused(serve, after):
+def test_invalid_number_is_refused(serve, after):
     page = serve()
     assert page.get(f"/api/events?after={after}").code == "BAD_NUMBER"
 
 
-def test_nothing_is_lost_and_nothing_comes_twice_over_five_reconnects_in_mid_plan(serve, tmp_path):
+def test_five_reconnects_lose_and_repeat_no_record(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20000)})
     reader = page.stream().begin()
     page.prompt("go")
     records = reader.batch()
     for _ in range(5):
-        # In the middle of what comes: a part of a batch that has no id yet is not counted.
+        # Disconnects inside a batch. A partial batch has no id yet, so it does not count.
         reader.response.read1(1000)
         last = records[-1]["seq"]
         reader.close()
@@ -128,14 +128,14 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_five_reconnects_in_mid_pla
     assert len(said_by_tool) == 20001
 
 
-def test_two_readers_see_the_same(serve, tmp_path):
+def test_two_readers_get_the_same_records(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 2000)})
     one, other = page.stream().begin(), page.stream().begin()
     page.prompt("go")
     assert one.until_turn_ended() == other.until_turn_ended()
 
 
-def test_a_batch_has_at_most_64_kib_but_for_a_record_that_is_larger(serve, tmp_path):
+def test_batch_has_at_most_64_kib_or_one_record(serve, tmp_path):
     large = "y" * 200_000
     page = serve({"go": [plan("many")]},
                  {"many": f"#!/bin/sh\ncat >/dev/null\ncat {tmp_path}/large {tmp_path}/lines\n"})
@@ -151,8 +151,7 @@ def test_a_batch_has_at_most_64_kib_but_for_a_record_that_is_larger(serve, tmp_p
     assert max(message.size for message in late.messages if message not in alone) > 60_000
 
 
-def test_100000_events_are_read_whole_by_a_late_reader_and_most_of_them_are_in_no_memory(
-        serve, tmp_path):
+def test_late_reader_gets_100000_events_mostly_from_disk(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 100_000, size=200)})
 
     def resident():
@@ -166,12 +165,12 @@ def test_100000_events_are_read_whole_by_a_late_reader_and_most_of_them_are_in_n
     late = page.stream()
     records = late.until_turn_ended()
     assert sum(record["kind"] == "tool_event" for record in records) == 100_001
-    # The records alone have 45 MB. What the engine itself keeps of a plan is in it, too.
-    # A sanitizer keeps books of its own.
+    # The records have 45 MB; the limit includes the engine's own data of the plan. A sanitizer's
+    # bookkeeping would exceed it.
     assert resident() - before < 40_000_000 or sanitizers()
 
 
-def test_the_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
+def test_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
     folder = tmp_path / "temporary"
     folder.mkdir()
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
@@ -181,11 +180,11 @@ def test_the_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
     links = [os.readlink(f"/proc/{page.process.pid}/fd/{name}")
              for name in os.listdir(f"/proc/{page.process.pid}/fd")]
     assert any(link.startswith(str(folder)) and "deleted" in link for link in links)
-    # What has a name there is the session's folder for its tools' files.
+    # The only named entry is the session's folder for files of tools.
     assert [name for name in os.listdir(folder) if (folder / name).is_file()] == []
 
 
-def test_without_a_file_for_it_everything_stays_in_memory_and_is_told_once(serve, tmp_path):
+def test_without_a_spool_file_records_stay_in_memory(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
                  env=environment(TMPDIR="/proc/nowhere"))
     page.prompt("go")
@@ -194,16 +193,16 @@ def test_without_a_file_for_it_everything_stays_in_memory_and_is_told_once(serve
     assert page.said().count("stays in memory") == 1
 
 
-def test_a_reader_that_stalls_holds_neither_the_others_nor_the_engine(serve, tmp_path):
+def test_stalled_reader_blocks_neither_readers_nor_engine(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 50_000)})
     stalled = [page.stream(receive_buffer=4096) for _ in range(20)]
     page.prompt("go")
     page.stream().until_turn_ended()
-    # And goes on where it stood.
+    # The stalled reader continues at its position.
     stalled[0].until_turn_ended()
 
 
-def test_a_reader_that_goes_away_is_forgotten(serve):
+def test_stream_of_a_closed_connection_is_freed(serve):
     page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
     for _ in range(50):
         page.stream().begin().close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP that no browser writes by itself, files that change between their event and a request, and connections that
-end in the middle: each trick with its expectation.
+"""HTTP requests that browsers do not send, files that change after their event, and connections that
+end midway.
 
-One server for most of them. After each, the player who was let in is served as before.
+Most tests share one server. After each, the authenticated player must still be served.
 """
 
 import json
@@ -41,13 +41,13 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def page(shared):
     yield shared
-    assert shared.get("/nothing").status == 404, "the player is not served any more"
+    assert shared.get("/nothing").status == 404, "the player is no longer served"
     assert shared.get(f"/api/assets/{shared.asset}").body == CONTENT
     assert shared.process.poll() is None
 
 
 def prompts_of(page):
-    """What was said so far."""
+    """The prompts so far."""
     stream = page.stream().begin()
     last = stream.session["last"]
     said_ = []
@@ -57,7 +57,7 @@ def prompts_of(page):
     return said_
 
 
-def test_cookies_of_other_servers_of_the_address_lock_nobody_out(page):
+def test_many_foreign_cookies_do_not_lock_out(page):
     others = "; ".join(f"other{i}=" + "x" * 3900 for i in range(60))
     came = exchange(page, head(page, "GET", f"/api/assets/{page.asset}", "Connection: close",
                                cookie=f"{others}; {page.cookie}"))
@@ -71,7 +71,7 @@ def test_cookies_of_other_servers_of_the_address_lock_nobody_out(page):
     b"%x\r\n%s\r\n0\r\n\r\n", b"%x;name=value\r\n%s\r\n0\r\n\r\n", b"%x\r\n%s\r\n0\r\nContent-Length: 5\r\n\r\n"],
     ids=["plain", "with an extension", "with a trailer"])
 @pytest.mark.parametrize("cookie", [None, ""], ids=["stranger", "player"])
-def test_a_chunked_body_is_refused_for_everybody(page, body, cookie):
+def test_chunked_body_is_refused(page, body, cookie):
     path = "/api/enter" if cookie is None else "/api/prompt"
     text = json.dumps({"token": page.token, "text": "chunked"}).encode()
     came = exchange(page, head(page, "POST", path, f"Origin: {page.origin}", "Content-Type: application/json",
@@ -80,7 +80,7 @@ def test_a_chunked_body_is_refused_for_everybody(page, body, cookie):
     assert "chunked" not in prompts_of(page)
 
 
-def test_pipelined_requests_of_the_player_are_answered_in_order_and_once(page):
+def test_pipelined_requests_get_one_response_each_in_order(page):
     body = b'{"text":"pipelined"}'
     asset = f"/api/assets/{page.asset}"
     came = exchange(page, b"".join([
@@ -93,14 +93,14 @@ def test_pipelined_requests_of_the_player_are_answered_in_order_and_once(page):
     assert prompts_of(page).count("pipelined") == 1
 
 
-def test_a_stranger_behind_the_player_on_one_connection_stays_a_stranger(page):
-    """As a proxy would send them that shares its connections."""
+def test_authentication_is_checked_for_each_request(page):
+    """A proxy may mix requests of several clients on one connection."""
     came = exchange(page, head(page, "GET", "/nothing", cookie="") + head(page, "GET", f"/api/assets/{page.asset}"))
     assert statuses(came) == [404, 403] and CONTENT[:64] not in came
 
 
-def test_a_body_that_never_comes_is_not_asked_for(page):
-    """Expect: 100-continue of what is refused anyway."""
+def test_no_100_continue_for_a_refused_body(page):
+    """Expect: 100-continue on requests that are refused anyway."""
     came = exchange(page, head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
                                "Content-Length: 900000", "Expect: 100-continue"))
     assert statuses(came) == [403]
@@ -109,7 +109,7 @@ def test_a_body_that_never_comes_is_not_asked_for(page):
     assert statuses(came) == [413]
 
 
-def test_a_body_that_the_player_announces_is_asked_for(page):
+def test_100_continue_for_an_accepted_body(page):
     body = b'{"text":"continued"}'
     connection = page.connect()
     connection.sendall(head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json",
@@ -134,7 +134,7 @@ FIRST_LINES = {
 
 
 @pytest.mark.parametrize("line", FIRST_LINES.values(), ids=FIRST_LINES)
-def test_an_odd_first_line_opens_nothing(page, line):
+def test_odd_request_line_grants_no_access(page, line):
     line = line.format(host=page.host, port=page.port)
     came = exchange(page, head(page, "GET", "/", "Accept: text/html", "Connection: close").replace(
         b"GET / HTTP/1.1", line.encode(), 1), 1)
@@ -145,7 +145,7 @@ def test_an_odd_first_line_opens_nothing(page, line):
 @pytest.mark.parametrize("line", [
     "GET http://evil.example/api/assets/{asset} HTTP/1.1", "GET //{host}:{port}/api/assets/{asset} HTTP/1.1",
     "PRI * HTTP/2.0", "TRACE /api/assets/{asset} HTTP/1.1", "CONNECT evil.example:80 HTTP/1.1", "OPTIONS * HTTP/1.1"])
-def test_an_odd_first_line_of_the_player_is_refused_and_echoes_no_cookie(page, line):
+def test_odd_request_line_with_cookie_is_not_echoed(page, line):
     line = line.format(host=page.host, port=page.port, asset=page.asset)
     came = exchange(page, head(page, "GET", "/", "Connection: close", "X-Secret: mine", cookie="").replace(
         b"GET / HTTP/1.1", line.encode(), 1), 1)
@@ -157,7 +157,7 @@ def test_an_odd_first_line_of_the_player_is_refused_and_echoes_no_cookie(page, l
     ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"),
     ("Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA"),
     ("Upgrade: TLS/1.0", "Connection: Upgrade")], ids=["websocket", "h2c", "TLS"])
-def test_nothing_is_upgraded(page, lines):
+def test_no_protocol_upgrade(page, lines):
     came = exchange(page, head(page, "GET", "/nothing", *lines, cookie=""), 1)
     assert statuses(came) == [404]
 
@@ -175,12 +175,12 @@ REBINDING = [
 
 
 @pytest.mark.parametrize("name", REBINDING)
-def test_a_name_that_may_lead_here_is_foreign(page, name):
+def test_rebinding_host_names_are_refused(page, name):
     numbers = page.host.split(".")
     name = name.format(host=page.host, port=page.port, dashed="-".join(numbers), other=f"127.0.0.{int(numbers[3]) % 250 + 2}")
     request = head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", host="HOST", cookie="")
     came = exchange(page, request.replace(b"HOST", name.encode()), 1)
-    # White space around a value does not belong to it.
+    # White space around a header value is not part of it.
     if name.strip() == f"{page.host}:{page.port}":
         return
     assert not came or all(status in (400, 403) for status in statuses(came))
@@ -191,7 +191,7 @@ def test_a_name_that_may_lead_here_is_foreign(page, name):
     "Host: {name}\r\nHost: {name}", "Host: evil.example\r\nHost: {name}", "Host: {name}\r\n evil.example",
     "Host:\r\n {name}\r\nHost: evil.example", "Host : {name}", "Host: {name}, evil.example", "X: y\r\n Host: {name}",
     "host: evil.example\r\nHOST: {name}", "X-Host: {name}", "\x0bHost: {name}"])
-def test_a_host_that_can_be_read_in_two_ways_is_none(page, lines):
+def test_ambiguous_host_is_refused(page, lines):
     own = f"{page.host}:{page.port}"
     request = head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", cookie="")
     came = exchange(page, request.replace(f"Host: {own}".encode(), lines.format(name=own).encode(), 1), 1)
@@ -199,13 +199,13 @@ def test_a_host_that_can_be_read_in_two_ways_is_none(page, lines):
     assert CONTENT[:64] not in came
 
 
-def test_without_a_host_the_cookie_opens_nothing(page):
+def test_cookie_without_host_is_refused(page):
     for version in ("1.0", "1.1"):
         came = exchange(page, f"GET /api/assets/{page.asset} HTTP/{version}\r\nCookie: {page.cookie}\r\n\r\n".encode(), 1)
         assert CONTENT[:64] not in came and (b" 403 " in came or b" 400 " in came)
 
 
-# ---------------------------------------------------------------- how a foreign page asks
+# ---------------------------------------------------------------- requests of a foreign page
 
 
 DESTINATIONS = ["iframe", "frame", "embed", "object", "fencedframe", "image", "script", "style", "worker", "serviceworker",
@@ -214,8 +214,8 @@ DESTINATIONS = ["iframe", "frame", "embed", "object", "fencedframe", "image", "s
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("destination", DESTINATIONS)
-def test_a_foreign_page_gets_nothing_wherever_it_puts_it(page, site, destination):
-    """A page at another port of this address is of the same site, so that its requests have the cookie."""
+def test_subresources_of_a_foreign_page_are_refused(page, site, destination):
+    """A page on a different port of this address is same-site, so its requests have the cookie."""
     modes = ["navigate"] if destination in ("iframe", "frame", "embed", "object", "fencedframe") else ["no-cors", "cors", "same-origin"]
     for mode in modes:
         for path in ("/", f"/api/assets/{page.asset}", "/api/events"):
@@ -227,7 +227,7 @@ def test_a_foreign_page_gets_nothing_wherever_it_puts_it(page, site, destination
 
 @pytest.mark.parametrize("headers", [
     {"Sec_Purpose": "prefetch"}, {"Purpose": "prefetch"}, {"Sec_Purpose": "prefetch;prerender"}, {"X_Moz": "prefetch"}])
-def test_what_is_fetched_ahead_for_a_foreign_page_is_refused(page, headers):
+def test_prefetch_of_a_foreign_page_is_refused(page, headers):
     for path in (f"/api/assets/{page.asset}", "/api/events", "/nothing"):
         answer = page.get(path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document", **headers)
         assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
@@ -237,13 +237,13 @@ def test_what_is_fetched_ahead_for_a_foreign_page_is_refused(page, headers):
     ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin"), ("Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"),
     ("Sec-Fetch-Site: same-origin, cross-site",), ("Sec-Fetch-Site: SAME-ORIGIN",), ("Sec-Fetch-Site:",), ("sec-fetch-site: cross-site",),
     ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")])
-def test_a_doubtful_account_of_who_asks_is_a_strangers(page, lines):
+def test_invalid_or_foreign_fetch_metadata_is_refused(page, lines):
     came = exchange(page, head(page, "GET", f"/api/assets/{page.asset}", *lines, "Connection: close", cookie=""), 1)
     assert statuses(came) == [403]
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "POST"])
-def test_a_preflight_allows_nothing(page, method):
+def test_preflight_allows_nothing(page, method):
     answer = page.ask(method, "/api/prompt", b"", Origin="http://evil.example", Access_Control_Request_Method="POST",
                       Access_Control_Request_Headers="content-type", Access_Control_Request_Private_Network="true")
     assert answer.status == 403
@@ -253,13 +253,13 @@ def test_a_preflight_allows_nothing(page, method):
 # ---------------------------------------------------------------- cookies
 
 
-def test_cookies_of_the_same_name_from_other_paths_do_not_lock_out(page):
-    """The browser sends those of longer paths first: another local server may set fifty."""
+def test_same_cookie_name_of_other_paths_does_not_lock_out(page):
+    """Browsers send cookies of longer paths first; a different local server may set fifty of them."""
     name, _, value = page.cookie.partition("=")
     others = [f"{name}={number:032x}" for number in range(50)]
     assert page.get("/nothing", cookie="; ".join([*others, page.cookie])).status == 404
     assert page.get("/nothing", cookie="; ".join(others)).status == 403
-    # In headers of their own, too.
+    # Also in separate headers.
     came = exchange(page, head(page, "GET", "/nothing", f"Cookie: {page.cookie}", "Connection: close", cookie=others[0]))
     assert statuses(came)[0] in (403, 404)
     assert value.encode() not in came
@@ -268,25 +268,25 @@ def test_cookies_of_the_same_name_from_other_paths_do_not_lock_out(page):
 @pytest.mark.parametrize("form", ["$Version=1; {name}={value}x; $Path=/", "__Host-{name}={value}", "__Secure-{name}={value}", "{name}[]={value}",
                                   "x={name}={value}", "{name}={half}; {name}={rest}", "{name}={half}\t{rest}", "{name}%3D{value}",
                                   "{name},{name}x={value}"])
-def test_what_only_looks_like_the_cookie_opens_nothing(page, form):
+def test_similar_cookie_is_refused(page, form):
     name, _, value = page.cookie.partition("=")
     cookie = form.format(name=name, value=value, half=value[:16], rest=value[16:])
     came = exchange(page, head(page, "GET", f"/api/assets/{page.asset}", "Connection: close", cookie=cookie), 1)
     assert not came or statuses(came)[0] in (400, 403)
 
 
-def test_the_token_is_no_cookie_and_the_cookie_no_token(page):
+def test_token_and_cookie_are_not_interchangeable(page):
     name, _, value = page.cookie.partition("=")
     assert page.get("/nothing", cookie=f"{name}={page.token}").status == 403
     assert page.enter(value).status == 403
 
 
-def test_guesses_on_many_connections_at_once_leave_the_player_alone(page):
+def test_parallel_guesses_do_not_block_the_player(page):
     def guess(number):
         try:
             return page.enter(f"{number:032x}").status
         except OSError:
-            return None  # It was the oldest stranger.
+            return None  # closed as the oldest unauthenticated connection
 
     with ThreadPoolExecutor(40) as guessers:
         guesses = guessers.map(guess, range(2000))
@@ -305,7 +305,7 @@ ODD_NAMES = ["{asset}%00", "{asset}%00.png", "{asset}%0a", "%20{asset}", "{asset
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_only_a_plain_number_is_an_asset(page, name):
+def test_asset_name_must_be_a_plain_number(page, name):
     name = name.format(asset=page.asset, huge="9" * 5000)
     came = exchange(page, head(page, "GET", "/api/assets/NAME", "Connection: close", cookie="").replace(b"NAME", name.encode()), 1)
     assert not came or statuses(came)[0] in (400, 404, 414)
@@ -313,14 +313,14 @@ def test_only_a_plain_number_is_an_asset(page, name):
 
 
 @pytest.mark.parametrize("path", ["/%00", "/%00x", "/api/enter%00", "/api/enter%00/../events", "/app%00/x", "/api/events%00x"])
-def test_a_path_does_not_end_at_a_nul(page, path):
+def test_nul_does_not_end_the_path(page, path):
     for cookie in (None, ""):
         came = exchange(page, head(page, "GET", path, "Accept: text/html", "Connection: close", cookie=cookie), 1)
         assert statuses(came)[0] in ((400, 403) if cookie is None else (400, 404))
 
 
 @pytest.mark.parametrize("query", ["game=%00", "game={game}%00x", "game={game}&game=0", "game=0&game={game}", "after=0%00", "after=0&after=1", "after=%30%00"])
-def test_an_argument_that_can_be_read_in_two_ways_is_not_taken_for_one(page, query):
+def test_ambiguous_argument_is_not_misread(page, query):
     game = page.stream().begin().session["game"]
     answer = exchange(page, head(page, "GET", f"/api/events?{query.format(game=game)}", cookie=""), 1)
     assert statuses(answer)[0] in (200, 400, 409)
@@ -330,7 +330,7 @@ def test_an_argument_that_can_be_read_in_two_ways_is_not_taken_for_one(page, que
 # ---------------------------------------------------------------- ranges
 
 
-def test_a_condition_that_does_not_hold_gives_the_whole(page):
+def test_failed_if_range_returns_the_whole_file(page):
     path = f"/api/assets/{page.asset}"
     tag = page.get(path).headers["ETag"]
     for condition in (f"W/{tag}", tag.strip('"'), f'{tag}, "other"', "*", "", "Thu, 01 Jan 2026 00:00:00 GMT", f" {tag}x", tag * 2, tag.upper() + "'"):
@@ -344,13 +344,13 @@ def test_a_condition_that_does_not_hold_gives_the_whole(page):
     (("Range: bytes=0-3", "Range: bytes=4-7"), 200), (("Range: bytes=0-3, 0-3, 0-3",), 200), (("Range: BYTES=0-3",), 200), (("Range: bytes=0-3;x",), 200),
     (("Range: bytes= 0-3",), 200), (("Range: bytes=0 -3",), 200), (("Range: bytes=00000000000000000000000-3",), 206), (("Range: bytes=\u0660-3",), 200),
     (("Range: bytes=0-\r\n 3",), None), (("Range: bytes=" + "0-0," * 5000,), None)], ids=range(10))
-def test_an_odd_range_of_the_player_is_ignored(page, lines, status):
+def test_odd_range_is_ignored(page, lines, status):
     request = head(page, "GET", f"/api/assets/{page.asset}", "LINES", "Connection: close", cookie="")
     came = exchange(page, request.replace(b"LINES", "\r\n".join(lines).encode()))
     assert statuses(came)[0] in ((status,) if status else (200, 206, 400, 413, 431))
 
 
-def test_a_range_is_of_assets_alone(page):
+def test_only_assets_support_ranges(page):
     answer = page.get("/", Range="bytes=0-3", Accept="text/html")
     assert answer.status == 200 and len(answer.body) > 100
     head_ = page.ask("HEAD", f"/api/assets/{page.asset}", Range="bytes=0-3")
@@ -372,12 +372,12 @@ def descriptors(page):
 def falls_to(measure, most):
     limit = time.monotonic() + DEADLINE
     while measure() > most:
-        assert time.monotonic() < limit, f"{measure()} are more than {most}"
+        assert time.monotonic() < limit, f"{measure()} is more than {most}"
 
 
 @pytest.mark.parametrize("part", ["in the head", "in the body", "in the answer", "in the stream"])
 @pytest.mark.parametrize("end", [reset, lambda connection: connection.shutdown(socket.SHUT_WR), socket.socket.close], ids=["reset", "half closed", "closed"])
-def test_a_connection_that_ends_in_the_middle_leaves_nothing(page, part, end):
+def test_broken_connection_leaks_no_descriptor(page, part, end):
     before = descriptors(page)
     post = head(page, "POST", "/api/prompt", f"Origin: {page.origin}", "Content-Type: application/json", "Content-Length: 1000", cookie="")
     requests = {"in the head": post[:60], "in the body": post + b'{"text":"cut', "in the answer": head(page, "GET", f"/api/assets/{page.asset}", cookie=""),
@@ -390,14 +390,14 @@ def test_a_connection_that_ends_in_the_middle_leaves_nothing(page, part, end):
             assert connection.recv(10)
         end(connection)
         ended.append(connection)
-    # One that was closed by half is closed by the other side, too: a whole request of it is answered first.
+    # The server also closes a half-closed connection, after it has answered a complete request.
     falls_to(lambda: descriptors(page), before + 3)
     for connection in ended:
         connection.close()
     assert not any(text.startswith("cut") for text in prompts_of(page))
 
 
-def test_streams_that_are_never_read_hold_neither_the_story_nor_each_other(page):
+def test_unread_streams_block_neither_story_nor_streams(page):
     deaf = [page.stream(receive_buffer=1) for _ in range(40)]
     assert page.prompt("x" * 500_000).status == 202
     reader = page.stream()
@@ -407,7 +407,7 @@ def test_streams_that_are_never_read_hold_neither_the_story_nor_each_other(page)
         one.close()
 
 
-def test_a_stream_that_is_read_byte_by_byte_is_whole(page):
+def test_stream_read_byte_by_byte_is_complete(page):
     stream = page.stream(receive_buffer=1)
     came = b""
     limit = time.monotonic() + DEADLINE
@@ -423,7 +423,7 @@ def test_a_stream_that_is_read_byte_by_byte_is_whole(page):
 
 @pytest.fixture
 def asset(serve, tmp_path):
-    """asset(path) announces that path; the page and the number of the event."""
+    """asset(path) announces that path; returns the page and the number of the event."""
 
     def make(path):
         one = serve({"go": [plan("make")]}, {"make": said(picture(path), done())})
@@ -435,7 +435,7 @@ def asset(serve, tmp_path):
 
 
 def until_its_time_goes_on(file, change):
-    """The clock of a file system has a coarse step."""
+    """Repeats the change until the file's time differs, because file system clocks are coarse."""
     before = os.stat(file).st_ctime_ns
     limit = time.monotonic() + DEADLINE
     while True:
@@ -477,7 +477,7 @@ def link_and_unlink(file):
     lambda file: until_its_time_goes_on(file, lambda: link_and_unlink(file)),
     lambda file: open(file, "ab").write(b"more"),
 ], ids=["written in place", "truncated and grown with holes", "truncated and written again", "linked", "grown"])
-def test_a_file_that_was_changed_and_looks_as_before_is_refused(asset, tmp_path, change):
+def test_changed_file_with_old_size_and_mtime_is_refused(asset, tmp_path, change):
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
     page, seq = asset(file)
@@ -486,8 +486,8 @@ def test_a_file_that_was_changed_and_looks_as_before_is_refused(asset, tmp_path,
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_a_file_in_the_same_place_of_the_disk_is_another(asset, tmp_path):
-    """The number of an inode is used again, and a time can be set."""
+def test_reused_inode_is_a_different_file(asset, tmp_path):
+    """Inode numbers are reused, and the modification time can be set."""
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
     page, seq = asset(file)
@@ -503,7 +503,7 @@ def test_a_file_in_the_same_place_of_the_disk_is_another(asset, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["secret", "/proc/self/environ", "/proc/self/maps", "/proc/self/fd/0", "/dev/stdin", "/sys/kernel/notes"])
-def test_a_link_that_comes_later_is_not_followed(asset, tmp_path, target):
+def test_later_link_is_not_followed(asset, tmp_path, target):
     (tmp_path / "secret").write_bytes(b"the secret of another user")
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
@@ -515,14 +515,14 @@ def test_a_link_that_comes_later_is_not_followed(asset, tmp_path, target):
 
 
 @pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/maps", "/proc/self/mem", "/proc/self/cmdline", "/proc/self/fd/0"])
-def test_a_file_of_the_kernel_shows_nothing_of_the_engine(asset, path):
-    """Announced by a tool whose own /proc/self it is not."""
+def test_proc_file_of_the_engine_is_not_served(asset, path):
+    """The tool's /proc/self is not the engine's."""
     page, seq = asset(path)
     answer = page.get(f"/api/assets/{seq}")
     assert answer.body == b"" or answer.status in (404, 410)
 
 
-def test_a_file_that_is_written_to_while_it_is_read_is_not_taken_for_whole(asset, tmp_path):
+def test_file_written_during_the_response_aborts_it(asset, tmp_path):
     file = tmp_path / "picture.png"
     file.write_bytes(bytes(20_000_000))
     page, seq = asset(file)
@@ -535,7 +535,7 @@ def test_a_file_that_is_written_to_while_it_is_read_is_not_taken_for_whole(asset
     assert len(came) < 20_000_000
 
 
-def test_a_link_to_a_link_is_the_file_that_it_meant_when_it_was_announced(asset, tmp_path):
+def test_link_to_a_link_serves_its_original_target(asset, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "first").symlink_to("second")
@@ -547,15 +547,15 @@ def test_a_link_to_a_link_is_the_file_that_it_meant_when_it_was_announced(asset,
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-# ---------------------------------------------------------------- another session
+# ---------------------------------------------------------------- a different session
 
 
-def test_the_token_and_the_cookie_of_another_session_open_nothing(page, serve):
+def test_token_and_cookie_of_a_different_session_are_refused(page, serve):
     other = serve()
     assert page.enter(other.token).status == 403
     value = other.cookie.partition("=")[2]
     for cookie in (other.cookie, f"narratoria-{page.port}={value}"):
         assert page.get("/nothing", cookie=cookie).status == 403
-    # By the name of the other one, too, where a connection leads here.
+    # Also with the host name of the other server, on a connection to this one.
     came = exchange(page, head(page, "GET", "/nothing", "Connection: close", host=f"{other.host}:{other.port}", cookie=""), 1)
     assert statuses(came) == [403]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GET / and /app/NAME: the page's files, which are inside the library (plugins/web/README.md)."""
+"""GET / and /app/NAME: the page's files, embedded in the library (plugins/web/README.md)."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 pytestmark = pytest.mark.skipif(not (DIST / "index.html").exists(), reason="the page was not built")
 
 
-def test_the_page_is_there(serve):
+def test_page_is_served(serve):
     page = serve()
     answer = page.get("/")
     assert answer.status == 200
@@ -28,7 +28,7 @@ def test_the_page_is_there(serve):
     assert head.headers["Content-Length"] == str(len(answer.body))
 
 
-def test_every_file_of_it_is_there_with_its_type(serve):
+def test_every_page_file_is_served_with_its_type(serve):
     page = serve()
     for file in APP:
         answer = page.get(f"/{file.relative_to(DIST).as_posix()}")
@@ -38,7 +38,7 @@ def test_every_file_of_it_is_there_with_its_type(serve):
             assert answer.headers["Content-Type"] == TYPES[file.suffix]
 
 
-def test_a_file_with_a_hash_in_its_name_is_kept_for_ever_and_another_is_asked_for_again(serve):
+def test_only_files_with_a_hash_in_the_name_are_immutable(serve):
     page = serve()
     for file in APP:
         path = f"/{file.relative_to(DIST).as_posix()}"
@@ -51,7 +51,7 @@ def test_a_file_with_a_hash_in_its_name_is_kept_for_ever_and_another_is_asked_fo
         assert page.get(path, If_None_Match='"other"').body == answer.body
 
 
-def test_every_script_and_style_sheet_carries_the_hash_of_what_it_is():
+def test_scripts_and_style_sheets_have_integrity_hashes():
     html = (DIST / "index.html").read_text()
     tags = re.findall(r"<script[^>]*>|<link rel=\"stylesheet\"[^>]*>", html)
     assert len(tags) >= 2
@@ -61,7 +61,7 @@ def test_every_script_and_style_sheet_carries_the_hash_of_what_it_is():
         assert f'integrity="sha384-{hashed}"' in tag and "crossorigin" in tag
 
 
-def test_the_entrance_has_its_script_and_style_in_it_and_allows_no_other():
+def test_entrance_allows_only_its_inline_script_and_style():
     html = (DIST / "enter.html").read_text()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1]
     assert policy.startswith("default-src 'none'; ")
@@ -72,7 +72,7 @@ def test_the_entrance_has_its_script_and_style_in_it_and_allows_no_other():
     assert not re.search(r'src="|href="(?!data:,)', html)
 
 
-def test_the_entrance_is_what_a_browser_without_the_cookie_gets(serve):
+def test_browser_without_the_cookie_gets_the_entrance(serve):
     page = serve()
     answer = page.get("/", cookie=None, Accept="text/html,*/*;q=0.8")
     assert (answer.status, answer.body) == (200, (DIST / "enter.html").read_bytes())
@@ -82,12 +82,12 @@ def test_the_entrance_is_what_a_browser_without_the_cookie_gets(serve):
         assert page.get("/enter.html", cookie=cookie).status == (404 if cookie == "" else 403)
 
 
-def test_the_page_itself_is_never_kept(serve):
+def test_page_itself_is_not_cached(serve):
     page = serve()
     assert page.get("/").headers["Cache-Control"] == "no-store"
 
 
-def test_nothing_in_it_comes_from_the_internet():
+def test_page_loads_nothing_from_the_internet():
     for file in [DIST / "index.html", *APP]:
         if file.suffix in (".html", ".css"):
             assert not re.search(rb"(src|href|url\()\s*[=(]?\s*[\"']?(https?:)?//", file.read_bytes())

@@ -14,7 +14,7 @@ def send(page, body, content_type="application/json"):
     return page.post("/api/prompt", body, **headers)
 
 
-def test_the_players_words_begin_a_turn(serve):
+def test_prompt_begins_a_turn(serve):
     page = serve(story=TORCH)
     stream = page.stream()
     answer = page.prompt("I light the torch")
@@ -24,7 +24,7 @@ def test_the_players_words_begin_a_turn(serve):
     assert records[-1]["event"]["outcome"] == "completed"
 
 
-def test_one_prompt_may_wait_and_a_further_one_is_busy(serve):
+def test_one_prompt_may_wait_and_a_third_is_busy(serve):
     page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
     stream = page.stream()
     assert page.prompt("go").status == 202
@@ -34,7 +34,7 @@ def test_one_prompt_may_wait_and_a_further_one_is_busy(serve):
     assert (busy.status, busy.code) == (409, "BUSY")
 
 
-def test_cancel_ends_what_runs_and_drops_what_waits(serve):
+def test_cancel_ends_the_turn_and_drops_the_waiting_prompt(serve):
     page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
     stream = page.stream()
     page.prompt("go")
@@ -48,7 +48,7 @@ def test_cancel_ends_what_runs_and_drops_what_waits(serve):
     assert [record["event"]["text"] for record in after if record["kind"] == "prompt"] == ["and now"]
 
 
-def test_cancel_when_nothing_runs_is_no_fault(serve):
+def test_cancel_without_a_turn_is_not_an_error(serve):
     assert serve().post("/api/cancel").status == 202
 
 
@@ -56,23 +56,23 @@ def test_cancel_when_nothing_runs_is_no_fault(serve):
     b"", b"{", b"[]", b'"go"', {}, {"text": 1}, {"text": ""}, {"text": " \n"},
     b'{"text":"\xff"}', b'{"text":"\\ud800"}', b"[" * 100_000,
 ], ids=lambda body: str(body)[:20])
-def test_a_body_that_is_no_prompt_is_refused(serve, body):
+def test_invalid_prompt_is_refused(serve, body):
     answer = send(serve(), body)
     assert (answer.status, answer.code) == (400, "BAD_PROMPT")
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded",
                                           "multipart/form-data", "application/jsonx"])
-def test_what_a_form_can_send_is_refused(serve, content_type):
+def test_content_types_of_forms_are_refused(serve, content_type):
     answer = send(serve(), {"text": "go"}, content_type)
     assert (answer.status, answer.code) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-def test_json_may_name_its_characters(serve):
+def test_json_content_type_may_have_a_charset(serve):
     assert send(serve(), {"text": "go"}, "application/json; charset=utf-8").status == 202
 
 
-def test_a_prompt_of_many_pieces_is_put_together(serve):
+def test_prompt_sent_in_pieces_is_reassembled(serve):
     page = serve()
     text = "word " * 100_000
     stream = page.stream()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST /api/reading and the answer of POST /api/enter: what the player chose for reading outlives the server, in a file
-of the user's."""
+"""POST /api/reading and the response to POST /api/enter: the player's settings for reading are stored
+in a file, which outlives the server."""
 
 import json
 import stat
@@ -14,7 +14,7 @@ CHOSEN = {"theme": "light", "textSize": 1.35, "lineWidth": "long", "details": Tr
 
 @pytest.fixture
 def start(serve, tmp_path):
-    """start() is a page of the same user each time."""
+    """start() starts a server of the same user each time."""
 
     def begin(**changes):
         return serve(env=environment(**{"XDG_STATE_HOME": str(tmp_path / "state"), **changes}))
@@ -31,7 +31,7 @@ def kept(page):
     return page.enter().json["reading"]
 
 
-def test_what_was_chosen_is_there_in_the_next_session(start, tmp_path):
+def test_settings_are_restored_in_the_next_session(start, tmp_path):
     first = start()
     assert kept(first) == {}
     assert choose(first).json == {"kept": True}
@@ -45,7 +45,7 @@ def test_what_was_chosen_is_there_in_the_next_session(start, tmp_path):
     assert kept(first) == {"textSize": 2}
 
 
-def test_nothing_is_written_before_the_player_chooses(start, tmp_path):
+def test_no_file_before_the_first_choice(start, tmp_path):
     page = start()
     page.prompt("hello")
     page.stream().until_turn_ended()
@@ -53,7 +53,7 @@ def test_nothing_is_written_before_the_player_chooses(start, tmp_path):
     assert not (tmp_path / "state").exists()
 
 
-def test_it_is_told_to_nobody_without_the_token(start):
+def test_settings_need_the_token(start):
     page = start()
     choose(page)
     for token in ("", "0" * 32):
@@ -66,7 +66,7 @@ def test_it_is_told_to_nobody_without_the_token(start):
 @pytest.mark.parametrize("bad", [
     [], "dark", 1, None, {"theme": "purple"}, {"theme": ["dark"]}, {"textSize": 99}, {"textSize": "2"}, {"lineWidth": "../../x"},
     {"details": "yes"}, {"draft": "I open the door"}, {"theme": "dark", "more": {}}, {"lineWidth": "x" * 2000}], ids=str)
-def test_what_is_no_choice_is_refused_and_changes_nothing(start, bad):
+def test_invalid_settings_are_refused_and_not_stored(start, bad):
     page = start()
     choose(page)
     answer = page.post("/api/reading", json.dumps(bad).encode(), Content_Type="application/json")
@@ -74,7 +74,7 @@ def test_what_is_no_choice_is_refused_and_changes_nothing(start, bad):
     assert kept(page) == CHOSEN
 
 
-def test_a_foreign_page_or_a_stranger_changes_nothing(start):
+def test_unauthenticated_requests_change_nothing(start):
     page = start()
     assert choose(page, cookie=None).status == 403
     assert choose(page, Origin="http://evil.example").status == 403
@@ -84,7 +84,7 @@ def test_a_foreign_page_or_a_stranger_changes_nothing(start):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\0" * 500, b'{"theme": "<script>"}', b"{}" * 10_000_000], ids=range(5))
-def test_a_file_that_the_page_did_not_write_is_ignored_and_told(start, tmp_path, content):
+def test_invalid_file_is_ignored_with_a_warning(start, tmp_path, content):
     file = tmp_path / "state/narratoria/reading.json"
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
@@ -95,7 +95,7 @@ def test_a_file_that_the_page_did_not_write_is_ignored_and_told(start, tmp_path,
     assert kept(page) == CHOSEN
 
 
-def test_where_it_cannot_be_kept_the_player_goes_on_and_the_log_says_why(start, tmp_path):
+def test_unwritable_file_is_a_warning(start, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     page = start(XDG_STATE_HOME=str(tmp_path / "file"))
     for _ in range(2):
@@ -104,7 +104,7 @@ def test_where_it_cannot_be_kept_the_player_goes_on_and_the_log_says_why(start, 
     assert kept(page) == {}
 
 
-def test_without_a_state_folder_it_is_in_the_home(start, tmp_path):
+def test_default_file_is_in_the_home_folder(start, tmp_path):
     for relative in ("", "state"):
         page = start(XDG_STATE_HOME=relative, HOME=str(tmp_path / "home"))
         assert choose(page).json == {"kept": True}

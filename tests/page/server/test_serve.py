@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria serve: the command that keeps the page going."""
+"""narratoria serve: the command that serves the page."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def command(tmp_path):
 
 
 def first_lines(arguments, count, **options):
-    """What serve prints first; it is ended then."""
+    """The first lines that serve prints; then it is terminated."""
     process = subprocess.Popen([NARRATORIA, "serve", *arguments], stdout=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
                                preexec_fn=default_signals, env=environment(), **options)
@@ -39,36 +39,36 @@ def first_lines(arguments, count, **options):
     return lines
 
 
-def test_the_address_is_told_to_people():
+def test_prints_the_address_for_people():
     address, how_to_end = first_lines(["--story", TORCH], 2)
     assert re.fullmatch(r"The story is at http://127\.\d+\.\d+\.\d+:\d+/#token=[0-9a-f]{32}\n", address)
     assert how_to_end == "Ctrl-C ends it.\n"
 
 
-def test_the_address_is_told_to_programs():
+def test_prints_the_address_as_json():
     [line] = first_lines(["--story", TORCH, "--json"], 1)
     told = json.loads(line)
     assert set(told) == {"url", "port"}
     assert re.match(rf"http://127\.\d+\.\d+\.\d+:{told['port']}/#token=", told["url"])
 
 
-def test_the_address_is_another_each_time_so_that_a_browser_has_nothing_of_an_earlier_server(serve):
+def test_default_address_is_random(serve):
     hosts = {serve().host for _ in range(3)}
     assert len(hosts) == 3
     assert all(re.fullmatch(r"127\.\d+\.\d+\.\d+", host) for host in hosts)
 
 
-def test_the_address_that_was_asked_for_is_taken(serve):
+def test_listens_on_the_given_address(serve):
     assert serve(arguments=("--address", "127.0.0.1")).host == "127.0.0.1"
     assert serve(toml='title = "T"\n[plugins."narratoria.web"]\naddress = "127.4.5.6"\n').host == "127.4.5.6"
 
 
-def test_the_story_of_the_working_folder_is_the_default(command):
+def test_default_story_is_in_the_working_folder(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     assert "The story is at" in first_lines([], 1, cwd=story)[0]
 
 
-def test_the_port_is_that_which_was_asked_for_and_stands_above_the_storys(serve):
+def test_port_option_takes_precedence_over_the_story(serve):
     free = serve()
     port = free.port
     free.end()
@@ -78,7 +78,7 @@ def test_the_port_is_that_which_was_asked_for_and_stands_above_the_storys(serve)
     assert page.get("/nothing").status == 404
 
 
-def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
+def test_port_in_use_is_reported_once(serve, command):
     taken = serve(arguments=("--address", "127.0.0.1")).port
     ran = command("serve", "--story", TORCH, "--port", str(taken), "--address", "127.0.0.1")
     assert ran.status == 2, ran
@@ -100,7 +100,7 @@ def test_a_port_that_is_taken_is_told_once_and_with_what_to_do(serve, command):
     (["--story", "story", "--plugin", "./none.so"], "none.so"),
     (["--story", "story", "--cgroup", "."], '"." is no cgroup2 folder'),
 ])
-def test_misuse_is_refused_with_what_to_do(command, arguments, said_):
+def test_invalid_arguments_are_refused_with_advice(command, arguments, said_):
     command.story({"go": [{"narrative": "Gone."}]})
     ran = command("serve", *arguments)
     assert ran.status == 2, ran
@@ -108,14 +108,14 @@ def test_misuse_is_refused_with_what_to_do(command, arguments, said_):
 
 
 @pytest.mark.parametrize("setting", ['port = "x"', "port = -1", "port = 65536", "port = [1]"])
-def test_a_setting_that_is_wrong_is_refused_with_how_to_write_it(command, setting):
+def test_invalid_setting_is_refused_with_an_example(command, setting):
     story = command.story({}, toml=f'title = "T"\n[plugins."narratoria.web"]\n{setting}\n')
     ran = command("serve", "--story", story)
     assert ran.status == 2, ran
     assert 'the setting "port" must be a whole number from 0 to 65535' in ran.err
 
 
-def test_without_the_pages_plugin_it_says_so(command, tmp_path):
+def test_missing_plugin_is_reported(command, tmp_path):
     for name in ("bin", "lib"):
         (tmp_path / "installed" / name).mkdir(parents=True)
     shutil.copy(NARRATORIA, tmp_path / "installed/bin/narratoria")
@@ -129,7 +129,7 @@ def test_without_the_pages_plugin_it_says_so(command, tmp_path):
 
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143),
                                             (signal.SIGHUP, 129)])
-def test_a_signal_ends_it_with_browsers_reading_and_a_tool_at_work(serve, number, status):
+def test_signal_ends_it_with_open_streams_and_a_running_tool(serve, number, status):
     page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
     streams = [page.stream().begin() for _ in range(3)]
     page.prompt("go")
@@ -145,7 +145,7 @@ def test_a_signal_ends_it_with_browsers_reading_and_a_tool_at_work(serve, number
         stream.close()
 
 
-def test_it_does_nothing_while_nobody_asks_but_for_a_comment_that_keeps_streams_alive(serve):
+def test_idle_server_sends_only_keepalive_comments(serve):
     page = serve()
     stream = page.stream().begin()
     idle = page.connect()
@@ -156,24 +156,24 @@ def test_it_does_nothing_while_nobody_asks_but_for_a_comment_that_keeps_streams_
         return int(fields[11]) + int(fields[12])
 
     before = ticks()
-    # It comes after 15 seconds.
+    # The comment comes after 15 seconds.
     assert stream.response.readline() == b":\n"
     assert ticks() - before <= 5
     idle.close()
 
 
-def test_what_plugins_have_to_say_goes_to_standard_error(serve):
+def test_plugin_log_goes_to_standard_error(serve):
     page = serve({"go": [{"narrative": "Gone."}]},
                  toml='title = "T"\n[plugins."narratoria.web"]\ncolour = "red"\n')
     assert 'there is no setting "colour"' in page.said()
 
 
-def test_the_plugin_keeps_to_the_rules_of_plugins(command):
+def test_plugin_passes_plugin_check(command):
     ran = command("plugin", "check", BUILD / "lib/narratoria/plugins/web.so")
     assert ran.status == 0, ran
 
 
-def test_another_plugin_is_loaded_beside_it(serve, tmp_path):
+def test_further_plugin_is_loaded(serve, tmp_path):
     page = serve({"go": [plan("say")]}, {"say": said(event("log", level="info", message="hm"), done())},
                  arguments=("--plugin", "narratoria.event_log"))
     page.prompt("go")
@@ -183,10 +183,10 @@ def test_another_plugin_is_loaded_beside_it(serve, tmp_path):
     assert [json.loads(line) for line in lines][:len(records)] == records
 
 
-# ---------------------------------------------------------------- what cannot be told
+# ---------------------------------------------------------------- failures
 
 
-def test_where_the_address_cannot_be_written_it_says_why(command):
+def test_unwritable_standard_output_is_reported(command):
     with open("/dev/full", "wb") as full:
         ran = command("serve", "--story", TORCH, stdout=full)
     assert ran.status == 1, ran
@@ -194,14 +194,14 @@ def test_where_the_address_cannot_be_written_it_says_why(command):
 
 
 def broken(tmp_path, source):
-    """The environment in which a function of libmicrohttpd is another."""
+    """An environment that replaces a function of libmicrohttpd."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("without a C compiler")
     (tmp_path / "broken.c").write_text(source)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "broken.so", tmp_path / "broken.c"],
                    check=True)
-    # A sanitizer's library must be the first of all.
+    # A sanitizer's library must be loaded first.
     return environment(LD_PRELOAD=":".join([*sanitizers(), str(tmp_path / "broken.so")]))
 
 
@@ -209,7 +209,7 @@ def broken(tmp_path, source):
     ("void *MHD_start_daemon(unsigned flags, ...) { (void)flags; return 0; }", "did not start"),
     ("void *MHD_get_daemon_info(void *a, int b, ...) { (void)a; (void)b; return 0; }",
      "narratoria.web started but reported no address")], ids=["refused", "fails later"])
-def test_a_page_that_cannot_be_served_ends_it_with_a_sentence(command, tmp_path, function, said_):
+def test_failure_to_serve_ends_it_with_a_message(command, tmp_path, function, said_):
     ran = command("serve", "--story", TORCH, env=broken(tmp_path, function))
     assert ran.status == 2, ran
     assert ran.out == "" and said_ in ran.err and "cannot serve the page" in ran.err
@@ -220,8 +220,8 @@ def test_a_page_that_cannot_be_served_ends_it_with_a_sentence(command, tmp_path,
 
 @pytest.fixture
 def opened(command, tmp_path):
-    """opened(script) is serve --open with this xdg-open, the address, and a pipe that the script
-    writes to."""
+    """opened(script) runs serve --open with this script as xdg-open. It returns the process, the
+    address, and the text that the script has written to PIPE."""
     processes = []
 
     def start(script):
@@ -244,7 +244,7 @@ def opened(command, tmp_path):
         process.communicate(timeout=DEADLINE)
 
 
-def test_the_browser_gets_a_file_of_the_owners_that_goes_on_to_the_address(opened, tmp_path):
+def test_open_passes_a_private_file_that_redirects(opened, tmp_path):
     process, address, file = opened('echo "$1" > PIPE\n')
     file = file.strip()
     assert file.startswith(str(tmp_path / "runtime")) and file.endswith(".html")
@@ -256,13 +256,13 @@ def test_the_browser_gets_a_file_of_the_owners_that_goes_on_to_the_address(opene
     assert os.listdir(tmp_path / "runtime") == []
 
 
-def test_the_token_stands_in_no_process_arguments(opened):
+def test_token_is_not_in_process_arguments(opened):
     _, address, arguments = opened("tr '\\0' ' ' < /proc/$$/cmdline > PIPE\n")
     assert "xdg-open" in arguments
     assert address.partition("token=")[2] not in arguments
 
 
-def test_the_browser_has_a_session_of_its_own_and_signals_by_default(opened):
+def test_browser_gets_its_own_session_and_default_signals(opened):
     process, _, status = opened("(echo $$; cat /proc/$$/stat; grep SigIgn /proc/$$/status) > PIPE\n")
     number, stat, ignored = status.splitlines()
     group, session = stat.rpartition(")")[2].split()[2:4]
@@ -282,11 +282,11 @@ def until(condition):
         select.select([], [], [], 0.02)
 
 
-def test_what_opened_the_browser_does_not_stay_a_zombie(opened):
+def test_opener_is_reaped(opened):
     process, _, _ = opened("echo > PIPE\n")
     until(lambda: children(process) == [])
 
 
-def test_an_opener_that_fails_is_told(opened, tmp_path):
+def test_failed_opener_is_reported(opened, tmp_path):
     opened("echo > PIPE\nexit 3\n")
     until(lambda: "xdg-open exited with 3; open the address yourself" in (tmp_path / "errors").read_text())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another process, or a page of another site, may try at the page's door: each trick with its expectation.
+"""Attacks on authentication by other processes and by pages of other sites.
 
-One server for all of them, so that what one trick leaves behind meets the next. After each, the
-player who was let in is served as before.
+All tests share one server, so that side effects of one attack meet the next. After each, the
+authenticated player must still be served.
 """
 
 import json
@@ -40,7 +40,7 @@ def shared(tmp_path_factory):
 def page(shared):
     yield shared
     answer = shared.get("/nothing")
-    assert answer.status == 404, "the player is not served any more"
+    assert answer.status == 404, "the player is no longer served"
     assert shared.get(f"/api/assets/{shared.asset}").body == b"picture"
     assert shared.process.poll() is None
 
@@ -56,7 +56,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
-def test_what_is_no_token_opens_nothing(page, token):
+def test_invalid_token_is_refused(page, token):
     answer = page.post("/api/enter", json.dumps({"token": token}).encode(), cookie=None,
                        Content_Type="application/json")
     assert answer.status in (400, 403)
@@ -70,27 +70,27 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_a_body_that_is_no_token_is_refused(page, body):
+def test_invalid_token_body_is_refused(page, body):
     answer = page.post("/api/enter", body, cookie=None, Content_Type="application/json")
     assert (answer.status, answer.code) == (400, "BAD_TOKEN")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_the_right_token_in_a_form_of_another_site_is_refused(page, kind):
+def test_right_token_in_a_form_is_refused(page, kind):
     body = json.dumps({"token": page.token}).encode()
     answer = page.post("/api/enter", body, cookie=None, Content_Type=kind)
     assert (answer.status, answer.code) == (415, "UNSUPPORTED_MEDIA_TYPE")
     assert "Set-Cookie" not in answer.headers
 
 
-def test_a_thousand_guesses_come_no_nearer(page):
+def test_a_thousand_guesses_reveal_nothing(page):
     chance = random.Random(7)
     for _ in range(1000):
         guess = "".join(chance.choice("0123456789abcdef") for _ in range(32))
         assert page.enter(guess).status == 403
 
 
-def test_the_token_as_a_cookie_opens_nothing(page):
+def test_token_as_a_cookie_is_refused(page):
     assert page.get("/api/events", cookie=f"narratoria-{page.port}={page.token}").status == 403
 
 
@@ -117,19 +117,19 @@ def cookies_of(page):
 
 
 @pytest.mark.parametrize("which", list(cookies_of(type("P", (), {"cookie": "a=b", "port": 1}))))
-def test_another_cookie_opens_nothing(page, which):
+def test_wrong_cookie_is_refused(page, which):
     came = exchange(page, head(page, "GET", "/api/events", cookie=cookies_of(page)[which]), 1)
     assert not came or statuses(came)[0] in (400, 403, 413, 431)
 
 
-def test_a_cookie_that_another_local_server_set_beside_ours_does_not_lock_out(page):
-    """The browser sends both, in either order."""
+def test_foreign_cookie_of_the_same_name_does_not_lock_out(page):
+    """The browser sends both cookies, in either order."""
     other = f"narratoria-{page.port}={'f' * 32}"
     assert page.get("/nothing", cookie=f"{other}; {page.cookie}").status == 404
     assert page.get("/nothing", cookie=f"{page.cookie}; {other}").status == 404
 
 
-def test_who_lost_the_cookie_gets_in_again_by_the_token(page):
+def test_token_restores_an_overwritten_cookie(page):
     other = f"narratoria-{page.port}={'f' * 32}"
     assert page.get("/nothing", cookie=other).status == 403
     again = page.enter(cookie=other)
@@ -137,7 +137,7 @@ def test_who_lost_the_cookie_gets_in_again_by_the_token(page):
     assert page.get("/nothing", cookie=again.headers["Set-Cookie"].partition(";")[0]).status == 404
 
 
-# ---------------------------------------------------------------- who asks
+# ---------------------------------------------------------------- Host and Origin
 
 
 HOSTS = ["localhost:{port}", "127.0.0.1:{port}", "{host}", "{host}:{port}x", "{host}:0{port}", "{host}.:{port}", "user@{host}:{port}",
@@ -145,13 +145,13 @@ HOSTS = ["localhost:{port}", "127.0.0.1:{port}", "{host}", "{host}:{port}x", "{h
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_another_name_of_this_machine_is_foreign(page, host):
+def test_other_host_name_is_refused(page, host):
     came = exchange(page, head(page, "GET", "/", "Accept: text/html",
                                host=host.format(host=page.host, port=page.port), cookie=""), 1)
     assert statuses(came) == [403] and b"narratoria-app" not in came
 
 
-def test_two_hosts_are_none(page):
+def test_duplicate_host_is_refused(page):
     came = exchange(page, head(page, "GET", "/", "Host: evil.example", cookie=""), 1)
     assert statuses(came)[0] in (400, 403)
 
@@ -161,19 +161,19 @@ ORIGINS = ["null", "http://{host}:{port}/", "https://{host}:{port}", "http://{ho
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_a_page_of_another_origin_cannot_enter_though_it_has_the_token(page, origin):
+def test_foreign_origin_with_the_token_is_refused(page, origin):
     answer = page.enter(Origin=origin.format(host=page.host, port=page.port))
     assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
     assert "Set-Cookie" not in answer.headers
 
 
-def test_entering_without_an_origin_is_refused(page):
+def test_entering_without_origin_is_refused(page):
     body = json.dumps({"token": page.token}).encode()
     answer = page.ask("POST", "/api/enter", body, cookie=None, Content_Type="application/json")
     assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
 
 
-def test_two_origins_are_none(page):
+def test_duplicate_origin_is_refused(page):
     body = json.dumps({"token": page.token})
     came = exchange(page, head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Origin: http://evil.example",
                                "Content-Type: application/json", f"Content-Length: {len(body)}") + body.encode(), 1)
@@ -184,7 +184,7 @@ METHODS = ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_another_method_does_not_enter(page, method):
+def test_other_method_does_not_enter(page, method):
     body = json.dumps({"token": page.token})
     came = exchange(page, head(page, method, "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json",
                                f"Content-Length: {len(body)}") + body.encode(), 1)
@@ -194,7 +194,7 @@ def test_another_method_does_not_enter(page, method):
 @pytest.mark.parametrize("header", ["X-HTTP-Method-Override: POST", "X-Forwarded-Host: evil.example", "X-Original-URL: /api/prompt",
                                     "Forwarded: host=evil.example", "X-Forwarded-For: 127.0.0.1", "Authorization: Bearer x",
                                     "Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue"])
-def test_a_header_that_means_something_elsewhere_means_nothing_here(page, header):
+def test_proxy_headers_are_ignored(page, header):
     came = exchange(page, head(page, "GET", "/api/events", header, "Connection: close"), 1)
     assert statuses(came) == [403]
 
@@ -209,7 +209,7 @@ PATHS = ["/api/enter/../events", "/api/enter%2f..%2fevents", "/api/enter;/../eve
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_no_path_leads_around_the_door(page, path):
+def test_no_path_bypasses_authentication(page, path):
     path = path.format(host=page.host, port=page.port, token=page.token)
     came = exchange(page, head(page, "GET", path, "Connection: close"), 1)
     assert not came or statuses(came)[0] in (400, 403, 404, 405, 414)
@@ -221,7 +221,7 @@ RANGES = ["bytes=0-0,1-1,2-2", "bytes=" + ",".join("0-" for _ in range(2000)), "
 
 
 @pytest.mark.parametrize("asked", RANGES, ids=range(len(RANGES)))
-def test_an_odd_range_gives_the_asset_or_nothing(page, asked):
+def test_odd_range_returns_only_asset_content(page, asked):
     answer = page.get(f"/api/assets/{page.asset}", Range=asked)
     assert answer.status in (200, 206, 416)
     assert answer.status == 416 or answer.body in (b"picture", b"picture"[:len(answer.body)])
@@ -230,7 +230,7 @@ def test_an_odd_range_gives_the_asset_or_nothing(page, asked):
 # ---------------------------------------------------------------- files that are swapped
 
 
-def test_a_file_that_is_swapped_again_and_again_never_shows_another(serve, tmp_path):
+def test_repeatedly_swapped_file_never_leaks_a_different_one(serve, tmp_path):
     picture, secret = tmp_path / "picture.png", tmp_path / "secret"
     picture.write_bytes(b"picture")
     secret.write_bytes(SECRET)
@@ -258,7 +258,7 @@ def test_a_file_that_is_swapped_again_and_again_never_shows_another(serve, tmp_p
     ("Content-Length: 3", "Content-Length: 60"), ("Transfer-Encoding: chunked",), ("Transfer-Encoding:\tchunked",),
     ("Transfer-Encoding: gzip, chunked",), ("Transfer-Encoding\t: chunked",), ("Content-Length: 3,3",), ("Content-Length: 0x3",),
     ("Content-Length: 3 ",), ("Content-Length:",), ("content-length: 3", "Content-Length: 4")], ids=lambda one: " | ".join(one))
-def test_a_stranger_hides_no_request_behind_a_length(page, smuggled):
+def test_no_request_smuggling_without_the_cookie(page, smuggled):
     hidden = head(page, "GET", "/api/events", cookie="")
     came = exchange(page, head(page, "POST", "/api/enter", f"Origin: {page.origin}", *smuggled) + b"0\r\n\r\n" + hidden, 1)
     assert b"event: session" not in came
@@ -267,13 +267,13 @@ def test_a_stranger_hides_no_request_behind_a_length(page, smuggled):
 
 @pytest.mark.parametrize("line", [b"X: a\r\n b", b"X\0: a", b": a", b"X a", b"\x80: a", b"X: \x00", b"X: \xff\xfe", b"X:a\rY: b", b" X: a",
                                   b"X: " + b"a" * 70000, b"\n"], ids=range(11))
-def test_a_malformed_header_lets_nobody_in(page, line):
+def test_malformed_header_grants_no_access(page, line):
     request = head(page, "GET", "/api/events")[:-2] + line + b"\r\n\r\n"
     came = exchange(page, request, 1)
     assert not came or all(status in (400, 403, 413, 431, 494) for status in statuses(came))
 
 
-def test_fuzzed_heads_of_strangers_open_nothing(page):
+def test_fuzzed_requests_grant_no_access(page):
     chance = random.Random(11)
     good = head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json", "Content-Length: 14",
                 "Connection: close") + b'{"token":"12"}'
@@ -298,12 +298,12 @@ def test_fuzzed_heads_of_strangers_open_nothing(page):
         assert b"Set-Cookie" not in came and b"event: session" not in came
 
 
-def test_pipelined_strangers_are_answered_once_and_closed(page):
+def test_refused_pipeline_gets_one_response_and_is_closed(page):
     came = exchange(page, head(page, "GET", "/api/events") * 50)
     assert statuses(came) == [403]
 
 
-def test_a_body_that_trickles_is_ended_in_seconds(page):
+def test_trickling_body_times_out(page):
     connection = page.connect()
     connection.sendall(head(page, "POST", "/api/enter", f"Origin: {page.origin}", "Content-Type: application/json",
                             "Content-Length: 4000"))
@@ -317,7 +317,7 @@ def test_a_body_that_trickles_is_ended_in_seconds(page):
     connection.close()
 
 
-def test_heads_that_trickle_on_many_connections_leave_the_player_alone(page):
+def test_trickling_requests_do_not_block_the_player(page):
     slow = [page.connect() for _ in range(200)]
     for part in (b"GET / HT", b"TP/1.1\r\nHo", b"st: x\r\nX:"):
         for one in slow:
@@ -332,14 +332,14 @@ def test_heads_that_trickle_on_many_connections_leave_the_player_alone(page):
         one.close()
 
 
-def test_connections_that_are_reset_at_once_leave_the_player_alone(page):
+def test_reset_connections_do_not_block_the_player(page):
     for _ in range(500):
         connection = socket.create_connection((page.host, page.port), timeout=DEADLINE)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         connection.close()
 
 
-def test_a_stranger_who_never_reads_the_answer_is_not_waited_for(page):
+def test_client_that_never_reads_does_not_block_the_player(page):
     deaf = []
     for _ in range(100):
         connection = page.connect()
@@ -354,17 +354,17 @@ def test_a_stranger_who_never_reads_the_answer_is_not_waited_for(page):
         one.close()
 
 
-# ---------------------------------------------------------------- another game
+# ---------------------------------------------------------------- a different game
 
 
 @pytest.mark.parametrize("method, path", [("GET", "/api/events"), ("POST", "/api/prompt"), ("POST", "/api/cancel")])
-def test_a_page_of_another_game_neither_follows_nor_changes_this_one(page, method, path):
+def test_page_of_a_different_game_is_refused(page, method, path):
     answer = page.ask(method, f"{path}?game=0123456789abcdef", b'{"text":"go"}' if method == "POST" else None,
                       Origin=page.origin, Content_Type="application/json")
     assert (answer.status, answer.code) == (409, "ANOTHER_SESSION")
 
 
-def test_a_page_of_this_game_is_known_by_its_name(page):
+def test_page_of_this_game_is_accepted(page):
     game = page.stream().begin().session["game"]
     assert len(game) == 16 and game not in (page.token, page.cookie)
     assert page.post(f"/api/cancel?game={game}").status == 202

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's doors: each point of "Who gets in" (plugins/web/README.md), and what is tried on them."""
+"""Access control: each point of "Who gets in" (plugins/web/README.md), and attacks on it."""
 
 import http.client
 import json
@@ -28,7 +28,7 @@ def in_words(one):
 # ---------------------------------------------------------------- the token and the cookie
 
 
-def test_the_token_is_exchanged_for_the_cookie(serve):
+def test_token_is_exchanged_for_the_cookie(serve):
     page = serve()
     answer = page.enter()
     assert answer.status == 200
@@ -41,24 +41,25 @@ def test_the_token_is_exchanged_for_the_cookie(serve):
     assert page.token not in answer.text and answer.headers["Cache-Control"] == "no-store"
 
 
-def test_what_an_earlier_server_left_in_the_browser_goes_when_it_enters(serve):
+def test_entering_clears_data_of_an_earlier_server(serve):
     page = serve()
     assert page.enter().headers["Clear-Site-Data"] == '"cache", "storage"'
-    # Another window of a browser that is in, and a page whose cookie was overwritten, lose nothing.
+    # A new window of an authenticated browser loses nothing, nor does a page whose cookie was
+    # overwritten.
     assert "Clear-Site-Data" not in page.enter(cookie="").headers
     again = page.post("/api/enter", json.dumps({"token": page.token, "again": True}).encode(), cookie=None,
                       Content_Type="application/json")
     assert again.status == 200 and "Set-Cookie" in again.headers and "Clear-Site-Data" not in again.headers
 
 
-def test_no_request_has_the_token_in_its_address(serve):
+def test_token_is_accepted_only_in_a_post(serve):
     page = serve()
     assert page.address == f"{page.origin}/#token={page.token}"
     for path in (f"/?token={page.token}", f"/api/events?token={page.token}", f"/api/enter?token={page.token}"):
         assert "Set-Cookie" not in page.get(path, cookie=None).headers
 
 
-def test_the_token_has_128_bits_that_nobody_can_guess(serve):
+def test_token_has_128_random_bits(serve):
     tokens = {serve().token for _ in range(3)}
     assert len(tokens) == 3
     assert all(len(token) == 32 and int(token, 16) for token in tokens)
@@ -69,7 +70,7 @@ def test_the_token_has_128_bits_that_nobody_can_guess(serve):
     lambda token: ("0" if token[0] != "0" else "1") + token[1:], lambda token: token + "\0",
     lambda token: token.upper() + " "],
     ids=["none", "shorter", "longer", "other", "with a NUL", "upper"])
-def test_a_wrong_token_lets_nobody_in(serve, change):
+def test_wrong_token_is_refused(serve, change):
     page = serve()
     answer = page.enter(change(page.token))
     assert (answer.status, answer.code) == (403, "WRONG_TOKEN")
@@ -77,7 +78,7 @@ def test_a_wrong_token_lets_nobody_in(serve, change):
 
 
 @pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
-def test_without_the_cookie_everything_is_refused(serve, method, path):
+def test_everything_needs_the_cookie(serve, method, path):
     page = serve()
     headers = {"Origin": page.origin} if method == "POST" else {}
     for cookie in (None, f"narratoria-{page.port}=", f"narratoria-{page.port}={'0' * 32}",
@@ -86,7 +87,7 @@ def test_without_the_cookie_everything_is_refused(serve, method, path):
         assert page.ask(method, path, cookie=cookie, **headers).status == 403
 
 
-def test_the_refusal_is_a_page_for_people_and_json_for_programs(serve):
+def test_refusal_is_html_for_people_and_json_for_programs(serve):
     page = serve()
     for path, cookie, headers in (("/api/events", None, {}), ("/", "", {"Host": "evil.example"})):
         person = page.get(path, cookie=cookie, Accept="text/html,*/*;q=0.8", **headers)
@@ -98,7 +99,7 @@ def test_the_refusal_is_a_page_for_people_and_json_for_programs(serve):
     assert program.code == "NO_COOKIE" and "address" in program.json["message"]
 
 
-def test_nothing_of_token_and_cookie_is_told_but_in_the_one_line(serve):
+def test_token_and_cookie_are_not_logged(serve):
     page = serve(arguments=("--log", "debug"))
     page.enter()
     page.get("/api/events?after=x")
@@ -109,14 +110,14 @@ def test_nothing_of_token_and_cookie_is_told_but_in_the_one_line(serve):
     assert page.token not in page.said() and secret not in page.said()
 
 
-# ---------------------------------------------------------------- who asks
+# ---------------------------------------------------------------- Host, Origin and Sec-Fetch-Site
 
 
 @pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
 @pytest.mark.parametrize("host", [
     "evil.example", "evil.example:{port}", "127.0.0.1", "localhost", "127.0.0.1:1", "127.255.255.254:{port}",
     "[::1]:{port}", "127.0.0.1:{port}.evil.example", "evil127.0.0.1:{port}", "0.0.0.0:{port}", ""])
-def test_a_foreign_host_is_refused_which_stops_rebinding(serve, method, path, host):
+def test_foreign_host_is_refused(serve, method, path, host):
     page = serve()
     answer = page.ask(method, path, Host=host.format(port=page.port), Origin=page.origin)
     assert answer.status == 403
@@ -124,7 +125,7 @@ def test_a_foreign_host_is_refused_which_stops_rebinding(serve, method, path, ho
         assert answer.code == "FOREIGN_HOST"
 
 
-def test_127_0_0_1_is_known_by_both_of_its_names_and_no_other_address_is(serve):
+def test_only_127_0_0_1_may_be_named_localhost(serve):
     page = serve(arguments=("--address", "127.0.0.1"))
     for host in (f"127.0.0.1:{page.port}", f"localhost:{page.port}"):
         assert page.get("/nothing", Host=host, Origin=f"http://{host}").status == 404
@@ -138,7 +139,7 @@ def test_127_0_0_1_is_known_by_both_of_its_names_and_no_other_address_is(serve):
     "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1", "http://127.0.0.1:1", "null",
     "", "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example", "http://[::1]:{port}"])
 @pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
-def test_a_foreign_origin_is_refused(serve, method, path, origin):
+def test_foreign_origin_is_refused(serve, method, path, origin):
     page = serve()
     answer = page.ask(method, path, Origin=origin.format(port=page.port))
     assert answer.status == 403
@@ -147,14 +148,14 @@ def test_a_foreign_origin_is_refused(serve, method, path, origin):
 
 
 @pytest.mark.parametrize("path", ["/api/prompt", "/api/cancel", "/api/reading"])
-def test_what_changes_something_must_say_its_origin(serve, path):
+def test_post_without_origin_is_refused(serve, path):
     page = serve()
     answer = page.ask("POST", path, b'{"text":"go"}', Content_Type="application/json")
     assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
-def test_a_request_that_another_site_made_the_browser_send_is_refused(serve, site):
+def test_cross_site_request_is_refused(serve, site):
     page = serve()
     assert page.get("/api/events", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
     assert page.get("/", cookie=None, Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
@@ -164,25 +165,25 @@ def test_a_request_that_another_site_made_the_browser_send_is_refused(serve, sit
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
-def test_a_link_to_the_printed_address_leads_to_the_entrance_wherever_it_stands(serve, site):
+def test_cross_site_link_leads_to_the_entrance(serve, site):
     page = serve()
     headers = {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document",
                "Accept": "text/html"}
     answer = page.get("/", cookie=None, **headers)
     assert answer.status == 200 and "Set-Cookie" not in answer.headers
     assert "<title>Narratoria</title>" in answer.text
-    # It does not make up for what a browser tells of a foreign page.
+    # A foreign Origin is refused nevertheless.
     assert page.get("/", cookie=None, Origin="http://evil.example", **headers).status == 403
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_the_pages_own_requests_and_the_persons_are_not(serve, site):
+def test_same_origin_and_user_requests_are_accepted(serve, site):
     page = serve()
     assert page.get("/nothing", Sec_Fetch_Site=site).status == 404
     assert page.enter(Sec_Fetch_Site=site).status == 200
 
 
-def test_no_answer_allows_another_site_anything(serve):
+def test_no_response_has_cors_headers(serve):
     page = serve()
     for path in ("/", "/api/assets/1", "/api/enter"):
         for headers in ({}, {"Origin": page.origin}):
@@ -191,14 +192,14 @@ def test_no_answer_allows_another_site_anything(serve):
     assert page.ask("OPTIONS", "/api/prompt", Origin="http://evil.example").status == 403
 
 
-def test_it_listens_on_one_address_of_this_machine_and_nowhere_else(serve):
+def test_listens_only_on_one_loopback_address(serve):
     page = serve()
     address = "".join(f"{int(part):02X}" for part in reversed(page.host.split(".")))
     assert listening(page.process.pid) == [f"{address}:{page.port:04X}"]
 
 
 def listening(pid):
-    """Where a process listens; another process may have the same port on another address."""
+    """The addresses on which the process listens. Other processes may use the same port."""
     own = set()
     for descriptor in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):  # closed meanwhile
@@ -218,7 +219,7 @@ def listening(pid):
     "/app", "/app/", "/app/.", "/app/..", "/app/../index.html", "/app/%2e%2e/%2e%2e/etc/passwd",
     "/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/etc/passwd", "/./", "/index.html/", "/app//x",
     "/app/..%5c..%5cx", "/api", "/api/", "/%00", "/app/%00", "/api/assets"])
-def test_there_are_no_folders_and_no_ways_out_of_them(serve, path):
+def test_path_traversal_is_refused(serve, path):
     page = serve()
     answer = page.raw(f"GET {path} HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nCookie: {page.cookie}\r\n"
                       "Connection: close\r\n\r\n".encode())
@@ -232,17 +233,17 @@ def test_there_are_no_folders_and_no_ways_out_of_them(serve, path):
     ("PUT", "/api/prompt", "POST"), ("GET", "/api/cancel", "POST"), ("TRACE", "/", "GET, HEAD"),
     ("BREW", "/api/prompt", "POST"), ("GET", "/api/enter", "POST"), ("PUT", "/api/enter", "POST"),
     ("GET", "/api/reading", "POST")])
-def test_a_method_that_is_not_meant_is_refused_with_those_that_are(serve, method, path, allowed):
+def test_wrong_method_gets_allow_header(serve, method, path, allowed):
     page = serve()
     answer = page.ask(method, path, Origin=page.origin)
     assert answer.status == 405
     assert answer.headers["Allow"] == allowed
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- responses
 
 
-def test_the_pages_own_answers_allow_nothing_inline_and_nothing_from_elsewhere(serve):
+def test_page_policy_forbids_inline_and_foreign_content(serve):
     answer = serve().get("/")
     assert answer.status == 200
     assert answer.headers["Content-Security-Policy"] == (
@@ -252,7 +253,7 @@ def test_the_pages_own_answers_allow_nothing_inline_and_nothing_from_elsewhere(s
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_every_answer_is_closed_to_others(serve):
+def test_every_response_has_isolation_headers(serve):
     page = serve()
     for path in ("/", "/nothing", "/api/assets/1", "/api/enter", "/api/prompt"):
         headers = page.get(path).headers
@@ -263,7 +264,7 @@ def test_every_answer_is_closed_to_others(serve):
         assert headers["X-Frame-Options"] == "DENY"
 
 
-def test_line_ends_in_what_is_asked_for_never_reach_an_answer(serve):
+def test_line_ends_in_a_request_are_not_echoed(serve):
     page = serve()
     for path in ("/%0d%0aSet-Cookie:%20a=b", "/api/assets/1%0d%0aX-Evil:%201",
                  "/api/events?after=1%0d%0aX-Evil:%201", "/api/enter?a=%0d%0aX-Evil:%201"):
@@ -273,7 +274,7 @@ def test_line_ends_in_what_is_asked_for_never_reach_an_answer(serve):
         assert "Evil" not in answer.text
 
 
-def test_a_media_type_with_control_characters_is_none(serve, tmp_path):
+def test_media_type_with_control_characters_is_ignored(serve, tmp_path):
     (tmp_path / "a").write_bytes(b"x")
     page = serve({"go": [plan("make")]}, {"make": said(event(
         "asset", assetId="a", kind="image", mediaType='image/png; a="\u00e9\u0001"',
@@ -285,7 +286,7 @@ def test_a_media_type_with_control_characters_is_none(serve, tmp_path):
     assert answer.status == 404 or answer.headers["Content-Type"] == "application/octet-stream"
 
 
-# ---------------------------------------------------------------- how much, how slow, how many
+# ---------------------------------------------------------------- limits
 
 
 def head(page, method="POST", path="/api/prompt", *more):
@@ -294,7 +295,7 @@ def head(page, method="POST", path="/api/prompt", *more):
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def test_a_body_of_more_than_1_mib_is_refused_before_it_is_sent(serve):
+def test_body_over_1_mib_is_refused_before_it_is_sent(serve):
     page = serve()
     connection = page.connect()
     connection.sendall(head(page, "POST", "/api/prompt", "Content-Length: 1048577"))
@@ -304,7 +305,7 @@ def test_a_body_of_more_than_1_mib_is_refused_before_it_is_sent(serve):
     assert response.headers["Connection"].lower() == "close"
 
 
-def test_a_body_of_1_mib_is_taken(serve):
+def test_body_of_1_mib_is_accepted(serve):
     page = serve()
     body = b'{"text":"' + b"a" * (1048576 - 11) + b'"}'
     assert len(body) == 1048576
@@ -313,13 +314,13 @@ def test_a_body_of_1_mib_is_taken(serve):
 
 
 @pytest.mark.parametrize("length", ["-1", "1x", "0x10", "+1", "99999999999999999999999", " "])
-def test_a_length_that_is_none_ends_the_connection(serve, length):
+def test_invalid_content_length_closes_the_connection(serve, length):
     page = serve()
     came = page.raw(head(page, "POST", "/api/cancel", f"Content-Length: {length}"))
     assert int(came.split()[1]) in (400, 413)
 
 
-# Whoever takes this for a request of its own answers FOREIGN_HOST.
+# If the server takes this for a request, it responds with FOREIGN_HOST.
 HIDDEN = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -334,14 +335,14 @@ def last(page):
     ("Transfer-Encoding : chunked",), ("Transfer-Encoding: xchunked",),
     ("Content-Length : 5",), ("Transfer-Encoding: chunked", "Transfer-Encoding: identity")],
     ids=lambda more: " | ".join(more))
-def test_a_request_whose_length_is_in_doubt_hides_no_second_one(serve, more):
+def test_ambiguous_length_smuggles_no_request(serve, more):
     page = serve()
     came = page.raw(head(page, "POST", "/api/cancel", *more) + b"0\r\n\r\n" + HIDDEN + last(page))
     assert came.count(b"HTTP/1.1 ") == 1
     assert int(came.split()[1]) in (400, 411, 413)
 
 
-def test_a_refused_request_hides_none_in_its_body(serve):
+def test_body_of_a_refused_request_is_not_a_request(serve):
     page = serve()
     request = (f"POST /api/prompt HTTP/1.1\r\nHost: evil.example\r\n"
                f"Content-Length: {len(HIDDEN)}\r\n\r\n").encode()
@@ -349,7 +350,7 @@ def test_a_refused_request_hides_none_in_its_body(serve):
     assert came.count(b"HTTP/1.1 ") == 1 and came.split()[1] == b"403"
 
 
-def test_a_get_with_a_body_does_not_take_it_for_the_next_request(serve):
+def test_body_of_a_get_is_not_the_next_request(serve):
     page = serve()
     came = page.raw(head(page, "GET", "/nothing", f"Content-Length: {len(HIDDEN)}") + HIDDEN + last(page))
     assert came.count(b"HTTP/1.1 404") == 2 and b"FOREIGN_HOST" not in came
@@ -361,7 +362,7 @@ def test_a_get_with_a_body_does_not_take_it_for_the_next_request(serve):
     b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", os.urandom(5000)],
     ids=["blank", "method", "no host", "version", "tls", "long", "many", "http2", "proxy", "noise"])
-def test_nonsense_harms_nothing(serve, request_):
+def test_garbage_is_harmless(serve, request_):
     page = serve()
     connection = page.connect()
     try:
@@ -370,11 +371,11 @@ def test_nonsense_harms_nothing(serve, request_):
             came = connection.recv(65536)
             assert came == b"" or int(came.split()[1]) >= 400
     except ConnectionError:
-        pass  # it was closed before all was sent
+        pass  # closed before everything was sent
     assert page.get("/nothing").status == 404
 
 
-def test_a_request_of_who_is_in_that_dawdles_is_ended_after_30_seconds(serve):
+def test_slow_authenticated_request_ends_after_30_seconds(serve):
     page = serve()
     slow, silent, slow_body = page.connect(), page.connect(), page.connect()
     for one in (slow, silent):
@@ -403,17 +404,17 @@ def test_a_request_of_who_is_in_that_dawdles_is_ended_after_30_seconds(serve):
     assert all(after >= 29 for after in ended.values()), ended.values()
 
 
-def test_idle_strangers_do_not_keep_the_player_waiting(serve):
+def test_idle_strangers_do_not_block_the_player(serve):
     page = serve()
     strangers = [page.connect() for _ in range(400)]
     for one in strangers[200:]:
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
     assert is_served_in_time(page)
-    # The oldest went first, the newest may still ask.
+    # The oldest connections are closed first.
     assert has_ended(strangers[0])
 
 
-def test_strangers_that_come_without_end_do_not_keep_the_player_waiting(serve):
+def test_flood_of_connections_does_not_block_the_player(serve):
     page = serve()
     ends = threading.Event()
 
@@ -430,7 +431,7 @@ def test_strangers_that_come_without_end_do_not_keep_the_player_waiting(serve):
     try:
         served = 0
         for _ in range(20):
-            # Who is in keeps the connection, as a browser does.
+            # Each get() uses a new connection, which the flood may close before it is authenticated.
             try:
                 served += page.get("/nothing").status == 404
             except (http.client.HTTPException, ConnectionError):
@@ -442,7 +443,7 @@ def test_strangers_that_come_without_end_do_not_keep_the_player_waiting(serve):
             one.join()
 
 
-def test_strangers_do_not_end_the_connections_of_who_is_in(serve):
+def test_strangers_do_not_close_authenticated_connections(serve):
     page = serve()
     stream = page.stream().begin()
     kept = page.connect()
@@ -456,7 +457,7 @@ def test_strangers_do_not_end_the_connections_of_who_is_in(serve):
     assert not has_ended(stream.connection)
 
 
-def test_a_stranger_has_five_seconds_for_a_request(serve):
+def test_unauthenticated_request_times_out_after_5_seconds(serve):
     page = serve()
     silent, slow, asks = page.connect(), page.connect(), page.connect()
     slow.sendall(f"POST /api/enter HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nOrigin: {page.origin}\r\n"
@@ -466,18 +467,18 @@ def test_a_stranger_has_five_seconds_for_a_request(serve):
     for one in (silent, slow, asks):
         while one.recv(65536):
             pass
-    # 30 seconds is the time of who is in.
+    # An authenticated request has 30 seconds.
     assert 4 < time.monotonic() - begun < 25
 
 
-def test_a_stranger_cannot_make_the_server_read_much(serve):
+def test_unauthenticated_body_is_limited_to_4_kib(serve):
     page = serve()
     answer = page.raw(f"POST /api/enter HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nOrigin: {page.origin}\r\n"
                       "Content-Type: application/json\r\nContent-Length: 4097\r\n\r\n".encode())
     assert answer.split()[1] == b"413" and b"4 KiB" in answer
 
 
-def test_idle_connections_of_who_is_in_make_room_for_others(serve):
+def test_idle_authenticated_connections_make_room(serve):
     page = serve()
     held = []
     for _ in range(270):
@@ -488,7 +489,7 @@ def test_idle_connections_of_who_is_in_make_room_for_others(serve):
     assert has_ended(held[0]) and not has_ended(held[-1])
 
 
-def test_streams_are_bounded_and_those_that_are_too_many_are_told(serve):
+def test_65th_stream_is_refused(serve):
     page = serve()
     held = [page.stream().begin() for _ in range(64)]
     answer = page.get("/api/events")
@@ -506,7 +507,7 @@ def test_streams_are_bounded_and_those_that_are_too_many_are_told(serve):
 
 
 def has_ended(connection):
-    """Whether the other side has closed it, which need not have been noticed here."""
+    """True if the server has closed the connection."""
     try:
         return select.select([connection], [], [], 1)[0] and connection.recv(1) == b""
     except ConnectionError:
@@ -516,7 +517,7 @@ def has_ended(connection):
 # ---------------------------------------------------------------- the host's process
 
 
-def test_a_tool_inherits_nothing_of_the_browsers(serve):
+def test_tool_inherits_no_descriptors_of_the_page(serve):
     tool = ("#!/bin/sh\ncat >/dev/null\n"
             "for one in /proc/$$/fd/*; do\n"
             'printf \'{"version":"0","type":"log","level":"info","message":"%s"}\\n\' "$(readlink "$one")"\n'
@@ -535,7 +536,7 @@ def test_a_tool_inherits_nothing_of_the_browsers(serve):
     assert not inode & {link for link in links if link.startswith("socket:")}
 
 
-def test_every_descriptor_of_the_host_is_closed_by_exec(serve):
+def test_every_descriptor_is_close_on_exec(serve):
     page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()})
     streams = [page.stream().begin() for _ in range(5)]
     page.prompt("go")
@@ -549,7 +550,7 @@ def test_every_descriptor_of_the_host_is_closed_by_exec(serve):
     page.post("/api/cancel")
 
 
-def test_a_browser_that_goes_away_in_the_middle_of_an_answer_harms_nothing(serve, tmp_path):
+def test_reset_during_a_response_is_harmless(serve, tmp_path):
     picture = tmp_path / "picture"
     picture.write_bytes(bytes(5_000_000))
     page = serve({"go": [plan("make")]}, {"make": said(event(
@@ -561,29 +562,29 @@ def test_a_browser_that_goes_away_in_the_middle_of_an_answer_harms_nothing(serve
         connection = page.connect()
         connection.sendall(head(page, "GET", f"/api/assets/{seq}"))
         connection.recv(1000)
-        # With a reset, not with an orderly end.
+        # SO_LINGER 0: close with a reset.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         connection.close()
     assert len(page.get(f"/api/assets/{seq}").body) == 5_000_000
 
 
-def test_a_story_is_not_served_to_who_was_let_in_to_another(serve):
+def test_cookie_of_a_different_server_is_refused(serve):
     one, other = serve(), serve(story=TORCH)
     assert other.get("/", cookie=one.cookie).status == 403
     assert other.enter(one.token).status == 403
 
 
-# ---------------------------------------------------------------- who has gone, and what has run out
+# ---------------------------------------------------------------- closed connections, descriptors
 
 
 def is_served_in_time(page, seconds=10):
-    """Long before the time after which a dead connection is ended anyway."""
+    """True if a request is answered well before the timeout of dead connections."""
     connection = page.connect(seconds)
     connection.sendall(head(page, "GET", "/nothing", "Connection: close"))
     return connection.recv(100).startswith(b"HTTP/1.1 404")
 
 
-def test_a_page_that_is_loaded_again_and_again_leaves_no_streams(serve):
+def test_repeated_reloads_leak_no_streams(serve):
     page = serve()
     for _ in range(700):
         stream = page.stream()
@@ -593,7 +594,7 @@ def test_a_page_that_is_loaded_again_and_again_leaves_no_streams(serve):
     assert is_served_in_time(page)
 
 
-def test_half_requests_of_who_has_gone_hold_no_connection(serve):
+def test_partial_requests_of_closed_connections_are_freed(serve):
     page = serve()
     for _ in range(600):
         with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
@@ -601,7 +602,7 @@ def test_half_requests_of_who_has_gone_hold_no_connection(serve):
     assert is_served_in_time(page)
 
 
-def test_a_whole_request_is_answered_though_nothing_more_can_come(serve):
+def test_half_closed_connection_gets_its_response(serve):
     page = serve()
     for request in (head(page, "GET", "/nothing"), head(page, "GET", "/nothing") * 3,
                     head(page, "POST", "/api/prompt", "Content-Length: 500000") + b"x" * 500_000):
@@ -614,7 +615,7 @@ def test_a_whole_request_is_answered_though_nothing_more_can_come(serve):
         assert came.count(b"HTTP/1.1 4") == max(1, request.count(b"/nothing"))
 
 
-def test_without_descriptors_browsers_wait_and_the_engine_rests(serve):
+def test_without_descriptors_connections_wait_without_spinning(serve):
     page = serve()
     pid = page.process.pid
 
@@ -625,14 +626,14 @@ def test_without_descriptors_browsers_wait_and_the_engine_rests(serve):
 
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
-    # The connection of the page's own making may be among them still.
+    # The connection of Page's own first request may still be open.
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest, before[1]))
     late = [page.connect() for _ in range(highest)]
     for one in late:
         one.sendall(head(page, "GET", "/nothing"))
     spent = ticks()
     assert not select.select([late[-1]], [], [], 2)[0]
-    assert ticks() - spent < 50, "it spins"
+    assert ticks() - spent < 50, "the server spins"
     resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
     assert select.select([late[-1]], [], [], 10)[0]
     assert page.said().count("new connections must wait") == 1
