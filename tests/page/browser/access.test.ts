@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page for everybody: by assistive technology, by keyboard, in each size, with less motion.
+// Accessibility: assistive technology, keyboard, all sizes, reduced motion.
 import axe from "axe-core";
 import { expect } from "vitest";
 import { type Player } from "./harness/player.ts";
@@ -32,7 +32,7 @@ async function violations(player: Player): Promise<Violation[]> {
   });
 }
 
-// Everything that a player may find, one after the other; `look` is called at each.
+// Visits all parts of the page, and calls `look` at each.
 async function goThrough(player: Player, look: (what: string) => Promise<void>): Promise<void> {
   await look("Narrative");
   await player.go("Tools");
@@ -70,7 +70,7 @@ for (const colorScheme of ["dark", "light"] as const) {
   }
 }
 
-test("axe finds nothing while tools work, in what went wrong, and in the sheet of what belongs to reading", async ({ stage }) => {
+test("axe finds nothing in running tools, errors and the sheet", async ({ stage }) => {
   const story = stage.story(rich);
   const player = await stage.play(story);
   await player.say("work");
@@ -95,7 +95,7 @@ test("axe finds nothing while tools work, in what went wrong, and in the sheet o
   expect(await violations(player), "what went wrong").toEqual([]);
 });
 
-test("each stop of the Tab key can be seen, and none is a trap", async ({ stage }) => {
+test("each tab stop is visible and not a trap", async ({ stage }) => {
   const player = await stage.play(stage.story(rich), { viewport: { width: 1280, height: 900 } });
   await tellRich(player);
   for (const place of places) {
@@ -108,7 +108,7 @@ test("each stop of the Tab key can be seen, and none is a trap", async ({ stage 
         let at: Element | null = document.activeElement;
         while (at?.shadowRoot?.activeElement != null) at = at.shadowRoot.activeElement;
         if (at === null || at === document.body) return undefined;
-        // A ring or a colour of its own, on the element or on what stands around it in its component.
+        // The focus changes an outline or a colour, on the element or on an ancestor in its component.
         const marks: string[] = [];
         for (let one: Element | null = at, depth = 0; one !== null && depth < 4; ++depth) {
           const style = getComputedStyle(one);
@@ -140,19 +140,18 @@ for (const [what, viewport, deviceScaleFactor] of [
   ["at 400 % of 1280 pixels", { width: 320, height: 256 }, 4],
   ["in 4K", { width: 3840, height: 2160 }, 1],
 ] as const) {
-  test(`nothing is cut off and nothing scrolls sideways, ${what}`, async ({ stage }) => {
+  test(`nothing is cut off or scrolls sideways, ${what}`, async ({ stage }) => {
     const player = await stage.play(stage.story(rich), { viewport, deviceScaleFactor });
     await tellRich(player);
     await goThrough(player, async (view) => {
       const sideways = await player.page.evaluate(() => ({
         page: document.documentElement.scrollWidth - innerWidth,
-        // A line of text may be wider than what is around it; a part of the page that one must push sideways to
-        // find may not be.
+        // A line of text may be wider than its container, but no part of the page may need sideways scrolling.
         outside: [...document.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.tagName),
       }));
       expect(sideways, view).toEqual({ page: 0, outside: [] });
     });
-    // The input and the way on are in reach.
+    // The input and the navigation are reachable.
     await player.go("Narrative");
     const box = (await player.input.boundingBox())!;
     expect(box.y + box.height).toBeLessThanOrEqual(viewport.height);
@@ -162,7 +161,7 @@ for (const [what, viewport, deviceScaleFactor] of [
   });
 }
 
-test("with less motion asked for, nothing moves", async ({ stage }) => {
+test("nothing moves with reduced motion", async ({ stage }) => {
   const story = stage.story(rich);
   const player = await stage.play(story, { reducedMotion: "reduce" });
   await player.say("work");
@@ -177,7 +176,7 @@ test("with less motion asked for, nothing moves", async ({ stage }) => {
           const effect = one.effect as KeyframeEffect | null;
           return `${effect?.target?.tagName ?? ""} ${effect?.target?.className ?? ""} ${effect?.getKeyframes().map((frame) => Object.keys(frame).join(",")).join(";") ?? ""}`;
         })
-        // A change of colour is no motion.
+        // A change of colour is not motion.
         .filter((name) => /transform|translate|scale|rotate|left|top|width|height|offset[A-Z]/i.test(name.split(" ").at(-1)?.replaceAll(/offset(?![A-Z])|computedOffset/g, "") ?? "")),
     );
     expect(moving, place).toEqual([]);
@@ -186,7 +185,7 @@ test("with less motion asked for, nothing moves", async ({ stage }) => {
 });
 
 // covers: 003-12.1-material-design, 003-12.4-dark-theme
-test("dark from the first, light if the player wants it, also after a reload: Material Design 3", async ({ stage }) => {
+test("Material Design 3, dark by default, light by choice", async ({ stage }) => {
   const player = await stage.play(torch);
   const look = (): Promise<{ background: number; isMaterial: boolean; primary: string }> =>
     player.page.evaluate(() => {
@@ -195,7 +194,7 @@ test("dark from the first, light if the player wants it, also after a reload: Ma
       const [red = 0, green = 0, blue = 0] = numbers("--mdui-color-surface");
       return {
         background: (red + green + blue) / 3,
-        // The components are those of Material Design 3, and so are the roles of the colours.
+        // Components and colour roles are those of Material Design 3.
         isMaterial: [..."primary on-primary tertiary surface-container-high outline-variant".split(" ")].every(
           (role) => numbers(`--mdui-color-${role}`).length === 3,
         ),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of asset, as the page shows it.
+// How the page shows each kind of asset.
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Locator } from "playwright-core";
@@ -70,7 +70,7 @@ function museum(stage: Stage): Story {
 async function shown(stage: Stage): Promise<Player> {
   const story = museum(stage);
   const player = await stage.play(story);
-  // Of the file that vanished.
+  // The request for the missing file.
   player.allow(/40[49]|410|ERR_FAILED/);
   await player.say("show");
   await player.sees("A museum of everything.");
@@ -79,7 +79,7 @@ async function shown(stage: Stage): Promise<Player> {
   return player;
 }
 
-// "playing", or why it is not yet.
+// Returns "playing", or the reason why it does not play yet.
 function standing(media: Locator): Promise<string> {
   return media.evaluate((element) => {
     const one = element as HTMLMediaElement;
@@ -88,7 +88,7 @@ function standing(media: Locator): Promise<string> {
   });
 }
 
-// What plays in the dialog of this name, begun without its sound.
+// Starts the player in the dialog of this name, muted.
 async function played(player: Player, name: string): Promise<Locator> {
   await player.main.getByRole("link", { name }).click();
   const dialog = player.page.getByRole("dialog", { name });
@@ -109,7 +109,7 @@ async function played(player: Player, name: string): Promise<Locator> {
 
 // covers: 003-12.2-asset-gallery, 003-14.1-asset-gallery, 003-12.2-graceful-degradation,
 // 003-12.2-image-preview
-test("the gallery has each kind: pictures, sound, films, text, and cards for what cannot be shown", async ({ stage }) => {
+test("the gallery shows each kind, and cards for unsupported files", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");
   await player.main.getByRole("heading", { name: "12 assets" }).waitFor();
@@ -122,7 +122,7 @@ test("the gallery has each kind: pictures, sound, films, text, and cards for wha
   await card("Never").getByText("refused", { exact: true }).last().waitFor();
   await card("gone").getByText(/gone/i).first().waitFor();
 
-  // One of which the page knows nothing: its details, and the file itself.
+  // An unknown type: its details and a download.
   await player.main.getByRole("link", { name: "thing" }).click();
   const alone = player.page.getByRole("dialog", { name: "thing" });
   await alone.getByText("application/x-thing").first().waitFor();
@@ -130,32 +130,32 @@ test("the gallery has each kind: pictures, sound, films, text, and cards for wha
   await alone.getByRole("link", { name: "Download" }).first().waitFor();
   await player.page.keyboard.press("Escape");
 
-  // The refused one says why.
+  // The refused asset shows the reason.
   await player.main.getByRole("link", { name: "Never" }).click();
   await player.page.getByRole("dialog", { name: "Never" }).getByText(/never-written\.png/).first().waitFor();
   await player.page.keyboard.press("Escape");
 });
 
-test("pictures stand in the story, with words for those who do not see them", async ({ stage }) => {
+test("pictures are in the story, with alternative text", async ({ stage }) => {
   const player = await shown(stage);
   for (const name of ["A small flame", "A well, drawn"]) {
     const picture = player.story.getByRole("img", { name });
     await picture.scrollIntoViewIfNeeded();
     await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
   }
-  // Which is no picture, or is gone, is said in words; so is what was refused, as the one that goes may be, too.
+  // A broken, missing or refused picture is replaced by text. The deleted file may also be refused.
   await expect
     .poll(async () => {
-      // A picture is fetched when it comes near what is seen.
+      // A picture is loaded when it is near the viewport.
       for (const one of await player.story.getByRole("img", { name: /^(Gone|A lie)$/ }).all()) {
         await one.scrollIntoViewIfNeeded({ timeout: 1000 }).catch(() => undefined);
       }
-      return player.story.getByText(/cannot be shown: it is gone|A picture could not be shown/).count();
+      return player.story.getByText(/cannot be shown: it is missing|A picture could not be shown/).count();
     })
     .toBe(3);
 });
 
-test("sound is played, and another place in it is fetched as a part of the file", async ({ stage }) => {
+test("sound plays, and seeking requests a range of the file", async ({ stage }) => {
   const player = await shown(stage);
   const parts: number[] = [];
   player.page.on("response", (response) => {
@@ -169,14 +169,14 @@ test("sound is played, and another place in it is fetched as a part of the file"
   expect(parts).toContain(206);
 });
 
-test("a film is played", async ({ stage }) => {
+test("a video plays", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");
   const picture = await played(player, "Sparks that fly");
   expect(await picture.evaluate((one) => (one as HTMLVideoElement).videoWidth)).toBe(64);
 });
 
-test("a file whose connection is cut once is shown all the same", async ({ stage }) => {
+test("a file is shown after a broken connection", async ({ stage }) => {
   const story = museum(stage);
   const player = await stage.play(story);
   player.allow(/40[49]|410|ERR_FAILED/);
@@ -197,7 +197,7 @@ test("a file whose connection is cut once is shown all the same", async ({ stage
   expect(cut.size).toBeGreaterThan(0);
 });
 
-// The browser's own controls: by keyboard they play and pause, with nothing of the page's.
+// The browser's native controls play and pause by keyboard.
 async function playsByItsControls(player: Player, media: Locator): Promise<void> {
   const state = (): Promise<{ controls: boolean; isPaused: boolean }> =>
     media.evaluate((one) => ({ controls: (one as HTMLMediaElement).controls, isPaused: (one as HTMLMediaElement).paused }));
@@ -218,7 +218,7 @@ async function playsByItsControls(player: Player, media: Locator): Promise<void>
   await expect.poll(state).toEqual({ controls: true, isPaused: true });
 }
 
-// In the gallery, alone, and in the story.
+// Checks the controls in the gallery, in the dialog and in the story.
 async function isPlayedEverywhere(player: Player, kind: "audio" | "video", name: string): Promise<void> {
   await player.go("Assets");
   const card = player.main.getByRole("article", { name });
@@ -231,16 +231,16 @@ async function isPlayedEverywhere(player: Player, kind: "audio" | "video", name:
 }
 
 // covers: 003-12.2-audio-player
-test("a sound has the controls of a player, in the gallery, alone, and in the story", async ({ stage }) => {
+test("audio has player controls in gallery, dialog and story", async ({ stage }) => {
   await isPlayedEverywhere(await shown(stage), "audio", "Drops that fall");
 });
 
 // covers: 003-12.2-video-player
-test("a film has the controls of a player, in the gallery, alone, and in the story", async ({ stage }) => {
+test("video has player controls in gallery, dialog and story", async ({ stage }) => {
   await isPlayedEverywhere(await shown(stage), "video", "Sparks that fly");
 });
 
-test("a page among the assets is a file like others, and none of it runs, not even at its own address", async ({ stage }) => {
+test("an HTML asset never runs, not even at its own address", async ({ stage }) => {
   const player = await shown(stage);
   await player.go("Assets");
   await player.main.getByRole("link", { name: "page", exact: true }).click();
@@ -248,7 +248,7 @@ test("a page among the assets is a file like others, and none of it runs, not ev
   await alone.getByText("text/html").first().waitFor();
   const address = await alone.getByRole("link", { name: "Download" }).first().getAttribute("href");
 
-  // Its policy forbids it to run, and the browser says so.
+  // The file's policy forbids scripts, and the browser reports the violation.
   player.allow(/sandbox|Blocked script execution|download/i);
   const response = await player.page.request.get(new URL(address!, player.origin).href);
   expect(response.headers()["content-security-policy"]).toContain("sandbox");
@@ -257,7 +257,7 @@ test("a page among the assets is a file like others, and none of it runs, not ev
   expect(await player.page.evaluate(() => window.__pwned)).toBe(undefined);
 });
 
-test("a picture of the sample story has its own size and can be enlarged", async ({ stage }) => {
+test("a picture of the sample story can be enlarged", async ({ stage }) => {
   const player = await stage.play(join(tree, "examples/stories/torch"));
   await player.say("light the torch");
   await player.isDone();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page and the session while connections come and go.
+// The page and the session when connections are lost and opened.
 import { expect } from "vitest";
 import type { Player } from "./harness/player.ts";
 import { done, log, patch, type Story } from "./harness/story.ts";
@@ -7,7 +7,7 @@ import { type Stage, test } from "./harness/test.ts";
 
 const kLines = 600;
 
-// A tool that prints a line every few milliseconds, and waits in between for what the test does.
+// A tool that prints a line every few milliseconds, and waits at gates for the test.
 function talkative(stage: Stage): Story {
   return stage.story({
     prompts: [
@@ -35,14 +35,14 @@ function talkative(stage: Stage): Story {
   });
 }
 
-// Every line of the log, in its order, read as a player does who goes through it.
+// Reads every line of the log in order, by keyboard as a player does.
 async function readLog(player: Player): Promise<string[]> {
   const list = player.tool.getByRole("listbox", { name: `Log, ${kLines} lines` });
   await list.waitFor();
   const lines = new Map<number, string>();
   const rows = list.getByRole("option");
   await list.press("Home");
-  // A press of the key goes on by so many lines.
+  // The number of lines by which PageDown moves.
   const kPage = 12;
   for (let at = 1; lines.size < kLines; at = Math.min(at + kPage, kLines)) {
     await expect
@@ -59,7 +59,7 @@ const kExpected = ["first", "second"].flatMap((half) =>
   Array.from({ length: kLines / 2 }, (_, at) => `line ${at} of the ${half} half`),
 );
 
-test("five times cut off in mid-plan: no line is lost, none comes twice", async ({ stage }) => {
+test("five lost connections lose and repeat no log line", async ({ stage }) => {
   const story = talkative(stage);
   const server = await stage.serve(story);
   const cable = await stage.cable(server);
@@ -87,7 +87,7 @@ async function linesSeen(player: Player): Promise<number> {
   return Number(/\d[\d,]*/.exec(name)?.[0].replaceAll(",", "") ?? 0);
 }
 
-test("two browsers see the same story, and either can act", async ({ stage }) => {
+test("two browsers share a story, and both can act", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       { says: "knock", answers: [{ narrative: "You knock.", tools: [{ toolId: "knock", steps: [log("Knock"), { wait: "open" }, done("It opens.")] }] }] },
@@ -108,13 +108,13 @@ test("two browsers see the same story, and either can act", async ({ stage }) =>
 
   const told = (player: Player): Promise<string[]> => player.story.getByRole("article").allInnerTexts();
   await expect.poll(async () => await told(one)).toEqual(await told(other));
-  // Stopped by the one, started by the other.
+  // One browser stops the turn, the other starts the next.
   await one.say("knock");
   await other.isDone();
   expect((await told(one)).length).toBe(3);
 });
 
-test("a reload in mid-plan shows all that was, and what comes", async ({ stage }) => {
+test("a reload during a plan shows past and new records", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -145,7 +145,7 @@ test("a reload in mid-plan shows all that was, and what comes", async ({ stage }
   await player.main.getByRole("treeitem", { name: /^ticks 2/ }).waitFor();
 });
 
-test("an address without its token is answered in words", async ({ stage }) => {
+test("an address without its token gets an explanation", async ({ stage }) => {
   const server = await stage.serve(talkative(stage));
   const player = await stage.open(server, { address: `${server.origin}/` });
   player.allow(/403/, /favicon/);

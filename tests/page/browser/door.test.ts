@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in, and what other servers on this machine may do to it.
+// Authentication, and interference by other servers on this machine.
 import { type Server as HttpServer, createServer } from "node:http";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { tree } from "./harness/serve.ts";
 import { asset, done, log, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
-const kOthers = /another page was opened/;
+const kOthers = /a new page was opened/;
 
 function story(stage: Stage): Story {
   return stage.story({
@@ -23,7 +23,7 @@ function story(stage: Stage): Story {
 
 const told = (page: Page, text: string): Promise<void> => page.getByRole("main").getByText(text).first().waitFor();
 
-test("the token leaves the address bar, and a reload and another window need it no more", async ({ stage }) => {
+test("the token leaves the address bar and is not needed again", async ({ stage }) => {
   const server = await stage.serve(story(stage));
   const player = await stage.open(server);
   player.allow(kOthers);
@@ -34,7 +34,7 @@ test("the token leaves the address bar, and a reload and another window need it 
   const other = await player.context.newPage();
   await other.goto(`${server.origin}/`);
   await other.locator("narratoria-app").waitFor();
-  // With the token once more: it goes from the address again.
+  // The address with the token again: the token is removed again.
   const loaded = other.waitForEvent("load");
   await other.goto(server.address);
   await loaded;
@@ -42,7 +42,7 @@ test("the token leaves the address bar, and a reload and another window need it 
   expect(other.url()).toBe(`${server.origin}/`);
 });
 
-test("another local server on the same address overwrites the cookie: the player goes on", async ({ stage }) => {
+test("the player continues after the cookie is overwritten", async ({ stage }) => {
   const server = await stage.serve(story(stage));
   const player = await stage.open(server);
   player.allow(/403/);
@@ -58,7 +58,7 @@ test("another local server on the same address overwrites the cookie: the player
   await player.sees("You knock.");
 });
 
-test("eight windows of one browser all follow the game, over one stream", async ({ stage }) => {
+test("eight windows of one browser share one stream", async ({ stage }) => {
   const telling = story(stage);
   const server = await stage.serve(telling);
   const player = await stage.open(server);
@@ -72,7 +72,7 @@ test("eight windows of one browser all follow the game, over one stream", async 
   }
   await player.say("look");
   for (const page of pages) await told(page, "A well.");
-  // The one that led goes in the middle of a turn.
+  // The leader is closed during a turn.
   await pages[7]!.getByRole("textbox", { name: "What do you do?" }).fill("knock");
   await pages[7]!.getByRole("button", { name: "Send", exact: true }).click();
   for (const page of pages) await told(page, "You knock.");
@@ -82,7 +82,7 @@ test("eight windows of one browser all follow the game, over one stream", async 
   for (const page of pages.slice(2)) await page.getByRole("button", { name: "Stop", exact: true }).waitFor({ state: "detached" });
 });
 
-test("what an earlier server left in the browser does not run, and goes when the player enters", async ({ stage }) => {
+test("data of an earlier server does not run and is cleared", async ({ stage }) => {
   const dist = join(tree, "plugins/web/page/dist");
   const script = readdirSync(join(dist, "app")).find((name) => name.endsWith(".js"))!;
   const poison = "window.__pwned = 'cache';";
@@ -110,7 +110,7 @@ test("what an earlier server left in the browser does not run, and goes when the
   const server = await stage.serve(story(stage), "--address", "127.0.0.1", "--port", String(port));
   const integrity = /integrity="(sha384-[^"]+)"/.exec(readFileSync(join(dist, "index.html"), "utf8"))?.[1];
   expect(integrity).toBeDefined();
-  // A fragment alone would leave the earlier server's page where it is.
+  // A change of only the fragment would not load the page, so leave the earlier server's page first.
   await page.goto("about:blank");
   await page.goto(server.address);
   await page.getByRole("textbox", { name: "What do you do?" }).waitFor();
@@ -126,7 +126,7 @@ function end(server: HttpServer): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-test("the address without its token says what to do, and so does that of another game", async ({ stage }) => {
+test("an address without its token, or an old one, says what to do", async ({ stage }) => {
   const server = await stage.serve(story(stage));
   const player = await stage.open(server, { address: `${server.origin}/` });
   player.allow(/403/);
@@ -137,7 +137,7 @@ test("the address without its token says what to do, and so does that of another
   await player.input.waitFor();
 });
 
-test("a page of another port of the same address gets nothing and changes nothing, however it asks", async ({ stage }) => {
+test("a page on a different port can read and change nothing", async ({ stage }) => {
   const telling = stage.story((folder) => ({
     files: { "flame.png": flame() },
     prompts: [
@@ -159,12 +159,12 @@ test("a page of another port of the same address gets nothing and changes nothin
   });
   await new Promise<void>((resolve) => evil.listen(0, server.host, resolve));
   const { port } = evil.address() as { port: number };
-  // In the player's browser, with the player's cookie: one site, another origin.
+  // In the player's browser, with the player's cookie: same site, different origin.
   const page = await player.context.newPage();
-  player.allow(/another page was opened/, new RegExp(`${server.host}:${port}`), /40[35]|ERR_|policy/);
+  player.allow(/a new page was opened/, new RegExp(`${server.host}:${port}`), /40[35]|ERR_|policy/);
   await page.goto(`http://${server.host}:${port}/`);
   expect((await player.context.cookies(server.origin)).length).toBe(1);
-  // What the server said, also where the browser keeps the answer from the page.
+  // The server's responses, including those that the browser withholds from the page.
   const asked = new Map<string, string>();
   const answers: string[] = [];
   const devtools = await player.context.newCDPSession(page);
@@ -194,7 +194,7 @@ test("a page of another port of the same address gets nothing and changes nothin
           one.onerror = () => resolve();
           document.body.append(one);
         });
-      // Whose end a page is not told of: its answer is looked at below.
+      // The page is not notified of the end of these requests; their responses are checked below.
       const link = (rel: string, href: string): void => document.head.append(Object.assign(document.createElement("link"), { rel, href }));
       await asked("fetch with cors", events, { mode: "cors" });
       await asked("fetch without cors", events, { mode: "no-cors" });
@@ -227,7 +227,7 @@ test("a page of another port of the same address gets nothing and changes nothin
         try {
           inside = frame.contentDocument;
         } catch {
-          // Of another origin: closed.
+          // A different origin: access denied.
         }
         note("iframe")(inside !== null && inside.body.childElementCount > 0);
       }
@@ -244,7 +244,7 @@ test("a page of another port of the same address gets nothing and changes nothin
         socket.onopen = () => resolve(note("web socket")(true));
         socket.onerror = () => resolve();
       });
-      // The test's own build must not see it.
+      // Hidden from the bundler of the test.
       const imports = new Function("address", "return import(address)") as (address: string) => Promise<unknown>;
       await imports(script).then(() => note("import")(true), () => undefined);
       await navigator.serviceWorker.register("/worker.js", { scope: `${origin}/` }).then(() => note("service worker")(true), () => undefined);
@@ -252,15 +252,15 @@ test("a page of another port of the same address gets nothing and changes nothin
         new Worker(script);
         note("worker")(true);
       } catch {
-        // Scripts of workers are of the page's own origin.
+        // Worker scripts must be of the page's own origin.
       }
-      // A form of another page, in a frame of its own.
+      // A form of the foreign page, with a frame as its target.
       const form = Object.assign(document.createElement("form"), { action: `${origin}/api/prompt`, method: "post", enctype: "text/plain", target: "into" });
       document.body.append(Object.assign(document.createElement("iframe"), { name: "into" }), form);
       form.append(Object.assign(document.createElement("input"), { name: '{"text":"stolen","x":"', value: '"}' }));
       form.submit();
       document.cookie = `narratoria-${new URL(origin).port}=${"0".repeat(32)}; path=/api`;
-      // Cut off from its opener as soon as it is there.
+      // Cross-Origin-Opener-Policy separates it from its opener once it is loaded.
       const opened = window.open(`${origin}/`, "opened");
       for (let isThere = false; opened !== null && !isThere; await new Promise(requestAnimationFrame)) {
         try {
@@ -278,7 +278,7 @@ test("a page of another port of the same address gets nothing and changes nothin
   expect(answers.length, answers.join("\n")).toBeGreaterThan(20);
   expect(answers.filter((one) => !one.startsWith("403 "))).toEqual([]);
 
-  // The player's cookie stands behind another of a longer path by now; nobody else has spoken.
+  // A foreign cookie of a longer path now precedes the player's; the story has only the player's prompts.
   await player.say("look");
   await expect.poll(() => player.story.getByRole("article", { name: "You: look" }).count()).toBe(2);
   await player.isDone();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that are meant to break the page, in every place that a story or a tool can put a text. What a test of this
-// file asks each time: nothing ran, nothing was opened, nothing was fetched from elsewhere, the page keeps its
-// shape and still answers.
+// Hostile texts in all places where a story or a tool can put text. Each test checks that nothing was executed, opened
+// or loaded from elsewhere, and that the page keeps its structure and still responds.
 import { expect } from "vitest";
 import type { Player } from "./harness/player.ts";
 import * as hostile from "./harness/hostile.ts";
@@ -11,7 +10,7 @@ import { flame } from "./harness/media.ts";
 
 const places = ["Narrative", "Tools", "Assets", "State"] as const;
 
-// The page's own parts, and no more: as many as it has for a friendly story.
+// The page has exactly the elements that it has for a harmless story.
 async function keepsItsShape(player: Player): Promise<void> {
   const shape = await player.page.evaluate(() => {
     const found: Record<string, number> = {};
@@ -48,7 +47,7 @@ async function stillAnswers(player: Player): Promise<void> {
 
 const ping = { says: "ping", answers: [{ narrative: "pong" }] };
 
-test("in the title, the prompt, the narration and the choices", async ({ stage }) => {
+test("in title, prompt, narration and choices", async ({ stage }) => {
   const player = await stage.play(
     stage.story({
       title: hostile.together("title").replaceAll("\u0000", ""),
@@ -77,7 +76,7 @@ test("in the title, the prompt, the narration and the choices", async ({ stage }
   await stillAnswers(player);
 });
 
-test("in the names and paths of tools, their input, log lines, errors and results", async ({ stage }) => {
+test("in tool names, paths, input, log lines, errors and results", async ({ stage }) => {
   const ids = [...hostile.all.map((one) => one.replaceAll("\u0000", "")), "__proto__", "constructor", "a/b~c#d?e%20f", " ", ".."];
   const player = await stage.play(
     stage.story({
@@ -115,7 +114,7 @@ test("in the names and paths of tools, their input, log lines, errors and result
   await player.go("Tools");
   expect(await player.graph.getByRole("link").count()).toBe(ids.length);
   await keepsItsShape(player);
-  // Each of them can be opened by its address, whatever its name holds.
+  // Each tool can be opened by its address, whatever its name contains.
   for (const place of [0, 2, ids.indexOf("__proto__"), ids.indexOf("a/b~c#d?e%20f"), ids.indexOf("..")]) {
     await player.graph.getByRole("link").nth(place).focus();
     await player.page.keyboard.press("Enter");
@@ -133,7 +132,7 @@ test("in the names and paths of tools, their input, log lines, errors and result
 
 test("in the keys and values of the state", async ({ stage }) => {
   const keys = ["__proto__", "constructor", "toString", "", " ", "a/b", "~0~1", "0", "01", "-1", ...hostile.all.map((one) => one.slice(0, 400))];
-  // As text: an object literal has no own key of the name __proto__.
+  // As JSON text, because an object literal cannot have an own key __proto__.
   const body = keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify({ value: hostile.together("value"), [key]: [null, key] })}`).join(",");
   const player = await stage.play(
     stage.story({
@@ -184,7 +183,7 @@ test("in the keys and values of the state", async ({ stage }) => {
   await stillAnswers(player);
 });
 
-test("in the names, kinds, types, files and metadata of assets, and in events that no one knows", async ({ stage }) => {
+test("in asset names, types and metadata, and in unknown events", async ({ stage }) => {
   const player = await stage.play(
     stage.story((folder) => {
       const name = `"><img src=x onerror=window.__pwned='file'>${hostile.turned}${hostile.emoji}.png`.replaceAll("/", "");
@@ -308,11 +307,11 @@ async function isolated(stage: Stage): Promise<Player> {
   return player;
 }
 
-test("text from right to left is kept to itself", async ({ stage }) => {
+test("right-to-left text is isolated", async ({ stage }) => {
   const player = await isolated(stage);
   const told = player.story.getByText(hostile.arabic).first();
   expect(await told.evaluate((one) => getComputedStyle(one).direction)).toBe("rtl");
-  // Every element with a hostile text of its own is isolated from what stands around it.
+  // Every element with a hostile text is isolated from its surroundings.
   for (const place of places) {
     await player.go(place);
     const open = await player.page.evaluate((turned) => {
@@ -327,7 +326,7 @@ test("text from right to left is kept to itself", async ({ stage }) => {
           while (at !== null && !isIsolated) {
             const style = getComputedStyle(at);
             isIsolated = !style.display.startsWith("inline") || style.display.startsWith("inline-") || style.unicodeBidi.includes("isolate");
-            // Of a block only what is alone in it is kept apart.
+            // A block isolates its text only if it contains nothing else.
             if (isIsolated && at !== one && style.display.startsWith("inline") === false) {
               isIsolated = [...at.childNodes].filter((node) => node.textContent?.trim() !== "").length <= 1;
               break;

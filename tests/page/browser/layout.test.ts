@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of the page stand (specification 003, 12.3).
+// The layout of the page (specification 003, 12.3).
 import { expect } from "vitest";
 import type { Locator } from "playwright-core";
 import { film, flame, wave } from "./harness/media.ts";
@@ -54,7 +54,7 @@ function cellar(stage: Stage): Story {
 }
 
 // covers: 003-12.3-navigation-rail
-test("a navigation rail stands at the left of the main content, over the whole height; on a phone a bar below it", async ({ stage }) => {
+test("a navigation rail is on the left, or a bar below on a phone", async ({ stage }) => {
   const player = await stage.play(cellar(stage), { viewport: kWide });
   const places = player.page.getByRole("navigation", { name: "Places" });
   const links = (): Promise<Box[]> => places.getByRole("link").all().then((all) => Promise.all(all.map(box)));
@@ -66,7 +66,7 @@ test("a navigation rail stands at the left of the main content, over the whole h
     expect(rail.width, place).toBeLessThan(kWide.width / 8);
     expect([main.x, main.y, main.right, main.bottom], place).toEqual([rail.right, 0, kWide.width, kWide.height]);
     const rows = await links();
-    // One below the other.
+    // In one column.
     expect(new Set(rows.map((one) => Math.round(one.x + one.width / 2))).size, place).toBe(1);
     expect(rows.map((one) => one.y), place).toEqual(rows.map((one) => one.y).toSorted((one, other) => one - other));
   }
@@ -79,13 +79,13 @@ test("a navigation rail stands at the left of the main content, over the whole h
 });
 
 // covers: 003-12.3-places
-test("the rail leads to Narrative, Tools, Assets and State, in this order, one at a time in the main content", async ({ stage }) => {
+test("the rail leads to Narrative, Tools, Assets and State", async ({ stage }) => {
   const player = await stage.play(cellar(stage), { viewport: kWide });
   const order = ["Narrative", "Tools", "Assets", "State"] as const;
   for (const viewport of [kWide, kSmall]) {
     await player.page.setViewportSize(viewport);
     const places = player.page.getByRole("navigation", { name: "Places" });
-    // As assistive technology reads them.
+    // In the order in which assistive technology reads them.
     const names = async (): Promise<string[]> => [...(await places.ariaSnapshot()).matchAll(/link "([^"]*)"/g)].map((one) => one[1]!);
     await expect.poll(names).toEqual([...order]);
     const links = places.getByRole("link");
@@ -100,7 +100,7 @@ test("the rail leads to Narrative, Tools, Assets and State, in this order, one a
 });
 
 // covers: 003-12.3-story-view
-test("the story view in the main content has the narrative text and the assets", async ({ stage }) => {
+test("the story view shows the narrative text and the assets", async ({ stage }) => {
   const player = await stage.play(cellar(stage), { viewport: kWide });
   await player.say("look");
   await player.isDone();
@@ -117,12 +117,12 @@ test("the story view in the main content has the narrative text and the assets",
   const [view, main] = [await box(story), await box(player.main)];
   expect(view.x).toBeGreaterThanOrEqual(main.x);
   expect(view.right).toBeLessThanOrEqual(main.right);
-  // Most of the main content is the story's.
+  // The story takes most of the main content.
   expect(view.height).toBeGreaterThan(main.height / 2);
 });
 
 // covers: 003-12.3-player-input
-test("the player's input stands in the main content below the story view, however long the story is", async ({ stage }) => {
+test("the player's input is always below the story view", async ({ stage }) => {
   const player = await stage.play(cellar(stage), { viewport: kWide });
   const story = player.story.getByRole("region", { name: "The story" });
   const look = async (when: string): Promise<void> => {

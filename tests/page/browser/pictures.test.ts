@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each view at three widths, compared with how it looked when somebody last looked at it.
+// Each view at three widths, compared with its baseline screenshot.
 import { looksAs } from "./harness/picture.ts";
 import type { Player } from "./harness/player.ts";
 import { rich, tellRich } from "./harness/rich.ts";
@@ -22,7 +22,7 @@ async function opened(stage: Stage, viewport: { width: number; height: number })
   return player;
 }
 
-// Pictures have come, fonts are there, and nothing is under the mouse.
+// Waits until pictures and fonts are loaded, and moves the mouse away.
 async function settled(player: Player): Promise<void> {
   await player.page.mouse.move(0, 0);
   await player.page.evaluate(async () => {
@@ -73,7 +73,7 @@ for (const size of sizes) {
   });
 }
 
-test("the same in light colours", async ({ stage }) => {
+test("a story and its views in light colours", async ({ stage }) => {
   const player = await opened(stage, { width: 1440, height: 900 });
   await player.reads("Light colours");
   await tellRich(player);

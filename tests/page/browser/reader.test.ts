@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as a book: how it begins, what it keeps, how it looks where the reader's system has wishes.
+// The page for a reader: the first screen, stored data, and preferences of the reader's system.
 import { expect } from "vitest";
 import { flame } from "./harness/media.ts";
 import type { Player } from "./harness/player.ts";
@@ -26,24 +26,24 @@ async function walked(player: Player, turns: number): Promise<void> {
   }
 }
 
-test("the first screen tells where one is and what one may say, and a digit says it", async ({ stage }) => {
+test("the first screen shows opening and choices; a digit selects", async ({ stage }) => {
   const player = await stage.play(torch);
   await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
   await player.sees("The stair ends in the dark");
   await player.choice("I pull the lever").waitFor();
-  // The field has the focus, and is empty: no words of the player begin with the number of a choice.
+  // The input has the focus but is empty, so a digit selects a choice.
   await player.hasFocus(player.input);
   await player.page.keyboard.press("1");
   await player.sees("You reach for the torch on the wall.");
   expect(await player.input.inputValue()).toBe("");
   await player.isDone();
-  // In words of one's own a digit is a digit.
+  // In typed text, a digit is a digit.
   await player.input.pressSequentially("roll 2d6");
   expect(await player.input.inputValue()).toBe("roll 2d6");
 });
 
 for (const viewport of phones) {
-  test(`on a phone of ${viewport.width} × ${viewport.height} the choices and the field are in view, and most of it is the story's`, async ({ stage }) => {
+  test(`on a phone of ${viewport.width} × ${viewport.height}, choices and input are visible`, async ({ stage }) => {
     const player = await stage.play(torch, { viewport, hasTouch: true, isMobile: true });
     const look = async (words: string): Promise<void> => {
       const choice = (await player.choice(words).boundingBox())!;
@@ -66,7 +66,7 @@ for (const viewport of phones) {
   });
 }
 
-test("what was being written is there after a reload, and the arrow up brings back what was said", async ({ stage }) => {
+test("a reload keeps the draft; arrow up recalls earlier prompts", async ({ stage }) => {
   const player = await stage.play(stage.story({ prompts: walk(2) }));
   await walked(player, 2);
   await player.input.fill("I turn aro");
@@ -84,12 +84,13 @@ test("what was being written is there after a reload, and the arrow up brings ba
   expect(await player.input.inputValue()).toBe("");
 });
 
-test("a story of many turns is whole in the page: found by the browser, and printed without the page around it", async ({ stage }) => {
+test("a long story is searchable and printed without the page", async ({ stage }) => {
   const player = await stage.play(stage.story({ title: "The Path", prompts: walk(40) }));
   await walked(player, 40);
   await player.page.reload();
   await expect.poll(() => player.story.getByRole("article").count()).toBe(40);
-  // As the browser's own search does; it scrolls to what it finds. It begins before it can look into what was never drawn.
+  // window.find() searches like the browser's own search and scrolls to a match. It may run before all turns are
+  // rendered.
   const find = (): boolean =>
     (window as unknown as { find: (words: string, exact: boolean, back: boolean, wrap: boolean) => boolean }).find("Milestone 3.", true, false, true);
   await expect.poll(() => player.page.evaluate(find)).toBe(true);
@@ -112,11 +113,11 @@ test("a story of many turns is whole in the page: found by the browser, and prin
   expect(paper.turns).toBe(40);
   expect(paper.height).toBeGreaterThanOrEqual(Math.floor(paper.last));
   const pdf = await player.page.pdf({ format: "A5" });
-  // One turn alone fills a third of such a page.
+  // Each turn fills a third of a printed page.
   expect((pdf.toString("latin1").match(/\/Type\s*\/Page\b(?!s)/g) ?? []).length).toBeGreaterThan(8);
 });
 
-test("the place after a load is the same each time, however late its pictures come", async ({ stage }) => {
+test("the position after a load does not depend on pictures", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "flame.png": flame() },
     prompts: [
@@ -140,7 +141,7 @@ test("the place after a load is the same each time, however late its pictures co
   }
   const places = new Set<number>();
   for (let load = 0; load < 5; ++load) {
-    // Each time another delay.
+    // A different delay each time.
     await player.page.route("**/api/assets/**", async (route) => {
       await new Promise((resolve) => setTimeout(resolve, load * 150));
       await route.continue().catch(() => undefined);
@@ -158,7 +159,7 @@ test("the place after a load is the same each time, however late its pictures co
   expect([...places].length, [...places].join(", ")).toBe(1);
 });
 
-test("the page follows the system's colours until the player chooses, and then keeps the choice", async ({ stage }) => {
+test("the page follows the system's colours until a choice", async ({ stage }) => {
   const player = await stage.play(torch, { colorScheme: "light" });
   const brightness = (): Promise<number> =>
     player.page.evaluate(() => {
@@ -174,13 +175,13 @@ test("the page follows the system's colours until the player chooses, and then k
   await player.page.reload();
   await player.input.waitFor();
   expect(await brightness()).toBeGreaterThan(220);
-  // Who chooses what the system has follows it again.
+  // Choosing the system's current colours follows the system again.
   await player.reads("Dark colours");
   await player.page.emulateMedia({ colorScheme: "light" });
   await expect.poll(brightness).toBeGreaterThan(220);
 });
 
-test("where more contrast is asked for, the colours are further apart; forced colours keep none of the page's", async ({ stage }) => {
+test("more contrast and forced colours are respected", async ({ stage }) => {
   const player = await stage.play(stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [done("Seen.")] }] }] }] }), { colorScheme: "light" });
   const variant = (): Promise<number> =>
     player.page.evaluate(() => {
@@ -196,7 +197,7 @@ test("where more contrast is asked for, the colours are further apart; forced co
   await player.go("Tools");
   const chip = player.main.getByText("completed", { exact: true }).first();
   await chip.waitFor();
-  // Of the system's palette, and not the page's green.
+  // A colour of the system's palette, not the page's green.
   const [colour, text] = await chip.evaluate((one) => {
     const probe = document.body.appendChild(document.createElement("span"));
     probe.style.setProperty("color", "CanvasText");
@@ -207,7 +208,7 @@ test("where more contrast is asked for, the colours are further apart; forced co
   expect(colour).toBe(text);
 });
 
-test("the text grows to twice its size without loss, also on a phone, and stays so", async ({ stage }) => {
+test("text can be twice as large without loss, also on a phone", async ({ stage }) => {
   const player = await stage.play(torch, { viewport: { width: 320, height: 568 } });
   const size = (): Promise<number> =>
     player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
@@ -227,7 +228,7 @@ test("the text grows to twice its size without loss, also on a phone, and stays 
   expect(text.x + text.width).toBeLessThanOrEqual(320);
 });
 
-test("text size, lines and colours are there when the game is started again, at another address and in another browser", async ({ stage }) => {
+test("reading settings outlive the server and the browser", async ({ stage }) => {
   const before = await stage.open(await stage.serve(torch));
   const size = (player: Player): Promise<number> =>
     player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
@@ -254,7 +255,7 @@ test("text size, lines and colours are there when the game is started again, at 
   expect(await brightness(after)).toBeGreaterThan(220);
   await after.button("Reading").click();
   await after.page.getByRole("button", { name: "long", pressed: true }).waitFor();
-  // And back to what the system has.
+  // Back to the system's preference.
   const gone = after.page.waitForResponse((answer) => answer.url().endsWith("/api/reading") && answer.request().postDataJSON().theme === undefined);
   await after.button("Dark colours").click();
   await gone;
@@ -264,7 +265,7 @@ test("text size, lines and colours are there when the game is started again, at 
   expect((await size(last)) / normal).toBeCloseTo(1.35, 1);
 });
 
-test("a retry repeats no placeholder, and what was replaced shows what stands in its place", async ({ stage }) => {
+test("a retry repeats no placeholder and replaces assets", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "flame.png": flame() },
     prompts: [
@@ -298,10 +299,10 @@ test("a retry repeats no placeholder, and what was replaced shows what stands in
   expect(await player.story.getByText("dice_roll").count()).toBe(1);
   await player.go("Assets");
   await player.main.getByRole("heading", { name: "1 asset" }).waitFor();
-  expect(await player.main.getByText(/gone/).count()).toBe(0);
+  expect(await player.main.getByText(/is missing/).count()).toBe(0);
 });
 
-test("only the window that stopped a turn says that its player did", async ({ stage }) => {
+test("only the window that stopped a turn says \"you\"", async ({ stage }) => {
   const story = stage.story({
     prompts: [{ says: "dig", answers: [{ narrative: "You dig.", tools: [{ toolId: "spade", steps: [{ wait: "never" }, done("Dug.")] }] }] }],
   });
@@ -315,7 +316,7 @@ test("only the window that stopped a turn says that its player did", async ({ st
   await other.sees("This was stopped.");
 });
 
-test("a picture in the gallery is whole, and has its title", async ({ stage }) => {
+test("a picture in the gallery is not cropped and has its title", async ({ stage }) => {
   const tall = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="400"><rect width="100" height="400" fill="#c60"/></svg>';
   const story = stage.story((folder) => ({
     files: { "tall.svg": tall },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story, as a player goes through it.
+// A story, as a player plays it.
 import { expect } from "vitest";
 import { torch } from "./harness/serve.ts";
 import { asset, choices, done, type Json, log, patch, progress, type Step, ui, wait } from "./harness/story.ts";
@@ -52,7 +52,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await player.sees("You reach for the torch on the wall.");
   await player.isDone();
 
-  // The tools: the arrow keys follow the graph, Enter opens one, Escape comes back to it.
+  // The tools: arrow keys follow the graph, Enter opens a tool, Escape closes it.
   await player.tabTo(player.place("Tools"), "back");
   await keyboard.press("Enter");
   await player.tabTo(player.graph.getByRole("link", { name: /^light1 completed/ }));
@@ -69,7 +69,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await keyboard.press("Escape");
   await player.hasFocus(examine);
 
-  // The assets: Enter shows one alone, Escape comes back.
+  // The assets: Enter opens one, Escape closes it.
   await player.tabTo(player.place("Assets"), "back");
   await keyboard.press("Enter");
   const picture = player.main.getByRole("link", { name: "A lit torch on a stone wall" });
@@ -81,7 +81,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await alone.waitFor({ state: "hidden" });
   await player.hasFocus(picture);
 
-  // The state: the arrow keys walk the tree and open it.
+  // The state: arrow keys move in the tree and expand it.
   await player.tabTo(player.place("State"), "back");
   await keyboard.press("Enter");
   const tree = player.main.getByRole("tree", { name: "State" });
@@ -94,7 +94,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await keyboard.press("ArrowRight");
   await expect.poll(() => inventory.getAttribute("aria-expanded")).toBe("true");
 
-  // And on with the story, by a choice.
+  // Continue the story with a choice.
   await player.tabTo(player.place("Narrative"), "back");
   await keyboard.press("Enter");
   await player.tabTo(player.choice("Leave"));
@@ -102,7 +102,7 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await player.story.getByRole("article", { name: "You: Leave" }).waitFor();
 });
 
-test("choices are said for the player, and are gone once one is taken", async ({ stage }) => {
+test("a choice becomes the prompt, and the choices disappear", async ({ stage }) => {
   const player = await stage.play(
     stage.story({
       prompts: [
@@ -121,7 +121,7 @@ test("choices are said for the player, and are gone once one is taken", async ({
 });
 
 // covers: 003-12.2-input-feedback
-test("while tools work, the page says so, and Stop ends them", async ({ stage }) => {
+test("the page shows running tools, and Stop ends them", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -141,14 +141,14 @@ test("while tools work, the page says so, and Stop ends them", async ({ stage })
   await player.go("Tools");
   await player.graph.getByRole("link", { name: /^spade stopped/ }).waitFor();
 
-  // By keyboard, too.
+  // Also by keyboard.
   await player.go("Narrative");
   await player.say("dig");
   await player.button("Stop").waitFor();
   await player.input.press("Escape");
   await player.isDone();
 
-  // And from another place, by button and by keyboard.
+  // Also from a different view, by button and by keyboard.
   for (const stop of [() => player.button("Stop").click(), () => player.page.keyboard.press("Escape")]) {
     await player.go("Narrative");
     await player.say("dig");
@@ -161,7 +161,7 @@ test("while tools work, the page says so, and Stop ends them", async ({ stage })
   }
 });
 
-test("a second prompt waits for its turn, a third is refused in words and kept", async ({ stage }) => {
+test("a second prompt waits; a third is refused and kept", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       { says: "first", answers: [{ narrative: "One.", tools: [{ toolId: "slow", steps: [wait("go"), done("Done.")] }] }] },
@@ -182,7 +182,7 @@ test("a second prompt waits for its turn, a third is refused in words and kept",
   expect(await player.story.getByRole("article").count()).toBe(2);
 });
 
-test("narration is read out politely, once, and only what is new", async ({ stage }) => {
+test("new narration is announced politely and once", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "well.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>' },
     prompts: [
@@ -217,7 +217,7 @@ test("narration is read out politely, once, and only what is new", async ({ stag
     .poll(() => region.getByRole("paragraph").allInnerTexts())
     .toEqual(["The well is deep.", "Picture: A well", "Seen.", "You can choose: Jump"]);
 
-  // What was told before the page was opened is not read out again.
+  // Narration from before the page was opened is not announced.
   await player.page.reload();
   await player.sees("The well is deep.");
   expect(await region.getByRole("paragraph").count()).toBe(0);
@@ -225,7 +225,7 @@ test("narration is read out politely, once, and only what is new", async ({ stag
   await expect.poll(() => region.getByRole("paragraph").allInnerTexts()).toEqual(["You fall."]);
 });
 
-test("what the page cannot show has a placeholder with its details", async ({ stage }) => {
+test("unsupported events have a placeholder with details", async ({ stage }) => {
   const player = await stage.play(
     stage.story({
       prompts: [
@@ -248,7 +248,7 @@ test("what the page cannot show has a placeholder with its details", async ({ st
 });
 
 // covers: 000-4.4-payload
-test("a ui event may have any payload or none: its placeholder shows it as it came", async ({ stage }) => {
+test("a placeholder shows any ui event payload unchanged", async ({ stage }) => {
   const payloads: { [event: string]: Json | undefined } = {
     none: undefined,
     empty: {},
@@ -275,7 +275,7 @@ test("a ui event may have any payload or none: its placeholder shows it as it ca
 
 // covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel, 003-12.2-state-tree,
 // 003-12.2-state-changes, 003-12.2-state-json
-test("the state as a tree: what changed is marked, any patch can be gone back to, JSON can be read", async ({ stage }) => {
+test("the state tree marks changes, shows any patch, and JSON", async ({ stage }) => {
   const player = await stage.play(
     stage.story({
       prompts: [
@@ -312,7 +312,7 @@ test("the state as a tree: what changed is marked, any patch can be gone back to
 
 // covers: 003-12.2-tool-execution-panel, 003-14.1-tool-execution-panel, 003-12.2-tool-name-status,
 // 003-12.2-tool-log, 003-12.2-tool-progress, 003-12.2-tool-completion
-test("tools at work: status, progress, log lines as they come, and how they ended", async ({ stage }) => {
+test("tools show status, progress, live log lines and their end", async ({ stage }) => {
   const story = stage.story({
       prompts: [
         {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a player sees when things go wrong.
+// The page when something fails.
 import { expect } from "vitest";
 import { choices, done, error, failed, log, patch } from "./harness/story.ts";
 import { torch } from "./harness/serve.ts";
 import { test } from "./harness/test.ts";
 
-test("a replan: both plans side by side, with what failed and what is left out", async ({ stage }) => {
+test("a replan shows both plans, the failure and disabled tools", async ({ stage }) => {
   const player = await stage.play(torch, { viewport: { width: 1600, height: 900 } });
   await player.say("I pull the lever");
   await player.sees("You close both hands around the lever and pull.");
   await player.sees("You examine the mysterious door instead.");
   await player.isDone();
-  // In the story's words: what runs behind it, and how often, is for who asks.
+  // Only in the story's words: tools and attempts are in the details.
   await player.sees("The lever does not move.");
   expect(await player.story.getByText(/rusty-lever|pull1|tries|plan/).count()).toBe(0);
 
@@ -27,7 +27,7 @@ test("a replan: both plans side by side, with what failed and what is left out",
   expect(left!.y).toBe(right!.y);
 });
 
-test("a failing tool: told in the story's words, with its technical text behind \"details\" and at the tool", async ({ stage }) => {
+test("a failing tool is reported in the story's words, with details", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -66,9 +66,9 @@ test("a failing tool: told in the story's words, with its technical text behind 
   await player.story.getByRole("button", { name: "Try again" }).click();
   await expect.poll(() => player.story.getByRole("article", { name: "You: pull" }).count()).toBe(2);
   await player.isDone();
-  // Only where there is something to decide.
+  // Only in the last turn, where the player can retry.
   expect(await player.story.getByRole("button", { name: "Try again" }).count()).toBe(1);
-  // The key unfolds them all, where nobody writes.
+  // The key unfolds all details, unless the focus is in a text field.
   await player.story.getByRole("region", { name: "The story" }).focus();
   await player.page.keyboard.press("d");
   await expect.poll(() => player.story.getByRole("link", { name: "lever" }).count()).toBe(2);
@@ -82,7 +82,7 @@ test("a failing tool: told in the story's words, with its technical text behind 
 });
 
 // covers: 003-12.2-tool-error
-test("an error event is displayed at its tool as it comes, with its code, message and details, also when the tool goes on", async ({ stage }) => {
+test("an error event is shown at its tool, even if the tool goes on", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -121,7 +121,7 @@ test("an error event is displayed at its tool as it comes, with its code, messag
   await errors.getByText("WATER_MUDDY", { exact: true }).waitFor();
   await errors.getByText("There is mud in the water.").waitFor();
   story.open("end");
-  // The tool has succeeded all the same, and what it reported stays.
+  // The tool has succeeded nevertheless, and its error stays visible.
   await player.tool.getByText("Half a bucket.").waitFor();
   await player.graph.getByRole("link", { name: /^bucket completed/ }).waitFor();
   expect(await errors.getByText(/^(ROPE_FRAYED|WATER_MUDDY)$/).count()).toBe(2);
@@ -130,7 +130,7 @@ test("an error event is displayed at its tool as it comes, with its code, messag
   expect(await errors.count()).toBe(0);
 });
 
-test("after five plans that failed the fallback is told as the story", async ({ stage }) => {
+test("the fallback is narrated after five failed plans", async ({ stage }) => {
   const answers = Array.from({ length: 6 }, (_, at) => ({
     narrative: `Way ${at + 1}.`,
     tools: [{ toolId: `way${at + 1}`, steps: [failed("A dead end.")] }],
@@ -142,14 +142,14 @@ test("after five plans that failed the fallback is told as the story", async ({ 
   await player.sees("You sit down, and think of out.");
   await player.isDone();
   expect(await player.page.getByText("Way 6.").count()).toBe(0);
-  // The same failure is told once, and counted for who asks.
+  // The same failure is reported once, and counted in the details.
   expect(await player.story.getByText("A dead end.").count()).toBe(1);
   expect(await player.story.getByText(/narrator/).count()).toBe(0);
   await player.story.getByText("5 tools ran, 5 failed · details").click();
   await player.sees("None of the narrator's 5 plans worked.");
   await player.go("Tools");
   await player.main.getByRole("region", { name: "Plan 5 of 5, failed" }).waitFor();
-  // Side by side they begin at one height, also where one names more of what it goes without.
+  // Parts of plans side by side are aligned, even if one plan disables more tools.
   const heights = new Set<number>();
   for (const plan of [1, 2, 3, 4, 5]) {
     const heading = player.main.getByRole("heading", { name: `Plan ${plan} of 5` });
@@ -158,7 +158,7 @@ test("after five plans that failed the fallback is told as the story", async ({ 
   expect([...heights].length, [...heights].join(", ")).toBe(1);
 });
 
-test("two tools that write the same place at once are named beside the state", async ({ stage }) => {
+test("concurrent writers of a path are named next to the state", async ({ stage }) => {
   const story = stage.story({
     prompts: [
       {
@@ -184,7 +184,7 @@ test("two tools that write the same place at once are named beside the state", a
   story.open("end");
 });
 
-test("an end of the server is said in words, and what was told can still be read", async ({ stage }) => {
+test("the end of the server is reported; the story stays readable", async ({ stage }) => {
   const story = stage.story({
     prompts: [{ says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [choices("Jump"), done("Seen.")] }] }] }],
   });
@@ -197,7 +197,7 @@ test("an end of the server is said in words, and what was told can still be read
   await player.page.getByRole("status").getByText(/has stopped or cannot be reached/).waitFor();
   await player.sees("A well.");
 
-  // What the player says meanwhile is not lost.
+  // A prompt sent meanwhile is not lost.
   await player.say("jump");
   await player.page.getByRole("alert").getByText(/cannot be reached/).waitFor();
   await expect.poll(() => player.input.inputValue()).toBe("jump");
@@ -205,7 +205,7 @@ test("an end of the server is said in words, and what was told can still be read
 
 const kGone = /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/;
 
-test("another session at the same address: this one has ended, in words", async ({ stage }) => {
+test("a new session at the same address ends this one", async ({ stage }) => {
   const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
   const before = await stage.serve(story);
   const player = await stage.open(before);
@@ -220,18 +220,18 @@ test("another session at the same address: this one has ended, in words", async 
   expect(await player.input.isDisabled()).toBe(true);
 });
 
-test("a window of a game that another has replaced keeps its story, and leads to the new one", async ({ stage }) => {
+test("a window of a replaced game keeps its story", async ({ stage }) => {
   const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
   const before = await stage.serve(story);
   const player = await stage.open(before);
   await player.say("look");
   await player.sees("A well.");
-  player.allow(kGone, /40[39]/, /another page was opened/, /ERR_FAILED/);
-  // The old window does not find the new server before the browser is let in to it.
+  player.allow(kGone, /40[39]/, /a new page was opened/, /ERR_FAILED/);
+  // The old window cannot connect to the new server until the browser is authenticated there.
   await player.page.route("**/api/events*", (route) => route.abort());
   await before.stop();
   const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
-  // The same browser is let in to the new game by another window.
+  // A different window of the browser enters the new game.
   const other = await player.context.newPage();
   await other.goto(after.address);
   await other.locator("narratoria-app").waitFor();

@@ -6,7 +6,7 @@ export default defineConfig({
     include: ["*.test.ts"],
     environment: "node",
     pool: "forks",
-    // Each has a browser of its own; more of them would only take each other's time.
+    // Each file has its own browser; more in parallel would only slow each other down.
     maxWorkers: 2,
     testTimeout: 600_000,
     hookTimeout: 300_000,

@@ -263,7 +263,7 @@ def head(page, method, path, *lines, host=None, cookie=None):
 
 
 def exchange(page, request, patience=DEADLINE):
-    """Sends the bytes. Returns the response until the server closes or is silent for `patience` s."""
+    """Sends the bytes. Returns the response until the server closes or is silent for `patience`."""
     with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
         came = b""
         try:

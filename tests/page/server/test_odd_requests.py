@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP requests that browsers do not send, files that change after their event, and connections that
-end midway.
+"""HTTP requests that browsers do not send, files that change after their event, and connections
+that end midway.
 
 Most tests share one server. After each, the authenticated player must still be served.
 """
@@ -254,7 +254,7 @@ def test_preflight_allows_nothing(page, method):
 
 
 def test_same_cookie_name_of_other_paths_does_not_lock_out(page):
-    """Browsers send cookies of longer paths first; a different local server may set fifty of them."""
+    """Browsers send cookies of longer paths first; a different local server may set 50 of them."""
     name, _, value = page.cookie.partition("=")
     others = [f"{name}={number:032x}" for number in range(50)]
     assert page.get("/nothing", cookie="; ".join([*others, page.cookie])).status == 404

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST /api/reading and the response to POST /api/enter: the player's settings for reading are stored
-in a file, which outlives the server."""
+"""POST /api/reading and the response to POST /api/enter: the player's settings for reading are
+stored in a file, which outlives the server."""
 
 import json
 import stat

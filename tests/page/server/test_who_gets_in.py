@@ -431,7 +431,7 @@ def test_flood_of_connections_does_not_block_the_player(serve):
     try:
         served = 0
         for _ in range(20):
-            # Each get() uses a new connection, which the flood may close before it is authenticated.
+            # Each get() opens a connection, which the flood may close before it is authenticated.
             try:
                 served += page.get("/nothing").status == 404
             except (http.client.HTTPException, ConnectionError):

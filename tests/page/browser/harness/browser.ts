@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's own Chromium.
+// The system's Chromium.
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
@@ -11,7 +11,7 @@ const kArguments = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // Glyphs on whole pixels, the same on each machine that has the fonts.
+  // Glyphs on whole pixels, so that they are the same on all machines with the same fonts.
   "--font-render-hinting=none",
   "--disable-lcd-text",
   "--force-color-profile=srgb",
@@ -20,7 +20,7 @@ const kArguments = [
 export function launch(...more: string[]): Promise<Browser> {
   const executablePath = process.env["NARRATORIA_CHROMIUM"] ?? "/usr/bin/chromium";
   if (!existsSync(executablePath)) {
-    throw new Error(`${executablePath} is not there: install chromium, or say in NARRATORIA_CHROMIUM where one is`);
+    throw new Error(`${executablePath} is missing; install chromium, or set NARRATORIA_CHROMIUM to its path`);
   }
   return chromium.launch({ executablePath, headless: true, args: [...kArguments, ...more] });
 }

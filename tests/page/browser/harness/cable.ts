@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cable between browser and server that can be pulled out: what goes through it is handed on as it is.
+// A TCP proxy between browser and server, whose connections can be cut.
 import { type Server as TcpServer, type Socket, connect, createServer } from "node:net";
 
 export class Cable {
-  // How often an event stream was asked for.
+  // The number of requests for an event stream.
   streams = 0;
   readonly port: number;
   readonly #server: TcpServer;
@@ -41,7 +41,7 @@ export class Cable {
     return cable;
   }
 
-  // Everything that goes through it ends at once, in the middle of whatever it is.
+  // Closes all connections at once, in the middle of transfers.
   cut(): void {
     for (const end of this.#ends) end.resetAndDestroy();
   }

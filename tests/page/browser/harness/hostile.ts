@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a text may hold that is meant to break the page that shows it.
+// Hostile texts that are meant to break the page.
 
 const kRun = (place: string): string => `window.__pwned='${place}'`;
 
@@ -8,7 +8,7 @@ export const markup = (place: string): string =>
   `<svg onload="${kRun(place)}"><a href="javascript:${kRun(place)}">go</a><iframe srcdoc="<script>parent.${kRun(place)}</script>"></iframe>`;
 
 export const expressions = "${constructor.constructor('window.__pwned=1')()} {{constructor}} <!--lit$123456789$--> ?lit$1$ &lt;b&gt; &amp;amp;";
-// Turns all that follows around, unless the page keeps it to itself; the last line closes nothing.
+// Reverses the direction of all following text, unless the page isolates it: the override is never closed.
 export const turned = "\u202Eyranoitces\u2066\u2067 right to left \u202D";
 export const arabic = "مرحبا بك في البئر";
 export const piled = `Z${"\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308".repeat(40)}algo`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of each kind, made here where that takes a few lines.
+// Small media files, generated where a few lines are enough.
 import { readFileSync } from "node:fs";
 import { PNG } from "pngjs";
 
@@ -15,7 +15,7 @@ export function flame(): Uint8Array {
   return PNG.sync.write(picture);
 }
 
-// So many seconds of drops, 8,000 samples of 16 bits a second.
+// A WAV file with the sound of drops, 16 bits at 8 kHz.
 export function wave(seconds: number): Uint8Array {
   const rate = 8000;
   const samples = Buffer.alloc(rate * seconds * 2);
@@ -39,7 +39,7 @@ export function wave(seconds: number): Uint8Array {
   return Buffer.concat([head, samples]);
 }
 
-// A second of sparks, recorded by a browser from a canvas: no few lines make a film.
+// One second of sparks, recorded from a canvas in a browser, because generating a video takes more than a few lines.
 export function film(): Uint8Array {
   return readFileSync(new URL("sparks.webm", import.meta.url));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of the page, compared with those in baseline/. What was seen and where it differs is kept in
-// build/browser; UPDATE_BASELINE=1 takes what is seen as what is to be seen.
+// Compares screenshots of the page with those in baseline/. Stores them and the differences in build/browser.
+// UPDATE_BASELINE=1 accepts the current screenshots as the baseline.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,8 +11,8 @@ import { tree } from "./serve.ts";
 
 const kBaseline = fileURLToPath(new URL("../baseline", import.meta.url));
 const kOutput = join(tree, "build/browser");
-// Glyphs differ a little from one version of the fonts' renderer to the next; a part of the page that is not where it
-// was is more than that.
+// The allowed share of different pixels. Glyphs differ slightly between versions of the font renderer; a part of the
+// page that has moved differs more.
 const kPart = 0.015;
 const kColour = 0.2;
 
@@ -26,10 +26,10 @@ export async function looksAs(player: Player, name: string): Promise<void> {
     writeFileSync(baseline, seen);
     return;
   }
-  if (!existsSync(baseline)) throw new Error(`${name}: there is no picture to compare with; UPDATE_BASELINE=1 takes it`);
+  if (!existsSync(baseline)) throw new Error(`${name}: the baseline screenshot is missing; create it with UPDATE_BASELINE=1`);
   const [now, before] = [PNG.sync.read(seen), PNG.sync.read(readFileSync(baseline))];
   if (now.width !== before.width || now.height !== before.height) {
-    throw new Error(`${name}: ${now.width} × ${now.height} pixels, ${before.width} × ${before.height} before`);
+    throw new Error(`${name}: the screenshot has ${now.width} × ${now.height} pixels, its baseline ${before.width} × ${before.height}`);
   }
   const diff = new PNG({ width: now.width, height: now.height });
   const count = pixelmatch(before.data, now.data, diff.data, now.width, now.height, { threshold: kColour });
@@ -38,6 +38,6 @@ export async function looksAs(player: Player, name: string): Promise<void> {
   writeFileSync(join(kOutput, `${name}.before.png`), PNG.sync.write(before));
   writeFileSync(join(kOutput, `${name}.diff.png`), PNG.sync.write(diff));
   throw new Error(
-    `${name}: ${(part * 100).toFixed(2)} % of its pixels are not as they were; see ${name}.png, .before.png and .diff.png in build/browser`,
+    `${name}: ${(part * 100).toFixed(2)} % of the pixels differ from the baseline; see ${name}.png, .before.png and .diff.png in build/browser`,
   );
 }

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A tool that plays what a test has written down for it: events, and what a tool does between them.
+"""A tool that plays a script written by a test: events, and actions between them.
 
-Its input names a file, {"steps": "/…/steps.json"}, with one object a step. A test holds a tool at a
-gate, a file that it makes when it has seen what it wanted to see, so that no test has to guess how
-long anything takes.
+Its input names a file, {"steps": "/…/steps.json"}, with one object per step. The tool waits at a
+gate until the test creates the gate's file, so no test relies on timing.
 """
 
 import json
@@ -19,7 +18,7 @@ def write(text):
 
 
 def line(event, at):
-    """The event as one line; "{now}" is this machine's clock in milliseconds, "{n}" the round."""
+    """The event as one line. "{now}" becomes the time in milliseconds, "{n}" the round."""
     text = json.dumps({"version": "0", **event})
     if at is not None:
         text = text.replace("{n}", str(at))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A player at the page: finds things as people do, and notes whatever goes wrong behind their back.
+// A player at the page: finds elements as people do, and records faults that are not visible to people.
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
@@ -9,7 +9,7 @@ const kStops = 60;
 
 declare global {
   interface Window {
-    // Set by hostile text that was run.
+    // Set by hostile text if it is executed.
     __pwned?: unknown;
   }
 }
@@ -18,7 +18,7 @@ export class Player {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly origin: string;
-  // What no page may do: errors, violations of its policy, requests that go elsewhere or fail.
+  // Faults: errors, policy violations, foreign requests and failed requests.
   readonly faults: string[] = [];
   readonly #allowed: RegExp[] = [];
 
@@ -35,7 +35,7 @@ export class Player {
     return player;
   }
 
-  // This test brings it about.
+  // Allows faults that the test causes.
   allow(...patterns: RegExp[]): void {
     this.#allowed.push(...patterns);
   }
@@ -44,17 +44,17 @@ export class Player {
     return this.faults.filter((fault) => !this.#allowed.some((pattern) => pattern.test(fault)));
   }
 
-  // Looked at once more before it closes.
+  // Checks the page once more, then closes it.
   async finish(): Promise<string[]> {
     for (const frame of this.page.isClosed() ? [] : this.page.frames()) {
       const pwned = await frame.evaluate(() => window.__pwned).catch(() => undefined);
-      if (pwned !== undefined) this.faults.push(`a text of the story was run as a script: ${String(pwned)}`);
+      if (pwned !== undefined) this.faults.push(`a text of the story was executed as a script: ${String(pwned)}`);
     }
     await this.context.close();
     return this.complaints;
   }
 
-  // --- what a player does ------------------------------------------------------------------------------------------
+  // --- actions of the player ---------------------------------------------------------------------------------------
 
   get input(): Locator {
     return this.page.getByRole("textbox", { name: "What do you do?" });
@@ -72,7 +72,7 @@ export class Player {
     return this.page.getByRole("button", { name, exact: true });
   }
 
-  // The tools of the plan that is shown, as its graph draws them.
+  // The graph of the plan shown.
   get graph(): Locator {
     return this.main.getByRole("group", { name: /^Graph of/ });
   }
@@ -81,12 +81,12 @@ export class Player {
     return this.page.getByRole("complementary", { name: "Selected tool" });
   }
 
-  // What the story offers, in its own words.
+  // A choice that the story offers.
   choice(words: string): Locator {
     return this.story.getByRole("list", { name: "What you can do" }).getByRole("button", { name: words, exact: true });
   }
 
-  // In the sheet with what belongs to reading.
+  // Changes a setting in the sheet for reading.
   async reads(setting: string): Promise<void> {
     await this.button("Reading").click();
     const sheet = this.page.getByRole("dialog", { name: "Reading" });
@@ -117,22 +117,22 @@ export class Player {
     await expect.poll(() => isFocused(locator), { message: `${String(locator)} has the focus` }).toBe(true);
   }
 
-  // By the Tab key, as often as it takes.
+  // Presses the Tab key until the element has the focus.
   async tabTo(locator: Locator, direction: "on" | "back" = "on"): Promise<void> {
     await locator.waitFor();
     for (let stops = 0; stops < kStops; ++stops) {
       if (await isFocused(locator)) return;
       await this.page.keyboard.press(direction === "on" ? "Tab" : "Shift+Tab");
     }
-    throw new Error(`${String(locator)} is not reached by ${kStops} stops of the Tab key`);
+    throw new Error(`${String(locator)} is not reached within ${kStops} tab stops`);
   }
 
-  // The turn is over: nothing is left to stop.
+  // Waits until the turn is over, when there is no stop button.
   async isDone(): Promise<void> {
     await this.button("Stop").waitFor({ state: "detached" });
   }
 
-  // --- what goes wrong behind their back ---------------------------------------------------------------------------
+  // --- faults ------------------------------------------------------------------------------------------------------
 
   async #watch(): Promise<void> {
     const { context, page, origin } = this;
@@ -145,7 +145,7 @@ export class Player {
       });
     });
     context.on("page", (other) => {
-      if (other !== page) note(`another page was opened: ${other.url()}`);
+      if (other !== page) note(`a new page was opened: ${other.url()}`);
     });
     page.on("console", (message) => {
       if (message.type() === "error" || /Content[- ]Security[- ]Policy/i.test(message.text())) {
@@ -165,17 +165,17 @@ export class Player {
       if (!isOwn && url.protocol !== "data:") note(`request to elsewhere: ${request.url()}`);
     });
     context.on("requestfailed", (request) => {
-      // What the page itself ends: the event stream as it leaves, a film at another place.
+      // Aborted by the page itself: the event stream when it is closed, a video after seeking.
       const why = request.failure()?.errorText ?? "";
       if (why !== "net::ERR_ABORTED") note(`request failed: ${request.url()}: ${why}`);
     });
     context.on("response", (response) => {
-      if (response.status() >= 400) note(`answer ${response.status()}: ${response.url()}`);
+      if (response.status() >= 400) note(`response ${response.status()}: ${response.url()}`);
     });
   }
 }
 
-// A host hands the focus to what is in it.
+// Also true for a host whose shadow root contains the focus.
 function isFocused(locator: Locator): Promise<boolean> {
   return locator.evaluate((one) => one.matches(":focus") || one.shadowRoot?.activeElement != null);
 }

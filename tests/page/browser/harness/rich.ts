@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story with something of everything, for what is looked at as a whole.
+// A story with an example of every feature, for tests of whole views.
 import { film, flame, wave } from "./media.ts";
 import type { Player } from "./player.ts";
 import { asset, choices, done, error, failed, log, patch, progress, type Telling, ui } from "./story.ts";

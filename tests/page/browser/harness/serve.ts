@@ -14,13 +14,13 @@ const kAddress = /http:\/\/127\.\d+\.\d+\.\d+:(\d+)\/#token=[0-9A-Za-z_-]+/;
 const kPatience = 150_000;
 
 export class Server {
-  // With its token.
+  // Includes the token.
   readonly address: string;
   readonly origin: string;
-  // 127.x.y.z, another for each server.
+  // 127.x.y.z, different for each server.
   readonly host: string;
   readonly port: number;
-  // When the process was begun, by Date.now().
+  // The start time of the process, from Date.now().
   readonly begun: number;
   readonly #child: ChildProcess;
   readonly #folder: string;
@@ -37,10 +37,10 @@ export class Server {
     this.begun = begun;
   }
 
-  // `state`: the folder for what outlives the server.
+  // `state`: the folder for data that outlives the server.
   static async start(story: string, state: string, ...more: string[]): Promise<Server> {
     const command = join(build, "bin/narratoria");
-    if (!existsSync(command)) throw new Error(`${command} is not there: build the preset, or set NARRATORIA_BUILD_DIR`);
+    if (!existsSync(command)) throw new Error(`${command} is missing; build the preset, or set NARRATORIA_BUILD_DIR`);
     const folder = mkdtempSync(join(tmpdir(), "serve-"));
     const begun = Date.now();
     const child = spawn(command, ["serve", "--story", story, ...more], {
@@ -53,7 +53,7 @@ export class Server {
     try {
       const address = await new Promise<string>((resolve, reject) => {
         const timer = setTimeout(
-          () => reject(new Error(`narratoria serve has said no address in time:\n${said()}`)),
+          () => reject(new Error(`narratoria serve: timeout before it printed an address:\n${said()}`)),
           kPatience,
         );
         const listen = (part: Buffer): void => {
@@ -87,7 +87,7 @@ export class Server {
     return this.#child.pid ?? 0;
   }
 
-  // As a player does, with Ctrl-C. A server that does not end by itself has a fault.
+  // Ends it with Ctrl-C, as a player does. Fails if the server has already ended or does not end in time.
   async stop(): Promise<void> {
     try {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {

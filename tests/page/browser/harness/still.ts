@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a session's times stand still, so that a picture of it is the same each time: hands everything on between
-// browser and server, and gives each record of the event stream a time that follows from its number alone.
+// A proxy between browser and server that makes screenshots reproducible: it replaces the time of each record in the
+// event stream by a time computed from the record's number.
 import { type IncomingMessage, type Server as HttpServer, type ServerResponse, createServer, request } from "node:http";
 import type { Server } from "./serve.ts";
 
@@ -9,7 +9,7 @@ const kStep = 120;
 
 export class Still {
   readonly address: string;
-  // Of the newest record that went through.
+  // The time of the newest record that went through.
   newest = stillBegin;
   readonly #server: HttpServer;
   readonly #far: Server;
@@ -66,7 +66,7 @@ export class Still {
       planId?: string | null;
       toolId?: string | null;
       kind?: string;
-      // Of the first message: before the first record nobody knows it.
+      // null in the session message before the first record.
       sessionId: string | null;
       event?: { executionTime?: number; timestamp?: string };
     };

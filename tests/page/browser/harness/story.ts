@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stories that a test writes: a folder as docs/writing-a-story.md says, with tools that do what the test tells them.
+// Stories written by a test: a folder as described in docs/writing-a-story.md, with tools that the test controls.
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,16 +7,16 @@ import { fileURLToPath } from "node:url";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-// What a tool does, one thing after the other.
+// A step of a tool. Steps run one after the other.
 export type Step =
   | { emit: { [key: string]: Json } }
-  // Bytes as they are, whether they are an event or not.
+  // Text that is written unchanged, whether it is an event or not.
   | { raw: string }
-  // Until the test opens that gate.
+  // Waits until the test opens the gate.
   | { wait: string }
   | { pause: number }
   | { stderr: string }
-  // "{n}" in the event is the round, "{now}" the clock.
+  // In the event, "{n}" becomes the round and "{now}" the time.
   | { repeat: { times: number; event: { [key: string]: Json }; everyMs?: number } }
   | { remove: string }
   | { exit: number };
@@ -48,7 +48,7 @@ export const asset = (
 
 export interface Tool {
   toolId: string;
-  // The file's name in tools/; the toolId when it is missing.
+  // The file name in tools/; by default the toolId.
   name?: string;
   steps: Step[];
   dependencies?: string[];
@@ -60,7 +60,7 @@ export interface Tool {
 }
 
 export interface Answer {
-  // Fixed where a picture is taken of it.
+  // Fixed for stories of which screenshots are taken.
   requestId?: string;
   narrative?: string;
   tools?: Tool[];
@@ -98,7 +98,7 @@ export class Story {
     return story;
   }
 
-  // What waits at the gate goes on.
+  // Opens a gate for the tools that wait at it.
   open(gate: string): void {
     writeFileSync(join(this.#gates, gate), "");
   }
@@ -126,7 +126,7 @@ export class Story {
           },
         };
       });
-    // Which times hold is not what these stories are about: none may end a test that is held at a gate.
+    // Long time limits, so that none ends a tool that waits at a gate.
     writeFileSync(
       join(this.folder, "story.toml"),
       [
@@ -181,7 +181,7 @@ function everyText(value: Json, text: (words: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, everyText(one, text)]));
 }
 
-// JSON leaves one control character as it is that TOML does not take.
+// JSON does not escape U+007F, but TOML requires it.
 function toml(words: string): string {
   return JSON.stringify(words).replaceAll("\u007f", "\\u007f");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `test` of this suite: stories, servers and players that end with their test, which fails when one of them
-// complains.
+// The `test` function of this suite: it ends stories, servers and players after the test, and fails if one of them
+// reports a fault.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { Story, type Telling } from "./story.ts";
 
 export interface Opening extends BrowserContextOptions {
   browser?: Browser;
-  // Where the page is, when it is not at the server's own address.
+  // The page's address, if it is not the server's own.
   address?: string;
 }
 
@@ -27,7 +27,7 @@ export class Stage {
   readonly #contexts: BrowserContext[] = [];
   readonly #cables: Cable[] = [];
   readonly #stills: Still[] = [];
-  // Of all servers of a test, as of one player.
+  // The state folder, shared by all servers of a test, as if one user ran them.
   readonly #state = mkdtempSync(join(tmpdir(), "state-"));
 
   story(telling: Telling | ((folder: string) => Telling)): Story {
@@ -56,7 +56,7 @@ export class Stage {
     const player = await Player.begin(context, new URL(address).origin);
     this.#players.push(player);
     await player.page.goto(address);
-    // With its token the address leads on to the page, which has none of it.
+    // An address with a token leads to the page, which has no token in its address.
     if (address.includes("#token=")) {
       await player.page.locator("narratoria-app").waitFor();
       await player.page.waitForURL((url) => !url.href.includes("token="));
@@ -68,7 +68,7 @@ export class Stage {
     return this.open(await this.serve(story), opening);
   }
 
-  // Without a player who notes what goes wrong.
+  // A browser context without a player, so faults are not recorded.
   async context(): Promise<BrowserContext> {
     const context = await (await shared()).newContext({ reducedMotion: "reduce" });
     context.setDefaultTimeout(80_000);
@@ -94,7 +94,7 @@ export class Stage {
     return still;
   }
 
-  // Ends everything, whatever fails on the way.
+  // Ends everything, even if one step fails.
   async end(): Promise<string[]> {
     const complaints: string[] = [];
     const ends = [
@@ -119,14 +119,14 @@ const kPatience = 200_000;
 async function inTime(end: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("what a test began does not end")), kPatience);
+    timer = setTimeout(() => reject(new Error("timeout while ending the servers and browsers of a test")), kPatience);
   });
   await Promise.race([end, late]).finally(() => clearTimeout(timer));
 }
 
 let browser: Promise<Browser> | undefined;
 
-// One for all tests of a file.
+// One browser for all tests of a file.
 export function shared(): Promise<Browser> {
   browser ??= launch();
   return browser;
@@ -141,7 +141,7 @@ export const test = base.extend<{ stage: Stage }>({
     } finally {
       complaints = await stage.end();
     }
-    if (complaints.length > 0) throw new Error(`behind the player's back:\n${complaints.join("\n")}`);
+    if (complaints.length > 0) throw new Error(`faults during the test:\n${complaints.join("\n")}`);
   },
 });
 

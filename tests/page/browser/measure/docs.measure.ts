@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of the page in docs/page: `npm run docs`.
+// Takes the screenshots in docs/page: `npm run docs`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Player } from "../harness/player.ts";
@@ -43,7 +43,7 @@ test("the first screen", async ({ stage }) => {
   }
 });
 
-test("its tools at work, its assets and its state", async ({ stage }) => {
+test("its running tools, its assets and its state", async ({ stage }) => {
   const story = stage.story(rich);
   const server = await stage.serve(story);
   const still = await stage.still(server, story.folder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's numbers: `npm run measure`, on a machine with nothing else to do. Prints one JSON object.
+// Measures the page: `npm run measure`, on an idle machine. Prints one JSON object.
 import { readFileSync, readdirSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ test("from a tool's write to the pixel", async ({ stage }) => {
                 toolId: "clock",
                 steps: [
                   { wait: "watched" },
-                  // "{now}" is the clock in milliseconds as the line is written; it is the progress' message, too.
+                  // "{now}" is the time of writing in milliseconds; it is also the progress message.
                   { repeat: { times: 200, everyMs: 23, event: { type: "log", level: "info", message: "written {now} end" } } },
                   done("Done."),
                 ],
@@ -57,7 +57,7 @@ test("from a tool's write to the pixel", async ({ stage }) => {
     const seen = new Set<string>();
     const late: number[] = [];
     Object.assign(window, { __late: late });
-    // Each frame: what stands in the page now is drawn when the frame ends; the next task comes behind it.
+    // In each frame: the current content is painted at the end of the frame, and the next task runs after that.
     const look = (): void => {
       const lines: string[] = [];
       const walk = (root: Document | ShadowRoot): void => {
@@ -90,7 +90,7 @@ test("from the start of serve to the first paint", async ({ stage }) => {
   const first: number[] = [];
   const contentful: number[] = [];
   for (let round = 0; round < 6; ++round) {
-    // The browser is there already, as a player's is.
+    // The browser is already running, as a player's is.
     const context = await (await shared()).newContext({ viewport: { width: 1280, height: 800 } });
     const page = await context.newPage();
     const server = await stage.serve(join(tree, "examples/stories/torch"));
@@ -100,7 +100,7 @@ test("from the start of serve to the first paint", async ({ stage }) => {
       Object.fromEntries(performance.getEntriesByType("paint").map((one) => [one.name, performance.timeOrigin + one.startTime])),
     );
     await context.close();
-    // The first round warms the file system's cache and the browser.
+    // The first round warms up the file system cache and the browser.
     if (round === 0) continue;
     first.push((paints["first-paint"] ?? Number.NaN) - server.begun);
     contentful.push((paints["first-contentful-paint"] ?? Number.NaN) - server.begun);
@@ -196,8 +196,8 @@ async function heap(cdp: Session): Promise<number> {
   return Math.round((metrics.find((one) => one.name === "JSHeapUsedSize")?.value ?? 0) / 1e5) / 10;
 }
 
-// Of the largest process that draws pages: the page's. What it shares with the rest of the browser is not counted;
-// buffers outside of the JavaScript heap, images and the browser's own part of the page are.
+// The private memory of the largest renderer process, which is the page's. It includes buffers outside the JavaScript
+// heap, images and the browser's own data of the page, but not memory shared with other processes.
 async function own(): Promise<number> {
   const cdp = await (await shared()).newBrowserCDPSession();
   const { processInfo } = await cdp.send("SystemInfo.getProcessInfo");
@@ -234,7 +234,7 @@ async function scrolled(player: Player, cdp: Session, x: number, y: number): Pro
   return { frames: gaps.length, "per second": Math.round(gaps.length / seconds), "median ms": at(0.5, gaps), "p95 ms": at(0.95, gaps), "worst ms": at(1, gaps) };
 }
 
-test("from Enter to the answer, after many turns", async ({ stage }) => {
+test("from Enter to the reply, after many turns", async ({ stage }) => {
   const story = stage.story({
     prompts: [{ says: "go on", answers: [{ narrative: "You go on through the dark, and the dark goes on around you." }] }],
   });

@@ -9,7 +9,7 @@ export default defineConfig({
     include: ["*.measure.ts"],
     environment: "node",
     pool: "forks",
-    // One after the other: nothing else shall run beside what is measured.
+    // One file after the other, so that nothing else runs during a measurement.
     maxWorkers: 1,
     fileParallelism: false,
     testTimeout: 180_000,

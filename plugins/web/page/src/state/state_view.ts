@@ -681,7 +681,7 @@ export class StateView extends SessionView {
             ? html`<li class="writing"><span>from the beginning</span><span class="value" dir="auto">${preview(first, 200)}</span></li>`
             : nothing
         }
-        ${this.#writings.length === 0 && first === undefined ? html`<li class="quiet">Nobody, up to here.</li>` : nothing}
+        ${this.#writings.length === 0 && first === undefined ? html`<li class="quiet">Not changed so far.</li>` : nothing}
         ${this.#writingsMore ? html`<li class="quiet">and earlier ones.</li>` : nothing}
       </ol>
     </section>`;
@@ -710,7 +710,7 @@ export class StateView extends SessionView {
     return html`<section>
       <h3>Written by two tools at once</h3>
       <ul class="writings">
-        ${found.map((one) => html`<li class="conflict"><code dir="auto">${shortened(one.path, 200)}</code>: <bdi>${shortened(one.tools[0] ?? "", 60)}</bdi>, then <bdi>${shortened(one.tools[1] ?? "", 60)}</bdi>, whose value stands</li>`)}
+        ${found.map((one) => html`<li class="conflict"><code dir="auto">${shortened(one.path, 200)}</code>: <bdi>${shortened(one.tools[0] ?? "", 60)}</bdi>, then <bdi>${shortened(one.tools[1] ?? "", 60)}</bdi>, which takes effect</li>`)}
       </ul>
     </section>`;
   }
