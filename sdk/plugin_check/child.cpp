@@ -97,7 +97,8 @@ struct Region {
     std::atomic<bool> is_over;
     char what[64];
 };
-// The lent regions of a trial, read by a signal handler. Regions beyond this number are not watched.
+// The lent regions of a trial, read by a signal handler. Regions beyond this number are not
+// watched.
 Region regions[16384];
 std::atomic<std::size_t> region_count{0};
 // The `region` of a piece that was allocated with malloc.

@@ -85,7 +85,8 @@ private:
     std::map<std::string, std::set<std::string>> said_;
 };
 
-// Called in a trial for a thread that still runs after deinit: if it crashes, the plugin breaks P20.
+// Called in a trial for a thread that still runs after deinit: if it crashes, the plugin breaks
+// P20.
 void blame_for_outliving(pid_t thread);
 
 // Runs `trial` in a contained child process. Throws Interrupted.
@@ -108,8 +109,8 @@ public:
     Loan(Loan&&) = delete;
     ~Loan();
 
-    // Copies `content` into lent memory, with `room` more bytes after it. `access` applies to Guarded
-    // memory only: Roomy memory is always writable, Table memory never.
+    // Copies `content` into lent memory, with `room` more bytes after it. `access` applies to
+    // Guarded memory only: Roomy memory is always writable, Table memory never.
     void* bytes(const void* content, std::size_t size, const char* what, std::size_t room = 0,
                 LentAccess access = LentAccess::ReadOnly);
 

@@ -29,7 +29,8 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Address space beyond the memory limit: thread stacks, and reservations of allocators and runtimes.
+// Address space beyond the memory limit: thread stacks, and reservations of allocators and
+// runtimes.
 constexpr std::uint64_t kReservedAddresses = std::uint64_t{1} << 29;
 // Memory counts as used up when less than this is left: a failed allocation may be this large.
 constexpr std::uint64_t kLargePiece = std::uint64_t{128} << 20;
@@ -140,9 +141,9 @@ bool is_nearly(__rlimit_resource resource, rlim_t used) noexcept {
 }
 
 // RLIMIT_NPROC counts the tasks of the real user and does not apply to the superuser. So a trial of
-// the superuser takes an unused real user id and drops the capabilities that exempt it. It keeps the
-// effective user, which controls file access. Returns false if this is not the superuser, or if the
-// user namespace does not map the id.
+// the superuser takes an unused real user id and drops the capabilities that exempt it. It keeps
+// the effective user, which controls file access. Returns false if this is not the superuser, or if
+// the user namespace does not map the id.
 bool becomes_user_of_its_own() {
     if (geteuid() != 0) return false;
     const auto number = static_cast<uid_t>(getpid());

@@ -250,7 +250,8 @@ private:
 
     bool has_thrown() { return host_.report().has_finding("P24"); }
 
-    // Brief repeats the first text, so that the plugin uses a view that it kept from the first call.
+    // Brief repeats the first text, so that the plugin uses a view that it kept from the first
+    // call.
     std::vector<std::string> repeated(std::vector<std::string> texts) const {
         if (options_.kind == Exercise::Brief) texts.push_back(texts.front());
         return texts;
@@ -342,8 +343,8 @@ private:
 
     // ------------------------------------------------------------ prompts
 
-    // Runs the turns of prompts that the plugin submitted. A plugin that submits a prompt in each of
-    // these turns keeps the session busy forever (P43).
+    // Runs the turns of prompts that the plugin submitted. A plugin that submits a prompt in each
+    // of these turns keeps the session busy forever (P43).
     void turns_of_prompts() {
         if (!is_judged()) return;
         unsigned turns = 0;
@@ -537,8 +538,8 @@ private:
         }
     }
 
-    // Runs one attempt; begin() returns false if the plugin refused it. Returns false if the attempt
-    // did not end, so that later attempts would not end either.
+    // Runs one attempt; begin() returns false if the plugin refused it. Returns false if the
+    // attempt did not end, so that later attempts would not end either.
     bool attempt(const std::string& who, bool cancels, std::uint64_t token,
                  const std::function<bool()>& begin, const std::function<void()>& cancel) {
         if (!begin()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host for one instance that follows the ABI and records what the plugin does with it. It does not
-// use the runtime, which would tolerate violations; this host reports them as findings.
+// A host for one instance that follows the ABI and records what the plugin does with it. It does
+// not use the runtime, which would tolerate violations; this host reports them as findings.
 
 #include <sys/types.h>
 
@@ -93,8 +93,8 @@ public:
     nar_status init(const nar_plugin& plugin, void** instance, std::string* why_not);
     void deinit(const nar_plugin& plugin, void* instance);
 
-    // Runs posts, timers and polls until `is_enough` returns true, for at most `seconds`. Returns the
-    // last value of `is_enough`.
+    // Runs posts, timers and polls until `is_enough` returns true, for at most `seconds`. Returns
+    // the last value of `is_enough`.
     bool run_loop(double seconds, const std::function<bool()>& is_enough);
 
     std::uint64_t new_request();
@@ -105,8 +105,8 @@ public:
     NarratorRequest request(std::uint64_t token);
     ObservedInvocation invocation(std::uint64_t token);
 
-    // Reads the reason of a refusal from `failure`, which has `room` bytes for the message. A missing
-    // or invalid reason is a finding of P9.
+    // Reads the reason of a refusal from `failure`, which has `room` bytes for the message. A
+    // missing or invalid reason is a finding of P9.
     static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
                                  std::string_view who);
 
@@ -119,7 +119,8 @@ public:
     // Reports a finding if more processes or threads exist than a plugin may have.
     void judge_use();
 
-    // True if the address is one of this host's or its extensions'. Finds hosts in global variables.
+    // True if the address is one of this host's or its extensions'. Finds hosts in global
+    // variables.
     bool owns(const void* address) const;
 
 private:
@@ -195,8 +196,8 @@ private:
                                                       void* user);
     static nar_status context_deliver_output(const nar_host* host, std::uint64_t token);
     bool has_open_invocation(std::uint64_t token);
-    // Reads the metadata and calls its formatter, as a host does. False, and a finding, if its size is
-    // invalid.
+    // Reads the metadata and calls its formatter, as a host does. False, and a finding, if its size
+    // is invalid.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
     static nar_status prompt_submit(const nar_host* host, nar_str text);

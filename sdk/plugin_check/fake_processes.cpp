@@ -202,8 +202,9 @@ void FakeProcesses::run(const Call& call) {
         One* one = find(handle);
         if (one == nullptr) continue;
         if (one->kill_at_ms >= 0 && now_ms() >= one->kill_at_ms) kill(-one->pid, SIGKILL);
-        // Test for the exit before reading, so that the read gets all earlier output. The child stays
-        // a zombie (WNOWAIT) until it is reaped below, so that its process group id is not reused.
+        // Test for the exit before reading, so that the read gets all earlier output. The child
+        // stays a zombie (WNOWAIT) until it is reaped below, so that its process group id is not
+        // reused.
         siginfo_t ended{};
         const bool is_over =
             waitid(P_PID, static_cast<id_t>(one->pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&

@@ -39,8 +39,8 @@ public:
 
     bool is_empty() const { return all_.empty(); }
     void add_to(std::vector<pollfd>& waiting) const;
-    // Writes and reads without waiting, and calls the plugin's callbacks. Detects exits within a few
-    // milliseconds of the loop's next round.
+    // Writes and reads without waiting, and calls the plugin's callbacks. Detects exits within a
+    // few milliseconds of the loop's next round.
     void run(const Call& call);
 
 private:

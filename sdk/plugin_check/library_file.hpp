@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads a plugin's library as a file, without loading it. The content is untrusted: every offset and
-// size is checked against the file's size.
+// Reads a plugin's library as a file, without loading it. The content is untrusted: every offset
+// and size is checked against the file's size.
 
 #include <cstdint>
 #include <string>

@@ -10,9 +10,9 @@
 
 namespace narratoria::command::plugin_check {
 
-// A snapshot of signal handlers and mask, timers that raise signals, folders, locales, umask, limits,
-// users and groups, prctl settings, priority, processors, name, environment, floating point,
-// terminate handler and flags of the standard descriptors, each under a human-readable name.
+// A snapshot of signal handlers and mask, timers that raise signals, folders, locales, umask,
+// limits, users and groups, prctl settings, priority, processors, name, environment, floating
+// point, terminate handler and flags of the standard descriptors, each under a human-readable name.
 class ProcessState {
 public:
     static ProcessState now();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char32_t kNoCharacter = 0xFFFFFFFF;
 
-// Takes one character off the front of `text`; kNoCharacter for a byte that begins none.
+// Removes the first character of `text` and returns it, or kNoCharacter for an invalid byte.
 char32_t take(std::string_view& text) {
     const auto step = tool::json::utf8_step(text, 0);
     if (!step.well_formed) {
@@ -22,7 +22,7 @@ char32_t take(std::string_view& text) {
         return kNoCharacter;
     }
     const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
-    // The lead byte has as many high bits set as the character has bytes, but for ASCII.
+    // Except for ASCII, the number of leading 1 bits of the first byte is the character's length.
     char32_t character = step.length == 1 ? byte(0) : byte(0) & (0x7Fu >> step.length);
     for (std::size_t index = 1; index < step.length; ++index) {
         character = (character << 6) | (byte(index) & 0x3Fu);
@@ -45,7 +45,7 @@ std::size_t columns_of(char32_t character) {
     return contains(kTwoColumns, character) ? 2 : 1;
 }
 
-// Characters that change how what follows is shown, and so could make a message say something else.
+// True for characters that change the display of the following text, which could falsify a message.
 bool misleads(char32_t character) {
     return character < 0x20 || (character >= 0x7F && character <= 0x9F) ||
            (character >= 0x202A && character <= 0x202E) ||
@@ -106,7 +106,7 @@ std::size_t columns(std::string_view text) {
 std::string cut(std::string_view text, std::size_t width) {
     if (width == 0) return {};
     std::size_t used = 0;
-    std::size_t fitting = 0;  // bytes that leave a column for the ellipsis
+    std::size_t fitting = 0;  // bytes that fit and leave a column for the ellipsis
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::size_t wanted = columns_of(take(rest));
@@ -148,7 +148,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
                 line += ' ';
                 ++used;
             }
-            // A word longer than a line, or text without spaces, breaks where the line is full.
+            // A word longer than a line breaks where the line is full.
             std::string_view left = word;
             while (!left.empty()) {
                 const std::string_view before = left;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text on its way to a person: made harmless, measured, cut and wrapped. Everything is UTF-8,
-// whatever the locale says.
+// Prepares text for people: escapes, measures, cuts and wraps it. All text is UTF-8, whatever the
+// locale.
 
 #include <cstddef>
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace narratoria::terminal {
 
-// One line that cannot move the cursor, change colours or hide itself: control characters,
-// bidirectional overrides and bytes that are no UTF-8 are written as escapes (\n, \x1B, \u{202E}).
+// One line that cannot move the cursor, change colours or hide text: control characters,
+// bidirectional overrides and bytes that are not UTF-8 become escapes (\n, \x1B, \u{202E}).
 std::string printable(std::string_view text);
 
-// Printable lines: as above, but line breaks and tabs stay.
+// The same, but keeps line breaks and tabs.
 std::string printable_lines(std::string_view text);
 
-// Columns that printable text takes on a terminal.
+// The number of terminal columns of printable text.
 std::size_t columns(std::string_view text);
 
-// At most `width` columns of it; what was cut off shows as "…".
+// Cuts the text to at most `width` columns, including the "…" that replaces the rest.
 std::string cut(std::string_view text, std::size_t width);
 
-// Printable lines of at most `width` columns, broken between words where there are any; a line
-// break in the text starts a new one.
+// Wraps text into printable lines of at most `width` columns, between words where possible. Keeps
+// the line breaks of the text.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 // "0.4 s", "12.3 s", "3 min 20 s"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// {fmt} is compiled here, once. Other files include <fmt/core.h>, which only declares vformat: compiling
-// the header-only form in each of them took half of their time. (Debian ships {fmt} as a shared library
-// only, which the command must not need.)
+// Compiles {fmt} once. Other files include only <fmt/core.h>, which declares vformat; the
+// header-only form took half of their compile time. (Debian has {fmt} only as a shared library,
+// which the command must not depend on.)
 #define FMT_HEADER_ONLY 1
 #include <fmt/format.h>
 
 namespace narratoria {
 
-// The address makes the compiler emit the inline function, under the name that the others link to.
+// Taking the address makes the compiler emit the inline function, so that the other files can link.
 [[gnu::used]] std::string (*const vformat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
 
 }  // namespace narratoria

@@ -14,7 +14,7 @@
 namespace narratoria::terminal::json {
 namespace {
 
-// Iterative, because a text of brackets alone must not end the process.
+// Iterative, because deeply nested brackets must not overflow the stack.
 constexpr unsigned kReading = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 
 void parse(std::string_view text, Document& document) {
@@ -95,7 +95,7 @@ std::optional<Mistake> mistake_in_object(std::string_view text) {
                        last_break == std::string_view::npos ? offset + 1 : offset - last_break,
                        std::move(message)};
     };
-    if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is no UTF-8");
+    if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is not UTF-8");
     rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());
     Document document;
     document.ParseStream<kReading>(stream);
@@ -104,11 +104,11 @@ std::optional<Mistake> mistake_in_object(std::string_view text) {
         while (!message.empty() && message.back() == '.') message.pop_back();
         return at(document.GetErrorOffset(), std::move(message));
     }
-    // RapidJSON takes a NUL for the end of the text.
+    // RapidJSON would stop at a NUL as at the end of the text.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
         return at(nul, "a NUL byte");
     }
-    if (!document.IsObject()) return at(0, "this is no JSON object: { … }");
+    if (!document.IsObject()) return at(0, "this is not a JSON object: { … }");
     return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reading the JSON that the library gives, and writing the little that the command makes itself.
+// Reads JSON from the library, and writes the JSON that the command creates.
 
 #include <rapidjson/document.h>
 
@@ -15,29 +15,29 @@ namespace narratoria::terminal::json {
 using Value = rapidjson::Value;
 using Document = rapidjson::Document;
 
-// Of a text that the library made or has checked; a text that is none becomes null.
+// Parses a text that the library made or has validated. Invalid JSON becomes null.
 Document read(std::string_view text);
-// The same, in a pool that outlives the value.
+// The same, in a pool that must outlive the value.
 Value read(std::string_view text, Document::AllocatorType& pool);
 
-// A member, or nothing. Of several with the name it is the last, as for the runtime.
+// A member, or NULL. If the name is repeated, the last one, as in the runtime.
 const Value* member(const Value& object, std::string_view name);
-// A member's string, or the empty text when it is missing or something else.
+// A member's string, or the empty text if it is missing or not a string.
 std::string_view text(const Value& object, std::string_view name);
 // A member's number, or nothing.
 std::optional<double> number(const Value& object, std::string_view name);
 // A member's whole number, or 0.
 std::uint64_t count(const Value& object, std::string_view name);
 
-// Where a text stops being UTF-8; nothing if all of it is.
+// The offset of the first byte that is not UTF-8, or nothing.
 std::optional<std::size_t> ill_formed_utf8(std::string_view text);
 
-// A string with its quotes; bytes that are no UTF-8 become U+FFFD.
+// A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text);
 // Any value on one line.
 std::string line(const Value& value);
 
-// Where a text that should be one JSON object goes wrong.
+// The place and the message of the first fault in a text that must be one JSON object.
 struct Mistake {
     std::size_t line;    // from 1
     std::size_t column;  // from 1, in bytes

@@ -12,7 +12,7 @@
 namespace narratoria::terminal {
 namespace {
 
-// Columns of a line that carries colours.
+// The columns of a line that contains colour codes.
 std::size_t shown_columns(std::string_view line) {
     std::size_t sum = 0;
     while (!line.empty()) {
@@ -36,7 +36,7 @@ LiveRegion::Size LiveRegion::size() const {
     return {window.ws_col, window.ws_row};
 }
 
-// One column is left free: a line that fills the last one wraps on some terminals and not on others.
+// Leaves one column free, because terminals differ in whether a full line wraps.
 std::size_t LiveRegion::width() const { return std::max<std::size_t>(size().columns, 2) - 1; }
 
 std::size_t LiveRegion::height() const { return std::max<std::size_t>(size().rows, 3) - 2; }
@@ -53,7 +53,7 @@ void LiveRegion::draw(const std::vector<std::string>& lines) {
         out += "\x1b[?25l";
         drawn_columns_.clear();
     }
-    // A window that became narrower has broken the old lines into several rows.
+    // If the window became narrower, old lines may occupy several rows.
     std::size_t rows = 0;
     for (const std::size_t wide : drawn_columns_) {
         rows += std::max<std::size_t>(1, (wide + now.columns - 1) / now.columns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The bottom lines of a terminal, redrawn in place, with lasting lines scrolling by above them.
-// Drawn at most 20 times a second. The terminal is never asked anything: its size comes from the
-// kernel, at each drawing, so that a resized window is right at the next one.
+// The bottom lines of a terminal, redrawn in place at most 20 times a second, with permanent lines
+// scrolling above them. It never queries the terminal: each drawing gets the size from the kernel,
+// so that a resized window is correct at the next drawing.
 
 #include <chrono>
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace narratoria::terminal {
 
-// Whoever looks after a terminal while its cursor is hidden: a process may be stopped or end then.
+// Restores a hidden cursor when the process is stopped or ends.
 class CursorKeeper {
 public:
     virtual ~CursorKeeper() = default;
-    // -1: no cursor is hidden any more.
+    // -1 means that the cursor is shown again.
     virtual void hides_cursor_on(int terminal) = 0;
-    // The process was stopped and continued since the last call: what was on the terminal has
-    // scrolled.
+    // True if the process was stopped and continued since the last call, so that the terminal's
+    // content has scrolled.
     virtual bool was_continued() = 0;
 };
 
@@ -33,24 +33,24 @@ public:
     LiveRegion(const LiveRegion&) = delete;
     ~LiveRegion() { close(); }
 
-    // Columns a line may take.
+    // The maximum number of columns of a line.
     std::size_t width() const;
-    // Lines that draw shows at once.
+    // The maximum number of lines of the region.
     std::size_t height() const;
 
-    // A lasting line, without its newline; shown at the next drawing.
+    // Adds a permanent line, without its newline. It is shown at the next drawing.
     void above(std::string_view line) {
         above_.append(line);
         above_ += '\n';
     }
 
-    // When the next drawing is allowed.
+    // The time from which the next drawing is allowed.
     Clock::time_point allowed() const noexcept { return last_drawn_ + kInterval; }
 
-    // Replaces the region by these lines, each of width() columns at most.
+    // Replaces the region by these lines, each of at most width() columns.
     void draw(const std::vector<std::string>& lines);
 
-    // Takes the region off, leaves the lasting lines, and gives the cursor back.
+    // Erases the region, keeps the permanent lines, and shows the cursor.
     void close();
 
 private:
@@ -63,7 +63,7 @@ private:
     int terminal_;
     CursorKeeper& keeper_;
     std::string above_;
-    std::vector<std::size_t> drawn_columns_;  // of each line of the region as it stands
+    std::vector<std::size_t> drawn_columns_;  // of each line that is currently shown
     Clock::time_point last_drawn_{};
     bool cursor_hidden_ = false;
 };

@@ -4,7 +4,7 @@
 
 namespace narratoria::terminal {
 
-// Writes all of it, waiting where it must; false and errno when it cannot.
+// Writes all of `text`, waiting on a non-blocking descriptor. False, with errno set, on failure.
 bool write_all(int descriptor, std::string_view text);
 
 }  // namespace narratoria::terminal

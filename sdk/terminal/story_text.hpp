@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a terminal shows the story: for the console plugin and for `narratoria play`.
+// Formats the story for a terminal, for the console plugin and `narratoria play`.
 
 #include <cstddef>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace narratoria::terminal {
 
-// A pleasant line length, however wide the terminal is.
+// The maximum line length, also on wider terminals, for readability.
 inline constexpr std::size_t kStoryWidth = 76;
 
-// A narrative, wrapped to `width` columns and indented, without the empty lines at its ends.
+// A narrative, wrapped to `width` columns and indented, without leading and trailing empty lines.
 std::vector<std::string> narrative_lines(std::string_view text, std::size_t width);
 
 // Numbered from 1.

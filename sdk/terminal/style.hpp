@@ -5,7 +5,7 @@
 
 namespace narratoria::terminal {
 
-// Text in a colour, or unchanged where colours are not wanted: no terminal, NO_COLOR, TERM=dumb.
+// Colours text, or leaves it unchanged without a terminal, with NO_COLOR, or with TERM=dumb.
 class Style {
 public:
     static Style for_descriptor(int descriptor);
@@ -25,7 +25,7 @@ private:
     bool coloured_ = false;
 };
 
-// A terminal that understands cursor movements (TERM is set, and not "dumb").
+// True for a terminal that supports cursor movement (TERM is set and not "dumb").
 bool is_capable_terminal(int descriptor);
 
 }  // namespace narratoria::terminal

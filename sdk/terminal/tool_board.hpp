@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tools of the plan that runs are doing now, kept from the event stream, and the lines
-// that show it.
+// Tracks the running tools of a plan from the event stream, and formats lines that show them.
 
 #include <chrono>
 #include <cstdint>
@@ -15,29 +14,29 @@
 
 namespace narratoria::terminal {
 
-// How a tool ended, ready to be shown.
+// The outcome of a tool, for display.
 struct EndedTool {
     std::string name;
     std::string state;  // completed, failed, skipped, timeout
-    std::string text;   // printable: its summary, or why not
+    std::string text;   // printable: its summary, or the reason of its failure
     double seconds = 0;
     std::uint64_t retries = 0;
-    std::uint64_t line = 0;  // of the script that invoked it; 0: a plan's tool
+    std::uint64_t line = 0;  // in the script that invoked it; 0 for a tool of a plan
 };
 
 class ToolBoard {
 public:
-    // Takes a record of the stream. It keeps a tool's last log as it came, and looks into it only
-    // when a line is drawn: a million logs cost a million copies, not a million parses.
+    // Takes a record of the stream. It copies a tool's last log and parses it only when a line is
+    // drawn, so that a million logs cost a million copies, not a million parses.
     void note(const Event& event);
 
-    // Of a tool_ended record, before it is noted.
+    // The outcome in a tool_ended record. Call it before note().
     EndedTool ended(const Event& event) const;
 
     std::size_t running() const noexcept { return rows_.size(); }
 
-    // One line for each running tool, the longest running first; at most `height`, each of `width`
-    // columns at most.
+    // One line for each running tool, the longest running first: at most `height` lines of at most
+    // `width` columns.
     std::vector<std::string> lines(const Style& style, std::size_t width, std::size_t height) const;
 
 private:

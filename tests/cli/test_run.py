@@ -104,7 +104,7 @@ def test_retries_are_shown_with_the_reason(command):
     tool = command.tool("light", exit_status=3)
     plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 1, "backoffMs": 1}})
     ran = command("run", plan)
-    assert "again light: attempt 2, after: " in ran.err
+    assert "retrying light: attempt 2, after: " in ran.err
     assert ran.result["toolResults"][0]["retryCount"] == 1
 
 

@@ -466,7 +466,7 @@ def test_a_tool_that_kills_the_check_is_named(command):
     assert ran.status == 128 + signal.SIGKILL
     assert ran.out == ""
     assert "the check was ended by signal 9" in ran.err
-    assert "what it checks may have sent it" in ran.err
+    assert "the tool may have sent the signal" in ran.err
 
 
 # ---------------------------------------------------------------- T20

@@ -79,8 +79,8 @@ std::vector<std::string> options_of(const CLI::App& command) {
     return names;
 }
 
-// The mistake in a command line for which the message of CLI11 is not clear, or empty. Scans the words
-// again, because CLI11 reports them out of order, or only the option that lacks something.
+// The mistake in a command line for which the message of CLI11 is not clear, or empty. Scans the
+// words again, because CLI11 reports them out of order, or only the option that lacks something.
 std::string mistake_in(const CLI::App& application, int argument_count, char** arguments) {
     const auto chain = named_chain(application);
     const CLI::App& named = chain.empty() ? application : *chain.back();

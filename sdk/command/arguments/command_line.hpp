@@ -52,8 +52,8 @@ public:
     // A command that only has subcommands.
     Command group(const std::string& name, const std::string& description);
 
-    // `name` is --LONG for an option and WORD for a positional argument. Parsing writes `value`, so it
-    // must live until then.
+    // `name` is --LONG for an option and WORD for a positional argument. Parsing writes `value`, so
+    // it must live until then.
     Option option(const std::string& name, std::string& value, const std::string& help);
     Option option(const std::string& name, std::optional<std::string>& value,
                   const std::string& help);

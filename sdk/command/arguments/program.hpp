@@ -5,9 +5,9 @@
 
 namespace narratoria::command {
 
-// Implements main() of the command and of the programs that some subcommands start. `declare` adds the
-// subcommands. Runs the one that the command line names, reports exceptions as messages, and returns
-// the exit status.
+// Implements main() of the command and of the programs that some subcommands start. `declare` adds
+// the subcommands. Runs the one that the command line names, reports exceptions as messages, and
+// returns the exit status.
 int run_program(int argument_count, char** arguments, void (*declare)(Command root));
 
 }  // namespace narratoria::command

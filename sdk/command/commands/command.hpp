@@ -29,8 +29,8 @@ struct KeptPrompt {
     std::string session;
     std::optional<std::uint32_t> turn;
 };
-// Replays the prompt from the end of the preceding turn, and otherwise behaves as play(). With `tools`
-// ("a,b"), only these tools run again.
+// Replays the prompt from the end of the preceding turn, and otherwise behaves as play(). With
+// `tools` ("a,b"), only these tools run again.
 int play_again(const KeptPrompt& prompt, const std::string& tools);
 // Resumes an interrupted prompt. `flags` are those of nar_session_resume.
 int play_on(const KeptPrompt& prompt, std::uint32_t flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria doctor: reports which guarantees this machine can enforce, and what tools need from it.
-// It tests a guarantee as any host can: it starts a tool with it and reads the receipt.
+// narratoria doctor: reports which guarantees this machine can enforce, and what tools need from
+// it. It tests a guarantee as any host can: it starts a tool with it and reads the receipt.
 
 #include <fmt/core.h>
 

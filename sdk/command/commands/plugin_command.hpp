@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The subcommands of `narratoria plugin`. Each is in a file named after it; plugin.cpp adds it to the
-// group. Otherwise as in command.hpp.
+// The subcommands of `narratoria plugin`. Each is in a file named after it; plugin.cpp adds it to
+// the group. Otherwise as in command.hpp.
 
 #include "commands/command.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria tool list: lists the tools of a story and its plugins, for people, programs and models.
+// narratoria tool list: lists the tools of a story and its plugins, for people, programs and
+// models.
 
 #include <fmt/core.h>
 #include <sys/stat.h>

@@ -33,8 +33,8 @@ struct Checked {
     std::string unreadable;
 };
 
-// Loads the story's plugins to find the tools that they provide. Drops the warnings about these tools,
-// and makes the warnings about the other tools definite.
+// Loads the story's plugins to find the tools that they provide. Drops the warnings about these
+// tools, and makes the warnings about the other tools definite.
 std::string after_loading_plugins(const std::string& folder, const std::string& faults) {
     json::Document read = json::read(faults);
     bool is_open = false;

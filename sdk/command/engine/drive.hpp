@@ -10,9 +10,9 @@
 
 namespace narratoria::command {
 
-// Drives `engine` until it is idle. `after_batch` runs after all pending events have been handled; it
-// writes collected output. `next_look` returns when `after_batch` must run again even without events
-// (for a display with a clock), or nothing.
+// Drives `engine` until it is idle. `after_batch` runs after all pending events have been handled;
+// it writes collected output. `next_look` returns when `after_batch` must run again even without
+// events (for a display with a clock), or nothing.
 void drive_until_idle(
     Engine& engine, const std::function<void()>& after_batch,
     const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_look = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The trace entries of a project's tools (spec 001), one a line, written as each call ends.
+// Writes the trace entries of a project's tools (spec 001), one per line, as each call ends.
 
 #include <optional>
 #include <string>
@@ -22,9 +22,9 @@ public:
     }
 
     static std::uint32_t wanted_kinds() noexcept { return kinds(Kind::AttemptEnded); }
-    // The sink.
+    // Event sink.
     void take(const Event& event);
-    // From now on the file is replaced.
+    // Drops the old content of the file and begins writing.
     void start() { file_.start(); }
     void flush() { file_.flush(); }
     bool failed() const noexcept { return file_.failed(); }

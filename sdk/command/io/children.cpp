@@ -38,7 +38,7 @@ std::vector<Child> living_children() {
             }
         }();
         if (!status) continue;
-        // pid (name) state parent: the name may hold anything, also parentheses.
+        // "pid (name) state parent …": the name may contain any character, including parentheses.
         const std::size_t open = status->find('(');
         const std::size_t close = status->rfind(')');
         if (open == std::string::npos || close == std::string::npos) continue;
@@ -58,8 +58,8 @@ void reap_ended_children() {
     }
 }
 
-// Killing a child may orphan its children, which then come here, so it repeats until there are none.
-// A child that the kernel cannot end is given up after 5 s.
+// Killing a child may orphan its children, which become children of this process. So it repeats
+// until none are left. It gives up on a child that the kernel cannot end after 5 s.
 void end_all_children() {
     reap_ended_children();
     if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;

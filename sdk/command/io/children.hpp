@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Child processes of the command, for the checks: they run what may leave anything behind.
+// Child processes of the command, for the checks, whose plugins and tools may leave processes
+// behind.
 
 #include <sys/types.h>
 
@@ -9,7 +10,7 @@
 
 namespace narratoria::command {
 
-// A check that a signal ended early.
+// Thrown when a signal ends a check early.
 struct Interrupted {
     int signal;
 };
@@ -19,15 +20,15 @@ struct Child {
     std::string name;
 };
 
-// Makes this process the parent of its descendants' orphans. Once, before the first check.
+// Makes this process the subreaper of its descendants. Call once, before the first check.
 void adopt_orphans();
 
-// All children that have not ended, adopted ones included.
+// All running children, including adopted ones.
 std::vector<Child> living_children();
 
 void reap_ended_children();
 
-// Kills and reaps all children, adopted ones included.
+// Kills and reaps all children, including adopted ones.
 void end_all_children();
 
 // "exit status 3", "signal 11 (Segmentation fault)"

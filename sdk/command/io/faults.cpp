@@ -11,7 +11,7 @@ namespace narratoria::command {
 std::vector<std::string> fault_lines(const json::Value& faults, const std::string& shown_file) {
     std::vector<std::string> lines;
     if (!faults.IsArray()) return lines;
-    // In front of the files of a story.
+    // The prefix for the files of a story.
     std::string folder = shown_file == "." || shown_file == "./" ? std::string() : shown_file;
     if (!folder.empty() && folder.back() != '/') folder += '/';
     for (const json::Value& fault : faults.GetArray()) {
@@ -29,7 +29,7 @@ std::vector<std::string> fault_lines(const json::Value& faults, const std::strin
             }
         }
         line += json::text(fault, "level") == "warning" ? ": warning: " : ": ";
-        // A fault of a whole file has no place in it, and nothing in a script has a pointer.
+        // No pointer for a fault of the whole file, or of a script.
         if (number > 0 && !own_file.ends_with(".nuwa")) {
             line += (pointer.empty() ? "(root)" : printable(pointer)) + ": ";
         }
@@ -49,7 +49,7 @@ void refuse_document(const Error& error, const std::string& shown_file, std::str
         throw Refused(fmt::format("{}: {}; {}", shown_file, printable(error.message()), unchanged));
     }
     const std::size_t count = lines.size();
-    throw Refused(fmt::format("the {} in {} has {}; {}. Correct the faults above and try again",
+    throw Refused(fmt::format("the {} in {} has {}; {}; correct the faults above and try again",
                               what, shown_file, counted(count, "fault"), unchanged),
                   std::move(lines));
 }

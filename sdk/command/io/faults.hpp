@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Faults of documents, as narratoria/validate.h lists them, for people.
+// Formats the faults of documents (narratoria/validate.h) for people.
 
 #include <string>
 #include <string_view>
@@ -11,18 +11,18 @@
 
 namespace narratoria::command {
 
-// "file:line:column: pointer: message [rule]" for each; a fault that names its own file (a story's)
-// is shown with that one.
+// Returns "file:line:column: pointer: message [rule]" for each fault. A fault that names a file (of
+// a story) is shown with that file.
 std::vector<std::string> fault_lines(const terminal::json::Value& faults,
                                      const std::string& shown_file);
 
-// Throws Refused with every fault of a document that the library refused; other errors with their
-// message. `what` names the document, `unchanged` says what has not happened.
+// Throws Refused with all faults of a document that the library refused, or with the message of any
+// other error. `what` names the document; `unchanged` is for example "nothing was run".
 [[noreturn]] void refuse_document(const Error& error, const std::string& shown_file,
                                   std::string_view what, std::string_view unchanged);
 
-// The same for a session of a story, a project, a store, or several: names the one that was refused.
-// `project` may be empty: the story's folder can be one.
+// The same for a session, which may have a story, a project and a store: names the refused one.
+// `project` may be empty: the story's folder can be a project.
 [[noreturn]] void refuse_session(const Error& error, const std::string& story,
                                  const std::string& project, std::string_view unchanged);
 

@@ -25,8 +25,8 @@
 namespace narratoria::command {
 namespace {
 
-// Visible temporary files, for a signal handler that leaves at once. Only where O_TMPFILE is not
-// known; a command replaces three files at most.
+// Temporary files with a name, which a signal handler removes before it exits. Used only on file
+// systems without O_TMPFILE. A command replaces at most three files.
 struct VisibleFile {
     std::atomic<int> folder{-1};
     char name[64] = {};
@@ -48,7 +48,7 @@ void forget_visible(int folder, const std::string& name) {
     }
 }
 
-// Four times what a state may have by default. A longer document is the wrong file.
+// Four times the default limit of a state. A longer document must be the wrong file.
 constexpr std::size_t kLongestDocument = std::size_t{1} << 30;
 
 std::string read_all(int descriptor, const std::string& path, std::string_view what) {
@@ -94,12 +94,13 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     return text;
 }
 
-// Opened by these names, a socket is refused, and a file would seem to lie in /dev.
+// Names of standard input. Opening one by name fails for a socket, and would make /dev the folder
+// of the document.
 bool is_standard_input(const std::string& path) {
     return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
 }
 
-// One hop of a symbolic link; nothing if it is none.
+// The target of a symbolic link (one hop), or nothing if `path` is not a link.
 std::optional<std::string> target_of_link(const std::string& path) {
     char target[PATH_MAX];
     const ssize_t length = readlink(path.c_str(), target, sizeof target);
@@ -127,13 +128,13 @@ std::optional<int> descriptor_in(const std::string& path) {
     return std::nullopt;
 }
 
-// What leads to a descriptor that was given to this process is a copy of it: to open it by its name
-// would begin a file anew. Empty if it leads to none.
+// For a path that leads to an inherited descriptor, returns a duplicate of it: opening it by name
+// would start at the beginning of the file. Empty for other paths.
 Descriptor open_given(std::string path, std::string_view what) {
     const std::string shown = shown_path(path);
     for (int links = 0; links < 40; ++links) {
         if (const std::optional<int> number = descriptor_in(path)) {
-            // The command's own are closed on exec.
+            // The command's own descriptors have FD_CLOEXEC; inherited ones do not.
             const int flags = fcntl(*number, F_GETFD);
             const bool is_own = *number > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) != 0;
             const int mode = fcntl(*number, F_GETFL);
@@ -150,7 +151,7 @@ Descriptor open_given(std::string path, std::string_view what) {
     return Descriptor();
 }
 
-// Opens what may be a FIFO. Says so before it waits for the reader of one.
+// Opens a file that may be a FIFO. Prints a message before it waits for the FIFO's reader.
 Descriptor open_output(const std::string& path, int flags, std::string_view what) {
     struct stat status {};
     const bool is_fifo = stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -212,7 +213,7 @@ std::string identity_of(const std::string& path, std::string_view what) {
     struct stat status {};
     const bool exists = stat(path.c_str(), &status) == 0;
     if (exists && S_ISREG(status.st_mode)) return identity_of(status);
-    // What is no regular file has no name of its own: /dev/fd/63 leads to "pipe:[5678]".
+    // Do not follow links to a file that is not regular: /dev/fd/63 links to "pipe:[5678]".
     const std::string identity = in_real_folder(exists ? path : follow_links(path, what), what);
     const bool is_device = exists && (S_ISCHR(status.st_mode) || identity.starts_with("/dev/"));
     return is_device ? std::string() : identity;
@@ -244,7 +245,7 @@ void hold_standard_streams() {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
         if (fcntl(descriptor, F_GETFD) >= 0) continue;
         const int refusing = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        // The lowest free number is the closed one, because those below it are open by now.
+        // open() returns the lowest free number, which is this one: all lower ones are open by now.
         static_cast<void>(open("/dev/null", refusing));
     }
 }
@@ -267,7 +268,7 @@ bool print_unless_interrupted(std::string_view text, std::string_view what) {
         pollfd ready[] = {{STDOUT_FILENO, POLLOUT, 0}, {interruption::descriptor(), POLLIN, 0}};
         if (poll(ready, 2, -1) < 0) continue;
         if (ready[0].revents == 0) return false;
-        // A pipe that can be written takes as much without waiting.
+        // A writable pipe accepts PIPE_BUF bytes without blocking.
         const std::size_t size = std::min<std::size_t>(text.size(), PIPE_BUF);
         print_output(text.substr(0, size), what);
         text.remove_prefix(size);
@@ -354,8 +355,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     : shown_(shown_path(path)), what_(what), durability_(durability) {
     if (path == "-") {
         throw Refused(fmt::format(
-            "the {} needs its own file, because the result goes to standard output. Give a file",
-            what));
+            "the {} cannot go to standard output, where the result goes; give a file", what));
     }
     struct stat status {};
     const bool exists = stat(path.c_str(), &status) == 0;
@@ -399,7 +399,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     }
     open_nameless();
     if (exists) {
-        // The owner can only be kept by the superuser; the mode is what protects a file's content.
+        // Only the superuser can keep the owner. The mode must be kept: it protects the content.
         int kept = fchown(file_.get(), status.st_uid, status.st_gid);
         if (kept != 0) kept = fchown(file_.get(), static_cast<uid_t>(-1), status.st_gid);
         static_cast<void>(kept);
@@ -451,14 +451,14 @@ void Replacement::commit() {
         return;
     }
     if (durability_ == Durability::ForPower && fsync(file_.get()) != 0) {
-        fail("the disk refused it", errno);
+        fail("fsync failed", errno);
     }
     std::string name = visible_name_;
     if (name.empty()) {
         const std::string source = fmt::format("/proc/self/fd/{}", file_.get());
         name = fresh_name();
         if (linkat(AT_FDCWD, source.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-            fail("its folder refused it", errno);
+            fail("the new file could not be linked into the folder", errno);
         }
     }
     if (renameat(folder_.get(), name.c_str(), folder_.get(), base_.c_str()) != 0) {
@@ -471,8 +471,10 @@ void Replacement::commit() {
     forget_visible(folder_.get(), name);
     visible_name_.clear();
     if (durability_ == Durability::ForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
-        throw Failed(fmt::format("the {} is in {}, but the disk did not confirm its name ({})",
-                                 what_, shown_, reason(errno)));
+        throw Failed(
+            fmt::format("the {} is in {}, but may be lost at a power cut: fsync of the "
+                        "folder failed ({})",
+                        what_, shown_, reason(errno)));
     }
 }
 
@@ -527,8 +529,10 @@ void LineFile::flush() {
     if (buffer_.empty() || !started_) return;
     if (!failed_ && !write_all(file_.get(), buffer_)) {
         failed_ = true;
-        complain(fmt::format("cannot continue writing the {} to {}: {}; the rest runs without",
-                             what_, shown_path(path_), reason(errno)));
+        complain(
+            fmt::format("cannot continue writing the {} to {}: {}; the run continues without "
+                        "it",
+                        what_, shown_path(path_), reason(errno)));
     }
     buffer_.clear();
 }

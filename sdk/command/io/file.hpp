@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Files that the command reads and writes. A path is bytes, not text: it is shown printable, and
-// used as it was given.
+// Files that the command reads and writes. A path is bytes, not text: messages escape it, system
+// calls get it unchanged.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace narratoria::command {
 
-// Owns a descriptor.
+// Owns a file descriptor.
 class Descriptor {
 public:
     Descriptor() = default;
@@ -27,62 +27,62 @@ private:
     int descriptor_ = -1;
 };
 
-// Descriptors 0 to 2 that are closed get an opened end that refuses (reading for an output, writing
-// for the input), so that no file of ours takes their number and a use of them fails as it should.
+// Opens /dev/null for each closed descriptor from 0 to 2, in the mode in which its normal use fails
+// (read-only for outputs). Otherwise a file of the command could get the number.
 void hold_standard_streams();
 
-// Throws Refused when standard output is closed or cannot be written, before anything was run for it.
+// Throws Refused if standard output is closed or not writable. Call it before running anything.
 void require_standard_output(std::string_view instead);
 
-// Writes all of `text` to standard output. Throws Failed, with `what` in the message, when that
-// fails; ReaderGone when the reader of a pipe has closed it.
+// Writes all of `text` to standard output. Throws ReaderGone if the reader has closed the pipe, and
+// Failed, with `what` in the message, for other errors.
 void print_output(std::string_view text, std::string_view what);
 
-// The same, but when a signal has come and nobody reads on, the rest is dropped: false. A reader that
-// is stuck must not keep the first Ctrl-C from taking effect.
+// The same, but returns false and drops the rest if a signal has arrived and the reader does not
+// read: a stuck reader must not delay the first Ctrl-C.
 bool print_unless_interrupted(std::string_view text, std::string_view what);
 
 // Throws Refused unless `path` is a regular file or does not exist: opening a FIFO would block, and a
 // device cannot be replaced.
 void require_regular_file(const std::string& path, std::string_view what);
 
-// The path that a chain of symbolic links ends in, which need not exist. Throws Refused for a loop.
+// Follows a chain of symbolic links. The result need not exist. Throws Refused for a loop.
 std::string final_target(const std::string& path, std::string_view what);
 
-// The same text for two paths that lead to the same file, also through links; for "-", that of the
-// file that is standard input. Empty for what is no regular file.
+// A text that is equal for two paths to the same file, also through links. For "-", the identity of
+// standard input. Empty if it is not a regular file.
 std::string identity_of_input(const std::string& path);
 
-// The absolute path of the file that `path` leads to, which need not exist, without links.
+// The absolute path of the file, without symbolic links. The file need not exist.
 std::string real_path_of_output(const std::string& path, std::string_view what);
 
-// The whole of a file, or of standard input for "-". Throws Refused; `what` names the document.
+// Reads a whole file, or standard input for "-". Throws Refused; `what` names the document.
 std::string read_document(const std::string& path, std::string_view what);
 
-// As above; nothing when there is no such file.
+// The same, but returns nothing if the file does not exist.
 std::optional<std::string> read_document_if_there(const std::string& path, std::string_view what);
 
-// The folder that relative tool paths of a plan in `path` belong to, absolute. Standard input and
-// pipes have none: the working folder.
+// The absolute folder against which relative tool paths of the plan in `path` are resolved: the
+// plan's folder, or the working folder for standard input and pipes.
 std::string folder_of_document(const std::string& path);
 
-// Absolute, without following anything. Throws Refused when the working folder is gone.
+// Makes a path absolute without following links. Throws Refused if the working folder does not
+// exist.
 std::string absolute_path(const std::string& path);
 
-// The folder that an environment variable names, such as HOME. By the XDG specification a relative path
-// counts as none.
+// The folder in an environment variable, such as HOME. Ignores a relative path, as the XDG
+// specification requires.
 std::optional<std::string> folder_of_variable(const char* name);
 
-// A file that is replaced as a whole or not at all: what is written goes to a nameless file in the
-// same folder, which takes the name in commit(). Until then, and when the process dies, the old
-// file stands as it was. A symbolic link is followed, and the mode kept. What is no regular file (a
-// pipe, a device), and a descriptor that was given to the command (/dev/stdout, /dev/fd/3), is written
-// to directly: nothing is truncated or renamed.
+// Replaces a file atomically: writes go to a nameless file in the same folder, which commit() gives
+// the name. Until then, and if the process dies, the old file is unchanged. Follows symbolic links
+// and keeps the mode. A file that is not regular (a pipe, a device), and an inherited descriptor
+// (/dev/stdout, /dev/fd/3), is written directly, without truncation or renaming.
 class Replacement {
 public:
     enum class Durability {
-        ForReaders,  // whoever opens the file sees the old or the new one
-        ForPower,    // also after a power cut
+        ForReaders,  // readers see either the old or the new file
+        ForPower,    // the same, also after a power cut
     };
 
     // Throws Refused when the file cannot be replaced: this is found out before anything runs.
@@ -93,11 +93,11 @@ public:
     int descriptor() const noexcept { return file_.get(); }
     const std::string& shown() const noexcept { return shown_; }
 
-    // The same for two paths that lead to the same file, as identity_of_input(); it need not exist.
-    // Empty for a device and a standard stream under /dev.
+    // Equal for two paths to the same file, as identity_of_input(). The file need not exist. Empty
+    // for a device and for a standard stream under /dev.
     const std::string& identity() const noexcept { return identity_; }
 
-    // Throws Failed; the old file then stands as it was.
+    // Throws Failed. The old file is unchanged then.
     void commit();
 
 private:
@@ -109,17 +109,17 @@ private:
     Durability durability_;
     std::string identity_;
     std::string base_;
-    std::string visible_name_;  // of the new file, where the file system has no nameless ones
+    std::string visible_name_;  // of the new file, if the file system lacks O_TMPFILE
     Descriptor folder_;
     Descriptor file_;
     bool direct_ = false;
 };
 
-// Removes, from a signal handler, the files that Replacement could not make nameless.
+// Removes the new files that Replacement could not make nameless. Async-signal-safe.
 void forget_replacements_in_signal() noexcept;
 
-// A file of lines that grows while something runs. What it held before is dropped by start(), not
-// before: a refused plan leaves it as it was. Devices, pipes and given descriptors: as Replacement.
+// A file to which lines are appended during a run. Only start() drops the old content, so that a
+// refused plan leaves it unchanged. Treats devices, pipes and inherited descriptors as Replacement.
 class LineFile {
 public:
     // Throws Refused.
@@ -134,7 +134,8 @@ public:
         buffer_ += '\n';
         if (started_ && buffer_.size() >= kBatch) flush();
     }
-    // Writes what is collected. The first failure is told on standard error and ends the writing.
+    // Writes the buffered lines. The first failure is reported on standard error and stops the
+    // writing.
     void flush();
     bool failed() const noexcept { return failed_; }
 

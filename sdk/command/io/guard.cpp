@@ -20,7 +20,7 @@
 namespace narratoria::command {
 namespace {
 
-// A signal interrupts the pause.
+// The interval at which the child is polled. A signal ends the pause early.
 constexpr timespec kRound{0, 20'000'000};
 
 [[noreturn]] void watch_over(pid_t child) {
@@ -36,8 +36,8 @@ constexpr timespec kRound{0, 20'000'000};
     end_all_children();
     if (WIFSIGNALED(status) && WTERMSIG(status) != told) {
         complain(
-            fmt::format("the check was ended by signal {} ({}) before it could report; what it "
-                        "checks may have sent it, for example to its parent process",
+            fmt::format("the check was ended by signal {} ({}) before it could report; the tool "
+                        "may have sent the signal, for example to its parent process",
                         WTERMSIG(status), strsignal(WTERMSIG(status))));
     }
     _exit(WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status));
@@ -54,7 +54,7 @@ void run_under_guard() {
     if (child > 0) watch_over(child);
     adopt_orphans();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // The guard may have ended before the line above.
+    // The guard may have exited before prctl took effect.
     if (getppid() != guard) _exit(kExitFailure);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 enum class SignalAction { Leave, Cancel, Note, NoteAll };
 
-// Everything a handler touches is lock-free and lives for ever.
+// Used by signal handlers, so lock-free and never destroyed.
 std::atomic<SignalAction> action{SignalAction::Leave};
 std::atomic<nar_session*> running{nullptr};
 std::atomic<int> first_signal{0};
@@ -88,8 +88,8 @@ void install() {
         wake_writer.store(ends[1]);
     }
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) take_over(signal, on_end);
-    // A reader that goes away, and a file that becomes larger than the shell's limit (ulimit -f), are
-    // errors of write(), not the end of the process.
+    // A closed pipe (SIGPIPE) and a file beyond the shell's limit (ulimit -f, SIGXFSZ) must be
+    // errors of write() and not end the process.
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;
     for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignored, nullptr);
@@ -98,7 +98,7 @@ void install() {
 CancelsSession::CancelsSession(nar_session* session) noexcept {
     running.store(session);
     action.store(SignalAction::Cancel);
-    // One that was only noted until now has had no session to cancel.
+    // A signal recorded earlier had no session to cancel.
     if (first_signal.load() != 0) nar_session_cancel(session);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ctrl-C, SIGTERM and SIGHUP. The first one cancels what runs: its tools get their grace, results
-// and state are written, and the command ends with 128 + the signal's number. The second one leaves
-// at once; the tools end with the process. When nothing runs the first one leaves.
+// Handles Ctrl-C, SIGTERM and SIGHUP. The first signal cancels the running session: its tools get
+// their grace period, result and state are written, and the command exits with 128 + the signal's
+// number. The second signal exits at once; the tools end with the process. Without a running
+// session, the first signal exits.
 
 #include <csignal>
 
@@ -12,11 +13,12 @@ struct nar_session;
 
 namespace narratoria::command::interruption {
 
-// Takes the signals over, except those that were ignored from the start (nohup, a shell's "&").
+// Installs the handlers, except for signals that were ignored from the start (nohup, a shell's
+// "&").
 void install();
 
-// While it lives, the first signal cancels this session. Afterwards it is only noted, so that what
-// the run came to is still written.
+// While this object exists, the first signal cancels the session. Afterwards a signal is only
+// recorded, so that the outcome of the run is still written.
 class CancelsSession {
 public:
     explicit CancelsSession(nar_session* session) noexcept;
@@ -24,32 +26,35 @@ public:
     ~CancelsSession();
 };
 
-// From now on the first signal is only noted: somebody polls descriptor() and asks received().
+// From now on, the first signal is only recorded. The caller polls descriptor() and calls
+// received().
 void is_noted() noexcept;
 
-// From now on no signal leaves, however many come: the terminal has to be set back first. Of several
-// the last that is no Ctrl-C is received().
+// From now on, all signals are only recorded, because the terminal must be restored before exiting.
+// received() returns the last one that is not SIGINT.
 void all_are_noted() noexcept;
 
-// From now on, as at the start, the first signal leaves.
+// From now on, the first signal exits, as after install().
 void leaves() noexcept;
 
-// The first signal since install or clear; 0 when there was none.
+// The first signal since install or clear, or 0.
 int received() noexcept;
 
-// Takes a Ctrl-C as dealt with: the next signal is a first one again. Another signal stays.
+// Marks a Ctrl-C as handled, so that the next signal is a first one again. Keeps other signals.
 void clear() noexcept;
 
-// Readable once a signal came.
+// Readable after a signal has arrived.
 int descriptor() noexcept;
 
-// A terminal whose cursor is hidden: it is shown again before the process stops or leaves.
+// Registers a terminal whose cursor is hidden. The handlers show it before the process stops or
+// exits.
 void shows_cursor_on(int terminal) noexcept;
 
-// The process was stopped and continued since the last call: what was on the terminal has scrolled.
+// True if the process was stopped and continued since the last call, so that the terminal must be
+// redrawn.
 bool was_continued() noexcept;
 
-// Both, for what draws.
+// The two functions above, as an interface for the display.
 terminal::CursorKeeper& cursor_keeper() noexcept;
 
 }  // namespace narratoria::command::interruption

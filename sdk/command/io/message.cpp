@@ -22,7 +22,7 @@ void set_command_name(std::string_view name) {
 }
 
 void complain(std::string_view message) {
-    // Standard error that does not take the message is nothing that could be told to anyone.
+    // A failure to write to standard error cannot be reported.
     const Style style = Style::for_descriptor(STDERR_FILENO);
     write_all(STDERR_FILENO, fmt::format("{} {}\n", style.bold(command_name() + ":"), message));
 }

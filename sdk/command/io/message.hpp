@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the command says to a person on standard error, and the exit codes that go with it.
+// Messages on standard error, and the exit codes.
 
 #include <cstddef>
 #include <exception>
@@ -15,16 +15,16 @@
 
 namespace narratoria::command {
 
-// What is shown goes through the terminal's own words.
+// For printable() and the other functions that escape output for a terminal.
 using namespace terminal;
 
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitFailure = 1;   // it ran, and failed; or: there are faults
-inline constexpr int kExitRefused = 2;   // bad input or use; nothing was run, nothing was changed
-inline constexpr int kExitSignal = 128;  // plus the number of the signal that ended it
+inline constexpr int kExitFailure = 1;   // it ran and failed, or there are faults
+inline constexpr int kExitRefused = 2;   // bad input or use; nothing was run or changed
+inline constexpr int kExitSignal = 128;  // plus the number of the signal that ended the command
 
-// Bad input or use. The message says what happened, where, and what to do; `lines` are the places,
-// each a line of its own, printed before it.
+// Bad input or use. The message says what happened, where, and what to do. `lines` are the places;
+// they are printed before the message.
 class Refused : public std::runtime_error {
 public:
     explicit Refused(const std::string& message, std::vector<std::string> lines = {})
@@ -35,33 +35,32 @@ private:
     std::vector<std::string> lines_;
 };
 
-// The reader of standard output went away. There is nobody to tell; the command ends with
-// kExitRefused, because neither success nor faults were reported.
+// The reader of standard output has closed the pipe. The command exits without a message with
+// kExitRefused, because it reported neither success nor faults.
 class ReaderGone : public std::exception {};
 
-// Something that worked before stopped working while or after the plan ran, for example a disk that
-// is full.
+// A failure while or after the plan ran, for example a full disk.
 class Failed : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// Names the subcommand in every message: "narratoria run: …".
+// Sets the subcommand that begins every message: "narratoria run: …".
 void set_command_name(std::string_view name);
 
-// Writes one message, as a line; `message` must be printable.
+// Writes a message as one line. `message` must be printable.
 void complain(std::string_view message);
 
-// Writes lines as they are.
+// Writes lines without the command's name.
 void complain_lines(const std::vector<std::string>& lines);
 
 // "No such file or directory", in English whatever the locale.
 std::string reason(int error_number);
 
-// A file's name as it is shown in messages; "-" is standard input.
+// A path as messages show it: printable, and "standard input" for "-".
 std::string shown_path(std::string_view path);
 
-// A printable word for a shell, for commands that a message advises.
+// Quotes a word for a shell, for commands that a message suggests.
 std::string shell_word(std::string_view text);
 
 }  // namespace narratoria::command

@@ -10,7 +10,7 @@ namespace narratoria::command {
 namespace {
 
 std::string of_log(const Event& event, const Style& style) {
-    // Nearly every log is info or debug; those are not worth a parse.
+    // Most logs are info or debug: skip these without parsing.
     const std::string_view text = event.body();
     if (text.find("\"warn\"") == std::string_view::npos &&
         text.find("\"error\"") == std::string_view::npos &&

@@ -26,7 +26,7 @@ bool reader_is_gone(int descriptor) {
 }  // namespace
 
 bool write_result_to_standard_output(const Result& result) {
-    // A pipe that somebody has set not to block is waited for, piece by piece.
+    // write_to() would fail with EAGAIN on a non-blocking pipe; write_all() waits.
     if ((fcntl(STDOUT_FILENO, F_GETFL) & O_NONBLOCK) != 0) {
         struct Stopped {
             int error;

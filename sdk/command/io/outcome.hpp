@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the result of a plan leaves the command, and what is told about a plan that failed.
+// Writes the result of a plan, and describes the failures of a plan.
 
 #include <string>
 #include <string_view>
@@ -10,15 +10,16 @@
 
 namespace narratoria::command {
 
-// Streams the result, and a newline, to standard output. False when its reader has gone away;
-// throws Failed when it cannot be written for another reason.
+// Streams the result and a newline to standard output. Returns false if the reader has closed the
+// pipe, and throws Failed for other errors.
 bool write_result_to_standard_output(const Result& result);
 
-// For people: which tools failed and why, and the end of what they wrote to standard error. Where
-// the progress has told already which failed, only what it has not told.
+// Describes, for people, the tools that failed, the reasons, and the last lines of their standard
+// error. With `told_already`, the progress has shown the failures, so only standard error is
+// included.
 std::vector<std::string> lines_about_failure(const Result& result, bool told_already);
 
-// The last lines of a tool's standard error, each marked and printable.
+// The last lines of a tool's standard error, printable and marked with "|".
 std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::size_t at_most);
 
 }  // namespace narratoria::command

@@ -16,7 +16,7 @@
 namespace narratoria::command {
 namespace {
 
-// Folders and files that a project or a story is read from, whether they are there or not.
+// Folders and files that a project or a story is read from. They need not exist.
 constexpr std::string_view kOwnFolders[] = {".namel3ss", "packs", ".venv"};
 constexpr std::string_view kOwnFiles[] = {"namel3ss.toml", "pyproject.toml", "requirements.txt",
                                           "story.toml",    "prompts.json",   ".namel3ss",
@@ -39,8 +39,8 @@ bool is_own(std::string_view path) {
                                                    first) != std::end(kOwnFolders);
 }
 
-// True for a file that is not there, is empty, or begins like one of these; and for what is no regular
-// file: it cannot be overwritten, and opening a FIFO waits.
+// True for a file that does not exist, is empty, or begins like one of `earlier`. Also true for a
+// file that is not regular: it cannot be overwritten, and opening a FIFO would block.
 bool is_earlier(const std::string& path, Beginnings earlier) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return errno == ENOENT;
@@ -73,7 +73,7 @@ void OutputCheck::belongs_to(const std::string& folder) {
         folders_.push_back({std::move(real), shown, takes_nothing});
     };
     add(folder, false);
-    // Links may lead out of the folder.
+    // Add these folders separately, because links may lead out of `folder`.
     for (const std::string_view own : kOwnFolders) add(fmt::format("{}/{}", folder, own), true);
     const char* const packs = std::getenv("NARRATORIA_PACK_PATH");
     std::istringstream folders_of_packs(packs != nullptr ? packs : "");
@@ -94,7 +94,7 @@ void OutputCheck::writes(std::string_view option, const std::string& path,
             is_earlier(real, earlier)) {
             continue;
         }
-        throw Refused(fmt::format("{} would overwrite {}, a file of {}; give {} another file",
+        throw Refused(fmt::format("{} would overwrite {}, a file of {}; give {} a different file",
                                   option, shown_path(path), folder.shown, option));
     }
 }
@@ -107,7 +107,7 @@ void OutputCheck::take(const std::string& identity, std::string_view name, std::
     if (identity.empty()) return;
     for (const Taken& other : taken_) {
         if (other.identity != identity) continue;
-        throw Refused(fmt::format("{} and {} are the same file, {}; give {} another file",
+        throw Refused(fmt::format("{} and {} are the same file, {}; give {} a different file",
                                   other.name, name, shown, name));
     }
     taken_.push_back({identity, std::string(name)});

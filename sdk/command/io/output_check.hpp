@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a command may write, decided before anything runs: no two outputs are one file, none is a file
-// that the command reads, and none replaces a file of the project or the story that it works with.
+// Checks the outputs of a command before anything runs: no two outputs may be the same file, and no
+// output may be a file that the command reads, or replace a file of its project or story.
 
 #include <initializer_list>
 #include <string>
@@ -10,17 +10,19 @@
 
 namespace narratoria::command {
 
-// What files of earlier runs begin with. They may be replaced, also inside a project.
+// The first bytes of files from earlier runs, which may be replaced even inside a project.
 using Beginnings = std::initializer_list<std::string_view>;
 
 class OutputCheck {
 public:
-    // `name`: what the message calls it. "-" is standard input.
+    // `name` is used in messages. "-" is standard input.
     void reads(const std::string& path, std::string_view name);
-    // A project or a story; empty: none. An output in this folder must be new or of an earlier run.
+    // The folder of a project or a story, or empty. An output in it must be new or from an earlier
+    // run.
     void belongs_to(const std::string& folder);
 
-    // Both throw Refused. An output without an identity is a device, which takes any number of them.
+    // Both throw Refused. An output without an identity is a device, which several outputs may
+    // share.
     void writes(std::string_view option, const std::string& path, const std::string& identity,
                 Beginnings earlier);
     void writes_standard_output();

@@ -13,7 +13,7 @@
 namespace narratoria::command {
 namespace {
 
-// How often a clock on the screen moves.
+// The update interval of clocks on the screen.
 constexpr std::chrono::milliseconds kClock{100};
 constexpr std::size_t kPlainBatch = 64 * 1024;
 
@@ -46,7 +46,7 @@ void Progress::tell(std::string_view message) {
 
 void Progress::take(const Event& event) {
     if (event.kind() == Kind::ToolEvent) {
-        // A plan may bring millions of these; most are nothing to look at here.
+        // A plan may have millions of tool events, so skip most of them early.
         const Type type = event.type();
         if (type == Type::Log || type == Type::Error) {
             if (const std::string line = notice_of(event, style_); !line.empty()) say(line);
@@ -68,7 +68,7 @@ void Progress::take(const Event& event) {
             break;
         case Kind::AttemptStarted:
             if (event.attempt() > 1) {
-                say(style_.yellow(fmt::format("again {}: attempt {}, after: {}", name,
+                say(style_.yellow(fmt::format("retrying {}: attempt {}, after: {}", name,
                                               event.attempt(), last_errors_[name])));
             }
             break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Progress of a plan, for people, on standard error: live on a terminal, plain lines elsewhere.
+// Shows the progress of a plan on standard error: live on a terminal, otherwise as plain lines.
 
 #include <chrono>
 #include <memory>
@@ -17,24 +17,24 @@ namespace narratoria::command {
 
 class Progress {
 public:
-    // On standard error: live when it is a terminal that understands cursor movements.
+    // Live if standard error is a terminal that supports cursor movement.
     Progress();
 
-    // The kinds of records it wants.
+    // The kinds of records that take() needs.
     static std::uint32_t wanted_kinds() noexcept;
-    // The sink.
+    // Event sink.
     void take(const Event& event);
 
-    // Something that belongs to no tool.
+    // Shows a warning that does not belong to a tool.
     void tell(std::string_view message);
 
-    // After a batch of events: writes what is due.
+    // Writes pending output. Call it after each batch of events.
     void refresh();
-    // When refresh has something to do although no event came.
+    // The time at which refresh() must be called even without events, or nothing.
     std::optional<LiveRegion::Clock::time_point> next_look() const;
     bool is_live() const noexcept { return live_ != nullptr; }
 
-    // Leaves the lasting lines, and nothing else.
+    // Removes the live part; the permanent lines stay.
     void close();
 
 private:
@@ -45,7 +45,7 @@ private:
     ToolBoard board_;
     std::unique_ptr<LiveRegion> live_;
     std::string plain_;
-    std::unordered_map<std::string, std::string> last_errors_;  // of each tool that may try again
+    std::unordered_map<std::string, std::string> last_errors_;  // of each tool that may retry
     bool changed_ = false;
 };
 

@@ -21,11 +21,11 @@
 namespace narratoria::command {
 namespace {
 
-// The kernel cannot wait for a lock with a time limit, except through a signal.
+// Polling interval: flock has no timeout.
 constexpr std::chrono::milliseconds kPause{20};
 
 // The process that holds a flock on this file, from /proc/locks:
-// "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF". Empty if that is not told.
+// "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF". Empty if it is not listed.
 std::string holder_of(int file) {
     struct stat status {};
     if (fstat(file, &status) != 0) return {};
@@ -65,8 +65,8 @@ StateLock::StateLock(const std::string& path, std::uint64_t wait_ms)
                                                 : fmt::format("another run (process {})", process);
         if (std::chrono::steady_clock::now() >= deadline) {
             throw Refused(fmt::format(
-                "{} uses the state file {}; wait for it to end (--state-wait SECONDS), or give "
-                "another file",
+                "{} uses the state file {}; wait for it to end (--state-wait SECONDS), or give a "
+                "different file",
                 who, shown_));
         }
         if (!told) complain(fmt::format("waiting for {}, which uses {}", who, shown_));
@@ -81,11 +81,11 @@ StateLock::StateLock(const std::string& path, std::uint64_t wait_ms)
 }
 
 StateLock::~StateLock() {
-    // Before the lock is released: a waiter then sees that the name leads elsewhere.
+    // Before the lock is released, so that a waiter sees that the locked file has no name.
     if (created_ && is_current()) unlink(target_.c_str());
 }
 
-// False: the file came or went meanwhile.
+// False if the file was created or removed meanwhile.
 bool StateLock::open_file() {
     created_ = false;
     file_ = Descriptor(open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -101,9 +101,9 @@ bool StateLock::open_file() {
     throw Refused(fmt::format("cannot open the state file {}: {}", shown_, reason(errno)));
 }
 
-// Creates the file with its content, and locked, before it has a name: another run must find it
-// neither empty nor free. False with errno set; EEXIST: the file came meanwhile. Some file systems
-// cannot do it.
+// Creates the file, writes its content and locks it before it gets a name, so that no other run
+// finds it empty or unlocked. False with errno set; EEXIST if the file was created meanwhile. Fails
+// on file systems without O_TMPFILE.
 bool StateLock::create_locked() {
     const std::size_t slash = target_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : target_.substr(0, slash + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Keeps two runs from working on one state file at the same time: the patches of one would be lost.
+// Prevents two runs from using a state file at the same time, which would lose the patches of one.
 
 #include <cstdint>
 #include <string>
@@ -10,12 +10,12 @@
 namespace narratoria::command {
 
 // An exclusive lock (flock) on a state file, held until the destructor or the end of the process.
-// The file is replaced by renaming, so the lock is on the file that the name led to when it was
-// taken; a waiter then looks whether the name still leads there. A file that does not exist yet is
-// created with {}, which means the same, and removed again unless it was replaced.
+// The file is replaced by renaming, so after it gets the lock, a waiter checks that the name still
+// leads to the locked file. A missing file is created with {}, which is equivalent, and removed
+// again unless it was replaced.
 class StateLock {
 public:
-    // Waits up to `wait_ms` for another run. Throws Refused if it then still holds the lock, or if
+    // Waits up to `wait_ms` for other runs. Throws Refused if one still holds the lock then, or if
     // the file cannot be locked.
     StateLock(const std::string& path, std::uint64_t wait_ms);
     StateLock(StateLock&&) = delete;

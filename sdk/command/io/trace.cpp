@@ -35,7 +35,7 @@ std::uint32_t Trace::wanted_kinds() noexcept {
 std::int64_t Trace::since_start(const Event& event) {
     const std::int64_t time = event.raw().time_us;
     if (start_ < 0) start_ = time;
-    // The wall clock may be set back meanwhile; a timeline only moves on.
+    // Records have wall-clock times, which may go back. The timeline must not.
     last_ = std::max(last_, time - start_);
     return last_;
 }
@@ -117,7 +117,8 @@ void Trace::take(const Event& event) {
         case Kind::AttemptEnded: end_attempt(tool, now, event.body()); break;
         case Kind::ToolEnded: paths_.erase(tool); break;
         case Kind::ToolEvent: {
-            // Patches are the bulk of a stream and say nothing on a timeline; done ends its slice.
+            // Skip patches: they are most of a stream and not useful on a timeline. Skip done: the
+            // slice ends there.
             if (event.type() == Type::StatePatch || event.type() == Type::Done) break;
             const json::Document body = json::read(event.body());
             if (event.type() == Type::Log) {
@@ -147,7 +148,7 @@ void Trace::flush() {
 }
 
 bool Trace::finish() {
-    // Whatever is still open ends with the trace, so that it can be seen.
+    // Write the slices that are still open. They end with the trace.
     std::vector<std::string> open;
     for (const auto& [tool, attempt] : running_) open.push_back(tool);
     std::sort(open.begin(), open.end());

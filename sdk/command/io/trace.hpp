@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plan's timeline in the Chrome trace format, for Perfetto (ui.perfetto.dev) and
-// chrome://tracing. One track for the plan, and one for each tool that ran at the same time as
-// others: an attempt is a slice on the lowest free track, what a tool said is an instant on it.
+// Writes a plan's timeline in the Chrome trace format, for Perfetto (ui.perfetto.dev) and
+// chrome://tracing. The plan has a track of its own. An attempt of a tool is a slice on the lowest
+// free tool track; the tool's events are instants on it.
 
 #include <cstdint>
 #include <string>
@@ -18,17 +18,17 @@ class Trace {
 public:
     static constexpr std::string_view kBegin = R"({"displayTimeUnit":)";
 
-    // Writes to a descriptor, as things happen; finish() makes the document whole.
+    // Writes to a descriptor during the run. finish() completes the document.
     explicit Trace(int descriptor);
 
     static std::uint32_t wanted_kinds() noexcept;
-    // The sink.
+    // Event sink.
     void take(const Event& event);
 
-    // Writes what is collected, when it is much.
+    // Writes the buffer if it is large.
     void flush();
 
-    // Ends the document. False: it could not be written; errno says why.
+    // Completes the document. Returns false, with errno set, if writing failed.
     bool finish();
 
 private:
@@ -56,7 +56,7 @@ private:
     bool plan_open_ = false;
     std::int64_t plan_began_ = 0;
     std::string plan_id_;
-    std::vector<bool> lanes_;  // taken
+    std::vector<bool> lanes_;  // true: in use
     std::unordered_map<std::string, Attempt> running_;
     std::unordered_map<std::string, std::string> paths_;
 };

@@ -6,7 +6,7 @@
 namespace narratoria::command::script {
 namespace {
 
-// A function is nothing without its parenthesis.
+// Keywords, and functions with their opening parenthesis.
 constexpr std::string_view kWords[] = {"AND",  "CALL", "DO",    "ELSE",    "END",  "FOR",
                                        "IF",   "IN",   "LET",   "NOT",     "OR",   "THEN",
                                        "true", "null", "false", "FORMAT(", "NOW(", "PRINT("};
@@ -14,14 +14,14 @@ constexpr std::string_view kWords[] = {"AND",  "CALL", "DO",    "ELSE",    "END"
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
-// The host may give variables of any name; a script reads only these.
+// The host may set variables with any name. A script can read only those with these names.
 bool is_variable(std::string_view name) {
     return !name.empty() && is_letter(name.front()) &&
            std::all_of(name.begin(), name.end(), is_name) &&
            std::find(std::begin(kWords), std::end(kWords), name) == std::end(kWords);
 }
 
-// Strings and comments end with their line.
+// One line is sufficient: strings and comments end at the end of the line.
 bool is_in_string_or_comment(std::string_view line) {
     bool in_string = false;
     for (std::size_t at = 0; at < line.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What can be written at the cursor in a line of Nuwa Script.
+// Completion of the word at the cursor in a line of Nuwa Script.
 
 #include <cstddef>
 #include <functional>
@@ -11,17 +11,17 @@
 namespace narratoria::command::script {
 
 struct Completion {
-    std::size_t typed = 0;           // bytes of the word that stand in front of the cursor
-    std::vector<std::string> words;  // those that begin with them, sorted
+    std::size_t typed = 0;           // bytes of the word before the cursor
+    std::vector<std::string> words;  // the candidates that begin with these bytes, sorted
 };
 
 using Names = std::function<std::vector<std::string>()>;
 
-// `before`: the line in front of the cursor. Behind CALL a tool can stand; in a string, a comment, a
-// number and behind "." nothing that is known. Only the names that can stand there are asked for.
+// `before` is the line up to the cursor. After CALL, completes tools; in a string, a comment or a
+// number, and after ".", completes nothing. Calls `tools` or `variables` only if it needs them.
 Completion complete(std::string_view before, const Names& tools, const Names& variables);
 
-// What all of them begin with.
+// The longest common prefix.
 std::string_view common_beginning(const std::vector<std::string>& words);
 
 }  // namespace narratoria::command::script

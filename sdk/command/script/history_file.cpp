@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kKeptLines = 1000;
 constexpr std::size_t kMostLines = 2 * kKeptLines;
 
-// What a line editor can show and send back.
+// True if a line editor can show the text and return it unchanged.
 bool is_line(std::string_view text) {
     return !text.empty() && !json::ill_formed_utf8(text) &&
            std::none_of(text.begin(), text.end(), [](char c) {
@@ -73,7 +73,7 @@ void HistoryFile::append(const std::string& line) {
     std::error_code failure;
     std::filesystem::create_directories(path.parent_path(), failure);
     if (failure) return fail(reason(failure.value()));
-    // Not a FIFO, whose opening would wait.
+    // O_NONBLOCK: opening a FIFO must not block.
     const Descriptor file(open(
         path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
     if (!file || !write_all(file.get(), line + "\n")) fail(reason(errno));

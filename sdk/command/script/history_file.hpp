@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The lines that were typed in earlier sessions, one a line. Several commands may append at once.
+// The input history of earlier sessions, one entry per line. Several commands may append
+// concurrently.
 
 #include <optional>
 #include <string>
@@ -10,16 +11,16 @@ namespace narratoria::command::script {
 
 class HistoryFile {
 public:
-    // $XDG_STATE_HOME/narratoria/script-history, or below ~/.local/state; without a home no history is
-    // kept.
+    // Uses $XDG_STATE_HOME/narratoria/script-history; the default of the variable is
+    // ~/.local/state. Without a home folder, no history is kept.
     HistoryFile();
 
-    // The lines that were kept, oldest first. A file that became long is cut to them.
+    // The kept lines, oldest first. Truncates a long file to these lines.
     std::vector<std::string> load();
     void append(const std::string& line);
 
 private:
-    // The first failure is told on standard error; then no history is kept.
+    // Reports the first failure on standard error. No history is kept after it.
     void fail(const std::string& why);
 
     std::optional<std::string> path_;

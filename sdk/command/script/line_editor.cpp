@@ -30,8 +30,8 @@ class LibeditEditor : public LineEditor {
 public:
     LibeditEditor(Engine& engine, std::function<Completion(std::string_view)> complete)
         : engine_(engine), complete_(std::move(complete)) {
-        // Ours is UTF-8 everywhere; libedit takes the encoding and the width of characters from the
-        // locale. No other thread runs yet.
+        // libedit takes the encoding and the width of characters from the locale; the command
+        // always uses UTF-8. No other thread runs yet, so setlocale is safe.
         std::setlocale(LC_CTYPE, "C.UTF-8");
         history_.reset(history_init());
         editor_.reset(el_init("narratoria", stdin, stdout, stderr));
@@ -48,15 +48,15 @@ public:
         el_set(editor_.get(), EL_BIND, "^R", "em-inc-search-prev", nullptr);
         el_set(editor_.get(), EL_SIGNAL, 0);
         el_wset(editor_.get(), EL_GETCFN, character_of);
-        el_source(editor_.get(), nullptr);  // what the user has set in ~/.editrc
-        // Notices Ctrl-Z: see wait_for_input.
+        el_source(editor_.get(), nullptr);  // the user's ~/.editrc
+        // Makes was_continued() work, for Ctrl-Z: see wait_for_input.
         interruption::shows_cursor_on(STDOUT_FILENO);
     }
     ~LibeditEditor() override { interruption::shows_cursor_on(-1); }
 
     Ending read(const std::string& prompt, std::string& line) override {
         prompt_ = prompt;
-        // In front of the prompt: what is typed as soon as it shows must not be echoed twice.
+        // Before the prompt is shown, so that the terminal does not echo early input a second time.
         el_set(editor_.get(), EL_PREP_TERM, 1);
         int size = 0;
         const char* const text = el_gets(editor_.get(), &size);
@@ -82,7 +82,7 @@ private:
     }
     static char* prompt_of(EditLine* editor) { return of(editor).prompt_.data(); }
 
-    // No exception may pass through libedit.
+    // Exceptions must not pass through libedit, so they are stored and thrown later.
     template <class Result, class Function>
     Result guarded(Result otherwise, Function function) noexcept {
         try {
@@ -93,7 +93,7 @@ private:
         }
     }
 
-    // As read(2): 1, 0 at the end of the input, -1.
+    // Returns 1, 0 at the end of the input, or -1, as read(2).
     static int character_of(EditLine* editor, wchar_t* character) {
         LibeditEditor& its = of(editor);
         return its.guarded(-1, [&] { return its.read_character(*character); });
@@ -109,7 +109,7 @@ private:
             if (length == static_cast<std::size_t>(-2)) continue;
             if (length == static_cast<std::size_t>(-1)) {
                 character = L'\uFFFD';
-                // What cannot go on a character begins the next one.
+                // A byte that cannot continue the character begins the next one.
                 if (!is_first) kept_ = byte;
             }
             return 1;
@@ -131,12 +131,12 @@ private:
         }
     }
 
-    // False after a signal.
+    // Drives the engine until input is available. False after a signal.
     bool wait_for_input() {
         for (;;) {
             if (interruption::received() != 0) return false;
             if (interruption::was_continued()) {
-                // The shell has set the terminal for itself meanwhile, which libedit does not know.
+                // The shell has changed the terminal mode meanwhile; libedit must set it again.
                 el_set(editor_.get(), EL_PREP_TERM, 0);
                 el_set(editor_.get(), EL_PREP_TERM, 1);
                 el_set(editor_.get(), EL_REFRESH);
@@ -179,7 +179,7 @@ private:
         }
         std::string shown = "\n";
         for (const std::string& row : terminal::wrap(listed, kListedColumns)) shown += row + "\n";
-        // The stream is the one that libedit draws to, so the order is kept.
+        // libedit writes to the same stream, so the order is kept.
         std::fputs(shown.c_str(), stdout);
         return CC_REDISPLAY;
     }
@@ -194,7 +194,7 @@ private:
     Engine& engine_;
     const std::function<Completion(std::string_view)> complete_;
     std::string prompt_;
-    std::optional<char> kept_;  // read already
+    std::optional<char> kept_;  // a byte that was read ahead
     std::exception_ptr problem_;
     std::unique_ptr<History, EndsHistory> history_;
     std::unique_ptr<EditLine, EndsEditor> editor_;

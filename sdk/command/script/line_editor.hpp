@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads lines from the terminal, with editing, history and completion. The library behind it (libedit)
-// is optional when the command is built, and used in line_editor.cpp only.
+// Reads lines from the terminal, with editing, history and completion. Only line_editor.cpp uses
+// libedit, which is an optional dependency of the build.
 
 #include <functional>
 #include <memory>
@@ -18,20 +18,20 @@ public:
     enum class Ending {
         Line,
         Signal,  // interruption::received() says which
-        Input,   // Ctrl-D, or the terminal is gone
+        Input,   // end of input: Ctrl-D, or the terminal was closed
     };
 
     virtual ~LineEditor() = default;
 
-    // While it waits, the engine goes on. Without the newline.
+    // Reads a line, without the newline. Drives the engine while it waits.
     virtual Ending read(const std::string& prompt, std::string& line) = 0;
 
-    // Lets ↑ and Ctrl-R find the line.
+    // Adds the line to the history of ↑ and Ctrl-R.
     virtual void remember(const std::string& line) = 0;
 };
 
-// On standard input and output, which are a terminal; one at a time. `complete` gets the line in front
-// of the cursor. NULL: this build has no line editor.
+// Opens the editor on standard input and output, which must be a terminal. Only one may exist.
+// `complete` gets the line up to the cursor. NULL if this build has no line editor.
 std::unique_ptr<LineEditor> open_line_editor(
     Engine& engine, std::function<Completion(std::string_view before)> complete);
 

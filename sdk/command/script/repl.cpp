@@ -15,10 +15,10 @@
 namespace narratoria::command::script {
 namespace {
 
-// What an expression is wrapped in, so that its value is shown.
+// An expression is wrapped in this call, so that its value is shown.
 constexpr std::string_view kShow = "PRINT(";
 
-// The tree is one statement whose value would be dropped, and that does not print it itself.
+// True if the tree is a single statement whose value would be dropped, and not a call of PRINT.
 bool has_value(const std::string& tree) {
     const json::Document read = json::read(tree);
     const json::Value* const statements = json::member(read, "statements");
@@ -44,8 +44,7 @@ public:
         if (!editor_) {
             throw Refused(
                 "this build has no line editor (libedit); give the script's FILE, or - for "
-                "standard "
-                "input");
+                "standard input");
         }
         for (const std::string& line : history_.load()) editor_->remember(line);
         say("Nuwa Script. Tab completes, Ctrl-D ends.\n");
@@ -71,7 +70,7 @@ public:
                     if (take(input)) input.clear();
                     break;
             }
-            // Ctrl-C takes back what it met, not the variables.
+            // Ctrl-C drops the current input or cancels the running script. Variables are kept.
             if (const int signal = interruption::received(); signal != 0) {
                 if (signal != SIGINT) return kExitSignal + signal;
                 interruption::clear();
@@ -92,12 +91,13 @@ private:
         return names;
     }
 
-    // False: it goes on in the next line.
+    // Runs the input. False if it is incomplete and continues in the next line.
     bool take(const std::string& input) {
         std::string tree;
         std::string error = parse_script(input, &tree);
         if (error.empty()) {
-            // Everything stays in its line; behind it a comment may stand.
+            // Prepending keeps line numbers. The closing parenthesis needs a new line, because the
+            // input may end with a comment.
             const bool shows = has_value(tree);
             error = execute(shows ? std::string(kShow) + input + "\n)" : input);
             if (!error.empty()) complain_of(error, shows);
@@ -132,12 +132,12 @@ private:
 
     void complain_of(const ScriptError& error, bool is_wrapped) {
         std::vector<std::string> lines = lines_of(error);
-        // In front of both the source and its caret: "  1 | ".
+        // The width of "  1 | ", the prefix of the source and caret lines.
         constexpr std::size_t kMargin = 6;
         if (is_wrapped && lines.size() >= 3 &&
             std::string_view(lines[1]).substr(kMargin).starts_with(kShow)) {
             lines[1].erase(kMargin, kShow.size());
-            // A limit can be met at the wrapper itself.
+            // The caret line may be shorter if a limit was exceeded at the wrapper itself.
             if (lines[2].size() > kMargin + kShow.size()) lines[2].erase(kMargin, kShow.size());
         }
         complain_lines(lines);

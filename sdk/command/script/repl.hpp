@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `narratoria script` on a terminal: runs what is typed, with the variables of what ran before.
+// `narratoria script` on a terminal: an interactive session that keeps its variables.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace narratoria::command::script {
 
-// Until Ctrl-D. `scope`: the variables to begin with, a JSON object or empty. Returns the exit code.
-// Throws Refused in a build without a line editor.
+// Runs until Ctrl-D and returns the exit code. `scope` has the initial variables: a JSON object, or
+// empty. Throws Refused in a build without a line editor.
 int run_repl(ScriptSession& session, std::string scope);
 
 }  // namespace narratoria::command::script

@@ -20,7 +20,7 @@
 namespace narratoria::command::script {
 namespace {
 
-// Of the details of an error that refused a script.
+// Extracts the script error from the details of a refusal.
 ScriptError error_in(const Error& error) {
     const json::Document details = json::read(error.details());
     const json::Value* const found = json::member(details, "error");
@@ -47,11 +47,12 @@ std::vector<std::string> lines_of(const ScriptError& error) {
     const json::Document read = json::read(error);
     std::string_view text = json::text(read, "text");
     std::vector<std::string> lines;
-    // Each line ends with a newline, the last one too.
+    // Every line ends with a newline, including the last.
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         std::string line;
-        // The line of the caret has its tabs where the source has them.
+        // Expand tabs. The caret line has tabs at the same places as the source, so it stays
+        // aligned.
         for (const char c : text.substr(0, end)) line += c == '\t' ? "    " : std::string(1, c);
         lines.push_back(printable(line));
         text.remove_prefix(std::min(end + 1, text.size()));
@@ -75,7 +76,7 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     engine_options.log_line = [](const nar_log_line& line) {
-        // A line with a code is a record, too.
+        // A log line with a code is also an event record, which is shown as such.
         if (line.level >= NAR_LOG_WARN && line.code.size == 0) {
             complain(printable(detail::to_view(line.message)));
         }

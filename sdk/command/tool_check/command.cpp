@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria tool check: is this tool a good citizen?
+// narratoria tool check: tests whether a tool obeys the rules of the protocol.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -34,9 +34,9 @@ namespace {
 
 constexpr std::size_t kShownFindings = 10;
 constexpr std::size_t kShownDiagnostics = 10;
-// A tool that takes as long as this is worth being interrupted.
+// Only a tool that takes at least this time is interrupted in a run of its own (T18).
 constexpr double kLongRunning = 0.5;
-// More than a pipe holds, so that a tool that does not read cannot be mistaken for one that does.
+// Larger than a pipe's buffer, so that a tool that does not read its input is detected.
 constexpr std::size_t kUnknownText = 256 * 1024;
 
 struct ToolCheckOptions {
@@ -60,12 +60,12 @@ std::string invocation(const std::string& request_id, const ToolFile& tool,
     return fmt::format(
         R"({{"requestId":"{}","tool":{},"operation":{},"input":{},"dependencies":{{}},"results":{{}}{}}})"
         "\n",
-        // As the runtime names it: the file's name without its extension.
+        // The name that the runtime gives it: the file's name without extension.
         request_id, json::quoted(std::filesystem::path(tool.name).stem().string()),
         json::quoted(operation), input, unknown);
 }
 
-// The same input with a member that the tool cannot know.
+// The input with an additional member that the tool cannot know.
 std::string with_unknown_member(const std::string& input) {
     const std::size_t brace = input.find('{');
     const bool is_empty = input.find_first_not_of(" \t\r\n", brace + 1) == input.rfind('}');
@@ -80,7 +80,7 @@ bool has_carriage_return(const std::string& path) {
     return line.starts_with("#!") && line.ends_with('\r');
 }
 
-// The folder that tools find in NARRATORIA_OUTPUT_DIR, gone with this object.
+// The folder in NARRATORIA_OUTPUT_DIR. The destructor removes it.
 class OutputFolder {
 public:
     OutputFolder() {
@@ -89,8 +89,8 @@ public:
         path_ = (none ? std::string("/tmp") : base.string()) + "/narratoria-check-XXXXXX";
         if (mkdtemp(path_.data()) == nullptr) {
             throw Failed(
-                fmt::format("cannot create a folder for the tool's files at {}: {}; set "
-                            "TMPDIR to a folder of your own",
+                fmt::format("cannot create the temporary folder {}: {}; set TMPDIR to a folder "
+                            "that is writable",
                             path_, reason(errno)));
         }
         setenv("NARRATORIA_OUTPUT_DIR", path_.c_str(), 1);
@@ -185,7 +185,7 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
         }
     }
     if (counts[1] > 0 && !evidence.plain.diagnostics.empty()) {
-        out += "\nOn its standard error:\n";
+        out += "\nStandard error of the tool:\n";
         for (const std::string& line :
              diagnostics_lines(evidence.plain.diagnostics, kShownDiagnostics)) {
             out += line + "\n";
@@ -277,9 +277,9 @@ void add_tool_check(Command tool) {
         .type_name("SECONDS");
     command.flag("--json", options->as_json, "Print the findings as JSON");
     command.footer(
-        "The tool runs up to four times: normally, without input, with unknown fields, and, if "
-        "it\ntakes long, once to end it. Its side effects happen as often.\nExit status: 0 no "
-        "findings, 1 findings, 2 there is no such tool.\nExample:\n  narratoria tool check "
+        "The tool runs up to four times, with its side effects: normally, without input, with\n"
+        "unknown fields, and, if it takes long, once to be ended early.\nExit status: 0 no "
+        "findings, 1 findings, 2 the tool was not run.\nExample:\n  narratoria tool check "
         "tools/torch-lighter --input '{\"action\": \"light_torch\"}'");
     command.action([options] { return tool_check(*options); });
 }

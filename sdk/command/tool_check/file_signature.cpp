@@ -80,7 +80,7 @@ std::string contradiction(std::string_view media_type, std::string_view first_by
     if (!known) return {};
     if (first_bytes.empty()) return "the file is empty";
     return found != nullptr ? fmt::format("the file is {}", found->name)
-                            : std::string("the content of the file is something else");
+                            : std::string("the content of the file has a different type");
 }
 
 }  // namespace narratoria::command::tool_check

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether a file's first bytes are what its media type says.
+// Compares a file's first bytes with its media type.
 
 #include <cstddef>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace narratoria::command::tool_check {
 
-// How many bytes of a file contradiction() wants to see.
+// The number of bytes that contradiction() needs.
 inline constexpr std::size_t kSignatureBytes = 64;
 
-// Empty when the content may be what the media type says; otherwise a sentence. Types without a
-// known signature are believed.
+// Empty if the content can have the media type, otherwise a sentence. A type without a known
+// signature is accepted.
 std::string contradiction(std::string_view media_type, std::string_view first_bytes);
 
 }  // namespace narratoria::command::tool_check

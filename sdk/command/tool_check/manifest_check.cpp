@@ -14,7 +14,7 @@ namespace {
 
 namespace json = terminal::json;
 
-// No file of the working folder has it, which would make the name ambiguous.
+// Must not be the name of a file in the working folder: the name would be ambiguous.
 constexpr const char* kName = "narratoria-tool-check";
 
 EngineOptions silent() {
@@ -44,7 +44,7 @@ ManifestCheck::ManifestCheck(const std::string& path) {
     }
 }
 
-// The library checks results when a tool ends: a function returns this one.
+// The library checks a result when a tool ends. So run a function tool that returns this result.
 std::string ManifestCheck::fault_of(const std::string& result) const {
     Engine engine(silent());
     Session session(engine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the manifest of a tool says about its results, judged by the library as while the tool runs.
+// Checks results of a tool against its manifest. The library does it as when the tool runs.
 
 #include <optional>
 #include <string>
@@ -9,13 +9,13 @@ namespace narratoria::command::tool_check {
 
 class ManifestCheck {
 public:
-    // `path`: of the tool, absolute.
+    // `path` is the absolute path of the tool.
     explicit ManifestCheck(const std::string& path);
 
-    // Why the manifest cannot be used; empty if it can, or if there is none.
+    // Why the manifest is not usable; empty if it is, or if the tool has no manifest.
     const std::string& problem() const noexcept { return problem_; }
     bool describes_results() const noexcept { return result_schema_.has_value(); }
-    // What is wrong with a result, which is JSON; empty if nothing is. Only if it describes results.
+    // The fault of a result (JSON), or empty. Call it only if describes_results().
     std::string fault_of(const std::string& result) const;
 
 private:

@@ -29,18 +29,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is judged is kept in memory, several times.
+// Limits of the output: the judge keeps several copies in memory.
 constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
 constexpr std::ptrdiff_t kMaxLines = 100'000;
 constexpr std::size_t kMaxDiagnostics = 64 * 1024;
-// A pipeline's other members end a moment after its last one.
+// Seconds to wait for child processes: the other members of a pipeline end shortly after the last.
 constexpr double kDrain = 0.25;
 
 double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The variables that the runtime hands to tools.
+// The environment variables that the runtime passes to tools.
 std::vector<char*> tool_environment() {
     constexpr std::string_view kNames[] = {"PATH=",   "HOME=",        "USER=",
                                            "LANG=",   "TZ=",          "LC_",
@@ -171,7 +171,7 @@ void Run::step() {
                         {diagnostics_.get(), POLLIN, 0},
                         {exit_.get(), POLLIN, 0},
                         {interruption::descriptor(), POLLIN, 0}};
-    // Without a pidfd (old kernels) the exit is looked for again and again.
+    // Without a pidfd (old kernels), poll for the exit.
     const double most = exit_ ? 3600 : 0.02;
     const double wait = std::clamp(next_deadline(), 0.0, most);
     poll(waiting, 5, static_cast<int>(wait * 1000) + 1);
@@ -207,7 +207,7 @@ void Run::write_input() {
             write(input_.get(), options_.input.data() + written_, options_.input.size() - written_);
         if (written < 0) {
             if (errno == EAGAIN || errno == EINTR) return;
-            break;  // it does not want its input, which is its right
+            break;  // the tool has closed its input, which is allowed
         }
         written_ += static_cast<std::size_t>(written);
     }
@@ -274,7 +274,7 @@ void Run::collect_exit() {
 }
 
 void Run::drain() {
-    // What the tool wrote is in the pipe by now; what a child of it writes later is the child's.
+    // The tool has exited, so its output is in the pipe. Later output is from its children.
     if (output_) read_output();
     if (diagnostics_) read_diagnostics();
     if (done_at_) {

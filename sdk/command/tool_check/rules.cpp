@@ -42,9 +42,9 @@ constexpr Rule kRules[] = {
      "use one of the four levels; fields.progress is a fraction, not a percentage"},
     {"T6", "writes exactly one done", "spec 000 §4.6",
      "write one done as the last line, on every exit path of the program"},
-    {"T7", "writes nothing after done", "spec 000 §4.6", "move it before done, or leave it out"},
+    {"T7", "writes nothing after done", "spec 000 §4.6", "write it before done, or not at all"},
     {"T8", "exits soon after done", "spec 000 §5.3",
-     "exit after done; what still runs is ended after the grace period"},
+     "exit after done; after the grace period, remaining processes are ended"},
     {"T9", "follows an error event by done with ok: false", "spec 000 §4.5",
      "write done with ok: false after an error, or log a warning instead of an error"},
     {"T10", "writes timestamps in ISO-8601", "spec 000 §3",
@@ -52,9 +52,8 @@ constexpr Rule kRules[] = {
     {"T11", "returns the requestId that it was given", "spec 000 §3",
      "copy requestId from the invocation, or leave it out"},
     {"T12", "announces assets that exist: readable files", "spec 000 §4.3, §7",
-     "write and close the file first, then announce its absolute path; a relative one begins in "
-     "the "
-     "working folder that the tool is started in"},
+     "write and close the file first, then announce its absolute path; a relative path is resolved "
+     "in the tool's working folder"},
     {"T13", "announces assets with a valid media type that matches the file", "spec 000 §4.3",
      "use the media type of the file, for example image/png"},
     {"T14", "gives each asset its own id", "spec 000 §4.3",
@@ -62,16 +61,16 @@ constexpr Rule kRules[] = {
     {"T15", "sends narrative_choice with a list of strings", "spec 000 §4.4",
      "use the payload {\"choices\": [\"Open\", \"Leave\"]}"},
     {"T16", "follows the protocol also without input", "spec 000 §6",
-     "an empty standard input is allowed: report what is missing with an error and done, ok: "
-     "false"},
+     "an empty standard input is allowed: report missing input with an error event and done with "
+     "ok: false"},
     {"T17", "accepts unknown fields", "spec 000 §6, §8",
-     "ignore unknown fields, also large ones; newer runtimes send more than older ones"},
+     "ignore unknown fields, also large ones; newer runtimes send more fields"},
     {"T18", "ends on SIGTERM within the grace period", "docs/writing-a-tool.md",
-     "do not ignore SIGTERM; exit, or pass it on to child processes and exit then"},
+     "do not ignore SIGTERM; exit, or forward it to child processes and then exit"},
     {"T19", "leaves no process behind", "docs/writing-a-tool.md",
      "wait for all child processes before done"},
     {"T20", "returns what its manifest says", "docs/tool-schemas.md",
-     "correct the result or the manifest; narratoria validate tool shows the places of its faults"},
+     "correct the result or the manifest; narratoria validate tool shows the manifest's faults"},
 };
 
 struct Line {
@@ -103,7 +102,7 @@ struct Said {
     json::Value event;
 };
 
-// All in one pool: a document for each would take 10 KB an event.
+// All events share one pool: a document for each would take 10 KB per event.
 struct Events {
     std::unique_ptr<json::Document::AllocatorType> pool =
         std::make_unique<json::Document::AllocatorType>();
@@ -144,7 +143,7 @@ private:
     void not_applicable(std::string why) {
         judgements_.push_back({next_rule(), Verdict::NotApplicable, std::move(why), {}});
     }
-    // Decides when at least one event was of that kind.
+    // Judges the rule if `any` event is of its kind, otherwise sets it to NotApplicable.
     void decide_if(bool any, std::string_view otherwise, Findings findings) {
         if (any) {
             decide(std::move(findings));
@@ -178,18 +177,18 @@ private:
     const Evidence& evidence_;
     std::vector<Line> lines_;
     Events events_;
-    // What the library finds in the output and another rule than T3 and T4 reports.
+    // The library's findings that belong to rules other than T3 and T4.
     Findings levels_;       // T5
     Findings timestamps_;   // T10
     Findings media_types_;  // T13
     std::vector<Judgement> judgements_;
 };
 
-// `lines`: the lines of the output that the fault is in.
+// `lines` are the lines of the output with the fault.
 Finding finding_of(const json::Value& fault, const std::vector<Line>& lines, std::string run = {}) {
     const auto number = static_cast<std::size_t>(json::count(fault, "line"));
     auto byte = static_cast<std::size_t>(json::count(fault, "byte")) + 1;
-    // An output without a line has its fault in line 1.
+    // The library reports the fault of an empty output in line 1, which does not exist.
     if (number > 0 && number <= lines.size()) byte -= lines[number - 1].begin;
     return {std::move(run), number, byte, std::string(json::text(fault, "pointer")),
             std::string(json::text(fault, "message"))};
@@ -200,7 +199,7 @@ std::string_view type_of(const Said& said) { return json::text(said.event, "type
 void Judge::judge_start() {
     Findings findings;
     const ObservedRun& run = evidence_.plain;
-    // 127: env did not find the interpreter.
+    // env exits with 127 if it does not find the interpreter.
     const bool has_no_interpreter =
         run.start_error == ENOENT ||
         (run.start_error == 0 && !run.ended_by_us && WIFEXITED(run.wait_status) &&
@@ -230,7 +229,8 @@ void Judge::judge_end() {
     decide(std::move(findings));
 }
 
-// The library judges each line as it does while a tool runs; here its findings are only sorted.
+// The library validates each line as when a tool runs. This function only assigns its findings to
+// rules.
 void Judge::judge_lines_and_events() {
     Findings lines;
     Findings events;
@@ -238,7 +238,7 @@ void Judge::judge_lines_and_events() {
         json::read(validate(Document::Events, evidence_.plain.output, Warnings::Listed).view());
     for (const json::Value& fault : faults.GetArray()) {
         const std::string_view rule = json::text(fault, "rule");
-        // T6 and T7 look for these, also in an output of one line.
+        // T6 and T7 report these.
         if (rule == "event-done-missing" || rule == "event-after-done") continue;
         Finding finding = finding_of(fault, lines_);
         if (rule == "event-level") {
@@ -299,12 +299,12 @@ void Judge::judge_done() {
     const Said* first = nullptr;
     for (const Said& said : events_.said) {
         if (type_of(said) != "done") continue;
-        if (first != nullptr) count.push_back(at(said, {}, "another done"));
+        if (first != nullptr) count.push_back(at(said, {}, "a second done"));
         if (first == nullptr) first = &said;
     }
     if (first == nullptr) {
         count.push_back(
-            about(fmt::format("there is no done in its {}", counted(lines_.size(), "line"))));
+            about(fmt::format("its {} contain no done", counted(lines_.size(), "line"))));
     } else {
         for (const Line& line : lines_) {
             if (line.number <= first->line.number || is_blank(line.text)) continue;
@@ -317,7 +317,7 @@ void Judge::judge_done() {
         }
     }
     decide(std::move(count));
-    decide_if(first != nullptr, "there is no done", std::move(after));
+    decide_if(first != nullptr, "it writes no done", std::move(after));
 }
 
 void Judge::judge_grace() {
@@ -328,7 +328,7 @@ void Judge::judge_grace() {
         findings.push_back(about(
             fmt::format("it still ran {} after done, and was ended", duration(evidence_.grace))));
     }
-    decide_if(any, "there is no done", std::move(findings));
+    decide_if(any, "it writes no done", std::move(findings));
 }
 
 void Judge::judge_error() {
@@ -392,7 +392,7 @@ void Judge::judge_assets() {
         if (!id.empty() && !seen.emplace(id).second) {
             ids.push_back(at(said, "/assetId", fmt::format("\"{}\" is repeated", printable(id))));
         }
-        if (path.empty()) continue;  // T4 has said so
+        if (path.empty()) continue;  // T4 reports it
         struct stat status {};
         if (stat(path.c_str(), &status) != 0) {
             files.push_back(
@@ -441,7 +441,7 @@ void Judge::judge_choices() {
         const json::Value* choices =
             payload != nullptr ? json::member(*payload, "choices") : nullptr;
         if (choices == nullptr || !choices->IsArray()) {
-            findings.push_back(at(said, "/payload/choices", "there is no list of choices"));
+            findings.push_back(at(said, "/payload/choices", "the list of choices is missing"));
             continue;
         }
         if (choices->Empty()) {
@@ -482,9 +482,9 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
     }
     const std::optional<bool> outcome = reported_success(*run);
     if (!outcome) {
-        say("there is no done");
+        say("it wrote no done");
     } else if (same_outcome && outcome != reported_success(evidence_.plain)) {
-        say(fmt::format("done says ok: {}, and without the unknown fields ok: {}", *outcome,
+        say(fmt::format("done says ok: {}, but without the unknown fields ok: {}", *outcome,
                         !*outcome));
     }
     decide(std::move(findings));
@@ -511,7 +511,7 @@ void Judge::judge_left_behind() {
     Findings findings;
     bool any = false;
     const auto look = [&](const ObservedRun& run, const std::string& name) {
-        if (run.ended_by_us) return;  // what it would have waited for is not known
+        if (run.ended_by_us) return;  // it may have been waiting for its children
         any = true;
         for (const std::string& process : run.left_behind) {
             findings.push_back(
@@ -535,7 +535,7 @@ void Judge::judge_result() {
     const ManifestCheck manifest(evidence_.path);
     if (!manifest.problem().empty()) return decide({about(printable(manifest.problem()))});
     if (!manifest.describes_results()) {
-        return not_applicable("no manifest beside it describes its result");
+        return not_applicable("it has no manifest that describes its result");
     }
     for (const Said& said : events_.said) {
         const json::Value* const ok = json::member(said.event, "ok");

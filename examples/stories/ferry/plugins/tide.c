@@ -89,7 +89,7 @@ NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
                                               const nar_plugin **plugin, nar_failure *failure) {
     if (host->abi_version >> 16 != NAR_ABI_MAJOR) {
         snprintf(failure->message, sizeof failure->message,
-                 "the tide was built for another version of the plugin contract");
+                 "the tide was built for a different major version of the ABI");
         return NAR_UNSUPPORTED;
     }
     *plugin = &description;
