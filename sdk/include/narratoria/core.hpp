@@ -38,7 +38,7 @@ struct Core {
 };
 
 // Runs a callback and catches its exceptions, because they must not reach the C code that called
-// it. A noexcept callback has no overhead; any other has none until it throws.
+// it. A noexcept callback has no overhead; other callbacks have none until they throw.
 template <class Callback>
 void guard(Core& core, Callback&& callback) noexcept {
     if constexpr (noexcept(callback())) {

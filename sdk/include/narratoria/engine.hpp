@@ -11,9 +11,10 @@
  *     });
  *     engine.run_until_idle();
  *
- * Threads      An Engine and its Sessions belong to the thread that created the Engine. Thread-safe
- *              are Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result, Text
- *              and validate. No thread is started: callbacks run inside driving calls.
+ * Threads      An Engine and its Sessions belong to the thread that created the Engine. Only
+ *              Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result, Text
+ *              and validate are thread-safe. No thread is started: callbacks run inside driving
+ *              calls.
  * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views, valid until
  *              the callback returns. Destroying an Engine ends its Sessions. A Session object that
  *              outlives it is harmless: its calls throw NAR_GONE.
@@ -58,13 +59,14 @@ struct Limits : nar_limits {
     Limits() noexcept : nar_limits{} { size = sizeof(nar_limits); }
 };
 
-// The constructor of Engine copies everything. Empty and 0 select the default, given beside each.
+// The constructor of Engine copies everything. Empty and 0 select the default, which each comment
+// names after the semicolon.
 struct EngineOptions {
     std::uint32_t jobs = 0;      // tools that run at once; the cores in the affinity mask
     std::string_view root = {};  // working directory of tools; the current one, read now
     std::vector<std::string_view> environment =
         {};  // "NAME=value", added to the tools' environment
-    std::vector<std::string_view> allow_paths = {};  // folders that tools must lie in; anywhere
+    std::vector<std::string_view> allow_paths = {};  // folders that must contain tools; any folder
     std::optional<Times> times = {};
     std::optional<Limits> limits = {};
     // Receives the log; without it and log_line, warnings and errors go to stderr. `level` is
@@ -72,21 +74,22 @@ struct EngineOptions {
     std::function<void(std::uint32_t level, std::string_view message)> log = {};
     std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
     std::string_view cgroup = {};      // a cgroup2 folder that the user owns; none
-    // Like log, and names the session of each line; `log` is then not called.
+    // Like log, with the session of each line. If set, `log` is not called.
     std::function<void(const nar_log_line& line)> log_line = {};
     // With allow_paths: schemes whose tools may run, whatever follows "scheme:"; none.
     std::vector<std::string_view> allow_schemes = {};
-    // The folder for the folders of sessions that tools write files to; narratoria-UID in TMPDIR.
+    // Parent of the folders to which the tools of each session write files; narratoria-UID in
+    // TMPDIR.
     std::string_view output = {};
     std::uint32_t output_mode = NAR_OUTPUT_REMOVE;  // a NAR_OUTPUT_…
     // Guarantees of every tool, "no_network,no_subprocess" or "all"; none.
     std::string_view sandbox = {};
-    // The store of sessions that name none of their own; none.
+    // The store of sessions whose options name no store; none.
     std::string_view store = {};
 };
 
-// Movable, not copyable. Destroy it on the engine thread, outside callbacks. Elsewhere the
-// destructor cannot end the engine, and leaks it rather than corrupt it; destroy() reports that.
+// Movable, not copyable. Destroy it on the engine thread, outside callbacks. Otherwise the
+// destructor cannot destroy the engine and leaks it; destroy() reports that as an error.
 class Engine {
 public:
     explicit Engine(const EngineOptions& options = {}) : core_(std::make_shared<detail::Core>()) {
@@ -189,8 +192,8 @@ public:
         core_->rethrow();
     }
 
-    // Starts supervisor processes until so many are ready, so that the first tools start as fast as
-    // later ones. Does not wait for them.
+    // Starts supervisor processes until `supervisors` are ready, so that the first tools start as
+    // fast as later ones. Does not wait for them.
     void prepare(std::uint32_t supervisors) {
         detail::Check check;
         check(nar_engine_prepare(handle(), supervisors, check.details()));

@@ -63,9 +63,9 @@ public:
     Type type() const noexcept { return static_cast<Type>(event_->type); }
     // From 1, without gaps within a session.
     std::uint64_t seq() const noexcept { return event_->seq; }
-    // From 1; 0 if the record concerns no attempt.
+    // From 1; 0 if the record does not concern an attempt.
     std::uint32_t attempt() const noexcept { return event_->attempt; }
-    // When the runtime read it.
+    // The time at which the runtime read it.
     std::chrono::sys_time<std::chrono::microseconds> time() const noexcept {
         return std::chrono::sys_time<std::chrono::microseconds>(
             std::chrono::microseconds(event_->time_us));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the C++ headers need from the compiler: C++20, with or without exceptions. Not for direct
-// use.
+// Checks the compiler's requirements, C++20 with or without exceptions, and defines the macros that
+// hide the difference. Not for direct use.
 //
-// Without exceptions (-fno-exceptions) a call that fails prints its message to stderr and ends the
-// process with std::abort. Where a failure is expected, call the C function, which returns a status:
-// the classes give access to it with raw().
+// Without exceptions (-fno-exceptions), a call that fails prints its message to stderr and ends the
+// process with std::abort. Where a failure is expected, call the C function, which returns a
+// status; raw() of each class returns the handle.
 
 #if __cplusplus < 202002L
 #error "Narratoria's C++ headers need C++20 (-std=c++20); narratoria/tool.hpp alone needs C++17."
-// A file that does not exist ends the compilation here, before errors that explain nothing.
+// Including a missing file stops the compiler here, before it reports misleading errors.
 #include <narratoria/needs_c++20>
 #endif
 

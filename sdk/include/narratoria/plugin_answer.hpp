@@ -32,7 +32,7 @@ public:
 
     static void tell(void* user, std::uint64_t, std::uint64_t number, nar_str outcome) noexcept {
         auto& self = *static_cast<OutcomeParcel*>(user);
-        // Kept alive during the call, and gone after it.
+        // extract() keeps the function alive during the call and destroys it afterwards.
         const std::shared_ptr<Core> core = self.core_;
         const auto node = core->kept.extract(user);
         guard(*core, "the function for an invocation's outcome",
@@ -72,13 +72,13 @@ public:
     // Replies that there will be no plan, with the reason. Returns false like plan().
     bool fail(std::string_view message) const { return asked_->fail(message); }
 
-    // Runs a tool before the reply (narratoria.invoke/1). `invocation`: {"tool":"…","input":{…}}
-    // (abi/schemas/narrator-invocation-1.schema.json), copied. `on_outcome(number, outcome)` is
-    // called once, later and from the loop, with the number that this function returned and a JSON
-    // object (narrator-outcome-1), a view that is valid during the call. It may invoke further
-    // tools and reply; its exceptions are logged. Returns 0 if the request has ended, and then
-    // nothing is called. Throws if the invocation is not valid, or if the host does not offer the
-    // service. Engine thread.
+    // Runs a tool before the reply (narratoria.invoke/1). `invocation` is {"tool":"…","input":{…}}
+    // (abi/schemas/narrator-invocation-1.schema.json) and is copied. `on_outcome(number, outcome)`
+    // is called once, in a later round of the loop, with the number that this function returned and
+    // a JSON object (narrator-outcome-1), a view that is valid during the call. It may invoke
+    // further tools and reply; its exceptions are logged. If the request has ended, this function
+    // returns 0 and calls nothing. Throws if the invocation is not valid, or if the host does not
+    // offer the service. Engine thread.
     template <class Function>
     std::uint64_t invoke(std::string_view invocation, Function&& on_outcome) const {
         using Parcel = detail::OutcomeParcel<std::decay_t<Function>>;
@@ -151,14 +151,14 @@ struct End {
     std::uint64_t resident_kibibytes = 0;  // largest resident memory; 0: unknown
 };
 
-// One attempt of a tool that this plugin runs. The plugin writes to it what a process would print:
-// events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once, also
-// after a cancellation. If the last copy is destroyed without it, the invocation fails with
-// PLUGIN_DROPPED, that of a function of the host with TOOL_DROPPED. Like Reply, it can be copied and
-// used on any thread.
+// One attempt of a tool that this plugin runs. The plugin writes the output that a process would
+// print: events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once,
+// also after a cancellation. If the last copy is destroyed without it, the invocation fails with
+// PLUGIN_DROPPED (a function of the host: TOOL_DROPPED). Like Reply, it can be copied and used on
+// any thread.
 class Invocation {
 public:
-    // `is_of_host`: of a function of the host, not of a plugin.
+    // `is_of_host` is true for a function of the host, false for a plugin.
     Invocation(std::shared_ptr<detail::Core> core, std::uint64_t token, bool is_of_host = false)
         : running_(std::make_shared<Running>(std::move(core), token, is_of_host)) {}
 
@@ -169,8 +169,8 @@ public:
     // instance has ended. Check it from time to time in long work, and then call ended().
     bool is_cancelled() const noexcept { return running_->is_cancelled(); }
 
-    // The session's state, where this tool's writes take effect at once (spec 002 ToolContext). It
-    // does not keep the invocation open. Its functions belong on the engine thread.
+    // The session's state (spec 002 ToolContext). Writes of this tool take effect at once. The
+    // Context does not keep the invocation open. Engine thread.
     Context context() const { return Context(running_->shared_core(), token()); }
 
     // Appends bytes to the tool's output; any split is allowed, and they are copied. Returns false
@@ -217,11 +217,10 @@ public:
         return ended();
     }
 
-    // Hands the invocation over to a process that the runtime starts, with the request on its
-    // stdin, and that it limits, times and ends like any tool. A program without a slash is looked
-    // up in the PATH of the invocation's environment. Call it instead of output and ended;
-    // cancel_invocation is not called afterwards. Engine thread. Returns false if the invocation
-    // has ended.
+    // Hands the invocation over to a process. The runtime starts it with the request on its stdin,
+    // and limits, times and ends it like any tool. A program without a slash is looked up in the
+    // PATH of the invocation's environment. Call it instead of output and ended; cancel_invocation
+    // is not called afterwards. Returns false if the invocation has ended. Engine thread.
     bool run(const std::vector<std::string>& arguments) const {
         std::vector<nar_str> views;
         for (const std::string& one : arguments) views.push_back(detail::to_c(one));
@@ -279,7 +278,7 @@ private:
 
 namespace detail {
 
-// If a runner refuses to start, the host takes the token back: nothing may be reported for it.
+// If a runner refuses to start, the token becomes invalid, and nothing may be reported for it.
 struct InvocationAccess {
     static void forget(const Invocation& invocation) noexcept { invocation.running_->settle(); }
 };

@@ -14,21 +14,23 @@
 
 namespace narratoria::plugin {
 
-// The session's state by keys, and what its keys mean: narratoria/context.h has the rules. One that
-// Invocation::context() returned is the tool's: reads and writes follow its output so far, and a
-// write takes effect before the call returns. One that was made from a Host writes for the plugin.
+// The session's state by keys, with metadata of the keys; narratoria/context.h has the rules. A
+// Context from Invocation::context() belongs to the tool: its reads and writes come after the
+// tool's output so far, and a write takes effect before the call returns. A Context made from a
+// Host writes for the plugin.
 //
-// Engine thread; a tool that works elsewhere posts the call (Host::post), or writes a state_patch
-// event. Copies are cheap, and safe to keep. Functions that fail throw narratoria::Error:
-// NAR_UNSUPPORTED if the host is older than this service, NAR_GONE after the end of the instance.
+// Engine thread. A tool that works on a different thread posts the call (Host::post), or writes a
+// state_patch event. Copies are cheap and safe to keep. Functions that fail throw
+// narratoria::Error: NAR_UNSUPPORTED if the host is older than this service, NAR_GONE after the end
+// of the instance.
 class Context {
 public:
     explicit Context(const Host& host) : core_(host.core_) {}
     Context(std::shared_ptr<detail::Core> core, std::uint64_t token)
         : core_(std::move(core)), token_(token) {}
 
-    // The key has this JSON value from now on. Returns false if the invocation has ended. Throws
-    // NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT, and nothing has changed then.
+    // Sets the key to a JSON value. Returns false if the invocation has ended. Throws
+    // NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT and then changes nothing.
     bool set_state(std::string_view key, std::string_view value) const {
         return wrote([&](const nar_host_context& functions, nar_failure* failure) {
             return functions.set_state(core_->host(), token_, detail::to_c(key),
@@ -138,7 +140,7 @@ private:
     template <class Call>
     std::optional<std::string> read(Call&& call) const {
         const auto& functions = core_->require<nar_host_context>();
-        // If the tool has ended, the state is read all the same.
+        // Ignore the status: if the tool has ended, the state can still be read.
         if (token_ != 0) functions.deliver_output(core_->host(), token_);
         std::string text;
         const nar_status status = call(functions, text);

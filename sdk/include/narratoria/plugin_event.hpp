@@ -21,8 +21,8 @@ inline std::string quoted(std::string_view text) {
     return out;
 }
 
-// A view, valid until the function that received it returns. It does by itself what
-// narratoria::Event leaves to the library, because a plugin links against nothing.
+// A view, valid until the function that received it returns. It implements the functions for which
+// narratoria::Event calls the library, because a plugin links against nothing.
 class Event : public narratoria::Event {
 public:
     using narratoria::Event::Event;

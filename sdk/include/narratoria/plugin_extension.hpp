@@ -136,8 +136,8 @@ public:
     // plan" with the message of what().
     virtual void generate(std::string_view request, Reply reply) = 0;
 
-    // The reply is no longer needed. Its Reply reports this already (Reply::is_wanted); redefine
-    // this function if something has to be stopped. An exception is logged.
+    // Called when the reply is no longer needed. Reply::is_wanted returns false already; redefine
+    // this function to stop work. An exception is logged.
     virtual void cancel_answer(std::uint64_t /*token*/) {}
 
 protected:
@@ -189,8 +189,8 @@ private:
     const nar_invocation* invocation_;
 };
 
-// Thrown by ToolRunner::start if no later attempt could start either, for example because the toolPath
-// names nothing. The tool is then not tried again.
+// Thrown by ToolRunner::start if no later attempt could start either, for example because the file
+// of the toolPath does not exist. The tool is not retried.
 class CannotStart : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -202,13 +202,13 @@ public:
 class ToolRunner {
 public:
     // Starts an attempt and returns soon. An exception means that it could not be started, for the
-    // reason in what(); the Invocation is then invalid, and the plan's retries follow, but not after
+    // reason in what(). The Invocation is then invalid. The plan's retries follow, except after
     // CannotStart.
     virtual void start(const InvocationRequest& request, Invocation invocation) = 0;
 
-    // Requests the end. ended() must still be called, and may be called from here. The Invocation
-    // reports the request already (is_cancelled); redefine this function if the runner does not
-    // check that. An exception is logged.
+    // Requests the end. ended() must still be called, and may be called from here. is_cancelled()
+    // of the Invocation returns true already; redefine this function if the runner does not check
+    // it. An exception is logged.
     virtual void cancel_invocation(std::uint64_t /*token*/) {}
 
 protected:
@@ -219,19 +219,19 @@ protected:
 struct ToolDescription {
     std::string_view name;         // letters, digits, _ and -
     std::string_view description;  // what it does, for narrators
-    // JSON Schema of its input, draft 4 to 2020-12 (docs/tool-schemas.md). One that is no schema is
-    // refused, and the plugin with it. Empty: any object.
+    // JSON Schema of its input, draft 4 to 2020-12 (docs/tool-schemas.md). If it is not a valid
+    // schema, the plugin is refused. Empty: any object.
     std::string_view input_schema = {};
-    // Likewise of its result; one that violates it fails the attempt. Empty: any value.
+    // JSON Schema of its result. A result that violates it fails the attempt. Empty: any value.
     std::string_view result_schema = {};
-    std::uint32_t try_ms = 0;  // of an attempt; 0: the session's; NAR_NONE: none
+    std::uint32_t try_ms = 0;  // timeout of an attempt; 0: the session's; NAR_NONE: none
 };
 
 // Provides tools that are functions in the host's process. The class declares them:
 //   static constexpr narratoria::plugin::ToolDescription kTools[] = {{"dice", "Rolls a die"}};
 class Tools {
 public:
-    // Runs the tool of this name, or starts it. The engine thread is blocked meanwhile. An
+    // Runs the tool of this name, or starts it. Blocks the engine thread until it returns. An
     // exception fails the invocation with PLUGIN_EXCEPTION and the message of what().
     virtual void invoke(std::string_view tool, const InvocationRequest& request,
                         Invocation invocation) = 0;

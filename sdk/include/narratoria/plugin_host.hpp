@@ -148,7 +148,7 @@ public:
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
     const nar_host* host() const noexcept { return host_.load(std::memory_order_acquire); }
-    // False in deinit and afterwards: only log and thread_check still work.
+    // False in deinit and afterwards, when only log and thread_check still work.
     bool is_open() const noexcept { return life_.load(std::memory_order_acquire) != Life::Ended; }
     // Called when the constructor of the author's class has returned.
     void activate() noexcept { life_.store(Life::Active, std::memory_order_release); }
@@ -199,9 +199,9 @@ public:
         }
     }
 
-    // From here on only log works. Pending replies stay without an answer.
+    // After this call only log works. Pending replies are dropped.
     inline void close() noexcept;
-    // The host pointer becomes invalid.
+    // Invalidates the host pointer.
     void end() noexcept {
         const std::lock_guard lock(ending);
         host_.store(nullptr, std::memory_order_release);
@@ -211,7 +211,7 @@ public:
     // may call back while it accepts a reply.
     std::recursive_mutex ending;
 
-    // What the host waits for, by service id and token. Guarded by `ending`.
+    // The replies and ends that the host waits for, by service id and token. Guarded by `ending`.
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
     // Callbacks for outcomes of invoked tools. Engine thread.
@@ -230,8 +230,8 @@ private:
         offers_;
 };
 
-// Something that the host waits for: a reply, or the end of an invocation. It lives as long as a
-// handle refers to it. Core finds it by its token, so that a cancellation reaches it.
+// A reply or the end of an invocation for which the host waits. It exists as long as a handle
+// refers to it. Core finds it by its token when the host cancels.
 class Pending {
 public:
     Pending(std::shared_ptr<Core> core, std::string_view answered_with, std::uint64_t token)
@@ -248,7 +248,8 @@ public:
     bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
     void cancel() noexcept { cancelled_.store(true, std::memory_order_release); }
 
-    // Calls the host unless the reply was given or the instance has ended; then returns false.
+    // Calls the host. Returns false, without calling it, if the reply was given or the instance has
+    // ended.
     template <class Functions, class Call>
     bool call(bool is_answer, Call&& function) {
         const std::lock_guard lock(core_->ending);
@@ -265,7 +266,7 @@ public:
         core_->check<Functions>(status, "an answer");
         return true;
     }
-    // Nothing more is reported for this token.
+    // Marks the token as invalid: nothing more is reported for it.
     void settle() noexcept {
         const std::lock_guard lock(core_->ending);
         answered_ = true;
@@ -293,11 +294,11 @@ void Core::close() noexcept {
         life_.store(Life::Ended, std::memory_order_release);
         for (const auto& [name, one] : pending) one->cancel();
     }
-    // Moved out: a function may own a Reply, which looks at this object when it is destroyed.
+    // Destroyed outside the member: a function may own a Reply, whose destructor uses this object.
     const auto unused = std::exchange(kept, {});
 }
 
-// Marks a pending reply or invocation as cancelled; its handles see it.
+// Marks a pending reply or invocation as cancelled, for its handles.
 inline void cancel(Core& core, std::string_view answered_with, std::uint64_t token) noexcept {
     const std::lock_guard lock(core.ending);
     const auto known = core.pending.find({answered_with, token});
@@ -345,8 +346,8 @@ struct Parcel {
 //
 // In the constructor of the plugin's class only log, settings, story, post and is_engine_thread
 // work; in its destructor only log and is_engine_thread. Functions that fail throw
-// narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_WRONG_THREAD on
-// another thread than the engine's, NAR_GONE outside the active life of the instance.
+// narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_WRONG_THREAD on a
+// thread other than the engine's, NAR_GONE before the instance is active and after it has ended.
 class Host {
 public:
     explicit Host(std::shared_ptr<detail::Core> core) noexcept : core_(std::move(core)) {}
@@ -372,9 +373,9 @@ public:
         if (functions.size < offsetof(nar_host_config, title) + sizeof functions.title) return {};
         return detail::to_view(functions.title(core_->host()));
     }
-    // What the story begins with, as a JSON object {"text": "…", "choices": ["…"]}; empty if the
-    // story has no [opening], or if the host is older than this function. Valid as long as the
-    // instance. Thread-safe.
+    // The story's opening as a JSON object {"text": "…", "choices": ["…"]}; empty if the story has
+    // no [opening], or if the host is older than this function. Valid as long as the instance.
+    // Thread-safe.
     std::string_view opening() const {
         const auto& functions = core_->require<nar_host_config>();
         if (functions.size < offsetof(nar_host_config, opening) + sizeof functions.opening) {
@@ -383,9 +384,10 @@ public:
         return detail::to_view(functions.opening(core_->host()));
     }
 
-    // Publishes a small value of this plugin, which the program reads with Session::published: `name`
-    // is a-z 0-9 . _ -, at most 64 bytes, `value` at most 4096; an empty value removes it. Returns
-    // false if the host is older than this function. Throws NAR_INVALID_ARGUMENT. Engine thread.
+    // Publishes a small value of this plugin, which the program reads with Session::published.
+    // `name` has at most 64 bytes of a-z 0-9 . _ -, `value` at most 4096 bytes; an empty value
+    // removes it. Returns false if the host is older than this function. Throws
+    // NAR_INVALID_ARGUMENT. Engine thread.
     bool publish(std::string_view name, std::string_view value) const {
         const auto& functions = core_->require<nar_host_config>();
         if (functions.size < offsetof(nar_host_config, publish) + sizeof functions.publish) {
@@ -397,15 +399,15 @@ public:
         return true;
     }
 
-    // Also false if the host cannot tell, or the instance has ended. Thread-safe.
+    // Also false if the host does not offer the service, or if the instance has ended. Thread-safe.
     bool is_engine_thread() const noexcept {
         const std::lock_guard lock(core_->ending);
         const auto* functions = core_->find<nar_host_thread_check>();
         return functions != nullptr && functions->is_engine_thread(core_->host()) != 0;
     }
 
-    // The state at a JSON Pointer ("" is the whole state) as JSON, or nothing if the pointer leads
-    // nowhere. Engine thread.
+    // The state at a JSON Pointer ("" is the whole state) as JSON, or nothing if it has no value
+    // there. Engine thread.
     std::optional<std::string> read_state(std::string_view pointer = {}) const {
         const auto& functions = core_->require<nar_host_state>();
         std::string text;
@@ -445,7 +447,7 @@ public:
         return true;
     }
 
-    // Cancels the running turn or plan and drops those that wait. Throws NAR_UNSUPPORTED if the
+    // Cancels the running turn or plan and drops waiting ones. Throws NAR_UNSUPPORTED if the
     // host is older than this function. Engine thread.
     void cancel() const {
         const auto& functions = core_->require<nar_host_prompt>();
@@ -473,7 +475,7 @@ public:
             functions.post(core_->host(), &Parcel::run, &Parcel::drop, parcel.get());
         if (status == NAR_GONE) return false;
         core_->check<nar_host_post>(status, "posting a function");
-        // The host owns it now, and runs or drops it.
+        // The host owns the parcel now and runs or drops it.
         static_cast<void>(parcel.release());
         return true;
     }
@@ -498,7 +500,7 @@ public:
         };
         auto either = std::make_shared<Either>(std::forward<Function>(function),
                                                std::forward<Dropped>(dropped), core_);
-        // Set before the host has it: another thread may run it at once.
+        // Set before the host gets it, because the engine thread may run it at once.
         either->taken = true;
         NARRATORIA_TRY {
             const bool posted = post([either] {

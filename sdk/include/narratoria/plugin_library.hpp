@@ -81,7 +81,7 @@ constexpr std::array<const nar_tool*, Count> pointers_to(
 template <class Struct>
 inline constexpr auto kSize = static_cast<std::uint32_t>(sizeof(Struct));
 
-// ---- for each extension: its id, whether the class implements it, and its C struct
+// ---- for each extension: its id, a test if the class implements it, and its C struct
 
 template <class Class>
 struct EventSinkOf {
@@ -167,7 +167,7 @@ struct NarratorOf {
             const Reply reply(self.core, token);
             NARRATORIA_TRY { self.object.Class::generate(to_view(request), reply); }
             NARRATORIA_CATCH_ALL {
-                // If the plugin replied before it threw, the reply stands and the exception is
+                // If the plugin replied before it threw, the reply is valid and the exception is
                 // only logged.
                 if (!reply.fail(what_was_thrown())) NARRATORIA_RETHROW;
             }
@@ -203,7 +203,7 @@ struct ToolRunnerOf {
     static constexpr std::string_view id = NAR_EXTENSION_TOOL_RUNNER;
     static constexpr bool is_implemented = std::is_base_of_v<ToolRunner, Class>;
 
-    // Whether the exception that is being handled is a CannotStart.
+    // True if the exception that is being handled is a CannotStart.
     static bool is_final_failure() noexcept {
 #if defined(__cpp_exceptions)
         try {
@@ -219,7 +219,7 @@ struct ToolRunnerOf {
                             nar_failure* failure) noexcept {
         auto& self = Instance<Class>::of(instance);
         nar_status status = NAR_FAILED;
-        tell(failure, "the plugin ran out of memory");
+        tell(failure, "out of memory");
         guard(*self.core, "start", [&] {
             const Invocation invocation(self.core, token);
             NARRATORIA_TRY {
@@ -366,13 +366,13 @@ struct Library {
             NARRATORIA_TRY {
                 tell(failure,
                      std::string(Description::kName) + ' ' + std::string(Description::kVersion) +
-                         " was built for version 1.0 of the plugin contract, and this host "
-                         "has " +
+                         " was built for ABI 1.0, but this host has ABI " +
                          std::to_string(theirs >> 16) + '.' + std::to_string(theirs & 0xFFFFu) +
-                         ": install a build of the plugin for it");
+                         "; install a build of the plugin for this host");
             }
             NARRATORIA_CATCH_ALL {
-                tell(failure, "this plugin was built for version 1.0 of the plugin contract");
+                tell(failure,
+                     "this plugin was built for ABI 1.0, but this host has a different ABI");
             }
             return NAR_UNSUPPORTED;
         }
@@ -405,7 +405,7 @@ struct Library {
         }
 #if defined(__cpp_exceptions)
         catch (const std::bad_alloc&) {
-            tell(failure, "memory ran out");
+            tell(failure, "out of memory");
             status = NAR_OUT_OF_MEMORY;
         }
         catch (const std::exception& error) {

@@ -16,7 +16,7 @@
 
 namespace narratoria::plugin {
 
-// What a Poll waits for.
+// The conditions that a Poll waits for.
 enum class Ready : std::uint32_t {
     Nothing = 0,  // until the next change
     Readable = NAR_POLL_READABLE,
@@ -43,14 +43,14 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
     void stop() noexcept {
         const std::uint64_t started = std::exchange(id, 0);
-        // When the instance ends, the host removes the rest.
+        // When the instance ends, the host removes the remaining ones.
         if (started == 0 || !core->is_open()) return;
         core->find<Functions>()->stop(core->host(), started);
     }
 
     std::shared_ptr<Core> core;
     std::function<void()> function;
-    std::function<void(Ready)> on_ready;  // of a Poll that asks for more than readability
+    std::function<void(Ready)> on_ready;  // for a Poll that was made with `wanted`
     std::uint64_t id = 0;
 };
 
@@ -108,17 +108,17 @@ private:
 
 // Calls a function on the engine thread whenever a descriptor is ready: readable or closed by the
 // other end, or writable. Spurious calls are possible, so read and write without blocking. An error
-// condition is reported as everything that is waited for. The caller owns the descriptor and keeps
-// it open until this object is stopped or destroyed. Regular files are refused. The function may
-// stop, replace or destroy its own Poll; its exceptions are logged.
+// condition makes all requested conditions ready. The caller owns the descriptor and keeps it open
+// until this object is stopped or destroyed. Regular files are refused. The function may stop,
+// replace or destroy its own Poll; its exceptions are logged.
 //
 // Engine thread only, and not in the constructor of the plugin's class. Failures throw Error:
-// NAR_UNSUPPORTED where writability is asked for and the host is older than that.
+// NAR_UNSUPPORTED if `wanted` is given and the host is older than this feature.
 class Poll {
 public:
     // A poll without a descriptor.
     Poll() = default;
-    // Calls when it is readable.
+    // Calls `on_readable` when the descriptor is readable.
     Poll(const Host& host, int descriptor, std::function<void()> on_readable)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_readable))) {
         const auto& functions = waiting_->core->template require<nar_host_poll>();
@@ -127,7 +127,7 @@ public:
                             &waiting_->id),
             "watching a descriptor");
     }
-    // Calls with what is ready of `wanted`.
+    // Calls `on_ready` with the ready conditions of `wanted`.
     Poll(const Host& host, int descriptor, Ready wanted, std::function<void(Ready)> on_ready)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_ready))) {
         waiting_->core->template check<nar_host_poll>(
@@ -143,7 +143,7 @@ public:
     }
     ~Poll() { stop(); }
 
-    // Waits for this from now on. Only one that was made with `wanted`, and while it is running.
+    // Changes the conditions. Only for a Poll that was made with `wanted` and is running.
     void change(Ready wanted) {
         if (!is_running()) return;
         waiting_->core->template check<nar_host_poll>(
@@ -159,7 +159,7 @@ public:
 private:
     using Waiting = detail::Waiting<nar_host_poll>;
 
-    // The host's functions with those that came after the first release.
+    // The host's functions, including those added after the first release.
     const nar_host_poll& grown() const {
         const auto& functions = waiting_->core->template require<nar_host_poll>();
         if (functions.size < offsetof(nar_host_poll, change) + sizeof functions.change) {

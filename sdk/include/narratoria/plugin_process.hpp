@@ -19,14 +19,14 @@
 
 namespace narratoria::plugin {
 
-// What to run. Without a slash the program is looked up in the PATH of its environment; a relative
-// path starts at `folder`.
+// The program to run. Without a slash it is looked up in the PATH of its environment; a relative
+// path is resolved in `folder`.
 struct Program {
     std::vector<std::string> arguments = {};  // the first is the program
     std::optional<std::vector<std::string>> environment =
-        {};                              // "NAME=value"; not set: that of tools
-    std::string folder = {};             // absolute; empty: that of tools
-    const nar_limits* limits = nullptr;  // fields that are 0: those of tools
+        {};                              // "NAME=value"; not set: the environment of tools
+    std::string folder = {};             // absolute; empty: the working folder of tools
+    const nar_limits* limits = nullptr;  // a field that is 0: the limit of tools
 };
 
 struct ProcessExit {
@@ -48,18 +48,18 @@ enum class ProcessStream : std::uint32_t {
 // Called on the engine thread, never from within a function of Process; each may be empty. Their
 // exceptions are logged. They may replace or destroy the Process.
 struct ProcessEvents {
-    std::function<void(std::string_view)> on_output;       // split anywhere
+    std::function<void(std::string_view)> on_output;       // pieces, split at any byte
     std::function<void(std::string_view)> on_diagnostics;  // standard error
     std::function<void()> on_drained;                      // after write returned Busy
-    std::function<void(ProcessStream)> on_closed;          // the process closed it at its side
-    std::function<void(const ProcessExit&)> on_exit;       // the last one
+    std::function<void(ProcessStream)> on_closed;          // the process closed the stream
+    std::function<void(const ProcessExit&)> on_exit;       // always the last call
 };
 
 enum class Written { Taken, Busy, Closed };
 
-// A program that the host runs and ends as it does tools. When this object is destroyed, the process
-// and everything it started is killed, and no function is called any more; when the instance ends,
-// it has a moment (SIGTERM) before that.
+// A process that the host runs and ends like a tool. When this object is destroyed, the process and
+// its descendants are killed, and no function is called any more. When the instance ends, the
+// process first gets SIGTERM and a short grace period.
 //
 // Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
 class Process {
@@ -106,8 +106,8 @@ public:
 
     bool is_running() const noexcept { return running_ && running_->handle != 0; }
 
-    // Appends to its standard input. Busy: too much waits already, nothing was taken, and on_drained
-    // follows. Closed: one of both sides closed it, or it has ended.
+    // Appends to its standard input. Busy: the buffer is full, nothing was taken, and on_drained
+    // follows. Closed: either side closed the stream, or the process has ended.
     Written write(std::string_view bytes) {
         if (!is_running()) return Written::Closed;
         const auto& functions = running_->core->template require<nar_host_process>();
@@ -118,19 +118,19 @@ public:
         running_->core->template check<nar_host_process>(status, "writing to a process");
         return Written::Taken;
     }
-    // After everything that waits.
+    // Closes its standard input after all buffered bytes are written.
     void close_input() noexcept {
         if (const auto* functions = reachable()) {
             functions->close_input(running_->core->host(), running_->handle);
         }
     }
-    // SIGTERM, and SIGKILL after the grace period; 0: SIGKILL at once. on_exit follows.
+    // Sends SIGTERM, and SIGKILL after the grace period; 0 sends SIGKILL at once. on_exit follows.
     void terminate(std::uint32_t grace_ms) noexcept {
         if (const auto* functions = reachable()) {
             functions->terminate(running_->core->host(), running_->handle, grace_ms);
         }
     }
-    // As terminate, but no function is called any more.
+    // Like terminate, but no function is called any more.
     void release(std::uint32_t grace_ms) noexcept {
         if (const auto* functions = reachable()) {
             functions->release(running_->core->host(), std::exchange(running_->handle, 0),
@@ -140,8 +140,8 @@ public:
     }
 
 private:
-    // It stays where it is while the Process moves. Each call keeps it alive, so that its functions
-    // may destroy the Process.
+    // Its address stays the same while the Process moves. A running call keeps it alive, so that
+    // its functions may destroy the Process.
     struct Running : std::enable_shared_from_this<Running> {
         Running(std::shared_ptr<detail::Core> owner, ProcessEvents functions)
             : core(std::move(owner)), events(std::move(functions)) {}
@@ -151,7 +151,8 @@ private:
         std::uint64_t handle = 0;
     };
 
-    // NULL if there is no process: when the instance ends, the host removes the rest.
+    // NULL if there is no process, or if the instance has ended: the host then removes its
+    // processes.
     const nar_host_process* reachable() const noexcept {
         if (!is_running() || !running_->core->is_open()) return nullptr;
         return running_->core->template find<nar_host_process>();

@@ -50,7 +50,7 @@ public:
     }
 
     // Passes the JSON to `write(std::string_view)` piece by piece, without holding all of it in
-    // memory. An exception of `write` stops the writing and leaves this function.
+    // memory. An exception of `write` stops the writing and is rethrown.
     template <class Write>
     void write(Write&& write, Events events = Events::Included) const {
         struct Call {
@@ -76,7 +76,7 @@ public:
         check(status);
     }
 
-    // Writes the JSON into an open descriptor.
+    // Writes the JSON to an open descriptor.
     void write_to(int descriptor, Events events = Events::Included) const {
         detail::Check check;
         check(nar_result_write_to(result_, flags(events), descriptor, check.details()));

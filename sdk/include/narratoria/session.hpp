@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One player's game: its state, its assets, its event stream, its turns. narratoria/session.h has
-// the details of each call. Include narratoria/engine.hpp, which states the rules of ownership,
-// threads and exceptions.
+// One player's game: its state, assets, event stream and turns. narratoria/session.h has the
+// details of each call. Include narratoria/engine.hpp, which states the rules of ownership, threads
+// and exceptions.
 
 #include "narratoria/core.hpp"
 #include "narratoria/event.hpp"
@@ -48,52 +48,53 @@ public:
     explicit Turn(const nar_turn& turn) noexcept : turn_(&turn) {}
 
     Outcome outcome() const noexcept { return static_cast<Outcome>(turn_->outcome); }
-    // Plans requested, up to 5; 0: cancelled before it began.
+    // The number of requested plans, up to 5; 0 if cancelled before it began.
     std::uint32_t generations() const noexcept { return turn_->generations; }
     // Text for the player.
     std::string_view narrative() const noexcept { return detail::to_view(turn_->narrative); }
     // JSON array of strings: the choices offered to the player, or [].
     std::string_view choices() const noexcept { return detail::to_view(turn_->choices); }
-    // Of the last plan that ran; empty if none did.
+    // The result of the last plan that ran; empty if no plan ran.
     Result result() const noexcept { return Result(turn_->result); }
-    // In the session's store, from 1; 0: the session is not kept.
+    // The turn's number in the session's store, from 1; 0 without a store.
     std::uint64_t id() const noexcept { return turn_->id; }
-    // The disk has this turn.
+    // True if this turn is on the disk.
     bool is_durable() const noexcept { return turn_->durable != 0; }
-    // The disk has all records of the stream up to this one.
+    // The `seq` up to which all records of the stream are on the disk.
     std::uint64_t durable_seq() const noexcept { return turn_->durable_seq; }
 
 private:
     const nar_turn* turn_;
 };
 
-// The constructor of Session copies everything. Empty selects the default, given beside each.
+// The constructor of Session copies everything. Empty selects the default, which each comment names
+// after the semicolon.
 struct SessionOptions {
     std::string_view id = {};               // a new UUID
     std::string_view story = {};            // the story's folder; no story
     std::string_view state = {};            // initial state, a JSON object; {}
     std::optional<Narrator> narrator = {};  // `narrator_id` selects one
     std::optional<Times> times = {};
-    std::span<const std::string_view> plugins = {};  // ids or paths to load, beside the story's
+    std::span<const std::string_view> plugins = {};  // ids or paths to load besides the story's
     std::string_view narrator_id = {};               // a plugin's id, or "template"; the story's
-    bool without_plugins = false;                    // load none, whatever the story names
+    bool without_plugins = false;                    // load no plugins, not even the story's
     // JSON object {"plugin id": {settings}}, merged over the story's; none.
     std::string_view plugin_settings = {};
     // The folder of a Namel3ss project, whose tools are called by name; the story's folder, if it has
     // a .namel3ss/.
     std::string_view project = {};
-    // The file in which the session is kept under its id, to go on from later (narratoria/session.h,
-    // "Sessions in a store"); the engine's.
+    // The file that stores the session under its id, so that it can continue later
+    // (narratoria/session.h, "Sessions in a store"); the engine's.
     std::string_view store = {};
     std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
     bool must_be_new = false;  // the store must not have the session yet (SESSION_EXISTS)
-    bool replays = false;  // only plays the turns of the store again, without plugins; see replay()
+    bool replays = false;      // only replays turns of the store, without plugins; see replay()
 };
 
 namespace detail {
 
-// A sink behind C's `void* user`. It may detach itself while it runs, so it is deleted when the
-// last of its calls has returned.
+// Carries a sink through C's `void* user`. A sink may detach itself while it runs, so it is deleted
+// after the last of its calls has returned.
 template <class Sink>
 class CarriedSink {
 public:
@@ -129,7 +130,7 @@ struct ScriptEnd {
     bool ok;
     std::string_view scope;  // JSON object: the variables of the outermost scope
     std::string_view error;  // {"name","message","line","column","text"}, or empty if ok
-    Result result;           // of its CALLs; empty if it made none
+    Result result;           // of its CALLs; empty if it called no tool
 };
 
 // Movable, not copyable. The destructor ends the session; its running tools are killed without a
@@ -154,7 +155,7 @@ public:
     }
 
     // Submits a prompt of the player. `ended(Turn)` is called exactly once. While a turn runs, one
-    // more prompt may wait; another throws NAR_BUSY.
+    // prompt may wait; a second one throws NAR_BUSY.
     template <class Ended>
     void prompt(std::string_view text, Ended&& ended) {
         nar_session* session = handle();
@@ -167,21 +168,23 @@ public:
         check(nar_session_prompt(handle(), detail::to_c(text), nullptr, check.details()));
     }
 
-    // The turns of its store as JSON (narratoria/store.h). Waits until the store has all that happened.
+    // The turns of its store as JSON (narratoria/store.h). Waits until the store is up to date.
     // Throws NAR_UNSUPPORTED.
     Text turns() const { return read(nar_session_read_turns); }
 
-    // Goes to the end of a turn of its store (narratoria/store.h): undo, redo, or another branch. Not
-    // allowed inside a callback. Throws NAR_BUSY, NAR_NOT_FOUND, NAR_INVALID_ARGUMENT, NAR_UNSUPPORTED.
+    // Goes to the end of a turn of its store (narratoria/store.h): undo, redo, or a change of
+    // branch. Not allowed inside a callback. Throws NAR_BUSY, NAR_NOT_FOUND, NAR_INVALID_ARGUMENT
+    // or NAR_UNSUPPORTED.
     void go_to(std::uint64_t turn) {
         detail::Check check;
         check(nar_session_go_to(handle(), turn, check.details()));
     }
 
-    // Plays a prompt of its store again, from the end of the turn before it, as a sibling
-    // (narratoria/session.h). NAR_TURN_CURRENT: the last one. `tools`: empty, and the narrator is asked;
-    // or a JSON array of toolIds, which run again with those that depend on them. `ended(Turn)` is called
-    // exactly once. Not allowed inside a callback. Throws as go_to().
+    // Plays a prompt of its store again, from the end of the preceding turn, as a sibling
+    // (narratoria/session.h). NAR_TURN_CURRENT is the last prompt. If `tools` is empty, the
+    // narrator is asked; otherwise it is a JSON array of toolIds, and these tools and their
+    // dependents run again. `ended(Turn)` is called exactly once. Not allowed inside a callback.
+    // Throws as go_to().
     template <class Ended>
     void again(std::uint64_t turn, std::string_view tools, Ended&& ended) {
         nar_session* session = handle();
@@ -190,9 +193,9 @@ public:
         });
     }
 
-    // Goes on with a prompt that was interrupted (narratoria/session.h). NAR_TURN_CURRENT: the last one
-    // at the end of the current turn. `flags`: 0 or NAR_RESUME_REPEATS. Otherwise as again(); the
-    // code is NOT_REPEATABLE if a tool had begun that must not run twice.
+    // Resumes an interrupted prompt (narratoria/session.h). NAR_TURN_CURRENT is the last one at the
+    // end of the current turn. `flags` is 0 or NAR_RESUME_REPEATS. Otherwise as again(). Throws
+    // with the code NOT_REPEATABLE if a tool had begun that must not run twice.
     template <class Ended>
     void resume(std::uint64_t turn, std::uint32_t flags, Ended&& ended) {
         nar_session* session = handle();
@@ -201,9 +204,9 @@ public:
         });
     }
 
-    // Plays a turn of its store as it was, without a narrator and without tools; for a session with
-    // `replays`. `ended(const nar_replayed&)` is called exactly once. Not allowed inside a callback. Throws
-    // as go_to().
+    // Replays a turn of its store without a narrator and without tools, in a session with
+    // `replays`. `ended(const nar_replayed&)` is called exactly once. Not allowed inside a
+    // callback. Throws as go_to().
     template <class Ended>
     void replay(std::uint64_t turn, Ended&& ended) {
         nar_session* session = handle();
@@ -247,11 +250,11 @@ public:
                                   check.details()));
     }
 
-    // Runs a Nuwa script (nar_session_run_script): `printed(std::string_view)` for each line that it
-    // prints, `ended(const ScriptEnd&)` exactly once. `scope`: a JSON object of variables that it
-    // begins with, or empty. `tools`: a folder of further tools, or empty. `flags`: NAR_SCRIPT_….
-    // If the source is not a script, throws NAR_INVALID_DOCUMENT with the place in the message and
-    // starts nothing.
+    // Runs a Nuwa script (nar_session_run_script). Calls `printed(std::string_view)` for each line
+    // that it prints and `ended(const ScriptEnd&)` exactly once. `scope` is a JSON object with its
+    // initial variables, or empty. `tools` is a folder of additional tools, or empty. `flags` are
+    // NAR_SCRIPT_…. If the source is not a valid script, throws NAR_INVALID_DOCUMENT with the place
+    // in the message and starts nothing.
     template <class Printed, class Ended>
     void run_script(std::string_view source, std::string_view scope, std::string_view tools,
                     Printed&& printed, Ended&& ended, std::uint32_t flags = 0) {
@@ -289,7 +292,7 @@ public:
         static_cast<void>(parcel.release());
     }
 
-    // The names of all tools that a script can CALL now, a sorted JSON array. `tools`: as above.
+    // The names of all tools that a script can CALL now, as a sorted JSON array. `tools` as above.
     Text script_names(std::string_view tools = {}) const {
         detail::Check check;
         nar_text* names = nullptr;
@@ -297,9 +300,9 @@ public:
         return Text(names);
     }
 
-    // Cancels the running turn or plan and drops those that wait. Their handlers are called in the
-    // next driving call. Thread-safe and signal-safe while this object lives and is not being
-    // moved.
+    // Cancels the running turn or plan and drops waiting ones. Their handlers are called in the
+    // next driving call. Thread-safe and async-signal-safe while this object exists and is not
+    // being moved.
     void cancel() const noexcept {
         if (core_ && core_->engine != nullptr) nar_session_cancel(session_);
     }
@@ -325,7 +328,7 @@ public:
         return number;
     }
 
-    // Detaches a sink. Throws NAR_NOT_FOUND if there is none with this number.
+    // Detaches a sink. Throws NAR_NOT_FOUND if the number is unknown.
     void detach(std::uint64_t sink) {
         detail::Check check;
         check(nar_session_detach_sink(handle(), sink, check.details()));
@@ -362,8 +365,8 @@ public:
         return Text(text);
     }
 
-    // How many members or elements the state has at a JSON Pointer, without copying them; 0 for any
-    // other value. Throws NAR_NOT_FOUND.
+    // The number of members or elements of the state at a JSON Pointer, without copying them; 0 for
+    // any other value. Throws NAR_NOT_FOUND.
     std::uint64_t state_size(std::string_view pointer = {}) const {
         detail::Check check;
         std::uint64_t count = 0;
@@ -387,8 +390,8 @@ public:
         check(nar_session_patch_state(handle(), detail::to_c(patch), check.details()));
     }
 
-    // Sets a key of the state to a JSON value, which replaces the former one: narratoria/context.h
-    // has the rules. Throws NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT.
+    // Sets a key of the state to a JSON value, which replaces the previous one;
+    // narratoria/context.h has the rules. Throws NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT.
     void set_state(std::string_view key, std::string_view value) {
         detail::Check check;
         check(nar_session_set_state(handle(), detail::to_c(key), detail::to_c(value), nullptr,
@@ -408,8 +411,8 @@ public:
         check(nar_session_clear_state(handle(), check.details()));
     }
 
-    // Describes a key of the state, which need not have a value. An exception of the formatter
-    // leaves the default form, and is thrown by the driving call like that of any callback.
+    // Describes a key of the state, which need not have a value. If the formatter throws, the
+    // default form is used, and the driving call rethrows the exception, as for any callback.
     void register_state_metadata(std::string_view key, const StateMetadata& metadata) {
         give(metadata, [&](const nar_state_metadata* given, nar_error* error) {
             return nar_session_register_state_metadata(handle(), detail::to_c(key), given, error);
@@ -431,7 +434,7 @@ public:
         check(status);
         return Text(text);
     }
-    // A JSON object by key.
+    // The metadata of all keys, as a JSON object by key.
     Text get_all_state_metadata() const { return read(nar_session_get_all_state_metadata); }
 
     // The state as text for the prompt of a model: a line "key: value (description)" for each key.
@@ -443,7 +446,7 @@ public:
     // The asset registry as a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
 
-    // Those whose `seq` is greater than `seq`, which becomes the greatest of the registry.
+    // The assets whose `seq` is greater than `seq`. Sets `seq` to the greatest one of the registry.
     Text assets_after(std::uint64_t& seq) const {
         detail::Check check;
         nar_text* json = nullptr;
@@ -462,8 +465,9 @@ public:
     // The session's plugins as a JSON array (nar_session_read_plugins).
     Text plugins() const { return read(nar_session_read_plugins); }
 
-    // What the plugin `plugin` (its id) has published under a name; nothing if it has not, or is not
-    // active. Ask again after a driving call: a plugin publishes while the loop is driven.
+    // The value that a plugin (given by its id) has published under a name; nothing if there is no
+    // value or the plugin is not active. Read it again after a driving call: plugins publish while
+    // the loop is driven.
     std::optional<Text> published(std::string_view plugin, std::string_view name) const {
         detail::Check check;
         nar_text* text = nullptr;
@@ -478,8 +482,8 @@ public:
     std::string_view id() const { return detail::to_view(nar_session_id(handle())); }
     // The title of the story; empty if there is no story.
     std::string_view title() const { return detail::to_view(nar_session_title(handle())); }
-    // What the story begins with, as a JSON object {"text": "…", "choices": ["…"]}; empty if it has
-    // no [opening].
+    // The story's opening as a JSON object {"text": "…", "choices": ["…"]}; empty if it has no
+    // [opening].
     std::string_view opening() const { return detail::to_view(nar_session_opening(handle())); }
 
     // For calls of the C ABI; NULL if the session has ended.
@@ -498,7 +502,7 @@ private:
         return session;
     }
 
-    // Calls `call` with a handler that calls `ended(Turn)` once.
+    // Passes `call` a handler that calls `ended(Turn)` once.
     template <class Ended, class Call>
     void submit(Ended&& ended, Call&& call) {
         auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
@@ -537,8 +541,8 @@ private:
     nar_session* session_ = nullptr;
 };
 
-// Returns a new random UUID (RFC 9562, version 4), for example for the requestId of a plan. Any
-// thread.
+// Returns a new random UUID (RFC 9562, version 4), for example for the requestId of a plan.
+// Thread-safe.
 inline std::string make_uuid() {
     detail::Check check;
     nar_text* uuid = nullptr;

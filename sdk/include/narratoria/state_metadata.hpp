@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is known about a key of the state (narratoria/context.h has the rules). Not for direct use:
+// Metadata of a key of the state (narratoria/context.h has the rules). Not for direct use:
 // include narratoria/engine.hpp or narratoria/plugin.hpp.
 
 #include "narratoria/context.h"
@@ -17,15 +17,15 @@ namespace narratoria {
 // Spec 002 StateMetadata.
 struct StateMetadata {
     std::string description = {};  // for people and models
-    // The value, as JSON, as text for a prompt. Empty: the default form, which an exception selects
-    // as well.
+    // Converts the value (JSON) to text for a prompt. If it is empty or throws, the default form is
+    // used.
     std::function<std::string(std::string_view value)> formatter = {};
 };
 
 namespace detail {
 
-// Carries a formatter through C's `void *user`. `Guard` runs a function and keeps its exceptions from
-// the C code that called it.
+// Carries a formatter through C's `void *user`. `Guard` runs a function and catches its exceptions,
+// because they must not reach the C code that called it.
 template <class Guard>
 struct CarriedFormatter {
     std::function<std::string(std::string_view value)> formatter;
@@ -43,7 +43,7 @@ struct CarriedFormatter {
     static void released(void* user) noexcept { delete static_cast<CarriedFormatter*>(user); }
 };
 
-// Calls `give` with the metadata as C has it. If that returns NAR_OK, the formatter is the host's.
+// Calls `give` with the metadata as a C struct. If it returns NAR_OK, the host owns the formatter.
 template <class Guard, class Give>
 nar_status give_metadata(const StateMetadata& metadata, Guard guard, Give&& give) {
     using Carried = CarriedFormatter<Guard>;

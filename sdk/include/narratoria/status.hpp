@@ -13,7 +13,7 @@
 
 namespace narratoria {
 
-// A failed call. what() is the message for people: what happened, where, what to do.
+// A failed call. what() is the message for people: what happened, where, and what to do.
 class Error : public std::runtime_error {
 public:
     Error(nar_status status, std::string code, const std::string& message, std::string details)
@@ -46,7 +46,7 @@ inline std::string_view to_view(nar_str text) noexcept {
                                 : std::string_view{text.data, static_cast<std::size_t>(text.size)};
 }
 
-// Collects the details of one or more calls and throws for the one that fails.
+// Collects the error details of one or more calls and throws if one fails.
 class Check {
 public:
     Check() = default;

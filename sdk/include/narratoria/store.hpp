@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A store of sessions, which can be read while they are being played; narratoria/store.h has the forms of the
-// JSON and the errors. A session is kept with SessionOptions::store.
+// A store of sessions. It can be read while its sessions are being played. narratoria/store.h
+// describes the JSON and the errors. SessionOptions::store stores a session.
 
 #include "narratoria/exceptions.hpp"
 #include "narratoria/status.hpp"
@@ -15,7 +15,7 @@
 
 namespace narratoria {
 
-// The path of a store. Nothing is opened between two calls. Thread-safe.
+// The path of a store. The file is open only during a call. Thread-safe.
 class Store {
 public:
     explicit Store(std::string path) : path_(std::move(path)) {}
@@ -39,7 +39,7 @@ public:
         return Text(json);
     }
 
-    // The state at the end of a turn, by default of the one that the session goes on from. Throws
+    // The state at the end of a turn, by default of the session's current turn. Throws
     // NAR_NOT_FOUND.
     Text state(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
@@ -49,15 +49,16 @@ public:
         return Text(json);
     }
 
-    // Makes a session that is not being played go on from the end of a turn. Throws NAR_NOT_FOUND,
-    // NAR_INVALID_ARGUMENT, NAR_BUSY.
+    // Sets the current turn of a session that is not being played. Throws NAR_NOT_FOUND,
+    // NAR_INVALID_ARGUMENT or NAR_BUSY.
     void go_to(std::string_view session, std::uint64_t turn) const {
         detail::Check check;
         check(nar_store_go_to(detail::to_c(path_), detail::to_c(session), turn, check.details()));
     }
 
-    // Removes turns of a session that is not being played: this one and those that follow it;
-    // NAR_TURN_CURRENT: all that do not lead to where it stands. Returns their number. Throws as go_to().
+    // Removes a turn and its descendants from a session that is not being played. NAR_TURN_CURRENT
+    // removes all turns that are not on the path to the current turn. Returns the number of removed
+    // turns. Throws as go_to().
     std::uint64_t prune(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
         std::uint64_t removed = 0;
@@ -66,8 +67,8 @@ public:
         return removed;
     }
 
-    // Names a turn, also while the session is being played; a name that another turn of the session
-    // has moves. Throws NAR_NOT_FOUND, NAR_INVALID_ARGUMENT.
+    // Names a turn, also while the session is being played. A name that a different turn of the
+    // session has moves to this turn. Throws NAR_NOT_FOUND or NAR_INVALID_ARGUMENT.
     void set_name(std::string_view session, std::string_view name,
                   std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text that a call returns for the caller to keep: a state, a history, a list of faults.
+// Text that a call returns and the caller owns: a state, a history, a list of faults.
 
 #include "narratoria/base.h"
 #include "narratoria/exceptions.hpp"

@@ -29,7 +29,7 @@
 ///
 /// **Text** is UTF-8. Text that the tool passes in may be invalid: each invalid sequence is written
 /// as U+FFFD, so that file names and foreign messages cannot violate the protocol. The input is
-/// checked strictly.
+/// parsed strictly.
 ///
 /// **Errors.** Every function throws on failure. `run` turns exceptions into an `error` event and
 /// `done` with `ok: false`. Throw a `Failure` to choose the error's code. The exceptions:
@@ -38,8 +38,8 @@
 /// |-----------------------|----------------------------------------------------|-------------------------|
 /// | `Failure`             | the tool itself                                    | its own                 |
 /// | `InvalidInput`        | reading the invocation or a member of its `input`  | `INVALID_INPUT`         |
-/// | anything else         | the tool; an event that violates the protocol      | `TOOL_EXCEPTION`        |
-/// | `OutputLost`          | emitting, if the runtime cannot be written to      | none can be sent        |
+/// | any other exception   | the tool; an event that violates the protocol      | `TOOL_EXCEPTION`        |
+/// | `OutputLost`          | emitting, if the runtime has closed the pipe       | none can be sent        |
 ///
 /// **Ownership.** All types own their content. References and pointers that accessors return are
 /// valid until the object is changed or destroyed.
@@ -47,7 +47,7 @@
 /// **Threads.** Emitting events is thread-safe: each event is written as one complete line. All other
 /// objects may be read by several threads, but not written.
 
-// In the source tree the header is in parts; the build and the installation join them
+// In the source tree the header consists of parts; the build and the installation join them
 // (cmake/JoinHeader.cmake).
 #include "tool/events.hpp"
 #include "tool/failure.hpp"

@@ -26,36 +26,37 @@
 
 namespace narratoria {
 
-// What is told about a tool. Everything is copied. Empty selects the default, given beside each.
+// The description of a tool. Everything is copied. Empty selects the default, which each comment
+// names after the semicolon.
 struct ToolOptions {
     std::string_view name;                // letters, digits, _ and -, at most 128
     std::string_view description = {};    // what it does, for narrators
     std::string_view input_schema = {};   // JSON Schema, or the form of spec 002; any object
     std::string_view result_schema = {};  // JSON Schema of done.result; any value
-    std::string_view owner = {};          // who registers it, for lists and messages; "host"
-    // Of an attempt; 0: none. Above 4294967294 ms it is that. The session's.
+    std::string_view owner = {};          // the registering component, for messages; "host"
+    // Timeout of an attempt, at most 4294967294 ms, 0 for no timeout; the session's.
     std::optional<std::chrono::milliseconds> time_limit = {};
     bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
-    bool replaces = false;  // a registered tool of the same name
+    bool replaces = false;  // replaces a registered tool of the same name
     // The function reports its end before it returns, so that a script's CALL needs no round of the
     // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
     bool answers_at_once = false;
     bool repeatable = true;  // false: another run may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
-// A form in which models' interfaces take functions.
+// The forms in which interfaces of models accept tools.
 enum class ModelForm : std::uint32_t { Openai = NAR_TOOLS_OPENAI, Mcp = NAR_TOOLS_MCP };
 
 namespace detail {
 
-// Outlives a CarriedTool, which may be released inside the call that registers it. Made before that
-// call: nothing can fail after it.
+// Outlives a CarriedTool, which may be released inside the call that registers it. Created before
+// that call, because nothing may fail after it.
 struct CarriedLife {
     std::optional<plugin::detail::Core> core;  // once the tool is registered
     bool is_released = false;
 };
 
-// A function behind C's `void* user`. The library deletes it after the last call.
+// Carries a function through C's `void* user`. The library deletes it after the last call.
 template <class Function>
 class CarriedTool {
 public:
@@ -66,7 +67,7 @@ public:
 
     static void invoke(void* user, std::uint64_t token, const nar_tool*,
                        const nar_invocation* raw) noexcept {
-        // Kept: the function may remove its tool.
+        // Holds the core, because the function may remove its tool.
         const std::shared_ptr<plugin::detail::Core> core = of(user).core();
         plugin::detail::guard(*core, "a tool", [&] {
             const plugin::Invocation invocation(core, token, true);
@@ -109,12 +110,13 @@ class SessionTools {
 public:
     explicit SessionTools(nar_session* session) noexcept : session_(session) {}
 
-    // Registers a function: `function(const plugin::InvocationRequest&, plugin::Invocation)` reports
-    // through the Invocation, at once or later from any thread; is_cancelled() of it says when it is
-    // no longer wanted. An exception fails the attempt with TOOL_EXCEPTION. The function is destroyed
-    // when the tool was removed or replaced, or the session ends, and no attempt runs any more.
-    // Throws NAR_INVALID_ARGUMENT (the name is in use, or not valid; the time limit is negative) or
-    // NAR_INVALID_DOCUMENT (a schema is none; the details list all faults).
+    // Registers a function. `function(const plugin::InvocationRequest&, plugin::Invocation)`
+    // reports through the Invocation, at once or later from any thread; Invocation::is_cancelled()
+    // is true when the outcome is no longer needed. An exception fails the attempt with
+    // TOOL_EXCEPTION. The function is destroyed after the tool was removed or replaced, or the
+    // session has ended, and its last attempt has ended. Throws NAR_INVALID_ARGUMENT (the name is
+    // in use or not valid; the time limit is negative) or NAR_INVALID_DOCUMENT (a schema is not
+    // valid; the details list all faults).
     template <class Function>
     void add(const ToolOptions& options, Function&& function) {
         using Carried = detail::CarriedTool<std::decay_t<Function>>;
@@ -126,15 +128,16 @@ public:
         registration.cancel = Carried::cancel;
         registration.released = Carried::released;
         const nar_host* const host = enter(options, registration);
-        // From here on it is the library's, which may have released it already: the destructor of a
-        // function that this one replaces may remove it.
+        // The library owns it now and may have released it already: the destructor of a function
+        // that this one replaces may remove it.
         static_cast<void>(carried.release());
         if (life->is_released) return;
         life->core.emplace(host);
         life->core->activate();
     }
 
-    // Registers a name for a toolPath: a file or "scheme:rest". `limits`: of its attempts, or NULL.
+    // Registers a name for a toolPath: a file or "scheme:rest". `limits` apply to each attempt; may
+    // be NULL.
     void add_path(const ToolOptions& options, std::string_view path,
                   const nar_limits* limits = nullptr) {
         nar_tool_registration registration{};
@@ -149,8 +152,8 @@ public:
         check(nar_session_tools_remove(session_, detail::to_c(name), check.details()));
     }
 
-    // The tool of a name as a JSON object; nothing if there is none. Throws NAR_INVALID_ARGUMENT if
-    // the name means a registered tool and a file.
+    // The tool with this name as a JSON object, or nothing. Throws NAR_INVALID_ARGUMENT if both a
+    // registered tool and a file have the name.
     std::optional<Text> find(std::string_view name) const {
         detail::Check check;
         nar_text* text = nullptr;
@@ -169,7 +172,8 @@ public:
         return Text(text);
     }
 
-    // Those that a model can call, in a form, and why others are left out, as JSON (tools.h).
+    // The tools that a model can call, in a form, and the reasons for omitted tools, as JSON
+    // (tools.h).
     Text for_models(ModelForm form) const {
         detail::Check check;
         nar_text* text = nullptr;

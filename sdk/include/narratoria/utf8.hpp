@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Cuts texts between characters of UTF-8.
+// Cuts UTF-8 texts between characters.
 
 #include "narratoria/exceptions.hpp"
 
@@ -14,7 +14,7 @@ constexpr bool continues_character(char byte) noexcept {
     return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
 }
 
-// At most `most` bytes from the begin of `text`, without splitting a character.
+// At most `most` bytes from the beginning of `text`, without splitting a character.
 constexpr std::string_view prefix_of(std::string_view text, std::size_t most) noexcept {
     if (text.size() <= most) return text;
     while (most > 0 && continues_character(text[most])) --most;

@@ -22,7 +22,7 @@ namespace narratoria::tool {
 
 /// The request of the runtime (spec 000 §6). Accessors take JSON Pointers into `input`, such as
 /// `"/door/name"`. Accessors that end in `_or` return the fallback if the member is missing or null.
-/// All throw `InvalidInput` with the pointer if the member has another kind.
+/// All throw `InvalidInput` with the pointer if the member has a different kind.
 class Invocation {
 public:
     /// Parses the text from standard input. Blank text is an invocation with an empty `input`, so
@@ -87,7 +87,7 @@ public:
     const std::string& operation() const noexcept { return operation_; }
     /// The input, always an object.
     const json::Value& input() const noexcept { return input_; }
-    /// The input as the bytes that were received, for a JSON library of the tool's choice.
+    /// The input as the received bytes, for a different JSON library.
     const std::string& input_text() const noexcept { return input_text_; }
     /// By toolId, the merged patches of each dependency; null for an optional one that failed.
     const json::Value& dependencies() const noexcept { return dependencies_; }
@@ -116,7 +116,7 @@ public:
         return has(pointer) ? number(pointer) : fallback;
     }
 
-    /// A whole number (`2` and `2.0` are whole); throws for any other.
+    /// A whole number (`2` and `2.0` are whole). Throws for other numbers.
     std::int64_t integer(std::string_view pointer) const {
         std::int64_t number = 0;
         const json::Value& value = required(pointer, json::Kind::Number);

@@ -85,7 +85,7 @@ private:
     Value read_value(std::size_t depth) {
         skip_blanks();
         if (at_ == text_.size()) {
-            fail("the text ends where a JSON value should stand");
+            fail("the text ends where a JSON value is expected");
         }
         switch (text_[at_]) {
             case '{': return read_object(depth + 1);
@@ -261,7 +261,7 @@ private:
         throw ParseError(begin, "the number is too large for a double");
     }
 
-    /// Whether a number outside the range of double is too close to zero, rather than too large.
+    /// True if a number outside the range of double is too close to zero, false if it is too large.
     static bool is_tiny(std::string_view token) {
         const std::size_t mark = std::min(token.find_first_of("eE"), token.size());
         const std::string_view digits = token.substr(0, mark);

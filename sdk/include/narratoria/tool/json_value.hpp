@@ -85,7 +85,7 @@ public:
 
     bool is_null() const noexcept { return kind() == Kind::Null; }
 
-    /// The value, or null if it has another kind.
+    /// The value, or null if it has a different kind.
     const bool* if_boolean() const noexcept { return std::get_if<bool>(&held_); }
     const std::string* if_string() const noexcept { return std::get_if<std::string>(&held_); }
 

@@ -22,8 +22,8 @@ namespace detail {
 
 /// Reserves standard output for events: moves the stream to a new descriptor that children do not
 /// inherit, and redirects standard output to standard error, so that output of libraries and children
-/// cannot violate the protocol. Not undone, because buffered output may still be written at exit.
-/// Negative if the process has no standard error.
+/// cannot violate the protocol. Never undone, because buffered output may still be written at exit.
+/// Returns a negative number if the process has no standard error.
 inline int reserve_standard_output() noexcept {
     const int events = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (events >= 0 && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
@@ -68,7 +68,7 @@ void call(Function& function, int input, Events& events) {
 /// function reported an error. An exception becomes an `error` event and `done` with `ok: false`.
 ///
 /// Return the result from `main`: 0 if the end was reported to the runtime, 1 if that was impossible
-/// (the stream is broken, or the function threw after `done`); standard error says which.
+/// (the stream is broken, or the function threw after `done`); standard error has the reason.
 ///
 /// From the call on, standard output is reserved for events: other output of this process and its
 /// children goes to standard error. Tests can pass other descriptors.
