@@ -520,9 +520,9 @@ def test_another_loop_is_refused() -> None:
         assert (await session.execute({"requestId": "p", "tools": []})).success
 
     async def use() -> None:
-        with pytest.raises(RuntimeError, match="event loop that it was entered in"):
+        with pytest.raises(RuntimeError, match="event loop in which it was entered"):
             await session.execute({"requestId": "p", "tools": []})
-        with pytest.raises(RuntimeError, match="event loop that it was entered in"):
+        with pytest.raises(RuntimeError, match="event loop in which it was entered"):
             await session.__aenter__()
         await session.aclose()
         assert session.is_closed

@@ -295,7 +295,7 @@ def test_conversions(annotation, value, bound):
         (None, 1, "/value", "must be null"),
         (Room, {"name": "a", "corners": [{"x": 1}, {"x": "b"}]}, "/value/corners/1/x", "integer"),
         (Room, {"corners": []}, "/value/name", "is missing"),
-        (Room, {"name": "a", "size": 3}, "/value/size", "is no member of Room"),
+        (Room, {"name": "a", "size": 3}, "/value/size", "is not a member of Room"),
         (Room, {"name": "a", "door": {"x": "1"}}, "/value/door/x", "must be an integer"),
         (Torch, {"lit": 1}, "/value/lit", "must be a boolean"),
         (Colour, "blue", "/value", "must be one of 'red', 'green', None, is 'blue'"),
@@ -530,7 +530,7 @@ def test_kinds_of_functions():
 def test_names():
     def café(): ...
 
-    with pytest.raises(ValueError, match="cannot be the name of a tool"):
+    with pytest.raises(ValueError, match="is not a valid tool name"):
         describe(lambda: 1)
     with pytest.raises(ValueError, match=r"letters \(a-z, A-Z\), digits"):
         describe(café)
@@ -559,7 +559,7 @@ def test_a_method_without_its_object_is_refused():
 
 
 def test_a_function_that_does_not_tell_its_parameters_is_refused():
-    with pytest.raises(TypeError, match="the tool dict: its parameters are not known"):
+    with pytest.raises(TypeError, match="the tool dict: its parameters are unknown"):
         describe(dict)
 
 
@@ -706,8 +706,8 @@ def test_a_type_parameter_is_what_its_bound_says():
 @pytest.mark.parametrize(
     "annotation, says",
     [
-        (Box, r"member item of Box: ~X has no equal in JSON; use Any, or .* Box\[int\]"),
-        (Growing[int], "Growing contains itself with other arguments"),
+        (Box, r"member item of Box: ~X has no JSON equivalent; use Any, or .* Box\[int\]"),
+        (Growing[int], "Growing contains itself with different arguments"),
     ],
 )
 def test_generic_classes_without_an_end_or_without_arguments(annotation, says):
@@ -741,7 +741,7 @@ def test_keywords_of_a_typed_dict():
         with pytest.raises(DocumentError):
             about.bind(wrong)
     roll.__annotations__["options"] = unpack[int]
-    with pytest.raises(TypeError, match="Unpack.* is a TypedDict"):
+    with pytest.raises(TypeError, match="Unpack.* needs a TypedDict"):
         describe(roll)
 
 
@@ -896,19 +896,19 @@ class Flags(enum.Flag):
 @pytest.mark.parametrize(
     "annotation, says",
     [
-        (set[int], r"set\[int\] has no equal in JSON; use list"),
-        (bytes, "bytes has no equal in JSON; use str"),
-        (dict[int, str], "the keys of an object are strings"),
-        (list[set[int]], "has no equal"),
-        (complex, "complex has no equal"),
+        (set[int], r"set\[int\] has no JSON equivalent; use list"),
+        (bytes, "bytes has no JSON equivalent; use str"),
+        (dict[int, str], "the keys of an object must be strings"),
+        (list[set[int]], "has no JSON equivalent"),
+        (complex, "complex has no JSON equivalent"),
         (collections.Counter, "no equal"),
         (typing.Callable, "no equal"),
         (type, "no equal"),
         (Flags, "no equal"),
-        (Needs, "needs b, which is no field"),
-        (Literal[b"x"], "no value of JSON's own"),
-        (enum.Enum("Empty", []), "no value that it could have"),
-        (enum.Enum("Strange", [("A", (1, 2))]), "no value of JSON's own"),
+        (Needs, "needs b, which is not a field"),
+        (Literal[b"x"], "is not a JSON value"),
+        (enum.Enum("Empty", []), "it has no values"),
+        (enum.Enum("Strange", [("A", (1, 2))]), "is not a JSON value"),
         (typing.TypeVar("T"), "no equal"),
         (5, "no equal"),
     ],
@@ -951,7 +951,7 @@ def test_type_statements():
     assert tool_of(names["Number"]).bind({"value": 1}) == {"value": 1}
     assert tool_of(names["Chain"]).bind({"value": [[], [[]]]}) == {"value": [[], [[]]]}
     exec("type Itself = Itself", names)
-    with pytest.raises(TypeError, match="Itself stands for itself"):
+    with pytest.raises(TypeError, match="Itself is defined only as itself"):
         tool_of(names["Itself"])
 
 

@@ -325,8 +325,8 @@ def test_a_file_that_is_too_large(tmp_path):
 def test_files_that_are_none(tmp_path):
     assert "No such file" in check(asset_html(asset_of(tmp_path / "missing"))).text
     os.mkfifo(tmp_path / "pipe")
-    assert "no regular file" in check(asset_html(asset_of(tmp_path / "pipe"))).text
-    assert "no regular file" in check(asset_html(asset_of(tmp_path))).text
+    assert "not a regular file" in check(asset_html(asset_of(tmp_path / "pipe"))).text
+    assert "not a regular file" in check(asset_html(asset_of(tmp_path))).text
     assert "null" in check(asset_html(asset_of("a\x00b"))).text
 
 

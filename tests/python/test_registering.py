@@ -219,7 +219,7 @@ def test_what_cannot_be_registered_is_told_where_it_is_tried(session: Any) -> No
             said.append(str(raised.value))
 
     assert session.execute(one("teach")).success
-    assert "cannot be the name" in said[0] and "a handler is a function" in said[1]
+    assert "is not a valid tool name" in said[0] and "a handler must be a function" in said[1]
 
 
 def test_a_tool_in_a_thread_registers_after_what_it_has_said() -> None:

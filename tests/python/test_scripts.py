@@ -136,11 +136,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         "scope, kind, says",
         [
-            ([1], TypeError, "scope is a dict, not list"),
-            ({"x": float("nan")}, ValueError, "scope is no JSON: /x: .*NaN"),
-            ({"x": {1, 2}}, TypeError, "scope is no JSON: /x: "),
-            ({1: 2}, TypeError, "scope is no JSON: "),
-            ({"x": 2**64}, ValueError, "scope is no JSON: /x: .*64 bits"),
+            ([1], TypeError, "scope must be a dict, not list"),
+            ({"x": float("nan")}, ValueError, "scope is not JSON: /x: .*NaN"),
+            ({"x": {1, 2}}, TypeError, "scope is not JSON: /x: "),
+            ({1: 2}, TypeError, "scope is not JSON: "),
+            ({"x": 2**64}, ValueError, "scope is not JSON: /x: .*64 bits"),
         ],
     )
     def test_a_scope_that_is_no_json(self, session: Any, scope: Any, kind: Any, says: str) -> None:
@@ -148,11 +148,11 @@ class TestErrors:
             session.run_script("PRINT(x)", scope)
 
     def test_arguments_of_other_types(self, session: Any, tmp_path: Path) -> None:
-        with pytest.raises(TypeError, match="a script is a str or a Path, not int"):
+        with pytest.raises(TypeError, match="a script must be a str or a Path, not int"):
             session.run_script(5)
-        with pytest.raises(ValueError, match="lone surrogates"):
+        with pytest.raises(ValueError, match="lone surrogate"):
             session.run_script('PRINT("\ud800")')
-        with pytest.raises(TypeError, match="on_print is a function, not int"):
+        with pytest.raises(TypeError, match="on_print must be a function, not int"):
             session.run_script("", on_print=5)
         with pytest.raises(FileNotFoundError):
             session.run_script("", tools=tmp_path / "none")
@@ -317,7 +317,7 @@ class TestPrinting:
     def test_on_print_cannot_be_async(self, session: Any) -> None:
         async def show(line: str) -> None: ...
 
-        with pytest.raises(TypeError, match="cannot be async"):
+        with pytest.raises(TypeError, match="must not be async"):
             session.run_script("PRINT(1)", on_print=show)
         with pytest.raises(TypeError, match="must be awaited"):
             session.run_script("PRINT(1)", on_print=lambda line: show(line))

@@ -149,10 +149,10 @@ class TestRefusals:
 
     @pytest.mark.parametrize("arguments", [{"plugins": 5}, {"allow_paths": 5}, {"tools": 5}])
     def test_a_list_that_is_none(self, arguments: Any) -> None:
-        with pytest.raises(TypeError, match="is a list, not int"):
+        with pytest.raises(TypeError, match="must be a list, not int"):
             Session(**arguments)
 
     @pytest.mark.parametrize("arguments", [{"name": 5}, {"description": 5}, {"thread": 5}])
     def test_arguments_of_a_tool(self, session: Any, arguments: Any) -> None:
-        with pytest.raises(TypeError, match="description of a tool|name of a tool|thread is"):
+        with pytest.raises(TypeError, match="description of a tool|name of a tool|thread must be"):
             session.tool(**arguments)(roll_dice)

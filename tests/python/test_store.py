@@ -202,7 +202,7 @@ def test_a_session_that_must_be_new_is(path):
 
 
 def test_resume_names_what_is_wrong(path):
-    with opened(path) as session, pytest.raises(TypeError, match="repeat is True or False"):
+    with opened(path) as session, pytest.raises(TypeError, match="repeat must be True or False"):
         session.resume(repeat="yes")
 
 

@@ -160,9 +160,9 @@ class TestRegistering:
             narratoria.InvalidArgumentError, match="no limit history_patches of its own"
         ):
             register("t", "/bin/true", limits=Limits(history_patches=5))
-        with pytest.raises(TypeError, match="times is a narratoria.Times, not int"):
+        with pytest.raises(TypeError, match="times must be a narratoria.Times, not int"):
             register("t", "/bin/true", times=5)
-        with pytest.raises(TypeError, match="limits is a narratoria.Limits, not Times"):
+        with pytest.raises(TypeError, match="limits must be a narratoria.Limits, not Times"):
             register("t", "/bin/true", limits=Times(try_ms=5))
         assert "t" not in session.tools
 
@@ -191,7 +191,7 @@ class TestRegistering:
             session.tools.register_path(
                 "t", "/bin/true", input_schema={"properties": {"x": {"type": "text"}}}
             )
-        with pytest.raises(TypeError, match="input_schema is a dict, not str"):
+        with pytest.raises(TypeError, match="input_schema must be a dict, not str"):
             session.tools.register_path("t", "/bin/true", input_schema="{}")
         assert "t" not in session.tools
 

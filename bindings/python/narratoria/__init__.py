@@ -7,15 +7,15 @@
 >>> print(turn.narrative)
 You reach for the torch on the wall.
 
-This module has what most programs need. The classes of event bodies are in ``narratoria.events``,
-the functions for tools in ``narratoria.tool``, the asyncio session in ``narratoria.aio``.
-Names are loaded at their first use: ``from narratoria.tool import run`` in a tool's script does not
-load the compiled part.
+This module has the names that most programs need. The classes of event bodies are in
+``narratoria.events``, the functions for tools in ``narratoria.tool``, the asyncio session in
+``narratoria.aio``. Names are loaded at first use: ``from narratoria.tool import run`` in a tool's
+script does not load the compiled part.
 """
 
 from __future__ import annotations
 
-# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
+# Tools are short-lived processes that start often: import `typing` only for type checkers.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from narratoria import (
@@ -204,7 +204,7 @@ __all__ = [
 ]
 
 
-# Hidden from type checkers, for which there would be every name.
+# Hidden from type checkers, which would otherwise accept any name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A story in the terminal: ``python -m narratoria [STORY]``. Without a story it is the sample story.
+"""Plays a story in the terminal: ``python -m narratoria [STORY]``; default: the sample story.
 
 Type what you do, or the number of a choice. Ctrl-C cancels the turn, not the game; the end of input
 (Ctrl-D) ends the game.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Annotations compiled, each to its schema and its converter in one walk.
+# Compiles an annotation to its schema and its converter in one pass.
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _INSTEAD = {
     "complex": "tuple[float, float]",
 }
 _NO_DEFAULT = object()
-# How often a generic class may contain itself with other arguments.
+# The maximum number of times a generic class may contain itself with different arguments.
 _MOST_LEVELS = 8
 _QUALIFIERS = ("NotRequired", "ReadOnly", "Required")
 
 
 class Inside:
-    # A class or an alias that is being compiled. It has a name once something in it refers to it.
+    # A class or alias that is being compiled. It gets a name when something inside refers to it.
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
@@ -57,13 +57,13 @@ class Inside:
         self.compiled: Compiled | None = None
 
     def convert(self, value: Any) -> Any:
-        assert self.compiled is not None, "values come when all is compiled"
+        assert self.compiled is not None, "convert() is called after compilation"
         return self.compiled.convert(value)
 
 
 class Compiler:
-    """Compiles annotations; `where` names the place for people. What is defined stands in `$defs` of
-    the schema that the others become a part of."""
+    """Compiles annotations. `where` names the place in messages. Definitions go to `$defs` of the
+    tool's schema."""
 
     __slots__ = ("_definitions", "_inside", "_where")
 
@@ -123,9 +123,9 @@ class Compiler:
             standard = self._standard_class(annotation)
             if standard is not None:
                 return standard
-        # Also generic ones, of which `annotation` says what their type parameters are.
+        # Including generic classes; `annotation` has the arguments of their type parameters.
         if isinstance(kind, type):
-            # Not typing.is_typeddict: typing_extensions may have one of its own.
+            # Not typing.is_typeddict, which does not know the TypedDict of typing_extensions.
             if issubclass(kind, dict) and hasattr(kind, "__required_keys__"):
                 return self._typed_dict(annotation, kind)
             if dataclasses.is_dataclass(kind):
@@ -140,14 +140,15 @@ class Compiler:
         name = getattr(annotation, "__name__", "")
         instead = _INSTEAD.get(name)
         if isinstance(annotation, typing.TypeVar):
-            instead = "Any, or say what it stands for, as in Box[int]"
+            instead = "Any, or give its argument, as in Box[int]"
         elif instead is None:
             instead = "a dataclass, a TypedDict or a type of JSON's own (str, int, list, dict ...)"
         shown = name if isinstance(annotation, type) and not _arguments(annotation) else annotation
-        return TypeError(f"{self._where}: {shown} has no equal in JSON; use {instead}")
+        return TypeError(f"{self._where}: {shown} has no JSON equivalent; use {instead}")
 
     def _named(self, annotation: Any, compile_inner: Callable[[], Compiled]) -> Compiled:
-        """What may contain itself: then it stands in `$defs`, and a reference here."""
+        """Compiles a type that may contain itself. If it does, it goes to `$defs`, with a reference
+        here."""
         import typing
 
         for outer in self._inside:
@@ -160,8 +161,8 @@ class Compiler:
         if kinds.count(typing.get_origin(annotation) or annotation) >= _MOST_LEVELS:
             names = [getattr(one, "__name__", str(one)) for one in (*kinds, kinds[-1])]
             raise TypeError(
-                f"{self._where}: {names[-1]} contains itself with other arguments each time "
-                f"({' > '.join(names)}), which has no end; use dict[str, Any] for the inner one"
+                f"{self._where}: {names[-1]} contains itself with different arguments each time "
+                f"({' > '.join(names)}), without end; use dict[str, Any] for the inner one"
             )
         named = Inside(annotation)
         self._inside.append(named)
@@ -174,7 +175,7 @@ class Compiler:
         if not named.name:
             return compiled
         if compiled.schema == self._definitions.reference(named.name):
-            raise TypeError(f"{self._where}: {annotation} stands for itself, and for nothing else")
+            raise TypeError(f"{self._where}: {annotation} is defined only as itself")
         self._definitions.define(named.name, compiled.schema)
         reference = self._definitions.reference(named.name)
         return Compiled(reference, compiled.convert, compiled.exact, compiled.said)
@@ -193,7 +194,8 @@ class Compiler:
             constraints = constraints_of(one)
             if constraints is None:
                 raise TypeError(
-                    f"{self._where}: the schema of a tool cannot say {one!r}; check it in the function"
+                    f"{self._where}: a tool's schema cannot express {one!r}; check it in the "
+                    "function"
                 )
             for name, value in constraints.items():
                 compiled = constrain(self._where, compiled, name, value)
@@ -219,7 +221,7 @@ class Compiler:
         return Compiled(schema, convert, None, said)
 
     def _standard_class(self, annotation: type) -> Compiled | None:
-        """Classes of the standard library whose values are strings in JSON."""
+        """Compiles classes of the standard library with values that are strings in JSON."""
         import datetime
         import pathlib
         import uuid
@@ -285,9 +287,9 @@ class Compiler:
             exact = frozenset(option.exact for option in options)
         else:
             schema = {"anyOf": [option.schema for option in options]}
-            # 1.0 is an integer, too, and is not to become one.
+            # A float stays a float: 1.0 would also match int.
             exact = frozenset({float} if any(one.exact is float for one in options) else ())
-        # A float would take an integer from an int that stands behind it.
+        # Tries float last: it would accept integers, too.
         options.sort(key=lambda option: option.exact is float)
         converters = [option.convert for option in options]
         real = [option.convert for option in options if option.schema.get("type") != "null"]
@@ -303,9 +305,9 @@ class Compiler:
                 except DocumentError as fault:
                     faults.append(fault)
             if len(real) == 1 and value is not None:
-                # Of "a point or null" the fault of the point says more.
+                # For "a point or null", the fault of the point is more useful.
                 return real[0](value)
-            # Those that were met in the value, not at its door, say which one it was meant to be.
+            # Faults inside the value show which option was meant.
             inner = [str(fault) for fault in faults if fault.pointer]
             detail = f" ({'; '.join(inner)})" if inner else ""
             raise DocumentError(f"must be {said}, is {name_number(value)}{detail}")
@@ -320,14 +322,12 @@ class Compiler:
             return plain
         if isinstance(plain, float) and plain - plain == 0:
             return plain
-        raise TypeError(
-            f"{self._where}: {value!r} is no value of JSON's own (str, int, bool, None)"
-        )
+        raise TypeError(f"{self._where}: {value!r} is not a JSON value (str, int, bool, None)")
 
     def _values(self, pairs: list[tuple[Any, Any]]) -> Compiled:
         if not pairs:
-            raise TypeError(f"{self._where}: there is no value that it could have")
-        # JSON has 1.0 for 1, but not true for 1, which Python's equality does.
+            raise TypeError(f"{self._where}: it has no values; add at least one")
+        # In JSON, 1.0 equals 1, but true does not; in Python, True equals 1.
         meant: dict[tuple[bool, Any], Any] = {}
         for plain, one in pairs:
             meant.setdefault((isinstance(plain, bool), plain), one)
@@ -371,7 +371,7 @@ class Compiler:
         if bare or (len(arguments) == 2 and arguments[1] is ...):
             return self._array(Any if bare else arguments[0], tuple)
         if arguments == ((),):
-            # What Python 3.10 answers for tuple[()].
+            # Python 3.10 returns this for tuple[()].
             arguments = ()
         compiled = [self.compile(one) for one in arguments]
         count = len(compiled)
@@ -397,7 +397,9 @@ class Compiler:
     def _mapping(self, arguments: tuple[Any, ...]) -> Compiled:
         key, value = arguments if arguments else (str, Any)
         if key is not str and key is not Any:
-            raise TypeError(f"{self._where}: the keys of an object are strings; use dict[str, ...]")
+            raise TypeError(
+                f"{self._where}: the keys of an object must be strings; use dict[str, ...]"
+            )
         compiled = self.compile(value)
         schema: dict[str, Any] = {"type": "object"}
         if compiled.schema:
@@ -418,15 +420,14 @@ class Compiler:
         return Compiled(schema, convert, None, "an object")
 
     def unpack(self, annotation: Any) -> dict[str, tuple[Compiled, bool]]:
-        """The members of `Unpack[X]`, X being a TypedDict, and whether each must be there."""
+        """Returns the members of `Unpack[X]`, where X is a TypedDict, and whether each is
+        required."""
         import typing
 
         [inner] = typing.get_args(annotation)
         kind = typing.get_origin(inner) or inner
         if not hasattr(kind, "__required_keys__"):
-            raise TypeError(
-                f"{self._where}: what Unpack[...] unpacks is a TypedDict, not {inner!r}"
-            )
+            raise TypeError(f"{self._where}: Unpack[...] needs a TypedDict, not {inner!r}")
         where, found = self._where, {}
         for name, (hint, needed, _) in self._typed_dict_members(inner, kind).items():
             self._where = f"{where}, member {name} of {kind.__name__}"
@@ -443,7 +444,7 @@ class Compiler:
         for name, hint in self._hints_of(annotation, kind).items():
             required = name in kind.__required_keys__
             while (qualifier := form_of(hint)) in _QUALIFIERS:
-                # Where annotations are text Python itself may not have seen these.
+                # Python may not have evaluated these where annotations are text.
                 required = required if qualifier == "ReadOnly" else qualifier == "Required"
                 [hint] = typing.get_args(hint)
             members[name] = (hint, required, _NO_DEFAULT)
@@ -469,8 +470,8 @@ class Compiler:
         for parameter in inspect.signature(kind).parameters.values():
             if parameter.name not in members and parameter.default is parameter.empty:
                 raise TypeError(
-                    f"{self._where}: {kind.__name__} needs {parameter.name}, which is no "
-                    "field of it; use a dataclass whose fields are all that it is made from"
+                    f"{self._where}: {kind.__name__} needs {parameter.name}, which is not a "
+                    "field; use a dataclass that is made from its fields only"
                 )
         return self._object(annotation, kind, members, kind)
 
@@ -515,7 +516,7 @@ class Compiler:
             for name, one in of_object(value).items():
                 convert_member = converters.get(name)
                 if convert_member is None:
-                    raise DocumentError(f"is no member of {kind.__name__}").within(name)
+                    raise DocumentError(f"is not a member of {kind.__name__}").within(name)
                 try:
                     converted[name] = convert_member(one)
                 except DocumentError as fault:
@@ -527,14 +528,14 @@ class Compiler:
             try:
                 return make(**converted)
             except (TypeError, ValueError) as fault:
-                # A rule of its own, in __post_init__.
+                # A rule of the class, in __post_init__.
                 raise DocumentError(str(fault)) from fault
 
         return Compiled(schema, convert, None, f"a {kind.__name__}")
 
 
 def _with_offset(text: str) -> str:
-    """A time with Z for UTC, as Python 3.10 reads it."""
+    """Replaces Z by an offset that Python 3.10 can read."""
     return text[:-1] + "+00:00" if text.endswith("Z") else text
 
 
@@ -558,7 +559,7 @@ def _is_plain_union(annotation: Any) -> bool:
 
 
 def _written_docstring(annotation: Any) -> str:
-    """The first paragraph of the class's own docstring, not of one that Python has made."""
+    """Returns the first paragraph of the docstring, unless `dataclass` generated it."""
     documentation = annotation.__dict__.get("__doc__") or ""
     if documentation.startswith(annotation.__name__ + "("):
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Checks of arguments: the exception names the argument, and comes from the call that is wrong.
+# Checks of arguments: the exception names the argument and comes from the call that passed it.
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 def text_of(what: str, value: Any) -> str:
     """Checks a text argument, and names it in the exception."""
     if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, not {type(value).__name__}")
+        raise TypeError(f"{what} must be a str, not {type(value).__name__}")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{what} has no lone surrogates, as at {error.start}") from None
+        raise ValueError(f"{what} must not contain a lone surrogate, as at {error.start}") from None
     return value
 
 
@@ -26,55 +26,57 @@ def path_text(what: str, value: Any) -> str:
     if isinstance(value, PathLike):
         value = fspath(value)
     if not isinstance(value, str):
-        raise TypeError(f"{what} is a path: a str or a Path, not {type(value).__name__}")
+        raise TypeError(f"{what} must be a path (a str or a Path), not {type(value).__name__}")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{what} is no path in UTF-8: {value!r}; rename it") from None
+        raise ValueError(f"{what} must be UTF-8, not {value!r}; rename the file") from None
     return value
 
 
 def true_or_false(what: str, value: Any) -> bool:
     """Checks a bool argument, and names it in the exception."""
     if not isinstance(value, bool):
-        raise TypeError(f"{what} is True or False, not {value!r}")
+        raise TypeError(f"{what} must be True or False, not {value!r}")
     return value
 
 
 def whole_number(what: str, value: Any, lowest: int, highest: int) -> int:
     """Checks a whole number and its range."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{what} is an int, not {type(value).__name__}")
+        raise TypeError(f"{what} must be an int, not {type(value).__name__}")
     if not lowest <= value <= highest:
-        raise ValueError(f"{what} is a whole number from {lowest} to {highest}, not {value}")
+        raise ValueError(f"{what} must be a whole number from {lowest} to {highest}, not {value}")
     return value
 
 
 def numbers_of(what: str, numbers: Any) -> dict[str, int]:
-    """Checks an argument `times` or `limits`, and returns what is set."""
+    """Checks an argument `times` or `limits`, and returns the values that are set."""
     if numbers is None:
         return {}
-    # Imported here: most callers give none.
+    # Imported here because most callers set neither.
     from narratoria.options import Limits, Times
 
     kind: type[Times | Limits] = Times if what == "times" else Limits
     if not isinstance(numbers, kind):
-        raise TypeError(f"{what} is a narratoria.{kind.__name__}, not {type(numbers).__name__}")
+        raise TypeError(
+            f"{what} must be a narratoria.{kind.__name__}, not {type(numbers).__name__}"
+        )
     return numbers.to_dict()
 
 
 def need_callable(what: str, function: Any) -> None:
-    """Refuses at once what would fail only when it is called."""
+    """Refuses a value that is not callable, before the first call would fail."""
     if not callable(function):
-        raise TypeError(f"{what} is a function, not {type(function).__name__}")
+        raise TypeError(f"{what} must be a function, not {type(function).__name__}")
 
 
 def check_tool(function: Any, name: Any, description: Any, thread: Any, repeatable: Any) -> None:
     """Checks the arguments of the decorator `tool`."""
     if not callable(function):
         raise TypeError(
-            f"a tool is a function, not {type(function).__name__}; a name and a description are "
-            'given by theirs: @session.tool(name="...")'
+            f"a tool must be a function, not {type(function).__name__}; pass its name and "
+            'description as keywords: @session.tool(name="...")'
         )
     for what, text in (("the name of a tool", name), ("the description of a tool", description)):
         if text is not None:
@@ -84,13 +86,13 @@ def check_tool(function: Any, name: Any, description: Any, thread: Any, repeatab
 
 
 def check_timeout(what: str, seconds: float | None) -> float | None:
-    """Checks a number of seconds; None is no limit."""
+    """Checks a number of seconds; None means no limit."""
     if seconds is None:
         return None
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
-        raise TypeError(f"{what} is a number of seconds or None, not {type(seconds).__name__}")
+        raise TypeError(f"{what} must be a number of seconds or None, not {type(seconds).__name__}")
     if not seconds >= 0:
-        raise ValueError(f"{what} is a number of seconds from 0, not {seconds}")
+        raise ValueError(f"{what} must be a number of seconds from 0, not {seconds}")
     return seconds
 
 

@@ -11,17 +11,17 @@ from narratoria.errors import DocumentError
 
 
 class Field:
-    """Constraints of a parameter of a tool, or of a member of a dataclass: ``Annotated[int, Field(ge=1)]``.
+    """Constraints of a tool's parameter or a dataclass member: ``Annotated[int, Field(ge=1)]``.
 
     Args:
         gt, ge, lt, le: bounds of a number: greater than, at least, less than, at most.
-        multiple_of: a number is a multiple of this, a whole number from 1.
+        multiple_of: the number must be a multiple of this, a whole number from 1.
         min_length, max_length: characters of a string, elements of an array, members of an object.
-        pattern: a regular expression that a string contains; ^ and $ are its ends.
-        description: what it is, for narrators.
+        pattern: a regular expression that must match somewhere in a string; ^ and $ anchor it.
+        description: the meaning of the value, for narrators.
 
     Raises:
-        TypeError, ValueError: an argument cannot be such a constraint.
+        TypeError, ValueError: an argument is not valid for its constraint.
 
     >>> import narratoria
     >>> from typing import Annotated
@@ -67,7 +67,7 @@ class Field:
         for name, value in self.constraints.items():
             check_constraint(name, value)
         if description is not None and not isinstance(description, str):
-            raise TypeError(f"description is a str, not {type(description).__name__}")
+            raise TypeError(f"description must be a str, not {type(description).__name__}")
 
     def __repr__(self) -> str:
         said = [f"{name}={value!r}" for name, value in self.constraints.items()]
@@ -81,25 +81,27 @@ def check_constraint(name: str, value: Any) -> None:
         import re
 
         if not isinstance(value, str):
-            raise TypeError(f"pattern is a str, not {type(value).__name__}")
+            raise TypeError(f"pattern must be a str, not {type(value).__name__}")
         try:
             re.compile(value)
         except re.error as fault:
-            raise ValueError(f"pattern {value!r} is no regular expression: {fault}") from None
+            raise ValueError(
+                f"pattern {value!r} is not a valid regular expression: {fault}"
+            ) from None
     elif isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-        raise TypeError(f"{name} is a number, not {value!r}")
+        raise TypeError(f"{name} must be a number, not {value!r}")
     elif name.endswith("_length") and (not isinstance(value, int) or value < 0):
-        raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+        raise ValueError(f"{name} must be a whole number from 0, not {value!r}")
     elif name == "multiple_of" and (not isinstance(value, int) or value <= 0):
-        # 0.3 is no multiple of 0.1 for everybody.
-        raise ValueError(f"multiple_of is a whole number from 1, not {value!r}")
+        # Only integers: implementations disagree whether 0.3 is a multiple of 0.1.
+        raise ValueError(f"multiple_of must be a whole number from 1, not {value!r}")
 
 
 def is_field(value: Any) -> bool:
     return isinstance(value, Field) or type(value).__name__ == "FieldInfo"
 
 
-#: The constraints that the classes of annotated-types stand for.
+#: The classes of annotated-types and their constraints.
 _ANNOTATED_TYPES = {
     "Gt": ("gt",),
     "Ge": ("ge",),
@@ -114,8 +116,7 @@ _ANNOTATED_TYPES = {
 
 
 def constraints_of(one: Any) -> dict[str, Any] | None:
-    """The constraints that metadata of an annotation stands for; None for one that means something
-    that no schema can say."""
+    """Returns the constraints of an annotation's metadata; None if a schema cannot express them."""
     if isinstance(one, Field):
         return one.constraints
     name, package = type(one).__name__, type(one).__module__.partition(".")[0]
@@ -140,11 +141,11 @@ def constraints_of(one: Any) -> dict[str, Any] | None:
                 return None
             found.update(inner)
         return found
-    # Another library's business.
+    # Metadata of another library.
     return {}
 
 
-#: For the kind of value that has it: what a constraint is in the schema, what is compared, what is said.
+#: Constraints of numbers: the keyword in the schema, and the words in messages.
 _NUMBER_RULES: dict[str, tuple[str, str]] = {
     "gt": ("exclusiveMinimum", "greater than"),
     "ge": ("minimum", "at least"),
@@ -169,7 +170,7 @@ def _is_within(name: str, value: Any, bound: Any) -> bool:
 
 
 def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled:
-    """A type with one more constraint."""
+    """Returns the type with one more constraint."""
     check_constraint(name, bound)
     types = compiled.schema.get("type", [])
     types = [types] if isinstance(types, str) else types
@@ -178,7 +179,7 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
     if name in _NUMBER_RULES and ("integer" in types or "number" in types):
         keyword, said = _NUMBER_RULES[name]
         if keyword in schema:
-            raise TypeError(f"{where}: it has two bounds that are a {keyword}")
+            raise TypeError(f"{where}: {keyword} is set twice; keep one")
         schema[keyword] = bound
 
         def check_number(value: Any) -> str:
@@ -215,12 +216,12 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
         check = check_pattern
     else:
         raise TypeError(
-            f"{where}: {name}={bound!r} says nothing about {compiled.said}; put it on the type "
+            f"{where}: {name}={bound!r} does not apply to {compiled.said}; put it on the type "
             "that it is for"
         )
 
     def convert(value: Any) -> Any:
-        # What is compared is the JSON value, as the runtime does.
+        # Checks the JSON value, as the runtime does.
         fault = check(value)
         if fault:
             raise DocumentError(fault)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What an annotation becomes: a schema, and a converter from JSON values to arguments.
+# The result of compiling an annotation: a schema, and a converter from JSON values to arguments.
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Compiled:
         self.schema = schema
         self.convert = convert
         self.exact = exact
-        #: As a person would say it: "an integer".
+        #: The type in messages, such as "an integer".
         self.said = said
 
 
@@ -42,7 +42,7 @@ def of_type(kind: type, said: str) -> Converter:
 
 
 def _to_integer(value: Any) -> int:
-    # JSON Schema's integer: 1.0 is one.
+    # In JSON Schema, 1.0 is an integer.
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -51,7 +51,7 @@ def _to_integer(value: Any) -> int:
 
 
 def name_number(value: Any) -> str:
-    """As `name_of`, with the number: the reader of "an integer, is a number" would wonder."""
+    """Like `name_of`, but with the value of a float: "an integer, is a number" would be unclear."""
     if isinstance(value, float):
         return f"the number {value!r}"
     return name_of(value)
@@ -99,5 +99,5 @@ def add_default(schema: dict[str, Any], default: Any) -> None:
     try:
         schema["default"] = _core.from_json(_core.to_json(default, to_plain))
     except (TypeError, ValueError):
-        # A default that has no form in JSON is the function's own affair.
+        # A default without a JSON form is left out of the schema.
         return

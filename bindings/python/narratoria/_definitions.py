@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The member `$defs` of a tool's schema: what its parameters refer to.
+# The member `$defs` of a tool's schema: definitions that its parameters refer to.
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import re
 from typing import Any
 
 _PREFIX = "#/$defs/"
-#: Keywords whose values are no schemas.
+#: Keywords with values that are not schemas.
 _VALUES = frozenset(("const", "default", "enum", "examples", "required"))
-#: Keywords whose values are objects of schemas, under any name.
+#: Keywords with values that are objects of schemas by name.
 _MAPS = frozenset(("$defs", "dependentSchemas", "patternProperties", "properties"))
-#: What patterns of Python or Rust may have, and those of a tool's schema may not.
+#: Syntax that patterns of Python or Rust may use, but those of a tool's schema may not.
 _BEYOND = re.compile(r"\(\?[^:]|\\[AZzpP1-9]")
 
 
 class Definitions:
-    """The definitions of one schema, each under a name of its own."""
+    """The definitions of one schema, each under a unique name."""
 
     __slots__ = ("_owners", "schemas")
 
     def __init__(self) -> None:
         self.schemas: dict[str, Any] = {}
-        # Who has a name: an annotation, or the schema that came with it.
+        # The owner of each name: an annotation, or a schema that was taken in with the name.
         self._owners: dict[str, Any] = {}
 
     def name_for(self, annotation: Any) -> str:
-        """The name under which a class or an alias is defined."""
+        """Returns the name under which a class or an alias is defined."""
         for name, owner in self._owners.items():
             if owner == annotation:
                 return name
@@ -49,9 +49,9 @@ class Definitions:
         return {"$ref": _PREFIX + name}
 
     def take_in(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A schema that was a document of its own, with its `$defs` among these."""
+        """Returns a schema that was a separate document, after merging its `$defs` into these."""
         given: dict[str, Any] = document.get("$defs", {})
-        # What is the same may refer to what is not.
+        # Renames all on a clash: equal schemas may refer to different ones.
         clashes = any(self._owners.get(name, schema) != schema for name, schema in given.items())
         names = {name: self._free(name) if clashes else name for name in given}
         for name, schema in given.items():
@@ -63,8 +63,8 @@ class Definitions:
 
 
 def _adopted(schema: Any, names: dict[str, str]) -> Any:
-    """A schema with other names for what it refers to, and without patterns that only Python reads:
-    whoever brought them checks them, too."""
+    """Returns a schema with renamed references and without patterns that only its own library
+    reads. That library checks them, too."""
     if isinstance(schema, list):
         return [_adopted(each, names) for each in schema]
     if not isinstance(schema, dict):

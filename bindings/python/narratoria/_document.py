@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What events and documents have in common: attributes in snake_case, JSON in camelCase."""
+"""The base of events and documents: attributes in snake_case, JSON in camelCase."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .errors import DocumentError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: More of one attribute than this many characters is not shown by `repr`.
+#: The maximum number of characters of one attribute in `repr`.
 _SHOWN = 100
 
 
-# `dict` and `list` as default factories whose members are known to type checkers, at no cost.
+# `dict` and `list` as default factories with types for type checkers, at no run-time cost.
 new_object: Callable[[], dict[str, Any]] = dict
 new_array: Callable[[], list[Any]] = list
 
 
 class MissingObject(dict[str, Any]):
-    """The empty object of a member that is not there: written once something is put into it."""
+    """The empty object of a missing member. It is written only if it is no longer empty."""
 
     __slots__ = ()
 
 
 class MissingArray(list[Any]):
-    """The empty array of a member that is not there: written once something is put into it."""
+    """The empty array of a missing member. It is written only if it is no longer empty."""
 
     __slots__ = ()
 
 
 def name_of(value: object) -> str:
-    """What kind of JSON value it is, as a person would say it."""
+    """Names the kind of a JSON value, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -49,7 +49,7 @@ def name_of(value: object) -> str:
     return f"of the type {type(value).__qualname__}"
 
 
-# What a member may hold. Each returns the value for the attribute, or raises.
+# Readers of members. Each returns the value for the attribute or raises DocumentError.
 
 
 def string(value: Any) -> str:
@@ -71,19 +71,19 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
-    # As most are; a bool is an int for isinstance.
+    # The usual case. isinstance would accept a bool, too.
     if type(value) is int:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    # For JSON Schema 2.0 is an integer too.
+    # In JSON Schema, 2.0 is an integer.
     if isinstance(value, float) and value.is_integer():
         return int(value)
     raise DocumentError(f"must be an integer, is {name_of(value)}")
 
 
 def mapping(value: Any) -> Any:
-    # A dict is what comes from JSON; to ask the abstract class takes ten times as long.
+    # JSON gives a dict; the check of the abstract class takes ten times as long.
     if type(value) is dict or isinstance(value, Mapping):
         return value
     raise DocumentError(f"must be an object, is {name_of(value)}")
@@ -94,7 +94,7 @@ def anything(value: Any) -> Any:
 
 
 def array_of(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
-    """An array whose elements `read` takes."""
+    """Returns the reader of an array, with `read` for its elements."""
 
     def read_array(value: Any) -> list[Any]:
         if not isinstance(value, (list, tuple)):
@@ -122,7 +122,7 @@ def write_documents(value: Any) -> Any:
 
 
 class WrongElement(TypeError):
-    """An element of a list of documents that is none. `place` is its index."""
+    """An element of a list of documents is not a document. `place` is its index."""
 
     def __init__(self, element: object, place: int) -> None:
         super().__init__(f"must be a document or a dict, is {name_of(element)}")
@@ -133,7 +133,7 @@ def _written(element: Any, place: int) -> Any:
     to_dict = getattr(element, "to_dict", None)
     if callable(to_dict):
         return to_dict()
-    # In a list of documents a dict stands for itself: JSON, as it came.
+    # A dict in a list of documents is written unchanged.
     if isinstance(element, dict):
         return dict(element)
     raise WrongElement(element, place)
@@ -146,11 +146,11 @@ ALWAYS_WRITTEN = 3
 
 
 class Member:
-    """One member of a JSON object, and the attribute that it becomes.
+    """One member of a JSON object, and its attribute.
 
-    presence: REQUIRED must be there; OPTIONAL is left out when it is None or a Missing… that is
-    still empty; DEFAULTED is left out when it is what `default` makes; ALWAYS_WRITTEN may be
-    missing and is written all the same.
+    presence: a REQUIRED member must exist. An OPTIONAL one is not written if it is None or a
+    Missing… that is still empty. A DEFAULTED one is not written if it equals the value of
+    `default`. An ALWAYS_WRITTEN one may be missing but is always written.
     """
 
     __slots__ = ("attribute", "default", "name", "presence", "read", "write")
@@ -187,11 +187,11 @@ class Document:
 
     __slots__ = ()
 
-    #: What the object holds beside what is the same in all of its kind (`_constants`).
+    #: The members of the object, without those with the same value in all objects (`_constants`).
     _members: ClassVar[tuple[Member, ...]] = ()
     _names: ClassVar[frozenset[str]] = frozenset()
     _constants: ClassVar[dict[str, str]] = {}
-    #: Of each member the name, the attribute, how it is read and whether it must be there.
+    #: The name, the attribute, the reader and the presence of each member.
     _reads: ClassVar[tuple[tuple[str, str, Callable[[Any], Any], int], ...]] = ()
 
     def __init_subclass__(cls) -> None:
@@ -202,10 +202,10 @@ class Document:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Reads the object; values within are shared with it, not copied.
+        """Reads the object; nested values are shared with it, not copied.
 
-        Unknown members are kept in `extra`. Whether the document keeps the rules that are beyond
-        types is not checked here: `narratoria validate` and the runtime do that.
+        Unknown members are kept in `extra`. Only types are checked here; `narratoria validate` and
+        the runtime check the other rules.
 
         Raises:
             DocumentError: a member is missing or has the wrong type; `pointer` names the place.
@@ -230,7 +230,7 @@ class Document:
                     value = document[name]
                     attributes[attribute] = read(value)
                     if value is None and presence == OPTIONAL:
-                        # A null that was written is written again, which None alone would not be.
+                        # Keeps an explicit null, so that to_dict writes it again.
                         extra[name] = None
                 elif presence == REQUIRED:
                     raise DocumentError("is missing")
@@ -246,9 +246,9 @@ class Document:
         return cls(**attributes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object, `extra` included; values within are shared with this, not copied.
+        """Returns the JSON object, including `extra`; nested values are shared, not copied.
 
-        Optional members that are not set, and those that are as the schema's default, are left out.
+        Optional members that are not set, and members with the schema's default, are left out.
 
         >>> from narratoria import Invocation
         >>> Invocation("torch", "light", timeout_ms=500).to_dict()
@@ -268,7 +268,7 @@ class Document:
             document.setdefault(name, value)
         return document
 
-    # One for all: what `dataclass` would write for each class costs a third of the import.
+    # Shared: the methods that `dataclass` generates for each class cost a third of the import time.
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -295,7 +295,7 @@ class Document:
 
 
 class LateDocument(Document):
-    """A document that may be read when it is first looked at, and not before."""
+    """A document that may be read on first access."""
 
     __slots__ = ("_late",)
 
@@ -303,7 +303,7 @@ class LateDocument(Document):
 
     @classmethod
     def later(cls, read: Callable[[], Mapping[str, Any]], **known: Any) -> Self:
-        """One that `read` gives, with the attributes that are known already.
+        """Returns a document that calls `read` on first access; `known` are attributes set already.
 
         >>> from narratoria import Result
         >>> result = Result.later(lambda: {}, success=True)
@@ -316,18 +316,18 @@ class LateDocument(Document):
             setattr(made, name, value)
         return made
 
-    if not TYPE_CHECKING:  # for a type checker they are all there, and nothing else
+    if not TYPE_CHECKING:  # a type checker sees exactly the declared attributes
 
         def __getattr__(self, name: str) -> Any:
             if name == "extra" or any(name == member.attribute for member in self._members):
                 try:
                     late = object.__getattribute__(self, "_late")
                 except AttributeError:
-                    # Another thread has read it meanwhile, or it is not made yet.
+                    # Another thread has read it meanwhile, or it is not initialized yet.
                     return object.__getattribute__(self, name)
                 document = self.from_dict(late())
                 for attribute in ("extra", *(member.attribute for member in self._members)):
-                    # What is set stays: somebody set it, or reads this in another thread.
+                    # Keeps attributes that the program or another thread has set.
                     try:
                         object.__getattribute__(self, attribute)
                     except AttributeError:

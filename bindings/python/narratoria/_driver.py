@@ -15,17 +15,17 @@ from narratoria.errors import BusyError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What the engine may do before others in the loop have their turn.
+# The time for one run of the engine, before other callbacks of the loop run.
 _BUDGET_US = 5_000
-# The same while somebody takes a limited number of events: what one turn brings may exceed it.
+# The same while a stream has a limit: the events of one run may exceed the limit.
 _LIMITED_BUDGET_US = 200
-# After how long it is looked again whether another thread has left the session.
+# The interval of checks whether another thread has left the session.
 _BUSY_MS = 1
 
 
 class Driver:
-    """Between an engine and an event loop: the descriptor says that there is something to do, a timer
-    that time has come. The loop does not keep it alive."""
+    """Drives an engine in an event loop: runs it when its descriptor is readable or its timer
+    expires. The loop does not keep the driver alive."""
 
     def __init__(self, core: _core.Session, loop: asyncio.AbstractEventLoop) -> None:
         self._core = core
@@ -34,11 +34,12 @@ class Driver:
         self._descriptor = core.descriptor()
         self._timer: asyncio.Handle | None = None
         self._budget_us = _BUDGET_US
-        # Streams that are full. While there is one the engine is not driven.
+        # The streams that are full. While there is one, the engine is not driven.
         self._full: WeakSet[object] = WeakSet()
         self._is_reading = False
         self.is_inside: bool = False
-        # Of a private loop: who looks after each turn, and who gets what would break the loop.
+        # Set by a private loop: called after each run, and with an exception that would break the
+        # loop.
         self.on_turn: Callable[[], None] | None = None
         self.on_exception: Callable[[BaseException], None] | None = None
         this = ref(self)
@@ -52,17 +53,17 @@ class Driver:
         self._follow()
 
     def turn(self) -> None:
-        """Does what there is to do, unless a stream is full."""
+        """Runs the engine, unless a stream is full."""
         if self._is_reading:
             self.run()
 
     def run(self) -> None:
-        """Does what there is to do."""
+        """Runs the engine for one budget of time."""
         try:
             self.is_inside = True
             self._core.run(self._budget_us)
         except BusyError:
-            # Another thread is inside, and nothing is lost: what there is to do is still there.
+            # Another thread uses the session. Nothing is lost: the work remains.
             pass
         except BaseException as exception:
             if self.on_exception is None:
@@ -75,7 +76,7 @@ class Driver:
             self.on_turn()
 
     def arm(self) -> None:
-        """The engine may have something new to wait for."""
+        """Sets the timer again, after a change that the engine may have to wait for."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -91,11 +92,11 @@ class Driver:
             self._timer = self._loop.call_later(timeout / 1000, self._on_ready)
 
     def limit(self) -> None:
-        """Somebody takes a limited number of events."""
+        """Shortens each run, because a stream has a limit."""
         self._budget_us = _LIMITED_BUDGET_US
 
     def hold(self, stream: object, is_full: bool) -> None:
-        """A stream is full, or has room again."""
+        """Notes that a stream is full or has room again."""
         if is_full:
             self._full.add(stream)
         else:
@@ -103,7 +104,7 @@ class Driver:
         if self._thread == threading.get_ident():
             self._follow()
             return
-        # A stream that was dropped, as the collector finds it in any thread.
+        # A dropped stream: the garbage collector may run on any thread.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._follow)
 
@@ -119,8 +120,8 @@ class Driver:
             self._loop.remove_reader(self._descriptor)
 
     def stop(self) -> None:
-        """The loop forgets the engine. From another thread, as the collector may call it, this is soon
-        the case."""
+        """Removes the engine from the loop. On another thread, where the garbage collector may call
+        this, the removal is scheduled."""
         self._is_reading = False
         if self._loop.is_closed():
             return
@@ -128,7 +129,7 @@ class Driver:
             try:
                 self._loop.call_soon_threadsafe(self._forget)
             except RuntimeError:
-                # It was closed meanwhile.
+                # The loop was closed meanwhile.
                 return
         else:
             self._forget()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tool from a typed function: the JSON Schema of its input, and its arguments from such an input.
+"""Makes a tool from a typed function: the JSON Schema of its input, and its arguments from an
+input.
 
     >>> from typing import Annotated, Literal
     >>> def roll(sides: Annotated[int, "faces"], mood: Literal["fair", "loaded"] = "fair"):
@@ -12,9 +13,9 @@
     >>> description.bind({"sides": 6})
     {'sides': 6}
 
-The schema is of draft 2020-12, and strict: an input that it takes is one that `bind` takes, and the
-other way round. (Rules of a dataclass's own, in its `__post_init__`, are beyond a schema.) A class
-that contains itself, and the definitions of pydantic's models, stand in `$defs`.
+The schema is of draft 2020-12, and strict: it accepts exactly the inputs that `bind` accepts. (A
+schema cannot express the rules in a dataclass's `__post_init__`.) Classes that contain themselves,
+and the definitions of pydantic's models, are in `$defs`.
 
 | annotation                               | JSON                     | argument              |
 |------------------------------------------|--------------------------|-----------------------|
@@ -36,11 +37,11 @@ that contains itself, and the definitions of pydantic's models, stand in `$defs`
 | `Annotated[X, "what it is"]`             | as X, with a description | as X                  |
 | `Annotated[X, Field(gt=0)]`              | as X, with constraints   | as X                  |
 
-Constraints of annotated-types and of pydantic's `Field` count as those of `narratoria.Field` do. One
-that a schema cannot say is refused. What the string of a date, a time or a UUID looks like is checked
-by `bind`, as are the rules of a model.
+Constraints of annotated-types and of pydantic's `Field` have the same effect as those of
+`narratoria.Field`. A constraint that a schema cannot express is refused. `bind` checks the form of
+a string that is a date, a time or a UUID, and the rules of a model.
 
-Of `int` and `float` in one union `int` comes first, wherever it stands.
+In a union of `int` and `float`, `int` is tried first, whatever the order.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ from narratoria.errors import DocumentError
 
 
 class FunctionDescription:
-    """What the runtime needs to know of a function that is a tool.
+    """The runtime's description of a function that is a tool.
 
     Attributes:
         function: the function.
-        name: under which plans call it: letters, digits, `_` and `-`.
-        description: what it does, for narrators; `""` when it says nothing.
+        name: the name that plans use: letters, digits, `_` and `-`.
+        description: what the function does, for narrators; `""` without a docstring.
         input_schema: JSON Schema of its input, draft 2020-12.
         result_schema: JSON Schema of its result, from the return annotation; None: any value.
         is_async: whether it is an `async def` function (or generator).
@@ -120,9 +121,9 @@ class FunctionDescription:
         self._extra = extra
 
     def bind(self, input: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments that an input means; the context is not among them.
+        """Returns the keyword arguments for an input, without the context.
 
-        Lists and dicts without types of their own within are shared with the input, not copied.
+        Lists and dicts whose elements need no conversion are shared with the input, not copied.
 
         Raises:
             DocumentError: the input does not fit; its `pointer` names the place.
@@ -150,7 +151,7 @@ class FunctionDescription:
             if found is None:
                 found = self._unnamed(name)
             exact, convert = found
-            # What came from JSON mostly has the very type.
+            # The usual case: the JSON value has exactly this type.
             if type(value) is exact:
                 arguments[name] = value
             else:
@@ -178,25 +179,25 @@ _LONGEST_NAME = 128
 def describe(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> FunctionDescription:
-    """What the runtime needs to know of a function that is to be a tool.
+    """Describes a function that is to be a tool.
 
     Args:
         function: its parameters are the members of the tool's input. Those without a default are
-            required, `**others` takes the members that no parameter takes. A parameter annotated
-            with `Context` is the runtime's.
-        name: the tool's name; None for the function's.
-        description: what it does; None for the first paragraph of the function's docstring.
+            required, and `**others` takes all other members. The runtime supplies a parameter
+            annotated with `Context`.
+        name: the tool's name; default: the function's.
+        description: what the tool does; default: the first paragraph of the function's docstring.
 
     Raises:
-        TypeError: a parameter is of a type that JSON has no equal for, or of a kind that has no
-            name in an object (`*args`, positional-only); the message says which, and what to do.
+        TypeError: the type of a parameter has no JSON equivalent, or the parameter has no name in
+            an input (`*args`, positional-only); the message says which, and what to do.
         ValueError: the name has characters that the name of a tool cannot have.
 
     >>> def paint(colours: set[str]): ...
     >>> describe(paint)
     Traceback (most recent call last):
         ...
-    TypeError: parameter colours of the tool paint: set[str] has no equal in JSON; use list[...]
+    TypeError: parameter colours of the tool paint: set[str] has no JSON equivalent; use list[...]
     """
     import functools
     import inspect
@@ -208,13 +209,13 @@ def describe(
         name = str(getattr(called, "__name__", None) or type(called).__name__)
     if not name or not all(char.isascii() and (char.isalnum() or char in "_-") for char in name):
         raise ValueError(
-            f"{name!r} cannot be the name of a tool, which has letters (a-z, A-Z), digits, _ and - "
-            "only; give it one with name="
+            f"{name!r} is not a valid tool name; use letters (a-z, A-Z), digits, _ and - only, or "
+            "set one with name="
         )
     if len(name) > _LONGEST_NAME:
         raise ValueError(
-            f"the name of a tool has at most {_LONGEST_NAME} characters, not {len(name)}; give it "
-            "another with name="
+            f"the name of a tool must have at most {_LONGEST_NAME} characters, not {len(name)}; "
+            "set a shorter one with name="
         )
     if description is None:
         paragraphs = (inspect.getdoc(called) or "").split("\n\n")
@@ -232,8 +233,8 @@ def describe(
         parameters = inspect.signature(function).parameters
     except ValueError:
         raise TypeError(
-            f"the tool {name}: its parameters are not known, as of some functions that are written in "
-            "C; put a function with annotations around it"
+            f"the tool {name}: its parameters are unknown, as for some functions written in C; wrap "
+            "it in a function with annotations"
         ) from None
     _refuse_method(called, name, parameters)
     hints = hints_of(function, name, parameters)
@@ -242,7 +243,7 @@ def describe(
         where = f"parameter {parameter.name} of the tool {name}"
         annotation = hints.get(parameter.name, Any)
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise TypeError(f"{where}: is positional-only, an input has names; take away the /")
+            raise TypeError(f"{where}: is positional-only, but inputs have names; remove the /")
         if parameter.kind is parameter.VAR_POSITIONAL:
             raise TypeError(
                 f"{where}: *{parameter.name} has no name in an input; "
@@ -250,15 +251,14 @@ def describe(
             )
         if getattr(annotation, "__narratoria_context__", False):
             if context is not None:
-                raise TypeError(f"{where}: is a second Context, beside {context}")
+                raise TypeError(f"{where}: is a second Context; the first is {context}")
             if parameter.kind is parameter.VAR_KEYWORD:
-                raise TypeError(f"{where}: the Context is one parameter, without **")
+                raise TypeError(f"{where}: a Context must be a plain parameter; remove the **")
             context = parameter.name
             continue
         if is_field(parameter.default):
             raise TypeError(
-                f"{where}: Field is no default; write Annotated[..., Field(...)] and the default "
-                "itself behind it"
+                f"{where}: Field is not a default; write Annotated[..., Field(...)] = DEFAULT"
             )
         if parameter.kind is parameter.VAR_KEYWORD and form_of(annotation) == "Unpack":
             for member, (one, needed) in Compiler(where, definitions).unpack(annotation).items():
@@ -281,7 +281,7 @@ def describe(
     if required:
         schema["required"] = required
     if context is not None and extra is not None:
-        # Without this the schema would let through what is no argument of the input's.
+        # Otherwise the schema would accept a member with the name of the context.
         properties[context] = False
     schema["additionalProperties"] = additional
     if definitions.schemas:
@@ -307,14 +307,14 @@ def describe(
 
 
 def _refuse_method(function: Any, tool: str, parameters: Mapping[str, Any]) -> None:
-    """Refuses `def tool(self)` as it stands in a class, to which nobody passes the object."""
+    """Refuses a method taken from its class, `def tool(self)`: no object would be passed to it."""
     first = next(iter(parameters.values()), None)
     if first is None or first.name not in ("self", "cls"):
         return
     outer = getattr(function, "__qualname__", "").rpartition(".")[0]
     if first.annotation is first.empty and outer and not outer.endswith("<locals>"):
         raise TypeError(
-            f"parameter {first.name} of the tool {tool}: it is a method of {outer.rpartition('.')[2]}, "
-            f"and nothing is passed for {first.name}; give the method of an object, as in "
-            f"session.tool(thing.{tool})"
+            f"parameter {first.name} of the tool {tool}: it is a method of "
+            f"{outer.rpartition('.')[2]}, and no object is passed to it; register the method of an "
+            f"object: session.tool(thing.{tool})"
         )

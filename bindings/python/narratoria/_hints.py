@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Annotations evaluated: those that are text, and those with type parameters.
+# Evaluates annotations: those that are text, and those with type parameters.
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class _ContextByName:
-    """Stands for `Context` where it was imported for type checkers alone."""
+    """Replaces `Context` where it is imported for type checkers only."""
 
     __narratoria_context__ = True
 
 
 def hints_of(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters' annotations, those that are text evaluated."""
-    # The return type is not the tool's input: it may name what is there for type checkers alone.
+    """Returns the annotations of the parameters, after evaluating those that are text."""
+    # Without the return type, which may name something imported for type checkers only.
     annotations = {
         parameter.name: parameter.annotation
         for parameter in parameters.values()
@@ -28,8 +28,8 @@ def hints_of(function: Any, tool: str, parameters: Mapping[str, Any]) -> dict[st
 
 
 def return_hint_of(function: Any) -> Any:
-    """The annotation of what it returns; Any without one, or with one that type checkers alone can
-    evaluate, or if a decorator may return something else."""
+    """Returns the return annotation; Any if there is none, if only type checkers can evaluate it,
+    or if a decorator may change the return value."""
     plain = _plain_function(function, is_unwrapped=False)
     annotations = getattr(plain, "__annotations__", {})
     if hasattr(plain, "__wrapped__") or "return" not in annotations:
@@ -41,7 +41,7 @@ def return_hint_of(function: Any) -> Any:
 
 
 def _plain_function(function: Any, is_unwrapped: bool) -> Any:
-    """The function in a partial one, a method or an object that can be called."""
+    """Returns the function inside a partial, a method or a callable object."""
     import functools
     import inspect
 
@@ -63,7 +63,7 @@ def _plain_function(function: Any, is_unwrapped: bool) -> Any:
 
 
 def _evaluated(annotations: dict[str, Any], plain: Any) -> dict[str, Any]:
-    """Annotations of a function, as they are where it stands."""
+    """Evaluates annotations in the scope of a function."""
     import typing
 
     def holder() -> None: ...
@@ -84,15 +84,16 @@ def not_evaluated(annotations: str, fault: Exception) -> TypeError:
     if isinstance(fault, (NameError, AttributeError)):
         said, way_out = (
             "",
-            "what they name must be there when the program runs, at the top of its module",
+            "import or define the names at run time, at the top of the module",
         )
     else:
-        said, way_out = f"{type(fault).__name__}: ", "each is an expression that gives a type"
+        said, way_out = f"{type(fault).__name__}: ", "each must be an expression that gives a type"
     return TypeError(f"{annotations} cannot be evaluated: {said}{fault}; {way_out}")
 
 
 def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:
-    """The annotations of a class's members, with what the type parameters of generic classes stand for."""
+    """Returns the annotations of a class's members, with type parameters replaced by their
+    arguments."""
     import typing
 
     bound: dict[Any, dict[Any, Any]] = {}
@@ -104,7 +105,8 @@ def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:
 
 
 def _bind(alias: Any, outside: Mapping[Any, Any], bound: dict[Any, dict[Any, Any]]) -> None:
-    """Notes for each class what its own type parameters stand for: two classes may share a parameter."""
+    """Records the arguments of type parameters for each class: two classes may share a
+    parameter."""
     import typing
 
     kind = typing.get_origin(alias) or alias
@@ -122,13 +124,13 @@ def _bases(kind: type) -> tuple[Any, ...]:
 
 
 def _owner(kind: Any, name: str) -> Any:
-    """The class that annotates a member: itself, or one that it is derived from."""
+    """Returns the class that annotates a member: `kind` or one of its bases."""
     import inspect
     import typing
 
     if not typing.is_typeddict(kind):
         return next((each for each in kind.__mro__ if name in inspect.get_annotations(each)), kind)
-    # Its bases are no classes that it is derived from: it has a copy of their annotations.
+    # A TypedDict does not inherit from its bases: it has a copy of their annotations.
     own = inspect.get_annotations(kind)
     for base in map(lambda each: typing.get_origin(each) or each, reversed(_bases(kind))):
         if typing.is_typeddict(base) and inspect.get_annotations(base).get(name) == own.get(name):
@@ -137,7 +139,7 @@ def _owner(kind: Any, name: str) -> Any:
 
 
 def with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
-    """An annotation with what its type parameters stand for; those that nothing is said about stay."""
+    """Replaces the type parameters of an annotation; unbound ones remain."""
     import typing
 
     if isinstance(hint, typing.TypeVar):
@@ -149,7 +151,7 @@ def with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
 
 
 def form_of(annotation: Any) -> str:
-    """The name of the special form that it is an application of: "Unpack", "NotRequired"."""
+    """Returns the name of the annotation's special form, such as "Unpack" or "NotRequired"."""
     import typing
 
     return getattr(typing.get_origin(annotation), "_name", None) or ""

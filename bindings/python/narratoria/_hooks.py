@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the compiled part asks of Python: where its log goes, and what an exception becomes.
+# Python functions that the compiled part calls: logging, exceptions, and values to JSON.
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
     "to_plain",
 ]
 
-# NAR_LOG_…, as logging counts.
+# NAR_LOG_… to the levels of logging.
 _LEVELS = {1: 10, 2: 20, 3: 30, 4: 40}
 
 
@@ -33,12 +33,12 @@ def _logger() -> Logger:
 
 
 def log(level: int, message: str) -> None:
-    """A line of the library's, to the logger ``narratoria``."""
+    """Logs a line of the library to the logger ``narratoria``."""
     _logger().log(_LEVELS.get(level, 20), "%s", message)
 
 
 def log_event(event: Event) -> None:
-    """What went wrong in a session without being anybody's exception, to the same logger."""
+    """Logs an event that reports a problem without an exception, to the same logger."""
     body = event.body
     of = f" ({event.tool_id})" if event.tool_id else ""
     _logger().warning("%s: %s%s", body["code"], body["message"], of)
@@ -47,10 +47,10 @@ def log_event(event: Event) -> None:
 def report_exception(
     what: str, exception: BaseException, counts: dict[Any, int] | None = None
 ) -> None:
-    """An exception that left a callback: it is logged, and the session goes on.
+    """Logs an exception that left a callback; the session continues.
 
-    With ``counts``, one that comes again from the same place is only counted: a sink that always
-    raises would log a traceback for each event. The 10th, 100th … time is logged.
+    With ``counts``, a repeated exception from the same place is only counted: a sink that always
+    raises would log a traceback for each event. The 10th, 100th … occurrence is logged.
     """
     count = 1
     if counts is not None:
@@ -68,7 +68,7 @@ def report_exception(
 
 
 def exception_text(exception: BaseException) -> str:
-    """Its name and its message, whatever it is: this cannot fail."""
+    """Returns the name and the message of any exception. Never raises."""
     kind = _clean(type(exception).__name__)
     try:
         message = _clean(str(exception))
@@ -77,8 +77,7 @@ def exception_text(exception: BaseException) -> str:
     return f"{kind}: {message}" if message else kind
 
 
-# An exception of these is a bug of the function, which another attempt would meet again, after the same
-# side effects.
+# Exceptions that show a bug in the function. A retry would fail again, after the same side effects.
 _BUGS = (
     AssertionError,
     AttributeError,
@@ -109,12 +108,12 @@ def _is_bug(exception: BaseException) -> bool:
 
 
 def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
-    """How a tool ends that raised this: its last events, the traceback, the code and the message of
-    the failure. This cannot fail."""
+    """Returns the end of a tool that raised: its last events, the traceback, and the failure's code
+    and message. Never raises."""
     from narratoria.tool import ToolError
 
     if isinstance(exception, ToolError):
-        # A failure in good order, told as by a tool that is a process: nobody needs the traceback.
+        # A controlled failure, reported as for a tool that is a process: without a traceback.
         return _tool_error(exception)
     _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
     kind = _clean(type(exception).__name__)
@@ -124,7 +123,7 @@ def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
 
 
 def _message_of(exception: BaseException) -> str:
-    """As the tool gave it. That of a KeyError is the key alone, which tells nobody what happened."""
+    """Returns the exception's own message. A KeyError's is only the key, so its name is added."""
     try:
         message = "" if isinstance(exception, KeyError) else _clean(str(exception))
     except Exception:
@@ -133,7 +132,7 @@ def _message_of(exception: BaseException) -> str:
 
 
 def _tool_error(error: Any) -> tuple[str, str, str, str]:
-    # A class of a user's own may have made of these what it liked.
+    # A subclass may have set these to anything.
     code = _text_or(getattr(error, "code", None), "TOOL_EXCEPTION")
     message = _text_or(getattr(error, "message", None), _clean(type(error).__name__))
     may_retry = getattr(error, "retry", True) is not False
@@ -145,7 +144,7 @@ def _tool_error(error: Any) -> tuple[str, str, str, str]:
             message,
         )
     except Exception as reason:
-        note = f"the details of {code} are left out, they are no JSON: {exception_text(reason)}"
+        note = f"the details of {code} are left out, they are not JSON: {exception_text(reason)}"
         _logger().warning("%s", note)
         return _failure(code, message, None, may_retry), note + "\n", code, message
 
@@ -154,7 +153,7 @@ def _text_or(text: Any, otherwise: str) -> str:
     return _clean(text) if isinstance(text, str) and text else otherwise
 
 
-# More of a text than this is nobody's to read, and costs all who keep it.
+# The maximum length of a text. A longer one is cut, because the event stream and results keep it.
 _LONGEST = 16_384
 
 
@@ -201,7 +200,7 @@ def _failure(
 
 
 def _plain_text(value: Any) -> str | None:
-    """A date, a time, a path or a UUID as its text."""
+    """Returns the text of a date, a time, a path or a UUID; None for any other value."""
     from datetime import date, time
     from os import PathLike
     from uuid import UUID
@@ -215,7 +214,7 @@ def _plain_text(value: Any) -> str | None:
 
 
 def add_body_classes() -> None:
-    """Tells the compiled part how the classes of events look, so that it makes their objects."""
+    """Describes the event classes to the compiled part, which creates their objects."""
     from dataclasses import MISSING, fields
 
     from narratoria import _core, _document, events
@@ -255,16 +254,16 @@ def add_body_classes() -> None:
 
 
 def restore_event(*state: Any) -> Event:
-    """An event that was pickled or is copied."""
+    """Restores an event from its pickled or copied state."""
     from narratoria import _core
 
     return _core.restore_event(*state)
 
 
 def to_plain(value: Any) -> Any:
-    """One step from a value that is none of JSON's to one that may be; NotImplemented: there is none.
+    """Converts a value that is not JSON, by one step; NotImplemented if it has no JSON form.
 
-    What is inside of it is asked for again.
+    The caller converts nested values of the result in the same way.
     """
     from dataclasses import fields, is_dataclass
     from enum import Enum

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show of a session's state, of a result and of an asset.
+"""HTML of a session's state, of a result and of an asset, for notebooks.
 
-The text of tools and narrators is strangers' text: everything is escaped, nothing runs. The
-colours of text are the page's own, those of bars are legible on light and on dark ground. What
-comes out is XHTML, so that it can be checked as XML.
+Text of tools and narrators is not trusted: it is escaped, and no script runs. Text has the page's
+colours; the colours of bars are legible on light and dark backgrounds. The output is XHTML, so that
+it can be checked as XML.
 
     >>> print(state_html({"torch": {"lit": True}}))  # doctest: +ELLIPSIS
     <div ...>...<b>torch</b>...<b>lit</b>: ...true...</div>
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from .documents import Asset, Attempt, Result, ToolResult
     from .store import StoredTurn
 
-#: A file up to this size (bytes) is shown within the page.
+#: The maximum size of a file that is embedded in the page, in bytes.
 EMBEDDED_BYTES = 8 * 1024 * 1024
-#: So much of a text file is shown, in bytes.
+#: The maximum part of a text file that is shown, in bytes.
 _SHOWN_TEXT = 64 * 1024
-#: So many members of one container, characters of one string, levels and values in all are shown.
+#: The maximum members of a container, characters of a string, levels, and values in all.
 _SHOWN_MEMBERS = 100
 _SHOWN_CHARACTERS = 400
 _SHOWN_LEVELS = 24
 _SHOWN_VALUES = 2000
-#: So many characters of a narrative and assets of a turn are shown.
+#: The maximum characters of a narrative, and assets of a turn.
 _SHOWN_NARRATIVE = 20_000
 _SHOWN_ASSETS = 20
-#: No file has a longer path, in bytes.
+#: The maximum length of a path on Linux, in bytes.
 _LONGEST_PATH = 4096
-#: So many turns of a session are shown.
+#: The maximum number of turns of a session.
 _SHOWN_TURNS = 500
-#: So many tools of a result are shown.
+#: The maximum number of tools of a result.
 _SHOWN_TOOLS = 200
 
-# Each has a contrast of at least 3 with white and with near-black.
+# Each has a contrast ratio of at least 3 with white and with near-black.
 _COLOURS = {"completed": "#2e8b57", "failed": "#d1434b", "timeout": "#c77700"}
 _OTHER_COLOUR = "#8a8a8a"
 
@@ -46,7 +46,7 @@ _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45"
 _FAINT = "opacity:0.7"
 _MONOSPACED = "font-family:ui-monospace,monospace"
 
-# Also what XML cannot hold, and what turns the direction of the text around it.
+# Also replaces characters that XML cannot contain, and those that change the text direction.
 _ESCAPES: dict[int, str] = {
     **{code: "\ufffd" for code in (*range(32), *range(127, 160), 0xFFFE, 0xFFFF)},
     **{code: "\ufffd" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
@@ -81,7 +81,7 @@ def _plural(count: int, noun: str) -> str:
 def turn_html(
     narrative: str, choices: list[str], assets: list[Asset], result: Result | None
 ) -> str:
-    """What the player is told and may choose, what was made, and how the plan went.
+    """The narrative, the choices, the assets and the result of a turn.
 
     >>> print(turn_html("It is dark.", ["Go on"], [], None))  # doctest: +ELLIPSIS
     <div ...><p ...>It is dark.</p><ol ...><li>Go on</li></ol></div>
@@ -100,7 +100,7 @@ def turn_html(
     if len(assets) > _SHOWN_ASSETS:
         parts.append(f"<p>… {_plural(len(assets) - _SHOWN_ASSETS, 'more asset')}</p>")
     if result is not None:
-        # The narrative of a turn is that of its plan: it is told once.
+        # Without the plan's narrative, which is that of the turn.
         parts.append(result_html(result, with_narrative=result.narrative != narrative))
     return "".join(parts) + "</div>"
 
@@ -111,12 +111,12 @@ def turn_html(
 
 
 def state_html(value: Any, name: str = "state", open_levels: int = 2) -> str:
-    """A JSON value as a tree that unfolds.
+    """A JSON value as a collapsible tree.
 
     Args:
         value: the value; large containers, long strings and great depths are cut, and say so.
-        name: what stands at its root.
-        open_levels: so many levels are unfolded at first.
+        name: the label of the root.
+        open_levels: the number of levels that are unfolded at first.
 
     >>> "2 more" in state_html(list(range(102)))
     True
@@ -223,7 +223,7 @@ def _scalar(value: Any) -> str:
 
 
 def result_html(result: Result, with_narrative: bool = True) -> str:
-    """An execution result: what became of each tool, and when each attempt ran.
+    """An execution result: the outcome of each tool, and when each attempt ran.
 
     >>> from narratoria.documents import Result
     >>> "no tools" in result_html(Result("p", True, "Silence.", 0, [], [], 1, False))
@@ -314,7 +314,7 @@ _AXIS = 26
 
 
 def _timeline(tools: list[ToolResult]) -> str:
-    """One row a tool, one bar an attempt, milliseconds from the first attempt's start."""
+    """One row per tool, one bar per attempt, in milliseconds from the first attempt's start."""
     starts: dict[tuple[int, int], float] = {}
     for row, tool in enumerate(tools):
         for index, attempt in enumerate(tool.attempts):
@@ -329,7 +329,7 @@ def _timeline(tools: list[ToolResult]) -> str:
         for (row, index), started in starts.items()
     )
     step = _step(span)
-    # The last line of the axis is the first one behind the last bar.
+    # The axis ends at the first line after the last bar.
     whole = step * max(1, -(-span // step))
     scale = (_WIDTH - _LABELS - 40) / whole
     bottom = len(tools) * _ROW
@@ -389,7 +389,7 @@ def _said(tool: ToolResult, attempt: Attempt) -> str:
 
 
 def _step(span: float) -> float:
-    """A round number of milliseconds of which about five make the span."""
+    """Returns a round number of milliseconds, about a fifth of the span."""
     step = 1.0
     while step * 5 < span:
         for factor in (2, 2.5, 2):
@@ -404,10 +404,10 @@ def _axis_label(value: float, step: float) -> str:
 
 
 def _time(text: str) -> float | None:
-    """Milliseconds since the epoch of an ISO-8601 time; None when it is none."""
+    """Returns milliseconds since the epoch of an ISO-8601 time; None if the text is not one."""
     from datetime import datetime
 
-    # Python 3.10 reads no Z, and fractions of three or six digits alone.
+    # Python 3.10 does not read Z, and reads fractions of three or six digits only.
     rest = text[19:]
     fraction = 0.0
     try:
@@ -431,11 +431,11 @@ def _time(text: str) -> float | None:
 
 
 def asset_html(asset: Asset, embedded_bytes: int = EMBEDDED_BYTES) -> str:
-    """An asset: images, audio, video and plain text are shown, of others where the file is.
+    """An asset: images, audio, video and plain text are shown, for others a link to the file.
 
     Args:
         asset: an entry of the registry.
-        embedded_bytes: a larger file is not put into the page; its place and size are told.
+        embedded_bytes: a larger file is not embedded; its path and size are shown.
 
     >>> from narratoria.documents import Asset
     >>> missing = Asset("p", "torch", 1, 9, "lit", "image", "image/png", "/nowhere/torch.png")
@@ -483,7 +483,7 @@ def _embedded(asset: Asset, media_type: str, content: bytes) -> str:
     source = f"data:{media_type};base64,{data}"
     name = _escape(_shortened(asset.asset_id, 200))
     if family == "image":
-        # A script inside of an SVG image does not run there.
+        # In <img>, a script inside an SVG image does not run.
         return f'<img src="{source}" alt="{name}" style="max-width:100%;max-height:30em"/>'
     return (
         f'<{family} controls="controls" preload="metadata" title="{name}" src="{source}" '
@@ -492,7 +492,7 @@ def _embedded(asset: Asset, media_type: str, content: bytes) -> str:
 
 
 def _plain_media_type(text: str) -> str:
-    """`image/png` of `Image/PNG; a=b`; `""` of what is no media type."""
+    """Returns `image/png` for `Image/PNG; a=b`, and `""` if the text is not a media type."""
     media_type = text.partition(";")[0].strip(" \t").lower()
     family, slash, subtype = media_type.partition("/")
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789!#$^_.+-"
@@ -502,18 +502,18 @@ def _plain_media_type(text: str) -> str:
 
 
 def _read(path: str, limit: int) -> tuple[bytes | None, int | None, str]:
-    """The content, the size, and why there is no content."""
+    """Returns the content, the size, and the reason if there is no content."""
     import stat
 
     try:
-        # A pipe that has been put in the file's place would be waited for.
+        # O_NONBLOCK: a pipe in place of the file would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as fault:
         return None, None, getattr(fault, "strerror", None) or str(fault)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return None, None, "is no regular file"
+            return None, None, "is not a regular file"
         if status.st_size > limit:
             return None, status.st_size, f"is larger than {_bytes(limit)}, so it is not shown here"
         with open(descriptor, "rb", closefd=False) as file:
@@ -538,7 +538,7 @@ def _bytes(count: int) -> str:
 
 
 def _link(path: str) -> str:
-    """A link to a file, whatever the path says: never to another scheme."""
+    """Returns a link with the scheme `file`, whatever the path contains."""
     try:
         location = os.fsencode(os.path.abspath(path))
         if len(location) > _LONGEST_PATH:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One call of a function that is a tool: its arguments, what it says meanwhile, and its end.
+# One call of a function that is a tool: its arguments, its events and its end.
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def say(invocation: OpenInvocation, event: Any) -> None:
         event = event.to_dict()
     if not hasattr(event, "keys"):
         raise TypeError(
-            f"a generator that is a tool yields events, which are dicts, not {type(event).__name__}"
+            f"a tool that is a generator must yield events (dicts), not {type(event).__name__}"
         )
     emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
 
 
 def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
-    """Emits an event. A thread of a tool's waits until there is room, for nobody waits for it. Returns
-    False if the tool has ended."""
+    """Emits an event. On a tool's own thread it blocks until the buffer has room; on other threads
+    it raises BusyError. Returns False if the tool has ended."""
     while True:
         try:
             return invocation.emit(event)
@@ -51,7 +51,7 @@ def run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocatio
     refused: Exception | None = None
     while True:
         try:
-            # Told where it is said: its own code knows what to leave out.
+            # Raises the refusal at the generator's `yield`, where its code can handle it.
             event = next(generator) if refused is None else generator.throw(refused)
         except StopIteration as stop:
             return stop.value
@@ -60,7 +60,7 @@ def run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocatio
             say(invocation, event)
         except BusyError as error:
             refused = BusyError(
-                "a function on the session's own thread cannot say more than 16 MiB; leave out "
+                "a function on the session's own thread cannot emit more than 16 MiB; remove "
                 "thread=False, or make it an async generator",
                 code=error.code,
             )
@@ -79,7 +79,7 @@ async def run_async_generator(
 async def _patiently(
     say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
 ) -> None:
-    """Emits when there is room: the runtime reads while other tasks run."""
+    """Emits when there is room. The runtime reads while other tasks run."""
     from asyncio import sleep
 
     while True:
@@ -96,7 +96,7 @@ def arguments_of(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
     try:
         return about.bind(tool_input)
     except DocumentError as fault:
-        # What the schema cannot say: the text of a date, a rule of a class.
+        # A rule that the schema cannot express: the text of a date, a rule of a class.
         from narratoria.tool import ToolError
 
         raise ToolError("INPUT_INVALID", f"input {fault}", retry=False) from None
@@ -130,7 +130,7 @@ def current_or_none(current_task: Callable[[], Task[Any] | None]) -> Task[Any] |
 
 
 def is_bare(function: Any) -> bool:
-    """Whether it is a function as `def` makes it, and not something around one."""
+    """Whether it is a function made by `def`, without a decorator's wrapper."""
     return hasattr(function, "__code__") and not hasattr(function, "__wrapped__")
 
 
@@ -139,12 +139,12 @@ def refuse_awaitable(result: Any) -> TypeError:
     if callable(close):
         close()
     return TypeError(
-        f"the function is not async and returned {type(result).__name__}, which must be awaited; make "
-        "it an async function, or if a decorator stands around one, let that use functools.wraps"
+        f"the function is not async, but returned {type(result).__name__}, which must be awaited; "
+        "make it an async function, or use functools.wraps in the decorator of an async function"
     )
 
 
-# What a code object says of `async def`, with `yield` or without: inspect would cost a start time.
+# CO_COROUTINE and CO_ASYNC_GENERATOR; importing inspect would make the start slower.
 _ASYNC_FLAGS = 0x80 | 0x200
 
 
@@ -169,8 +169,8 @@ def takes_parameter(function: Any, name: str) -> bool:
 
 
 def import_for(function: Any) -> None:
-    # Ctrl-C within an import leaves half a module behind: what an async function needs is there before
-    # it is called.
+    # Imports the modules that async functions need before they are called: Ctrl-C during an import
+    # would leave a half-initialized module.
     if is_async_function(function):
         from importlib import import_module
 

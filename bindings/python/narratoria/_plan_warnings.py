@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the runtime accepts in a plan, and reports.
+# Warnings of plans: faults that the runtime reports and accepts.
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PLAN_WITH_WARNINGS = 2 | 0x100
 
 
 def plan_warnings(text: str) -> list[dict[str, Any]]:
-    """What the runtime accepts in a plan and still finds wrong; its faults are the runtime's to tell."""
+    """Returns the warnings of a plan. Its other faults are reported by the runtime."""
     found = _core.validate(_PLAN_WITH_WARNINGS, text)
     return [each for each in found if each.get("level") == "warning"]
 
 
 def describe_faults(faults: Iterable[Mapping[str, Any]]) -> str:
-    """Their places and messages in one line."""
+    """Returns the places and messages of faults in one line."""
     return "; ".join(f"{each['pointer'] or 'the plan'}: {each['message']}" for each in faults)
 
 
 def warn_of_plan(faults: Iterable[Mapping[str, Any]], stacklevel: int) -> None:
-    """Shows each as a warning of the caller's caller."""
+    """Shows each fault as a Python warning at this `stacklevel`."""
     for each in faults:
         from warnings import warn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The loop of a blocking session, for the async functions that it was given.
+# The event loop of a blocking session, for its async functions.
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-# How long the main thread may be deaf to a signal that another thread got.
+# The maximum delay of a signal that another thread received, in seconds.
 _DEAF_S = 0.05
 
 
 class _Interrupts:
-    # Makes of Ctrl-C, while a private loop runs, a request to end the run: an exception in the midst
-    # of the loop's bookkeeping breaks it for ever. As asyncio.Runner has it.
+    # While a private loop runs, Ctrl-C becomes a request to end the run: an exception inside the
+    # loop's own code would break the loop. asyncio.Runner does the same.
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, driver: Driver, stop: Callable[[], None]
@@ -40,7 +40,7 @@ class _Interrupts:
     def __enter__(self) -> Self:
         if (
             threading.current_thread() is threading.main_thread()
-            # One of ours is there when its end was interrupted.
+            # Our own handler remains if __exit__ was interrupted.
             and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
         ):
             self._is_ours = True
@@ -50,7 +50,8 @@ class _Interrupts:
         return self
 
     def _beat(self) -> None:
-        # A signal that another thread got wakes nobody here, and is heard at the next step.
+        # A signal that another thread received does not wake this loop; it is handled at the next
+        # step.
         self._heart = self._loop.call_later(_DEAF_S, self._beat)
 
     def __exit__(
@@ -60,7 +61,7 @@ class _Interrupts:
         trace: TracebackType | None,
     ) -> None:
         if self._is_ours:
-            # From here on it is as without us, even when this is interrupted itself.
+            # From here on Ctrl-C raises KeyboardInterrupt, even if this method is interrupted.
             _listening.clear()
             if signal.getsignal(signal.SIGINT) is _on_interrupt:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -68,14 +69,14 @@ class _Interrupts:
             self._heart.cancel()
 
     def hear(self, frame: FrameType | None) -> None:
-        # In a callback of the engine's an exception is in good hands, and a function that computes
-        # hears of nothing else; and who presses twice means it.
+        # Raises at once if that is safe: inside the engine, which catches exceptions, or in a
+        # user's function, which nothing else would stop. A second Ctrl-C always raises.
         is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
         if self.came or is_safe or self._loop.is_closed():
             raise KeyboardInterrupt
         self.came = True
         self._stop()
-        # The loop may be asleep.
+        # Wakes the loop.
         self._loop.call_soon_threadsafe(_do_nothing)
 
 
@@ -92,7 +93,7 @@ _BOOKKEEPERS = (
     dirname(asyncio.__file__) + "/",
     dirname(__file__) + "/",
     selectors.__file__,
-    # Of asyncio's tasks.
+    # Used by asyncio for its tasks.
     dirname(selectors.__file__) + "/_weakrefset.py",
 )
 
@@ -106,8 +107,7 @@ def _do_nothing() -> None:
 
 
 class PrivateLoop:
-    """The loop of a blocking session, which runs while one of its calls has async functions to wait
-    for."""
+    """The loop of a blocking session. It runs only while a call waits for async functions."""
 
     def __init__(self, core: _core.Session) -> None:
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
@@ -116,16 +116,16 @@ class PrivateLoop:
         self.is_broken: bool = False
 
     def drive_until(self, is_done: Callable[[], bool]) -> None:
-        """Runs the loop, and the engine in it."""
+        """Runs the loop, and the engine in it, until `is_done`."""
         if _is_in_a_loop():
             raise RuntimeError(
-                "an async function of a session is called, and an event loop runs here already (as "
-                "in a notebook); use narratoria.aio.Session and await its calls"
+                "a session cannot run an async function while an event loop is running (as in a "
+                "notebook); use narratoria.aio.Session and await its calls"
             )
         self._run(is_done, None)
 
     def settle(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
-        """Lets these tasks end, which were cancelled."""
+        """Runs the loop until these cancelled tasks have ended, for at most `seconds`."""
         if not tasks:
             return
 
@@ -137,13 +137,13 @@ class PrivateLoop:
         if not _is_in_a_loop():
             self._run(are_done, seconds)
             return
-        # Two loops do not run in one thread.
+        # A thread can run only one loop.
         thread = threading.Thread(target=self._run, args=(are_done, seconds))
         thread.start()
         thread.join()
 
     def changed(self) -> None:
-        """The engine may have something to do, or a task have ended."""
+        """Called when the engine may have work, or a task may have ended."""
         if self._look is not None:
             self._driver.arm()
             self._look()
@@ -186,7 +186,7 @@ class PrivateLoop:
                 try:
                     loop.run_until_complete(done)
                 except BaseException:
-                    # Nobody knows what state it is in.
+                    # The state of the loop is unknown.
                     self.is_broken = True
                     raise
         finally:

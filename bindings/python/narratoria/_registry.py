@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What both kinds of session share: everything that is written in Python and given to the runtime.
+# The base of both kinds of session: registers Python functions with the runtime.
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ else:
         return function
 
 
-# The bits of a sink's kinds.
+# The bit of each kind of event in the mask of a sink.
 _KINDS: dict[str, int] = {}
 
 
@@ -93,10 +93,10 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     mask = 0
     for kind in [kinds] if isinstance(kinds, str) else kinds:
         if kind not in _KINDS:
-            raise ValueError(f"there is no kind of event {kind!r}; there are {', '.join(_KINDS)}")
+            raise ValueError(f"unknown kind of event {kind!r}; use one of {', '.join(_KINDS)}")
         mask |= _KINDS[kind]
     if mask == 0:
-        raise ValueError("kinds is empty: nothing would ever come; leave it out for all kinds")
+        raise ValueError("kinds must not be empty; leave it out for all kinds")
     return mask
 
 
@@ -144,12 +144,12 @@ class Registry:
             ("tools", tools),
         ):
             if isinstance(several, (str, bytes)) or not hasattr(several, "__iter__"):
-                raise TypeError(f"{what} is a list, not {type(several).__name__}")
+                raise TypeError(f"{what} must be a list, not {type(several).__name__}")
         if not hasattr(sandbox, "__iter__"):
-            raise TypeError(f"sandbox is a text or a list of texts, not {type(sandbox).__name__}")
+            raise TypeError(f"sandbox must be a str or a list of str, not {type(sandbox).__name__}")
         if on_narrator_error not in ("raise", "fallback"):
             raise ValueError(
-                f'on_narrator_error is "raise" or "fallback", not {on_narrator_error!r}'
+                f'on_narrator_error must be "raise" or "fallback", not {on_narrator_error!r}'
             )
         self._strict = true_or_false("strict", strict)
         self._raises_narrator_errors = on_narrator_error == "raise"
@@ -181,10 +181,10 @@ class Registry:
         )
         self._core = _core.Session(options)
         self._id = self._core.id()
-        # Why answers of the narrator were not used, in the running turn.
+        # Why the narrator's answers were not used in the running turn.
         self._faults: list[str] = []
         self._core.attach(_noter(self._faults), kinds_mask(("warning", "asset_refused")))
-        # All that runs in the loop, and of it what nothing in the engine waits for.
+        # All tasks in the loop. `_handlers` has those for which nothing in the engine waits.
         self._tasks = set()
         self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
@@ -195,7 +195,7 @@ class Registry:
             if callable(narrator):
                 self.narrator(narrator)
         except BaseException:
-            # Nobody gets it, so nobody else can close it.
+            # The caller does not get the session, so it must be closed here.
             self._core.close()
             raise
 
@@ -205,12 +205,12 @@ class Registry:
             return
         from warnings import warn
 
-        # Without its id: Python keeps each text that it has shown.
+        # The text has no id: Python keeps every different warning text that it has shown.
         warn("a session was not closed: use `with`, or close it", ResourceWarning, source=self)
         self._drop()
 
     def _drop(self) -> None:
-        """Lets go of the session, of which nobody has a reference any more."""
+        """Closes the session after its last reference is gone."""
         try:
             self._core.close()
         except Error:
@@ -218,30 +218,31 @@ class Registry:
             return
 
     def __reduce__(self) -> NoReturn:
-        # A copy would end the session that it shares with this.
+        # A copy would share the compiled session with this one and close it.
         raise TypeError(
-            "a session cannot be copied or pickled: it lives in the process that created it; create "
-            "one for each, with the state of this one: Session(state=session.state.to_dict())"
+            "a session cannot be copied or pickled; create another one from its state: "
+            "Session(state=session.state.to_dict())"
         )
 
-    # What a wrong call speaks of.
+    # The name in Python's TypeError for wrong arguments.
     __init__.__qualname__ = "Session.__init__"
 
     # ---- what the two kinds of session do differently
 
     def _prepare(self) -> None:
-        """Before anything can be called back."""
+        """Initializes the subclass, before any callback is possible."""
 
     def _event_loop(self) -> AbstractEventLoop:
-        """Where async functions run."""
+        """Returns the loop in which async functions run."""
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Called after a submission, an event or the end of a task: the engine may have work."""
+        """Called after a submission, an event or the end of a task, which may give the engine
+        work."""
 
     def _use(self) -> CoreSession:
-        """The compiled session, after a check that the caller may use it. In the thread of a tool it
-        is one that calls the session's own thread."""
+        """Returns the compiled session after a check that the caller may use it. On a tool's thread
+        it returns a proxy that runs each call on the session's own thread."""
         if self._works is not None:
             from narratoria._threads import calls_here
 
@@ -295,23 +296,25 @@ class Registry:
         diagnostics and in the log; a :class:`narratoria.ToolError` fails it without a traceback.
         The function may be async, or a generator that yields events (dicts). A parameter with the
         annotation :class:`Context` receives one. A function replaces a tool of the same name that
-        Python registered; one of a plugin must be removed first, with ``session.tools.remove``.
+        Python registered; a plugin's tool must be removed first, with ``session.tools.remove``.
 
-        A function that is not async runs in a thread of its own, beside everything else. Its state
-        and its session may be used there as usual. When its time is up its attempt ends, and the
-        thread goes on until the function returns; it can look at ``context.is_cancelled``.
+        A function that is not async runs in a thread of its own, concurrently with everything else.
+        It may use the state and the session as usual. At its timeout the attempt ends, but the
+        thread continues until the function returns; the function can check
+        ``context.is_cancelled``.
 
         Args:
             name: overrides the function's name; letters, digits, ``_`` and ``-``.
             description: for narrators; overrides the docstring's first paragraph.
             thread: False runs a function that is not async on the session's own thread, where it
-                blocks everything else: for what is quick, or bound to one thread. Such a function
-                has no time limit.
-            repeatable: False: running it twice may do harm. A turn that was interrupted while it ran is
-                then resumed with ``repeat=True`` only.
+                blocks everything else. Use it for functions that are quick or bound to one thread.
+                Such a function has no time limit.
+            repeatable: False if running the function twice may do harm. A turn that was interrupted
+                while it ran is then resumed only with ``repeat=True``.
 
         Raises:
-            TypeError: it is not a function, or a parameter has no schema; the message names it.
+            TypeError: the argument is not a function, or a parameter has no schema; the message
+                names it.
             ValueError: the name is too long or has other characters; a ``lambda`` has no name.
             InvalidArgumentError: a plugin has a tool of this name.
 
@@ -357,8 +360,8 @@ class Registry:
         return Tools(self, self._use)
 
     def use(self, toolset: Toolset) -> None:
-        """Gives the session all tools of a :class:`narratoria.Toolset`, which any number of sessions
-        may share. Tools that it gets later are not this session's.
+        """Adds all tools of a :class:`narratoria.Toolset`, which any number of sessions may share.
+        Tools added to the toolset later are not added to this session.
 
         >>> import narratoria
         >>> dice = narratoria.Toolset()
@@ -372,7 +375,7 @@ class Registry:
         from narratoria.toolset import Toolset
 
         if not isinstance(toolset, Toolset):
-            raise TypeError(f"tools are a narratoria.Toolset, not {type(toolset).__name__}")
+            raise TypeError(f"a toolset must be a narratoria.Toolset, not {type(toolset).__name__}")
         for about, thread in toolset.described:
             import_for(about.function)
             self._give_tool(about, thread)
@@ -380,7 +383,7 @@ class Registry:
     def _give_tool(self, about: FunctionDescription, thread: bool) -> None:
         function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
-        # What a decorator has made of a function may return anything.
+        # Only a bare function: a decorated one may return anything, also an awaitable.
         if is_plain and not thread and is_bare(function):
 
             def run_plain(tool_input: dict[str, Any]) -> Any:
@@ -401,7 +404,7 @@ class Registry:
             from narratoria._threads import Works
 
             self._works = Works()
-        # A number of jobs that somebody has chosen holds for all tools.
+        # An async tool takes no job slot, unless the caller has set `jobs`.
         waits = about.is_async and not self._has_jobs
         self._use().add_tool(
             about.name,
@@ -423,7 +426,7 @@ class Registry:
     ) -> None:
         def use() -> CoreSession:
             there = self._use()
-            # The thread of a tool does so where it calls the engine.
+            # On a tool's thread, EngineCalls does this.
             if there is self._core:
                 invocation.deliver_output()
             return there
@@ -455,14 +458,14 @@ class Registry:
             try:
                 self._run_here(call, about.is_generator, invocation, spawn)
             except BaseException as exception:
-                # SystemExit, for example: it leaves the call that drives the session.
+                # For example SystemExit: raise it from the call that drives the session.
                 invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
                 if exception is calls.raised:
                     return
                 try:
                     self._core.post(raiser(exception))
                 except Error:
-                    # The session is closed, and nobody drives it.
+                    # The session is closed, so no call drives it.
                     report_exception("a tool", exception)
 
     def _run_here(
@@ -482,7 +485,7 @@ class Registry:
             lines = done_line(result)
         except Exception as exception:
             if isinstance(exception, GoneError) and invocation.is_cancelled:
-                # It asked a session that has given it up.
+                # A cancelled tool used the session.
                 invocation.end()
             else:
                 end_failed(invocation, exception)
@@ -510,24 +513,24 @@ class Registry:
                         result = await call()
                     invocation.end(done_line(result))
             except CancelledError as exception:
-                # Of its own making it is a failure like others.
+                # The function raised it itself: an ordinary failure.
                 if not invocation.is_cancelled and not self._core.is_closed:
                     end_failed(invocation, exception)
             except (KeyboardInterrupt, SystemExit):
-                # It leaves the loop, and whoever runs that gets it.
+                # Leaves the loop, and is raised by the call that runs the loop.
                 raise
             except BaseException as exception:
                 if (
                     isinstance(exception, GeneratorExit)
                     and current_or_none(current_task) is not task
                 ):
-                    # It was not raised here: the task is being thrown away.
+                    # Not raised by the function: the task is being destroyed.
                     raise
                 end_failed(invocation, exception)
             finally:
                 invocation.end()
 
-        # One that is cancelled before its first step never comes to its end.
+        # `end` is passed because a task that is cancelled before its first step runs no `finally`.
         self._spawn(run(), invocation, invocation.end)
 
     def _spawn(
@@ -539,7 +542,7 @@ class Registry:
         task = self._start(work)
 
         def over(_: object) -> None:
-            # The call, the task and what it raised are not to keep each other.
+            # Breaks the reference cycle of the call, the task and its exception.
             open_call.on_cancel = None
             end()
 
@@ -553,7 +556,7 @@ class Registry:
             work.close()
             raise
         task = loop.create_task(work)
-        # The loop itself keeps no task alive.
+        # The loop has only weak references to tasks.
         self._tasks.add(task)
         task.add_done_callback(self._task_over)
         return task
@@ -570,12 +573,12 @@ class Registry:
 
         It receives a :class:`narratoria.events.UiEvent`. Return False to pass the event on; any
         other value, including None, handles it. Handlers are called in descending order of
-        priority, at equal priority the latest first. An exception is logged, and the next handler
-        is called. An async function always handles the event; a blocking ``play`` or ``execute``
-        returns after it has ended.
+        priority; at equal priority the latest is called first. An exception is logged, and the next
+        handler is called. An async function always handles the event; a blocking ``play`` or
+        ``execute`` returns after it has ended.
 
         Args:
-            names: names of events, for example ``"narrative_choice"``; none: all events.
+            names: names of events, for example ``"narrative_choice"``; default: all events.
             priority: higher is called first.
 
         >>> import narratoria
@@ -682,8 +685,8 @@ class Registry:
         'You say: Hello'
 
         An async narrator with a parameter ``invoke`` may run tools before it answers:
-        ``await invoke(tool, **input)`` returns a :class:`narratoria.Outcome`. A tool that fails
-        raises nothing. The time for an answer does not run meanwhile.
+        ``await invoke(tool, **input)`` returns a :class:`narratoria.Outcome`. A failed
+        tool raises nothing. The narrator's timeout does not run while its tools run.
 
         >>> with narratoria.Session() as session:
         ...     @session.tool
@@ -705,7 +708,7 @@ class Registry:
 
         def ask(question: Question) -> None:
             if self._narrator_error is not None:
-                # The turn is cancelled, and this is the question that came before it was.
+                # This question was asked before the cancellation of the turn took effect.
                 question.fail(exception_text(self._narrator_error))
                 return
             try:
@@ -738,7 +741,7 @@ class Registry:
             except CancelledError:
                 question.fail("it was cancelled")
             except (KeyboardInterrupt, SystemExit):
-                # It would be asked again before this is out of the loop.
+                # Otherwise the narrator would be asked again before this leaves the loop.
                 self._core.cancel()
                 raise
             except Exception as exception:
@@ -761,7 +764,10 @@ class Registry:
             invocation = {"tool": text_of("the name of a tool", tool), "input": input}
             number = question.invoke(invocation, tell)
             if number == 0:
-                raise GoneError("this question to the narrator has ended", code="GONE")
+                raise GoneError(
+                    "the request to the narrator has ended; invoke tools before the answer",
+                    code="GONE",
+                )
             self._changed()
             try:
                 return Outcome.from_dict(await outcome)
@@ -781,12 +787,12 @@ class Registry:
             answer = answer.to_dict()
         if not isinstance(answer, dict):
             raise TypeError(
-                f"the narrator returned {type(answer).__name__}; it returns a Plan, a dict or a str"
+                f"the narrator must return a Plan, a dict or a str, not {type(answer).__name__}"
             )
         try:
             text = _core.to_json(answer, to_plain)
         except (TypeError, ValueError) as exception:
-            raise type(exception)(f"the narrator's plan is no JSON: {exception}") from None
+            raise type(exception)(f"the narrator's plan is not JSON: {exception}") from None
         faults = plan_warnings(text)
         if faults and self._strict:
             question.fail(describe_faults(faults))
@@ -801,7 +807,7 @@ class Registry:
             return
         if self._narrator_error is None:
             self._narrator_error = exception
-        # Before the answer: it is not asked again.
+        # Cancels before it answers, so that the narrator is not asked again.
         self._core.cancel()
         question.fail(exception_text(exception))
 
@@ -863,8 +869,8 @@ class Registry:
         need_callable("a sink", sink)
         if is_async_function(sink):
             raise TypeError(
-                "a sink is called for each event, and not awaited: it cannot be async; put the events "
-                "into a queue, or use aio.Session and events()"
+                "a sink must not be async: it is called, not awaited; put the events into a queue, "
+                "or use aio.Session and events()"
             )
         self._sinks.append((sink, self._use().attach(sink, kinds_mask(kinds))))
         return sink
@@ -899,7 +905,7 @@ class Registry:
 
     @property
     def opening(self) -> Opening | None:
-        """What the story begins with, the table ``[opening]`` of its ``story.toml``: the text to tell
+        """The beginning of the story, from the table ``[opening]`` of its ``story.toml``: the text
         before the first prompt, and choices for it. None if the story has none.
 
         >>> import narratoria
@@ -947,9 +953,9 @@ class Registry:
         return made
 
     def published(self, plugin: str, name: str) -> str | None:
-        """What a plugin has published under a name, or None. The page publishes its address:
-        ``session.published("narratoria.web", "url")``. A plugin publishes while the session runs, so
-        it is None before the first event of the loop.
+        """The value that a plugin has published under a name, or None. The page publishes its
+        address: ``session.published("narratoria.web", "url")``. Plugins publish while the session
+        runs, so the value is None before the first step of the loop.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -976,7 +982,7 @@ class Registry:
 
     @property
     def turns(self) -> StoredTurns:
-        """The turns that the session's store has; parents come before their children.
+        """The turns in the session's store; parents come before their children.
 
         Raises:
             UnsupportedError: the session has no store.
@@ -994,7 +1000,7 @@ class Registry:
 
     @property
     def current_turn(self) -> int | None:
-        """The turn that the session goes on from; None: its beginning.
+        """The turn from which the session continues; None: its beginning.
 
         Raises:
             UnsupportedError: the session has no store.
@@ -1004,7 +1010,7 @@ class Registry:
 
     @property
     def branches(self) -> list[list[StoredTurn]]:
-        """The ways from the session's beginning to each turn that no other follows.
+        """The paths from the session's beginning to each turn that has no successor.
 
         Raises:
             UnsupportedError: the session has no store.
@@ -1035,13 +1041,13 @@ class Registry:
     def go_to(self, turn: int) -> None:
         """Goes to the end of a turn of the session's store; 0: to its beginning.
 
-        State, history, assets and descriptions are what they were there. Nothing is removed: the next
-        turn makes another branch.
+        State, history, assets and descriptions are restored. No turn is removed: the next turn
+        starts a new branch.
 
         Raises:
-            BusyError: a turn runs.
+            BusyError: a turn is running.
             NotFoundError: there is no such turn.
-            InvalidArgumentError: it has not ended.
+            InvalidArgumentError: the turn has not ended.
             UnsupportedError: the session has no store.
 
         >>> import narratoria, tempfile
@@ -1061,14 +1067,14 @@ class Registry:
     def undo(self, turns: int = 1) -> None:
         """Goes to the end of the turn before the last one, or further back.
 
-        What the host patched after a turn is undone with it.
+        The host's patches after a turn are undone with it.
 
         Args:
             turns: the number of prompts, plans and scripts to undo.
 
         Raises:
-            NotFoundError: there are fewer.
-            BusyError, UnsupportedError: as :meth:`go_to`.
+            NotFoundError: the session has fewer turns.
+            BusyError, UnsupportedError: as for :meth:`go_to`.
 
         >>> import narratoria, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -1093,9 +1099,10 @@ class Registry:
         self.go_to(at or 0)
 
     def cancel(self) -> None:
-        """Cancels what runs and drops what waits. Thread-safe; allowed in callbacks.
+        """Cancels the running call and drops waiting ones. Thread-safe; allowed in callbacks.
 
-        Tools get SIGTERM, and SIGKILL after the grace period; this call does not wait for that.
+        Tools get SIGTERM, and SIGKILL after the grace period; this call does not wait for their
+        end.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -1114,12 +1121,12 @@ class Registry:
         return self._core.is_closed
 
 
-# The warnings that say why an answer of the narrator was not used.
+# The codes of warnings about an answer of the narrator that was not used.
 _REFUSALS = ("NARRATOR_FAILED", "NARRATOR_TIMEOUT", "PLAN_REFUSED")
 
 
 def _noter(faults: list[str]) -> Callable[[Event], None]:
-    # Not a method: a session without functions is freed without the collector.
+    # Not a method, which would keep the session in a reference cycle.
     def note(event: Event) -> None:
         log_event(event)
         body = event.body
@@ -1135,13 +1142,13 @@ _living: WeakSet[_core.Session] = WeakSet()
 
 
 def _end_all() -> None:
-    # A thread that still waits comes back first; what is left ends while Python can still be called.
+    # First makes waiting threads return, then closes the sessions while Python can still be called.
     _core.leave_all()
     for core in list(_living):
         try:
             core.close()
         except Error:
-            # In use by a thread that did not come back, or made before a fork.
+            # In use by a thread that did not return, or created before a fork.
             continue
 
 

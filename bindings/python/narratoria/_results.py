@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The schema of what a function returns, from its return annotation.
+# The schema of a function's result, from its return annotation.
 #
-# It is open: whatever is of the annotated type for a type checker must fit. An object may have more
-# members than its class or TypedDict names, an int may be a bool, and what has a form in JSON of its
-# own (`to_dict`, models of pydantic) is any value. What JSON cannot say is any value, too.
+# The schema is open: it accepts every value that has the annotated type for a type checker. An
+# object may have more members than its class or TypedDict, and an int may be a bool. A class with
+# its own JSON form (`to_dict`, models of pydantic) and a type without a JSON form are any value.
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from narratoria._hints import return_hint_of
 
 
 def result_schema_of(function: Any, is_generator: bool) -> dict[str, Any] | None:
-    """JSON Schema of its result, draft 2020-12; None: any value, or nothing is known."""
+    """Returns the JSON Schema of the result, draft 2020-12; None: any value, or unknown."""
     hint = return_hint_of(function)
     hint = _returned(hint) if is_generator else hint
     if hint is None or hint is type(None):
@@ -26,12 +26,12 @@ def result_schema_of(function: Any, is_generator: bool) -> dict[str, Any] | None
     try:
         return _ResultCompiler("", Definitions()).compile(hint).schema or None
     except Exception:
-        # It may be anything, and nothing but this schema is lost.
+        # An annotation may raise anything; without the schema, any value is accepted.
         return None
 
 
 def _returned(hint: Any) -> Any:
-    """What a generator with this annotation returns at its end."""
+    """Returns the annotation of the value that a generator returns at its end."""
     import collections.abc
     import typing
 
@@ -41,14 +41,14 @@ def _returned(hint: Any) -> Any:
 
 
 def _of(schema: dict[str, Any]) -> Compiled:
-    """A result is written, never read: it needs no converter."""
+    """Returns a type without a converter: results are written, never read."""
     return Compiled(schema, as_it_is, None, "")
 
 
 class _ResultCompiler(Compiler):
     __slots__ = ()
 
-    # A bool is an int, and an int a float, for type checkers.
+    # For type checkers, a bool is an int and an int is a float.
     _primitives: dict[Any, Any] = {
         bool: ("boolean", as_it_is, ""),
         int: (["integer", "boolean"], as_it_is, ""),
@@ -56,7 +56,7 @@ class _ResultCompiler(Compiler):
         str: ("string", as_it_is, ""),
         type(None): ("null", as_it_is, ""),
     }
-    # A Sequence may be a text, and a Mapping anything that has keys.
+    # Not Sequence, which may be a str, and not Mapping, which may be anything with keys.
     _arrays = (list,)
     _objects = (dict,)
 

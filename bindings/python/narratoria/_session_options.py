@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The arguments of a session, checked, as the compiled part takes them.
+# Checks the arguments of a session and converts them for the compiled part.
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from narratoria.options import Limits, Times
 
-# In the order of NAR_OUTPUT_….
+# The index is the value of NAR_OUTPUT_….
 _OUTPUT_MODES = ("remove", "keep", "none")
-# The index is the number of the C ABI.
+# The index is the value in the C ABI.
 _DURABILITIES = ("turn", "lazy")
 
 
@@ -26,11 +26,11 @@ def _guarantees(sandbox: str | Iterable[str]) -> str:
     names = (
         [text_of("sandbox", sandbox)]
         if isinstance(sandbox, (str, bytes))
-        else [text_of("each of sandbox", each) for each in sandbox]
+        else [text_of("each element of sandbox", each) for each in sandbox]
     )
-    # An empty variable of the environment would mean: no guarantees at all.
+    # An empty string, for example from an empty environment variable, would mean no guarantees.
     if not all(name.strip() for name in names):
-        raise ValueError('an empty text in sandbox; name guarantees, such as "no_network"')
+        raise ValueError('sandbox contains an empty str; name guarantees, such as "no_network"')
     return ",".join(names)
 
 
@@ -58,35 +58,35 @@ def core_options(
     durability: str,
     must_be_new: bool,
 ) -> dict[str, Any]:
-    """The options of a `_core.Session`."""
+    """Returns the options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
-        raise TypeError(f"state is a dict, not {type(state).__name__}")
+        raise TypeError(f"state must be a dict, not {type(state).__name__}")
     if plugin_settings is not None and not hasattr(plugin_settings, "keys"):
-        raise TypeError(f"plugin_settings is a dict, not {type(plugin_settings).__name__}")
+        raise TypeError(f"plugin_settings must be a dict, not {type(plugin_settings).__name__}")
     if narrator is not None and not isinstance(narrator, str) and not callable(narrator):
         raise TypeError(
-            f"narrator is a function or the id of a plugin, not {type(narrator).__name__}"
+            f"narrator must be a function or the id of a plugin, not {type(narrator).__name__}"
         )
     for name, text in (("id", id), ("store", store)):
         if text is not None and not text:
-            raise ValueError(f"{name} is empty; leave it out for the default")
+            raise ValueError(f"{name} must not be empty; leave it out for the default")
     if environment is not None and not hasattr(environment, "items"):
-        raise TypeError(f"environment is a dict, not {type(environment).__name__}")
+        raise TypeError(f"environment must be a dict, not {type(environment).__name__}")
     if output_mode not in _OUTPUT_MODES:
-        raise ValueError(f'output_mode is "remove", "keep" or "none", not {output_mode!r}')
+        raise ValueError(f'output_mode must be "remove", "keep" or "none", not {output_mode!r}')
     if durability not in _DURABILITIES:
-        raise ValueError(f'durability is "turn" or "lazy", not {durability!r}')
+        raise ValueError(f'durability must be "turn" or "lazy", not {durability!r}')
     given_environment: list[str] = []
     for name, value in (environment or {}).items():
-        if "=" in text_of("the name of a variable of environment", name):
-            raise ValueError(f"the name of a variable of environment has no =, as in {name!r}")
+        if "=" in text_of("the name of an environment variable", name):
+            raise ValueError(f"the name of an environment variable must not contain =: {name!r}")
         given_environment.append(f"{name}={text_of(f'environment[{name!r}]', value)}")
     options: dict[str, Any] = {
         "story": None if story is None else path_text("story", story),
         "project": None if project is None else path_text("project", project),
         "state": None if state is None else dict(state),
         "narrator_id": text_of("narrator", narrator) if isinstance(narrator, str) else None,
-        "plugins": [path_text("each of plugins", each) for each in plugins],
+        "plugins": [path_text("each element of plugins", each) for each in plugins],
         "plugin_settings": None if plugin_settings is None else dict(plugin_settings),
         "without_plugins": true_or_false("without_plugins", without_plugins),
         "id": None if id is None else text_of("id", id),
@@ -98,8 +98,8 @@ def core_options(
         "must_be_new": true_or_false("must_be_new", must_be_new),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
-        "allow_paths": [path_text("each of allow_paths", each) for each in allow_paths],
-        "allow_schemes": [text_of("each of allow_schemes", each) for each in allow_schemes],
+        "allow_paths": [path_text("each element of allow_paths", each) for each in allow_paths],
+        "allow_schemes": [text_of("each element of allow_schemes", each) for each in allow_schemes],
         "sandbox": _guarantees(sandbox),
         "times": numbers_of("times", times),
         "limits": numbers_of("limits", limits),
@@ -107,6 +107,6 @@ def core_options(
     for plugin in options["plugins"]:
         if "/" in plugin and not exists(plugin):
             raise FileNotFoundError(
-                ENOENT, "there is no such plugin; a plugin without / is an id", plugin
+                ENOENT, "the plugin does not exist; to name a plugin by its id, use no /", plugin
             )
     return options

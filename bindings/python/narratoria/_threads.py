@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The threads in which functions that are not async run as tools, and what they may ask of the session.
+# The threads of tools that are functions and not async, and their calls of the session.
 #
-# A thread runs one tool at a time and is kept for the next one for a few seconds. Threads are daemons: a
-# tool that does not end must not keep the process alive. On such a thread the session's compiled part is
-# replaced by EngineCalls, whose methods run on the thread that drives the engine.
+# A thread runs one tool at a time, and waits a few seconds for the next one. Threads are daemons: a
+# tool that does not end must not keep the process alive. On such a thread EngineCalls replaces the
+# session's compiled part; its methods run on the thread that drives the engine.
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 # How long a thread waits for another tool, in seconds.
 _IDLE_S = 5.0
-# How often a thread that waits for the engine looks whether its tool still counts, in seconds.
+# The interval at which a thread that waits for the engine checks for cancellation, in seconds.
 _LOOK_S = 0.05
 
-# What the engine takes only while it calls nothing.
+# Calls that the engine accepts only outside callbacks.
 _EXTENSIONS = frozenset(("add_ui_handler", "add_asset_renderer", "set_narrator"))
 
 _idle: list[SimpleQueue[Callable[[], None]]] = []
@@ -34,7 +34,7 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 
 def run(work: Callable[[], None]) -> None:
-    """Runs it in a thread of its own, in a copy of the caller's context."""
+    """Runs `work` in another thread, in a copy of the caller's context."""
     context = copy_context()
 
     def in_context() -> None:
@@ -56,7 +56,7 @@ def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
         if os.getpid() != process:
             # The tool has forked, and this is the child's only thread.
             return
-        # What it refers to is not kept while nothing runs.
+        # Drops the references of the work while the thread is idle.
         work = None
         _idle.append(inbox)
         try:
@@ -65,7 +65,7 @@ def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
             try:
                 _idle.remove(inbox)
             except ValueError:
-                # Somebody has just taken it.
+                # run() has just taken this thread.
                 work = inbox.get()
 
 
@@ -77,13 +77,13 @@ _here = _Here()
 
 
 def calls_here(core: _core.Session) -> EngineCalls | None:
-    """The stand-in for this session in a thread of one of its tools; None elsewhere."""
+    """Returns the proxy of this session on a thread of one of its tools; None elsewhere."""
     place = _here.place
     return place if place is not None and place.core is core else None
 
 
 def in_tool_thread() -> bool:
-    """Whether this is the thread of a tool, of any session."""
+    """Whether this is the thread of a tool of any session."""
     return _here.place is not None
 
 
@@ -92,7 +92,7 @@ class EngineCalls:
 
     def __init__(self, core: _core.Session, invocation: _core.Invocation) -> None:
         self.core = core
-        # What left the call that drives the engine, and the tool's own call, too.
+        # An exception raised both by the call that drives the engine and by the tool's own call.
         self.raised: BaseException | None = None
         self._invocation = invocation
 
@@ -118,7 +118,8 @@ class EngineCalls:
         return call
 
     def on_engine(self, function: Callable[[], Any], is_deferred: bool = False) -> Any:
-        """Calls it on the thread that drives the engine, after what this tool has said so far."""
+        """Calls `function` on the thread that drives the engine, after this tool's output so
+        far."""
         answers: list[tuple[Any, BaseException | None]] = []
         answered = threading.Lock()
         answered.acquire()
@@ -130,7 +131,7 @@ class EngineCalls:
             except Exception as exception:
                 answers.append((None, exception))
             except BaseException as exception:
-                # Ctrl-C, for example: it is the driving thread's.
+                # For example Ctrl-C: it belongs to the driving thread.
                 self.raised = exception
                 answers.append((None, exception))
                 raise
@@ -143,7 +144,7 @@ class EngineCalls:
                 break
         if not answers:
             raise GoneError(
-                "the tool was cancelled, and the session answers it no more", code="CANCELLED"
+                "the tool was cancelled and can no longer use the session", code="CANCELLED"
             )
         value, exception = answers[0]
         if exception is not None:
@@ -152,7 +153,7 @@ class EngineCalls:
 
 
 class Works:
-    """The tools of a session that run in threads, for whoever waits until they have ended."""
+    """The running tools of a session in threads. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: dict[int, str] = {}
@@ -186,7 +187,7 @@ class Works:
         return sorted(self._running.values())
 
     def wait(self, deadline: float | None) -> None:
-        """Until none runs, or until this time of `time.monotonic`; None: however long it takes."""
+        """Waits until no tool runs, or until `deadline` (`time.monotonic`); None: no limit."""
         with self._changed:
             while self._running:
                 left = None if deadline is None else deadline - monotonic()

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EventStream", "Session"]
 
-# How often it is looked whether tools in threads have ended, in seconds.
+# The interval of checks whether tools in threads have ended, in seconds.
 _LOOK_S = 0.005
 
-# ---- what a session waits for cannot wait for the session
+# ---- calls that would wait for themselves
 
 
 class _Place:
-    # A tool or a narrator of a session, while it runs; or a handler, for which no plan waits.
+    # A running tool, narrator or handler of a session. No plan waits for a handler.
 
     def __init__(self, core: _core.Session, is_waited_for: bool) -> None:
         self.core = core
@@ -65,9 +65,9 @@ _PLACES: ContextVar[tuple[_Place, ...]] = ContextVar("narratoria_places", defaul
 
 @contextmanager
 def inside(core: _core.Session, is_waited_for: bool = True) -> Generator[None]:
-    """Marks the task that it is entered in, and all that this one starts."""
+    """Marks the current task, and all tasks that it starts, as inside the session."""
     place = _Place(core, is_waited_for)
-    # Its own places only: one that is over is nobody's concern.
+    # Places that are over are dropped.
     _PLACES.set((*(each for each in _PLACES.get() if not each.is_over), place))
     try:
         yield
@@ -79,8 +79,8 @@ def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) 
     for place in _PLACES.get():
         if place.core is core and not place.is_over and (place.is_waited_for or even_handlers):
             raise ReentrantError(
-                f"{what} waits for the session, and the session waits for the tool, narrator or "
-                "handler that it is called in",
+                f"{what} would wait for itself: it is made inside a tool, narrator or handler of "
+                "this session",
                 code="REENTRANT",
             )
 
@@ -89,8 +89,8 @@ def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) 
 
 
 class _Queue:
-    # One prompt or plan at a time is the engine's; the others wait here, where each can be dropped by
-    # itself. In the order in which they came.
+    # The engine has one prompt, plan or script at a time. The other calls wait here, first in,
+    # first out, where each can be dropped individually.
 
     def __init__(self) -> None:
         self._is_taken = False
@@ -102,7 +102,7 @@ class _Queue:
             return
         if is_prompt and any(each and not future.done() for future, each in self._waiting):
             raise BusyError(
-                "a turn runs and one more prompt waits already; wait until a turn has ended",
+                "a turn is running and one prompt is already waiting; wait until a turn has ended",
                 code="BUSY",
             )
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -111,7 +111,7 @@ class _Queue:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled():
-                # Its turn had come.
+                # leave() had passed the turn on to this call.
                 self.leave()
             raise
 
@@ -132,8 +132,8 @@ def _do_nothing() -> None:
 class EventStream:
     """The event stream of a session, for ``async for``. It ends when the session is closed.
 
-    Without a ``limit`` the queue is unbounded; call :meth:`close` when no more are needed. A stream without
-    references, for example after a ``break``, collects nothing.
+    Without a ``limit`` the queue is unbounded; call :meth:`close` when no more events are needed. A
+    stream that is no longer referenced, for example after a ``break``, collects nothing.
 
     >>> import asyncio, narratoria
     >>> async def main():
@@ -165,7 +165,7 @@ class EventStream:
         core = use()
         stream = ref(self)
 
-        # Nobody but its reader keeps a stream: one that was dropped collects nothing.
+        # Only its reader keeps a stream alive, so the sink has a weak reference.
         def take(event: Event) -> None:
             there = stream()
             if there is None:
@@ -174,7 +174,7 @@ class EventStream:
                 there._take(event)
 
         self._number = number = core.attach(take, kinds_mask(kinds))
-        # The streams of the session, which ends them.
+        # The session's streams; the session closes them.
         self._streams = streams
         streams.add(self)
 
@@ -185,7 +185,8 @@ class EventStream:
         self._wake()
 
     def _hold(self, is_full: bool) -> None:
-        # While a stream is full the engine is not driven: it reads nothing, and tools that write wait.
+        # While a stream is full the engine is not driven: it reads nothing, and tools block when
+        # they write.
         if self._driver is not None and self._limit is not None:
             self._driver.hold(self, is_full)
 
@@ -194,7 +195,7 @@ class EventStream:
             self._asked.set_result(None)
 
     def __del__(self) -> None:
-        # What nobody reads holds nobody up.
+        # A dropped stream must not hold up the engine.
         if hasattr(self, "_streams"):
             self._hold(False)
 
@@ -214,7 +215,7 @@ class EventStream:
             return
         core = self._use()
         if isinstance(core, EngineCalls):
-            # Its reader is woken on the loop's thread.
+            # The reader must be woken on the loop's thread.
             core.on_engine(self.close)
             return
         self._is_closed = True
@@ -232,7 +233,9 @@ class EventStream:
             if self._is_closed:
                 raise StopAsyncIteration
             if self._asked is not None and not self._asked.done():
-                raise RuntimeError("another task waits for this stream; make a stream for each")
+                raise RuntimeError(
+                    "another task already waits for this stream; create a stream for each task"
+                )
             self._asked = asyncio.get_running_loop().create_future()
             await self._asked
         event = self._waiting.popleft()
@@ -282,7 +285,7 @@ class Session(Registry):
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
         self._queue = _Queue()
-        # How often all that waits was dropped.
+        # The number of cancel() calls. A waiting call compares it to see that it was dropped.
         self._cancels = 0
         self._streams: WeakSet[EventStream] = WeakSet()
 
@@ -320,15 +323,16 @@ class Session(Registry):
     async def aclose(self, timeout: float | None = -1.0) -> None:
         """Closes the session: kills its tools, cancels its tasks. A second call does nothing.
 
-        Functions that have not ended in time are left behind, with a
+        Functions that have not ended in time are left running, with a
         :class:`narratoria.NarratoriaWarning`.
 
         Args:
-            timeout: how long to wait for functions to end, in seconds; None: until they have ended;
-                default: the session's ``close_timeout``.
+            timeout: how long to wait for functions to end, in seconds; None: no limit; default: the
+                session's ``close_timeout``.
 
         Raises:
-            ReentrantError: it is called in a function of the session, and would wait for itself.
+            ReentrantError: the call is made inside a function of the session, and would wait for
+                itself.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -342,7 +346,7 @@ class Session(Registry):
             timeout = self._close_timeout
         check_timeout("timeout", timeout)
         self._use()
-        _refuse_inside(self._core, "aclose", even_handlers=True)
+        _refuse_inside(self._core, "this call", even_handlers=True)
         if self._driver is not None:
             self._driver.stop()
             self._driver = None
@@ -350,7 +354,7 @@ class Session(Registry):
             self._core.close()
         for stream in list(self._streams):
             stream.close()
-        # Those of another loop, which has ended, most likely, nobody can wait for.
+        # Tasks of another loop, which has most likely ended, cannot be awaited here.
         loop = asyncio.get_running_loop()
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         for task in tasks:
@@ -377,7 +381,7 @@ class Session(Registry):
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
             ReentrantError: it is awaited in a tool or a narrator of this session.
             RuntimeError: the session was not entered, or was entered in another loop.
-            Exception: what a narrator in Python raised, unless ``on_narrator_error="fallback"``.
+            Exception: raised by a Python narrator, unless ``on_narrator_error="fallback"``.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -408,7 +412,7 @@ class Session(Registry):
         return await self._play_turn(lambda ended: self._core.again(number, ids, ended))
 
     async def resume(self, turn: int | None = None, *, repeat: bool = False) -> Turn:
-        """Goes on with a prompt that was interrupted; as :meth:`narratoria.Session.resume`.
+        """Resumes a prompt that was interrupted, as :meth:`narratoria.Session.resume` does.
 
         >>> import asyncio, narratoria, tempfile
         >>> async def main(store):
@@ -442,7 +446,7 @@ class Session(Registry):
             return begin(ended)
 
         def look() -> None:
-            # Before the next prompt begins.
+            # Called before the next prompt begins, which resets the faults and the error.
             faults.extend(self._faults)
             errors.append(self._take_narrator_error())
             made.extend(self._core.assets_after(before))
@@ -483,7 +487,8 @@ class Session(Registry):
         """Runs one tool, once, and returns its result, as :meth:`narratoria.Session.call` does.
 
         Raises:
-            PlanFailedError: it failed; ``code`` is its error code, ``result`` the execution result.
+            PlanFailedError: the tool failed; ``code`` is its error code, ``result`` the execution
+                result.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -510,7 +515,8 @@ class Session(Registry):
         :meth:`narratoria.Session.run_script`. Any number of scripts may wait.
 
         Raises:
-            ScriptError: it is not valid, and nothing was started; or it failed, or was cancelled.
+            ScriptError: the script is not valid, and nothing was started; or it failed or was
+                cancelled.
             ReentrantError: it is awaited in a tool or a narrator of this session.
             RuntimeError: the session was not entered, or was entered in another loop.
 
@@ -527,13 +533,13 @@ class Session(Registry):
     def events(
         self, kinds: Iterable[str] | None = None, *, limit: int | None = None
     ) -> EventStream:
-        """Returns the events from now on, for ``async for``.
+        """Returns a stream of the events from now on, for ``async for``.
 
         Args:
             kinds: kinds to receive; default: all.
-            limit: how many events may wait to be read, from 1. While so many wait the session reads
-                nothing more from its tools, and these wait. A call that is awaited in the same task
-                as the stream is read would then not end. Default: no limit.
+            limit: the maximum number of unread events, from 1. At this limit the session stops
+                reading from its tools, and they block. A call that is awaited in the task that
+                reads the stream may then never return. Default: no limit.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -548,7 +554,7 @@ class Session(Registry):
         if limit is not None:
             whole_number("limit", limit, 1, 2**31)
         if self._driver is None and limit is not None:
-            raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+            raise RuntimeError("the session is not entered; use it inside `async with`")
         core = self._use()
         if isinstance(core, EngineCalls):
             made: EventStream = core.on_engine(lambda: self.events(kinds, limit=limit))
@@ -556,7 +562,7 @@ class Session(Registry):
         return EventStream(self._use, self._streams, kinds, limit, self._driver)
 
     def cancel(self) -> None:
-        """Cancels what runs and drops what waits. Thread-safe.
+        """Cancels the running call and drops waiting ones. Thread-safe.
 
         >>> import asyncio, narratoria
         >>> async def main():
@@ -584,9 +590,9 @@ class Session(Registry):
         here = threading.get_ident()
         if self._thread is not None and self._thread != here and not self._core.is_closed:
             raise ThreadError(
-                "a session of asyncio's is used on the thread of its loop; elsewhere use "
-                "loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe (only cancel(), and "
-                "what a tool says by its Context, may come from any thread)",
+                "an aio.Session must be used on the thread of its loop; from another thread use "
+                "loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe (only cancel() and "
+                "the methods of a tool's Context are thread-safe)",
                 code="WRONG_THREAD",
             )
         return self._core
@@ -594,17 +600,17 @@ class Session(Registry):
     def _refuse_other_loops(self) -> None:
         if asyncio.get_running_loop() is not self._running_loop:
             raise RuntimeError(
-                "this session belongs to the event loop that it was entered in, and another runs "
-                "here; make a session in each loop"
+                "this session belongs to the event loop in which it was entered, not to the "
+                "running one; create a session in each loop"
             )
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:
         if self._running_loop is None:
-            raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+            raise RuntimeError("the session is not entered; use it inside `async with`")
         return self._running_loop
 
     def _changed(self) -> None:
-        # A tool in a thread of its own wakes the loop by what it does.
+        # Calls from a tool's thread go through EngineCalls, which wakes the loop itself.
         if self._driver is not None and self._thread == threading.get_ident():
             self._driver.arm()
 
@@ -624,12 +630,12 @@ class Session(Registry):
         *,
         is_prompt: bool = False,
     ) -> _core.Ticket:
-        # Submits it when its time has come, and comes back when it has ended and was looked at.
+        # Waits in the queue, submits the call, and returns after it has ended and `look` has run.
         core = self._use()
         if core.is_closed:
             raise GoneError("this session is closed", code="SESSION_CLOSED")
         if self._driver is None:
-            raise RuntimeError("use the session inside of `async with`: then the loop drives it")
+            raise RuntimeError("the session is not entered; use it inside `async with`")
         self._refuse_other_loops()
         _refuse_inside(core, "this call")
         cancels = self._cancels
@@ -637,7 +643,7 @@ class Session(Registry):
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def on_end(ticket: _core.Ticket) -> None:
-            # Of a session that is being closed there is nothing to see any more.
+            # A session that is being closed refuses these calls.
             with suppress(Error):
                 look()
             self._queue.leave()
@@ -650,7 +656,8 @@ class Session(Registry):
             self._queue.leave()
             raise
         if self._cancels != cancels:
-            # All that waited was dropped, and this is told as of any other.
+            # cancel() was called while this call waited: report it as cancelled, like a running
+            # one.
             core.cancel()
         self._changed()
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session as a tool in Python sees it while it runs."""
+"""A Python tool's access to its session while the tool runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _LEVELS = ("debug", "info", "warn", "error")
 
 def _text(what: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, not {type(value).__name__}")
+        raise TypeError(f"{what} must be a str, not {type(value).__name__}")
     if not value:
-        raise ValueError(f"{what} is empty")
+        raise ValueError(f"{what} must not be empty")
     return value
 
 
 class Context:
-    """Emits the events of a tool that is a Python function. A parameter with this annotation receives
-    one. Emitting is thread-safe.
+    """Emits the events of a tool that is a Python function. A parameter with this annotation
+    receives one. Emitting is thread-safe.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -51,8 +51,8 @@ class Context:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What a process reads from standard input: requestId, tool, operation, input,
-        dependencies, results."""
+        """The request, as a process reads it from standard input: requestId, tool, operation,
+        input, dependencies, results."""
         return self._invocation.request
 
     @property
@@ -73,13 +73,13 @@ class Context:
 
     def emit(self, event: Mapping[str, Any]) -> None:
         """Emits an event unchanged, with ``version`` added. The methods below are shorter. An event
-        after the end of the tool is dropped, with a :class:`narratoria.NarratoriaWarning` unless the tool
-        was cancelled.
+        after the end of the tool is dropped, with a :class:`narratoria.NarratoriaWarning` unless
+        the tool was cancelled.
 
         Raises:
             ValueError, TypeError: it is not JSON.
-            BusyError: 16 MiB of this tool's events are unread. In an async function, await something
-                and retry. A function in a thread of its own waits instead.
+            BusyError: 16 MiB of this tool's events are unread. In an async function, await
+                something and retry. A function in a thread of its own waits instead.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -93,7 +93,7 @@ class Context:
         Done(ok=True)
         """
         if not hasattr(event, "keys"):
-            raise TypeError(f"an event is a dict, not {type(event).__name__}")
+            raise TypeError(f"an event must be a dict, not {type(event).__name__}")
         self._emit(event)
 
     def _emit(self, event: Mapping[str, Any]) -> None:
@@ -106,7 +106,7 @@ class Context:
 
         from narratoria.errors import NarratoriaWarning
 
-        # Of the caller of the method that emits.
+        # stacklevel: the caller of the public method.
         warn(
             f"a {event.get('type', 'event')} event was dropped: the tool has ended",
             NarratoriaWarning,
@@ -117,13 +117,13 @@ class Context:
         """Emits a log message. ``level``: debug, info, warn or error.
 
         Raises:
-            TypeError, ValueError: the message is not a str or empty, the level is none of these.
+            TypeError, ValueError: the message is not a str or is empty, or the level is unknown.
 
         >>> def fish(context: Context) -> None:
         ...     context.log("The line is torn.", "warn", pounds=12)
         """
         if level not in _LEVELS:
-            raise ValueError(f"level is one of {', '.join(_LEVELS)}, not {level!r}")
+            raise ValueError(f'level must be "debug", "info", "warn" or "error", not {level!r}')
         event: dict[str, Any] = {
             "type": "log",
             "level": level,
@@ -145,9 +145,9 @@ class Context:
         ...         context.progress(metre / metres, f"{metre} m deep")
         """
         if not isinstance(fraction, (int, float)):
-            raise TypeError(f"a progress is a number, not {type(fraction).__name__}")
+            raise TypeError(f"fraction must be a number, not {type(fraction).__name__}")
         if fraction != fraction:
-            raise ValueError("a progress is a fraction from 0 to 1, not NaN")
+            raise ValueError("fraction must be a number from 0 to 1, not NaN")
         shown = min(max(fraction, 0.0), 1.0)
         self.log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
@@ -158,7 +158,7 @@ class Context:
         ...     context.patch({"torch": {"lit": False, "hours": None}})
         """
         if not hasattr(patch, "keys"):
-            raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
+            raise TypeError(f"a patch must be a dict, not {type(patch).__name__}")
         self._emit({"type": "state_patch", "patch": dict(patch)})
 
     def set_state(
@@ -167,10 +167,10 @@ class Context:
         value: Any,
         metadata: StateMetadata | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Sets a key of the state, at once: the value, which may be None, replaces the former one.
+        """Sets a key of the state at once. The value, which may be None, replaces the previous one.
 
-        It is a patch of this tool, as :meth:`patch` emits it, and follows what was emitted before.
-        ``metadata`` says what the key means.
+        It is a patch of this tool, like those of :meth:`patch`, and follows the events emitted so
+        far. ``metadata`` describes the key.
 
         Raises:
             ValueError, TypeError: it is not JSON.
@@ -192,7 +192,7 @@ class Context:
         self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
     def get_state_value(self, key: str) -> Any:
-        """The value of a key of the state; None if it has none.
+        """Returns the value of a key of the state; None if there is no such key.
 
         >>> def examine(context: Context) -> None:
         ...     lit = context.get_state_value("torchLit")
@@ -208,7 +208,7 @@ class Context:
         return key in self._state
 
     def get_all_state(self) -> dict[str, Any]:
-        """A copy of the whole state.
+        """Returns a copy of the whole state.
 
         >>> def examine(context: Context) -> None:
         ...     keys = list(context.get_all_state())
@@ -228,7 +228,7 @@ class Context:
         self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
     def get_state_metadata(self, key: str) -> StateMetadata | None:
-        """What is known about a key of the state; None if nothing is.
+        """Returns the metadata of a key of the state, or None.
 
         >>> def examine(context: Context) -> None:
         ...     known = context.get_state_metadata("torch")
@@ -236,7 +236,7 @@ class Context:
         return self._state.metadata(key)
 
     def get_all_state_metadata(self) -> dict[str, StateMetadata]:
-        """What is known about all keys of the state.
+        """Returns the metadata of all keys of the state.
 
         >>> def examine(context: Context) -> None:
         ...     known = context.get_all_state_metadata()
@@ -246,7 +246,7 @@ class Context:
     def register_state_metadata(
         self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None
     ) -> None:
-        """Says what a key of the state means; None removes it.
+        """Describes a key of the state; None removes its metadata.
 
         >>> def prepare(context: Context) -> None:
         ...     context.register_state_metadata("gold", "coins of the player")
@@ -254,7 +254,7 @@ class Context:
         self._state.describe(key, metadata)
 
     def format_state_for_prompt(self) -> str:
-        """The state as text for a model, like :meth:`State.format_for_prompt`.
+        """Returns the state as text for a model, like :meth:`State.format_for_prompt`.
 
         >>> def think(context: Context) -> None:
         ...     prompt = context.format_state_for_prompt()
@@ -273,7 +273,7 @@ class Context:
         session's root.
 
         Raises:
-            TypeError, ValueError: a text is not a str or empty, or ``path`` is not a path.
+            TypeError, ValueError: a text is not a str or is empty, or ``path`` is not a path.
 
         >>> import narratoria, tempfile
         >>> from pathlib import Path
@@ -305,29 +305,29 @@ class Context:
         """Emits a ui_event, for example ``narrative_choice`` with ``{"choices": […]}``.
 
         Raises:
-            TypeError, ValueError: the name is not a str or empty, the payload is not a dict, or the
-                choices of a ``narrative_choice`` are not a list of str.
+            TypeError, ValueError: the name is not a str or is empty, the payload is not a dict, or
+                the choices of a ``narrative_choice`` are not a list of str.
 
         >>> def fork(context: Context) -> None:
         ...     context.ui_event("narrative_choice", {"choices": ["Left", "Right"]})
         """
         if payload is not None and not hasattr(payload, "keys"):
-            raise TypeError(f"payload is a dict, not {type(payload).__name__}")
+            raise TypeError(f"payload must be a dict, not {type(payload).__name__}")
         given = dict(payload or {})
         if name == "narrative_choice":
             choices = given.get("choices")
             if not isinstance(choices, (list, tuple)):
-                raise TypeError(f"choices is a list of str, not {type(choices).__name__}")
+                raise TypeError(f"choices must be a list of str, not {type(choices).__name__}")
             for place, choice in enumerate(choices):
                 if not isinstance(choice, str):
-                    raise TypeError(f"choices[{place}] is a str, not {type(choice).__name__}")
+                    raise TypeError(f"choices[{place}] must be a str, not {type(choice).__name__}")
         self._emit({"type": "ui_event", "event": _text("name", name), "payload": given})
 
     def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
         """Reports an error; it does not end the tool.
 
         Raises:
-            TypeError, ValueError: the code or the message is not a str or empty.
+            TypeError, ValueError: the code or the message is not a str or is empty.
 
         >>> def fetch(context: Context) -> None:
         ...     context.error("ROPE_SHORT", "The rope does not reach the water.", {"metres": 12})

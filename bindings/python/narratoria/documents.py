@@ -73,12 +73,12 @@ __all__ = [
 ]
 
 
-#: So many tools of a plan are shown by `repr`.
+#: The maximum number of tools of a plan in `repr`.
 _SHOWN_TOOLS = 8
 
 
 def _uuid() -> str:
-    """A random UUID (RFC 9562 version 4), without the cost of importing `uuid`."""
+    """Returns a random UUID (RFC 9562 version 4), without the cost of importing `uuid`."""
     random = bytearray(os.urandom(16))
     random[6] = random[6] & 0x0F | 0x40
     random[8] = random[8] & 0x3F | 0x80
@@ -87,7 +87,7 @@ def _uuid() -> str:
 
 
 def _short(identifier: str) -> str:
-    """What a person needs of a UUID to tell it from its neighbours."""
+    """Shortens a UUID for display."""
     return identifier if len(identifier) <= 20 else identifier[:8] + "…"
 
 
@@ -240,13 +240,13 @@ class Plan(Document):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        # Whoever has JSON of a tool need not know the class of it.
+        # Accepts the JSON of a tool in place of an Invocation.
         tools: Any = self.tools
         if isinstance(tools, (list, tuple)) and any(isinstance(tool, dict) for tool in tools):
             self.tools = [_invocation(tool, place) for place, tool in enumerate(tools)]
 
     def tool(self, tool_id: str) -> Invocation:
-        """The invocation with this toolId.
+        """Returns the invocation with this toolId.
 
         Raises:
             KeyError: the plan has no such tool.
@@ -263,7 +263,7 @@ class Plan(Document):
         tools: list[str] = []
         given: Any = self.tools
         if not isinstance(given, list) or not all(isinstance(one, Invocation) for one in given):
-            # Nothing that is a plan; what shows it is no place to fail.
+            # Not a valid plan, but repr must not fail.
             return f"<Plan {_short(str(self.request_id))}: tools={repr(given)[:100]}>"
         for invocation in self.tools[:_SHOWN_TOOLS]:
             after = " and ".join(invocation.dependencies)
@@ -327,8 +327,9 @@ class Receipt(Document):
     Attributes:
         guarantee: its name, for example `"no_network"`.
         mechanism: what enforced it.
-        version: of the kernel, and of what enforced it.
-        proven: a test program tried the forbidden acts in the same sandbox, and all were refused.
+        version: the version of the kernel and of the mechanism.
+        proven: whether a test program tried the forbidden acts in the same sandbox, and all were
+            refused.
         extra: unknown members.
 
     >>> Receipt("no_network", "seccomp", "Linux 6.18.1", True)
@@ -473,7 +474,7 @@ class ToolResult(Document):
     )
 
     def typed_events(self) -> Iterator[EventBody | UnknownEvent]:
-        """The events of all attempts as objects of the classes of `narratoria.events`.
+        """Yields the events of all attempts as objects of the classes of `narratoria.events`.
 
         Raises:
             DocumentError: an event violates the protocol.
@@ -520,7 +521,7 @@ class Result(LateDocument):
         state_conflicts: `{"path", "tools"}` for each path that two concurrent tools wrote.
         extra: unknown members.
 
-    It is a mapping by toolId: `result["torch"]`, `"torch" in result`, iteration.
+    It can be used like a mapping by toolId: `result["torch"]`, `"torch" in result`, iteration.
 
     >>> torch = ToolResult("torch", True, "completed", {}, 110, 0, [])
     >>> door = ToolResult("door", False, "failed", {}, 10, 0, [], "it is stuck", "EXIT_STATUS")
@@ -587,7 +588,6 @@ class Result(LateDocument):
             return self
         from .errors import PlanFailedError
 
-        # An optional tool that failed is not the reason.
         failed = self.failed or self.skipped
         causes = [f"{tool.tool_id}: {tool.error or tool.state}" for tool in failed]
         said = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
@@ -597,7 +597,7 @@ class Result(LateDocument):
         )
 
     def tool(self, tool_id: str) -> ToolResult:
-        """The result of the tool with this toolId; the same as `result[tool_id]`.
+        """Returns the result of the tool with this toolId; the same as `result[tool_id]`.
 
         Raises:
             KeyError: the plan has no such tool.
@@ -701,13 +701,13 @@ class Asset(Document):
 
 
 # --------------------------------------------------------------------------------------------------
-# What a narrator is asked, and what it asks
+# Narrators
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, repr=False, eq=False)
 class Outcome(Document):
-    """How a tool ended that a narrator invoked while it thought.
+    """The end of a tool that a narrator invoked before its answer.
 
     Attributes:
         tool_id: its toolId in the event stream.
@@ -755,11 +755,11 @@ class Outcome(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class Opening(Document):
-    """What a story begins with: the table ``[opening]`` of ``story.toml``.
+    """The beginning of a story: the table ``[opening]`` of ``story.toml``.
 
     Attributes:
-        text: what to tell the player before the first prompt; may be empty.
-        choices: what the player may choose from; the text of one is the first prompt.
+        text: the text for the player before the first prompt; may be empty.
+        choices: the choices offered to the player; the chosen text is the first prompt.
         extra: unknown members.
 
     >>> Opening("The door falls shut.", ["Wait"])
@@ -781,7 +781,7 @@ class Opening(Document):
 
 @dataclass(slots=True, repr=False, eq=False)
 class Fault(Document):
-    """One fault of a document: what `narratoria validate --json` lists, and `planFaults`.
+    """One fault of a document, as in `narratoria validate --json` and `planFaults`.
 
     Attributes:
         message: what is wrong and what to do, for people.

@@ -86,7 +86,8 @@ class DocumentError(ValueError):
         return f"{self.pointer or 'the document'}: {self.reason}"
 
     def within(self, token: str | int) -> DocumentError:
-        """The same fault, seen from the object or array that holds the place under `token`.
+        """Returns the same fault with a pointer from the enclosing object or array, which has the
+        place under `token`.
 
         >>> DocumentError("is missing", "/b").within("a").pointer
         '/a/b'
@@ -96,8 +97,8 @@ class DocumentError(ValueError):
 
 
 class NarratoriaWarning(UserWarning):
-    """Something that the session accepts and that is probably a mistake: a misspelled member of a plan,
-    a function that did not end when its session was closed.
+    """A probable mistake that the session accepts: a misspelled member of a plan, or a function
+    that did not end when its session was closed.
 
     >>> issubclass(NarratoriaWarning, UserWarning)
     True
@@ -105,7 +106,7 @@ class NarratoriaWarning(UserWarning):
 
 
 class PlanFailedError(Error):
-    """A plan whose result is a failure, raised by :meth:`narratoria.Result.raise_on_failure` and by
+    """A plan failed. Raised by :meth:`narratoria.Result.raise_on_failure` and
     :meth:`narratoria.Session.call`.
 
     Attributes:
@@ -135,18 +136,18 @@ class PlanFailedError(Error):
 
 
 class ScriptError(Error):
-    """A Nuwa script that is not valid, or that failed while it ran. Its text shows the place.
+    """A Nuwa script is not valid, or it failed while it ran. The text shows the place.
 
     Attributes:
-        name: which error it is, for example ``"ParserError"`` (docs/nuwa-script.md lists them).
+        name: the kind of error, for example ``"ParserError"`` (docs/nuwa-script.md lists them).
         message: what happened.
-        line, column: the place, from 1; None: the error has no place in the source.
-        incomplete: whether it is right as far as it goes, and more text could mend it; only
-            ``parse_script`` says so.
-        text: the error, and the line of the source with a caret below the place; also ``str(error)``.
-        output: the lines that it had printed, without newlines.
-        scope: its variables when it failed; ``{}`` if it is not valid.
-        result: the execution result of its CALLs, or None if it made none.
+        line, column: the place, from 1; None if the error has no place in the source.
+        incomplete: whether the source is valid so far and more text could complete it; only
+            ``parse_script`` sets it.
+        text: the error, and the source line with a caret below the place; also ``str(error)``.
+        output: the lines printed before the failure, without newlines.
+        scope: the variables at the failure; ``{}`` if the script is not valid.
+        result: the execution result of the script's CALLs, or None if it made none.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -211,7 +212,7 @@ class InvalidDocumentError(Error, ValueError):
 
     @property
     def faults(self) -> list[Fault]:
-        """Every fault, in the order of the text: where it is, the rule, and what to do."""
+        """All faults, in the order of the text: the place, the violated rule, and what to do."""
         from narratoria.documents import Fault
 
         found: list[dict[str, Any]] = self.details or []
@@ -367,11 +368,11 @@ def _restored_script_error(
 
 
 def from_status(status: str, code: str, message: str, details: str) -> BaseException:
-    """The exception for a status of the library; ``details`` is JSON, or empty."""
+    """Returns the exception for a status of the library; ``details`` is JSON or empty."""
     if status == "NAR_OUT_OF_MEMORY":
         return MemoryError(message)
     if status == "NAR_REENTRANT" and "nar_" in message:
-        # The library speaks to those who write C.
+        # The library's message names C functions; this one is for Python.
         message = (
             "this call is not allowed in a function that the session calls on its own thread (a sink, a "
             "handler or a narrator that is not async, a tool with thread=False); make it in an async "

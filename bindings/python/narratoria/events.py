@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes for the event stream: events of tools (spec 000 §4) and records of the runtime.
+"""Classes of the event stream: events of tools (spec 000 §4) and records of the runtime.
 
 Each class is frozen, is read with `from_dict` and written with `to_dict`, keeps unknown members in
 `extra`, and matches by position:
@@ -88,7 +88,7 @@ def read_level(value: Any) -> str:
     raise DocumentError('must be "debug", "info", "warn" or "error"')
 
 
-#: How the members of an event are read, by their annotation.
+#: The reader of an event's member, by its annotation.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "Any": anything,
     "Mapping[str, Any]": mapping,
@@ -99,13 +99,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "str": string,
     "Literal['debug', 'info', 'warn', 'error']": read_level,
 }
-#: Of a member that every event has in JSON, although it may be null.
+#: Metadata of a member that may be null but is always in the JSON.
 _NULL_IS_WRITTEN = {"null": True}
 _MISSING = object()
 
 
 def _member_of(attribute: str, annotation: str, default: Any) -> Member:
-    """A member without a default, or with one that is a value, is required in JSON."""
+    """Returns the member. It is required in JSON unless its default is None or a Missing…."""
     kind = annotation.removesuffix(" | None")
     if isinstance(default, Field):
         if default.metadata:
@@ -118,12 +118,12 @@ def _member_of(attribute: str, annotation: str, default: Any) -> Member:
 
 
 class _Described(Document):
-    # The members of each subclass come from its annotations, those of its base last.
+    # The members of each subclass come from its annotations, followed by those of its base.
 
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        # `dataclass` makes each class twice, because of the slots. The second one has no defaults.
+        # With slots, `dataclass` creates each class twice; the second one has no defaults.
         if "_members" not in cls.__dict__:
             cls._members = (
                 *(
@@ -157,7 +157,7 @@ class EventBody(_Described):
 
 
 # --------------------------------------------------------------------------------------------------
-# What tools say
+# Events of tools
 # --------------------------------------------------------------------------------------------------
 
 
@@ -166,7 +166,8 @@ class ToolEvent(EventBody):
     """Base class of events of tools (spec 000 §3).
 
     Attributes:
-        type: class attribute: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`, `"done"`.
+        type: class attribute: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`,
+            `"done"`.
         request_id: the invocation's id, if the tool repeats it.
         timestamp: when it happened, as the tool sent it; should be ISO-8601.
 
@@ -304,7 +305,7 @@ class Done(ToolEvent):
 
 
 # --------------------------------------------------------------------------------------------------
-# What the runtime does
+# Records of the runtime
 # --------------------------------------------------------------------------------------------------
 
 
@@ -490,7 +491,7 @@ class AttemptEnded(RuntimeEvent):
         error: the error, for people.
         exit_status: exit status of the process, or None.
         signal: number of the signal that ended the process, or None.
-        traces: of a project's tool, the entries of spec 001: `capability_check`, then `tool_call`.
+        traces: for a project's tool, the entries of spec 001: `capability_check`, then `tool_call`.
 
     >>> AttemptEnded(1, "failed", "SIGNALED", signal=9)
     AttemptEnded(attempt=1, state='failed', code='SIGNALED', signal=9)
@@ -553,7 +554,7 @@ class WarningEvent(RuntimeEvent):
         code: for programs.
         message: for people.
 
-    >>> WarningEvent("TIMESTAMP_INVALID", "the timestamp is no ISO-8601").record_kind
+    >>> WarningEvent("TIMESTAMP_INVALID", "the timestamp is not ISO-8601").record_kind
     'warning'
     """
 
@@ -613,9 +614,9 @@ class TurnEnded(RuntimeEvent):
         outcome: `"completed"`, `"fallback"` (no plan succeeded), `"cancelled"` or `"timeout"`.
         generations: number of plans requested from the narrator.
         choices: the choices offered to the player.
-        turn: with a store, the turn in it, from 1; 0: the store does not have it.
-        durable: with a store, whether the disk has the turn.
-        durable_seq: with a store, the last record that the disk has with all before it.
+        turn: with a store, the turn's number in it, from 1; 0 if the store does not have it.
+        durable: with a store, whether the turn is on disk.
+        durable_seq: with a store, the last record that is on disk with all records before it.
 
     >>> TurnEnded("completed", 1, ["Open", "Leave"]).choices
     ['Open', 'Leave']
@@ -633,14 +634,14 @@ class TurnEnded(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False)
 class SessionMoved(RuntimeEvent):
-    """The session went to the end of another turn of its store.
+    """The session went to the end of a different turn of its store.
 
-    State, history and assets are those of that moment.
+    State, history and assets are restored to that moment.
 
     Attributes:
-        turn: 0 at the beginning of the session.
-        narrative: what the turn told.
-        choices: what it offered.
+        turn: the turn's number; 0 at the beginning of the session.
+        narrative: the turn's text for the player.
+        choices: the choices offered to the player.
 
     >>> SessionMoved(3, "It is dark.", ["Look"]).turn
     3
@@ -690,7 +691,7 @@ class UnknownEvent:
 
     @property
     def record_kind(self) -> str:
-        """As `kind`, the name under which all events have it."""
+        """The same as `kind`; all events have this attribute."""
         return self.kind
 
     def to_dict(self) -> dict[str, Any]:
@@ -740,7 +741,7 @@ def event_from_dict(kind: str, body: Mapping[str, Any]) -> EventBody | UnknownEv
         body: the record's `event`.
 
     Returns:
-        An object of a class of this module; `UnknownEvent` if there is none for it.
+        An object of a class of this module; `UnknownEvent` for an unknown kind or type.
 
     Raises:
         DocumentError: a member is missing or has the wrong type; `pointer` is relative to `body`.
@@ -826,7 +827,7 @@ class EventRecord(Document):
         record = super(EventRecord, cls).from_dict(document)
         kind = record.extra.get("kind")
         if not isinstance(kind, str):
-            raise DocumentError("is missing or no string", "/kind")
+            raise DocumentError("is missing or not a string", "/kind")
         body: Any = record.event
         try:
             event = event_from_dict(kind, body)
@@ -845,7 +846,7 @@ class EventRecord(Document):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as a JSON object, with its event.
+        """Returns the record as a JSON object, with its event.
 
         >>> EventRecord(7, "2026-01-24T18:30:00Z", "s", Narrative("Dark.", "plan")).to_dict()["event"]
         {'text': 'Dark.', 'source': 'plan'}

@@ -21,8 +21,8 @@ class Times:
         plan_ms: one plan (60,000).
         narrator_ms: one reply of a narrator (5,000).
         prompt_ms: a prompt with its replans (300,000).
-        grace_ms: from SIGTERM to SIGKILL; for a function in a thread whose time is up, the time to
-            return before its attempt ends (2,000).
+        grace_ms: from SIGTERM to SIGKILL; for a function in a thread, the time to return after its
+            timeout, before its attempt ends (2,000).
 
     >>> Times(try_ms=500).to_dict()
     {'try_ms': 500}
@@ -35,7 +35,7 @@ class Times:
     grace_ms: int | None = None
 
     def to_dict(self) -> dict[str, int]:
-        """Those that are set.
+        """Returns the values that are set.
 
         >>> Times(prompt_ms=0).to_dict()
         {'prompt_ms': 0}
@@ -60,12 +60,12 @@ class Limits:
         line_bytes: the longest line of an event (8 MiB).
         script_steps: operations of a script (100,000,000).
         script_calls: CALLs of a script (1,000,000).
-        script_depth: nesting in a script and its values (512, which is the most).
+        script_depth: nesting in a script and its values (512, the maximum).
         script_source_bytes: the source of a script (16 MiB).
         script_value_bytes: one value of a script, and all its variables at its end (16 MiB).
         script_memory_bytes: all values of a script, and the records of its CALLs (256 MiB).
-        script_output_bytes: what a script prints (16 MiB).
-        script_time_ms: a script with the tools that it waits for (60,000).
+        script_output_bytes: the output of a script (16 MiB).
+        script_time_ms: a script, including the tools that it waits for (60,000).
 
     >>> Limits(cpu_seconds=5).to_dict()
     {'cpu_seconds': 5}
@@ -91,7 +91,7 @@ class Limits:
     script_time_ms: int | None = None
 
     def to_dict(self) -> dict[str, int]:
-        """Those that are set.
+        """Returns the values that are set.
 
         >>> Limits().to_dict()
         {}
@@ -99,12 +99,12 @@ class Limits:
         return _set_fields(self)
 
 
-# The largest number of a time; one more is the library's word for "no limit".
+# The largest time. The library uses the next number for "no limit".
 _LARGEST_TIME = 2**32 - 2
 
 
 def _set_fields(numbers: Times | Limits) -> dict[str, int]:
-    # Imported here: a script that only describes a tool does without the library.
+    # Imported here, so that a script that only describes a tool does not load the library.
     from narratoria._core import largest_limits
 
     out: dict[str, int] = {}
@@ -112,9 +112,9 @@ def _set_fields(numbers: Times | Limits) -> dict[str, int]:
         if value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{name} is a whole number from 0, not {value!r}")
+            raise ValueError(f"{name} must be a whole number from 0, not {value!r}")
         most = largest_limits.get(name, _LARGEST_TIME)
         if value > most:
-            raise ValueError(f"{name} is at most {most}, not {value}; 0 is no limit")
+            raise ValueError(f"{name} must be at most {most}, not {value}; 0 means no limit")
         out[name] = value
     return out

@@ -33,18 +33,20 @@ class ToolInfo:
     """A tool that a session has.
 
     Attributes:
-        name: under which it is called.
-        script_name: by which scripts ``CALL`` it.
-        description: what it does, for narrators; may be empty.
+        name: the name that plans use.
+        script_name: the name that scripts use in ``CALL``.
+        description: what the tool does, for narrators; may be empty.
         input_schema, result_schema: JSON Schema; None: any object, any value.
         runner: ``"process"``, ``"function"``, or the scheme of a tool runner.
         origin: ``"file"``, ``"plugin"`` or ``"host"``.
         place: the path of the file, the id of the plugin, or ``"python"`` for a function of this
             session.
         target: the path that a registered name stands for, or None.
-        times, limits: of one attempt (``try_ms``) and of its process; None in them selects the
-            session's, 0 means no limit.
-        problem: why it cannot run, for example a manifest that is not valid; None if nothing is known.
+        times: the timeout of one attempt (``try_ms``).
+        limits: the limits of the tool's process. In both, None selects the session's value and 0
+            means no limit.
+        problem: why the tool cannot run, for example an invalid manifest; None if no problem is
+            known.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -85,7 +87,7 @@ class ToolInfo:
         from narratoria.options import Limits, Times
 
         self.times: Times = Times(**found.get("times", {}))
-        # In JSON "none" is null.
+        # In JSON, null means no limit.
         given = found.get("limits", {}).items()
         self.limits: Limits = Limits(**{name: value or 0 for name, value in given})
 
@@ -95,8 +97,8 @@ class ToolInfo:
 
 
 class Tools(_Base):
-    """The tools of a session by name, a live view: its functions, tools of plugins, and the executable
-    files of the story's tools folder.
+    """The tools of a session by name, a live view: its functions, tools of plugins, and the
+    executable files of the story's tools folder.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -111,7 +113,7 @@ class Tools(_Base):
 
     def __init__(self, session: Registry, use: Callable[[], CoreSession]) -> None:
         self._session = session
-        # The compiled session, for a caller who may use it.
+        # Returns the compiled session after a check that the caller may use it.
         self._use = use
 
     def __getitem__(self, name: str) -> ToolInfo:
@@ -130,7 +132,7 @@ class Tools(_Base):
         except NotFoundError:
             return False
         except InvalidArgumentError:
-            # Several have it.
+            # Several tools have this name.
             return True
         return True
 
@@ -146,8 +148,9 @@ class Tools(_Base):
         return f"<Tools {' '.join(self) or 'none'}>"
 
     def all(self) -> list[ToolInfo]:
-        """All of them: files first, by name, then registered tools in the order of registration. Two of
-        one name are both in the list; a plan that names it is refused.
+        """Returns all tools: files first, by name, then registered tools in the order of
+        registration. If two tools have the same name, both are listed, and a plan with this name is
+        refused.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -157,9 +160,9 @@ class Tools(_Base):
         return [ToolInfo(each) for each in self._use().tools()]
 
     def openai(self) -> list[dict[str, Any]]:
-        """The tools that a model can call, as OpenAI's interface takes them. One that it cannot call is
-        left out with a warning: it cannot run, the form does not allow its name, or its input is no
-        object.
+        """Returns the tools that a model can call, in the format of OpenAI's API. A tool is left
+        out with a warning if it cannot run, the format does not allow its name, or its input is not
+        an object.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -170,7 +173,8 @@ class Tools(_Base):
         return self._for_models(_OPENAI)
 
     def mcp(self) -> list[dict[str, Any]]:
-        """The same as the Model Context Protocol has them, in the list ``tools`` of ``tools/list``.
+        """Returns the same tools in the format of the Model Context Protocol: the list ``tools`` of
+        ``tools/list``.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -200,7 +204,8 @@ class Tools(_Base):
         thread: bool = True,
         repeatable: bool = True,
     ) -> Function:
-        """Makes a function a tool, as :meth:`narratoria.Session.tool` does. Returns it.
+        """Makes a function a tool, as :meth:`narratoria.Session.tool` does, and returns the
+        function.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -225,21 +230,22 @@ class Tools(_Base):
         times: Times | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """Gives a name to a tool that is a file, or has a path ``scheme:rest``. A tool of that name that
-        Python registered before is replaced.
+        """Registers a name for a tool that is a file or has a path ``scheme:rest``. It replaces a
+        tool that Python registered under the same name.
 
         Args:
             path: relative to the story's folder, else to the session's root.
-            description, input_schema, result_schema: what is left out is that of the file's manifest.
-                Schemas are JSON Schema; an input schema may have the form of spec 002 instead, with
+            description, input_schema, result_schema: default: those of the file's manifest. Schemas
+                are JSON Schema; an input schema may have the form of spec 002 instead, with
                 ``"parameters"`` and ``"returns"``.
-            times: only ``try_ms``, of one attempt; what is left out is the manifest's, then the
+            times: only ``try_ms``, the timeout of one attempt; default: the manifest's, or else the
                 session's. A plan's ``timeoutMs`` overrides it.
-            limits: of its process, and ``line_bytes``; likewise.
+            limits: the limits of its process, and ``line_bytes``; defaults as for ``times``.
 
         Raises:
-            InvalidDocumentError: a schema is no JSON Schema.
-            InvalidArgumentError: a plugin has a tool of this name, or a limit is none of a tool.
+            InvalidDocumentError: a schema is not a valid JSON Schema.
+            InvalidArgumentError: a plugin has a tool of this name, or a limit does not apply to
+                tools.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -262,7 +268,8 @@ class Tools(_Base):
         )
 
     def remove(self, name: str) -> None:
-        """Removes a registered tool, whoever registered it. What runs goes on. Allowed in callbacks.
+        """Removes a registered tool, also one of a plugin. Its running attempts continue. Allowed
+        in callbacks.
 
         Raises:
             KeyError: no registered tool has this name. A file of the story cannot be removed.
@@ -284,5 +291,5 @@ def _schema(what: str, schema: Any) -> dict[str, Any] | None:
     if schema is None:
         return None
     if not hasattr(schema, "keys"):
-        raise TypeError(f"{what} is a dict, not {type(schema).__name__}")
+        raise TypeError(f"{what} must be a dict, not {type(schema).__name__}")
     return dict(schema)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nuwa scripts: what one that ran has come to, and the syntax tree of one."""
+"""Nuwa scripts: their results and their syntax trees."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["ScriptResult", "parse_script"]
 
 
 class ScriptResult:
-    """What a Nuwa script has come to that ran to its end.
+    """The result of a Nuwa script that ran to its end.
 
     Attributes:
-        scope: its variables, those that it began with included.
-        output: the lines that it printed, without newlines.
-        result: the execution result of its CALLs, or None if it made none.
+        scope: the variables at the end, including the initial ones.
+        output: the printed lines, without newlines.
+        result: the execution result of the script's CALLs, or None if it made none.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:
@@ -49,12 +49,12 @@ class ScriptResult:
         return f"<ScriptResult {count} line{'' if count == 1 else 's'}, scope={scope}>"
 
 
-# More of a scope than this many characters is not shown by `repr`.
+# The maximum number of characters of a scope in `repr`.
 _SHOWN = 200
 
 
 def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
-    """The syntax tree of a Nuwa script, which does not run. Thread-safe.
+    """Returns the syntax tree of a Nuwa script without running it. Thread-safe.
 
     Each node is a dict with ``kind``, ``line`` and ``column``; docs/nuwa-script.md lists them.
 
@@ -62,8 +62,8 @@ def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
         source: the script, or the ``Path`` of its file.
 
     Raises:
-        ScriptError: it is not valid.
-        ValueError: it is valid, and its tree has more than 1000 levels.
+        ScriptError: the script is not valid.
+        ValueError: the script is valid, but its tree has more than 1000 levels.
 
     >>> [each["kind"] for each in parse_script("LET n = 1 PRINT(n)")["statements"]]
     ['LetStatement', 'ExpressionStatement']
@@ -72,7 +72,7 @@ def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
     try:
         return _core.parse_script(given)
     except ValueError:
-        # Not for what is nested, which has its limit, but for 1 + 1 + 1 …
+        # Nesting has a lower limit of its own; a long chain such as 1 + 1 + 1 … gets here.
         raise ValueError(
             "the syntax tree has more than 1000 levels; split the longest expression"
         ) from None
@@ -82,8 +82,8 @@ def _source_of(source: Any) -> str | bytes:
     if isinstance(source, str):
         return text_of("a script", source)
     if not hasattr(source, "__fspath__"):
-        raise TypeError(f"a script is a str or a Path, not {type(source).__name__}")
-    # The library says where a byte is that is no UTF-8.
+        raise TypeError(f"a script must be a str or a Path, not {type(source).__name__}")
+    # Read as bytes: the library reports the place of a byte that is not UTF-8.
     with open(path_text("a script", source), "rb") as file:
         return file.read()
 
@@ -92,11 +92,11 @@ def _scope_of(scope: Any) -> str:
     if scope is None:
         return ""
     if not hasattr(scope, "keys"):
-        raise TypeError(f"scope is a dict, not {type(scope).__name__}")
+        raise TypeError(f"scope must be a dict, not {type(scope).__name__}")
     try:
         return _core.to_json(dict(scope), to_plain)
     except (TypeError, ValueError) as exception:
-        raise type(exception)(f"scope is no JSON: {exception}") from None
+        raise type(exception)(f"scope is not JSON: {exception}") from None
 
 
 def _folder_of(tools: Any) -> str:
@@ -106,7 +106,7 @@ def _folder_of(tools: Any) -> str:
     from os.path import abspath
 
     folder = abspath(path_text("tools", tools))
-    # A script would only find no tool.
+    # Raises if there is no such folder; the script would only find no tools.
     listdir(folder)
     return folder
 
@@ -129,15 +129,13 @@ class ScriptRun:
         if on_print is not None:
             need_callable("on_print", on_print)
             if is_async_function(on_print):
-                raise TypeError(
-                    "on_print is called for each line, and not awaited: it cannot be async"
-                )
+                raise TypeError("on_print must not be async: it is called, not awaited")
         self._on_print = on_print
         self._output: list[str] = []
         self._raised: Exception | None = None
 
     def submit(self, ended: Callable[[_core.Ticket], None] | None = None) -> _core.Ticket:
-        """Submits it to the session."""
+        """Submits the script to the session."""
         printed = self._output.append if self._on_print is None else self._print
         return self._core.run_script(self._source, self._scope, self._tools, printed, ended)
 
@@ -154,7 +152,7 @@ class ScriptRun:
             self._core.cancel()
 
     def result(self, ticket: _core.Ticket) -> ScriptResult:
-        """What it has come to, or what it raises."""
+        """Returns the result of the script, or raises its error."""
         raised, self._raised = self._raised, None
         if raised is not None:
             raise raised

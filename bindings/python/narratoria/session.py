@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from narratoria.documents import Asset, Fault, Plan, Result
     from narratoria.script import ScriptResult
 
-# Loaded when they are needed: the classes of documents with `dataclasses` (which brings `inspect`), and
-# `typing` (which brings `re`) by nobody here. Together they take four times as long as all the rest.
+# The document classes are imported on first use because they need `dataclasses`, which imports
+# `inspect`. `typing`, which imports `re`, is not imported at all. Together they would take four
+# times as long to import as everything else.
 
 __all__ = ["Session", "State", "Turn", "sample_story", "validate"]
 
-# How long async functions may take to end after Ctrl-C, in seconds.
+# Time for async functions to end after Ctrl-C, in seconds.
 _AFTERWARDS = 0.05
 
 _core.check_interpreter()
@@ -45,16 +46,16 @@ class Turn:
 
     Attributes:
         narrative: text for the player; empty if the turn was cancelled or timed out.
-        choices: the choices offered to the player; the text of one is the next prompt.
+        choices: the choices offered to the player; the chosen text is the next prompt.
         assets: the assets of this turn's tools, oldest first.
         outcome: ``completed``; ``fallback``: no plan succeeded, and the narrative is the story's
             fallback text; ``cancelled``; ``timeout``: the prompt's timeout expired.
         generations: number of plans requested, up to 5.
-        id: the turn in the session's store, from 1; 0: the store does not have it.
-        durable: whether the disk has it.
+        id: the turn's number in the session's store, from 1; 0 if the store does not have it.
+        durable: whether the turn is on disk.
         result: the execution result of the last plan that ran, or None.
-        faults: why answers of the narrator were not used, in the order of its answers: a plan that was
-            refused, no answer in time, an exception.
+        faults: why the narrator's answers were not used, in the order of the answers: a refused
+            plan, no answer in time, an exception.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -77,21 +78,21 @@ class Turn:
     )
 
     narrative: str
-    """What to tell the player."""
+    """Text for the player."""
     choices: list[str]
-    """What the player may choose from; the text of one is the next prompt."""
+    """The choices offered to the player; the chosen text is the next prompt."""
     assets: list[Asset]
-    """The assets that this turn made, the oldest first."""
+    """The assets that this turn created, oldest first."""
     outcome: Literal["completed", "fallback", "cancelled", "timeout"]
-    """``fallback``: no plan succeeded, and the narrative is a template of the story."""
+    """``fallback``: no plan succeeded, and the narrative is the story's fallback text."""
     generations: int
-    """Plans that were asked for, up to 5."""
+    """The number of plans requested, up to 5."""
     faults: list[str]
-    """Why answers of the narrator were not used."""
+    """Why the narrator's answers were not used."""
     id: int
-    """In the session's store; 0: the store does not have it."""
+    """The turn's number in the session's store; 0 if the store does not have it."""
     durable: bool
-    """Whether the disk has it."""
+    """Whether the turn is on disk."""
 
     def __init__(
         self, ended: Mapping[str, Any], assets: list[Asset], faults: Iterable[str] = ()
@@ -115,7 +116,7 @@ class Turn:
         return self._result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # With its result: what is read later lives in this process.
+        # Parses the result now: the handle for parsing it later is valid in this process only.
         state = {name: getattr(self, name) for name in Turn.__slots__ if name[0] != "_"}
         return (_restored_turn, (Turn, state, self.result))
 
@@ -152,55 +153,58 @@ def _assets(records: list[dict[str, Any]]) -> list[Asset]:
 class Session(Registry):
     """One player's game: its state, its assets, its event stream, its turns.
 
-    Use it with ``with``: the end of the block ends its tools. Any thread may use it, but only one at
-    a time; prefer one session per thread. Ctrl-C ends a call at once; the tools are ended in the
-    background.
+    Use it in a ``with`` block: leaving the block ends its tools. Any thread may use it, but only
+    one at a time; prefer one session per thread. Ctrl-C ends a call at once; the tools are ended in
+    the background.
 
     Args:
         story: the story's folder.
-        project: the folder of a Namel3ss project, whose tools plans call by name; default: the
+        project: the folder of a Namel3ss project. Plans call its tools by name. Default: the
             story's folder, if it has a ``.namel3ss/``.
         state: the initial state.
-        narrator: a function (see :meth:`narrator`), or the id of a plugin; else the story's.
-        plugins: ids or paths of plugins to load beside the story's.
+        narrator: a function (see :meth:`narrator`) or the id of a plugin; default: the story's.
+        plugins: ids or paths of plugins to load in addition to the story's.
         plugin_settings: settings by plugin id, merged over the story's.
-        without_plugins: load none, whatever the story names.
+        without_plugins: load no plugins, not even those of the story.
         id: the session's id; default: a new UUID.
-        jobs: tools that run at once; default: the processor's cores.
-        root: the tools' working folder; default: the current one.
+        jobs: how many tools may run at once; default: the number of processor cores.
+        root: the tools' working folder; default: the current folder.
         environment: variables added to the tools' environment.
         allow_paths: folders that tools must be in; default: anywhere.
-        allow_schemes: with ``allow_paths``, schemes whose tools may run, whatever follows
+        allow_schemes: with ``allow_paths``, schemes that are allowed with any text after
             ``scheme:``.
-        sandbox: guarantees of every tool, which the kernel enforces: ``"no_network,no_subprocess"`` or
-            ``["no_network", "no_subprocess"]``, ``"secrets_allowed=NAME:NAME"``, ``"all"``. A tool for
-            which one cannot be enforced, such as a Python function of the session, is not started
-            (``GUARANTEE_UNAVAILABLE``). ``attempts[…].guarantees`` of a result has the receipts.
+        sandbox: guarantees that the kernel enforces for every tool: ``"no_network,no_subprocess"``
+            or ``["no_network", "no_subprocess"]``, ``"secrets_allowed=NAME:NAME"``, ``"all"``. If
+            one cannot be enforced for a tool, such as a Python function of the session, the tool is
+            not started (``GUARANTEE_UNAVAILABLE``). ``attempts[…].guarantees`` of a result has the
+            receipts.
         times: timeouts.
         limits: resource limits of tools.
         cgroup: a cgroup2 folder that is delegated to this user; each attempt of a tool runs in its
             own control group there. Default: none.
-        output_mode: what becomes of the folder ``NARRATORIA_OUTPUT_DIR``, in which tools put their
-            files. ``"remove"``: it is removed when the session is closed, with the files of the assets
-            in it. ``"keep"``: it stays for a day if an asset is in it. ``"none"``: there is none.
-        store: the file in which the session is kept under its ``id``, to go on from later; it is
-            created if it does not exist. Default: none.
-        durability: ``"turn"``: a turn ends when the disk has it; ``"lazy"``: it ends at once, and is
+        output_mode: what happens to the folder ``NARRATORIA_OUTPUT_DIR``, where tools write their
+            files. ``"remove"``: it is removed when the session is closed, including the files of
+            assets. ``"keep"``: it is kept for a day if it contains an asset. ``"none"``: tools get
+            no such folder.
+        store: the file that keeps the session under its ``id``, so that it can be continued later;
+            it is created if it does not exist. Default: none.
+        durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``: it ends at once and is
             written soon after.
-        must_be_new: the store must not have a session of this id yet.
-        tools: toolsets whose tools the session gets (see :meth:`use`).
-        strict: refuse plans with warnings, such as a misspelled member; else they are shown as
-            :class:`narratoria.NarratoriaWarning`.
-        on_narrator_error: what an exception of a narrator in Python does: ``"raise"`` ends the turn,
-            and ``play`` raises it; ``"fallback"`` uses up one of the five generations.
-        close_timeout: how long ``close`` waits for functions of the session to end, in seconds; None:
-            until they have ended.
+        must_be_new: fail if the store already has a session with this id.
+        tools: toolsets to add to the session (see :meth:`use`).
+        strict: refuse plans with warnings, such as a misspelled member; by default each warning is
+            shown as a :class:`narratoria.NarratoriaWarning`.
+        on_narrator_error: the effect of an exception in a Python narrator: ``"raise"`` ends the
+            turn, and ``play`` raises it; ``"fallback"`` uses up one of the five generations.
+        close_timeout: how long ``close`` waits for functions of the session to end, in seconds;
+            None: no limit.
 
     Raises:
         InvalidDocumentError: the story or the state has faults; ``faults`` lists them.
-        FileNotFoundError: a plugin is a path at which there is no file.
-        BusyError: the session of the store is being played (``STORE_LOCKED``).
-        InvalidArgumentError: the store has the session that must be new (``SESSION_EXISTS``).
+        FileNotFoundError: the path of a plugin does not exist.
+        BusyError: the stored session is already being played (``STORE_LOCKED``).
+        InvalidArgumentError: the store already has the session, and ``must_be_new`` is set
+            (``SESSION_EXISTS``).
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -219,7 +223,7 @@ class Session(Registry):
         Raises:
             InvalidArgumentError: the prompt is empty, or the session has no narrator.
             KeyboardInterrupt: Ctrl-C; the turn is cancelled, its tools are ended in the background.
-            Exception: what a narrator in Python raised, unless ``on_narrator_error="fallback"``.
+            Exception: raised by a Python narrator, unless ``on_narrator_error="fallback"``.
 
         >>> import narratoria
         >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -232,18 +236,18 @@ class Session(Registry):
     def again(self, turn: int | None = None, *, tools: Iterable[str] | None = None) -> Turn:
         """Plays a prompt of the session's store again, for another answer.
 
-        It begins at the exact end of the turn before, and the new turn is a sibling of the old one.
+        The new turn starts from the exact end of the previous turn and is a sibling of the old one.
 
         Args:
             turn: the turn of the prompt; default: the last one.
-            tools: run only these tools of its last plan (their toolIds) and those that depend on them.
-                All else, the narrator's answer included, is what it was. Default: the narrator is
-                asked, and everything runs.
+            tools: toolIds of the turn's last plan; only these tools and their dependents run again.
+                Everything else is reused, including the narrator's answer. Default: the narrator
+                is asked again, and all tools run.
 
         Raises:
             NotFoundError: there is no such turn, or its plan has no such tool.
             InvalidArgumentError: the turn is not a prompt.
-            BusyError: a turn runs.
+            BusyError: a turn is running.
             UnsupportedError: the session has no store.
 
         >>> import narratoria, tempfile
@@ -261,20 +265,20 @@ class Session(Registry):
         return self._play_turn(lambda: self._core.again(number, ids))
 
     def resume(self, turn: int | None = None, *, repeat: bool = False) -> Turn:
-        """Goes on with a prompt that was interrupted because its process died.
+        """Resumes a prompt that was interrupted because its process died.
 
-        What the narrator had answered and the tools that had ended are taken from the store; all else
-        happens now, in a turn of its own.
+        The narrator's answers and the results of the tools that had ended are taken from the store.
+        Everything else runs now, in a new turn.
 
         Args:
-            turn: the interrupted turn; default: the last one where the session stands.
-            repeat: run tools again that had begun and are not repeatable, too.
+            turn: the interrupted turn; default: the last one at the session's position.
+            repeat: also rerun tools that had started and are not repeatable.
 
         Raises:
             NotFoundError: there is no such turn.
-            InvalidArgumentError: it was not interrupted, or (``NOT_REPEATABLE``) a tool had begun that
-                must not run twice.
-            BusyError: a turn runs.
+            InvalidArgumentError: the turn was not interrupted, or a tool that must not run twice
+                had started (``NOT_REPEATABLE``).
+            BusyError: a turn is running.
             UnsupportedError: the session has no store.
 
         >>> import narratoria, tempfile
@@ -314,8 +318,9 @@ class Session(Registry):
 
         Args:
             plan: a :class:`Plan`, a dict of Plan JSON, or its text.
-            folder: base of relative tool paths; default: the story's folder, else the session's root.
-            strict: refuse a plan with warnings; default: as the session.
+            folder: base of relative tool paths; default: the story's folder, or else the session's
+                root.
+            strict: refuse a plan with warnings; default: the session's setting.
 
         Raises:
             InvalidDocumentError: the plan has faults; nothing was started.
@@ -334,11 +339,12 @@ class Session(Registry):
         """Runs one tool, once, and returns its result.
 
         Args:
-            tool: its name or its path.
-            input: its input.
+            tool: the tool's name or path.
+            input: the tool's input.
 
         Raises:
-            PlanFailedError: it failed; ``code`` is its error code, ``result`` the execution result.
+            PlanFailedError: the tool failed; ``code`` is its error code, ``result`` the execution
+                result.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -361,21 +367,25 @@ class Session(Registry):
     ) -> ScriptResult:
         """Runs a Nuwa script (docs/nuwa-script.md). Its CALLs are tools of the session.
 
-        It is limited to 60 s, 100,000,000 steps and 256 MiB of values.
+        By default a script is limited to 60 s, 100,000,000 steps and 256 MiB of values.
 
         Args:
             source: the script, or the ``Path`` of its file.
-            scope: variables that it begins with, as JSON values. Its numbers are floats of 64 bits.
-            tools: a folder whose executable files it can call, too; relative to the current folder.
-                A file is called by its name without extension, with ``_`` for what no name can have.
-            on_print: called with each line that it prints, without a newline, while it runs. The
-                session is blocked meanwhile. What it raises cancels the script, and leaves this call.
+            scope: the script's initial variables, as JSON values. Numbers are 64-bit floats.
+            tools: a folder of executable files that the script can also call; relative to the
+                current folder. A file's name in the script has no extension, and ``_`` in place of
+                each character that a name cannot have.
+            on_print: called with each printed line, without a newline, while the script runs. It
+                blocks the session. An exception in it cancels the script and is raised by this
+                call.
 
         Raises:
-            ScriptError: it is not valid, and nothing was started; or it failed, or was cancelled.
-            TypeError, ValueError: ``scope`` is no dict, or holds what is no JSON.
-            OSError: there is no such file or folder.
-            KeyboardInterrupt: Ctrl-C; the script is cancelled, its tools are ended in the background.
+            ScriptError: the script is not valid, and nothing was started; or it failed or was
+                cancelled.
+            TypeError, ValueError: ``scope`` is not a dict, or has a value that is not JSON.
+            OSError: a file or folder does not exist.
+            KeyboardInterrupt: Ctrl-C; the script is cancelled, its tools are ended in the
+                background.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -397,16 +407,16 @@ class Session(Registry):
         """Closes the session. Its tools are killed without a grace period, and async functions are
         cancelled. A second call does nothing.
 
-        Functions that have not ended in time are left behind, with a
+        Functions that have not ended in time are left running, with a
         :class:`narratoria.NarratoriaWarning`: an async function that ignores its cancellation, or a
         tool that is not async and still computes in its thread.
 
         Args:
-            timeout: how long to wait for functions to end, in seconds; None: until they have ended;
-                default: the session's ``close_timeout``.
+            timeout: how long to wait for functions to end, in seconds; None: no limit; default: the
+                session's ``close_timeout``.
 
         Raises:
-            ReentrantError: it is called in a function of the session.
+            ReentrantError: the call is made inside a function of the session.
             BusyError: another thread uses the session.
 
         >>> import narratoria
@@ -440,7 +450,7 @@ class Session(Registry):
         if self._core.is_closed:
             from narratoria.errors import GoneError
 
-            raise GoneError("the session is closed; make another one", code="GONE")
+            raise GoneError("the session is closed; create a new one", code="GONE")
         return self
 
     def __exit__(
@@ -449,7 +459,7 @@ class Session(Registry):
         exception: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # An interrupt does not wait for what may never end.
+        # After an interrupt, do not wait long for a function that may never end.
         is_interrupt = exception is not None and not isinstance(exception, Exception)
         self.close(_AFTERWARDS if is_interrupt else self._close_timeout)
 
@@ -457,7 +467,7 @@ class Session(Registry):
         return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
 
     def _event_loop(self) -> AbstractEventLoop:
-        # From the next step on it drives the engine, as long as it has tasks.
+        # From the next step on, the private loop drives the engine for as long as it has tasks.
         self._core.end_wait()
         if self._private is None:
             from narratoria._private_loop import PrivateLoop
@@ -466,17 +476,18 @@ class Session(Registry):
         return self._private.loop
 
     def _changed(self) -> None:
-        # A tool in a thread of its own wakes the engine by what it does.
+        # Calls from a tool's thread go through EngineCalls, which wakes the engine itself.
         if self._private is not None and self._use() is self._core:
             self._private.changed()
 
     def _wait(self, submit: Callable[[], _core.Ticket]) -> _core.Ticket:
         core = self._core
-        # Said before it is so: an interrupt in between would leave the session to this call for ever.
+        # Set before begin_use(): an interrupt between the two would leave the session held for
+        # ever.
         is_held = True
         try:
             try:
-                # Also between the steps nobody else is let in.
+                # Keeps other threads out between the steps, too.
                 core.begin_use()
             except Error:
                 is_held = False
@@ -500,7 +511,7 @@ class Session(Registry):
         return ticket
 
     def _give_up(self) -> None:
-        # Somebody wants out, Ctrl-C most likely: what runs is ended behind.
+        # Called for an exception, usually Ctrl-C. Cancels the work; it ends in the background.
         if self._core.is_closed:
             return
         try:
@@ -515,8 +526,8 @@ class Session(Registry):
                 self._settle()
 
     def _settle(self) -> None:
-        # What cancelled functions have to do at their end is done now, if it is short; those that go
-        # on all the same are waited for once.
+        # Gives cancelled functions a short time to clean up. Tasks that outlast it are remembered,
+        # and not waited for again.
         if self._private is not None and self._tasks:
             late = [task for task in self._tasks if task not in self._stubborn]
             self._private.settle(late, _AFTERWARDS)
@@ -543,21 +554,21 @@ class Session(Registry):
 
 
 def read_later(text: _core.ResultText) -> Result:
-    """A result of which nothing is made but what is asked for: most are asked for `success` alone,
-    and one with many events is as slow to read as they were to make."""
+    """Returns a result that is parsed on first use. Most callers read only `success`, and parsing a
+    result with many events takes as long as making them did."""
     from narratoria.documents import Result
 
     return Result.later(text.to_dict, success=text.success)
 
 
 def warn_of_left(names: Iterable[str], timeout: float | None) -> None:
-    """Says which functions a session that was closed has left behind."""
+    """Warns about functions that still run after their session was closed."""
     from warnings import warn
 
     said = ", ".join(sorted(set(names)))
     warn(
-        f"the session is closed, and these functions did not end within {timeout:g} s: {said}; an "
-        "async function must let CancelledError through, another may look at context.is_cancelled",
+        f"the session is closed, but these functions did not end within {timeout:g} s: {said}; let "
+        "CancelledError through in an async function, check context.is_cancelled in any other",
         NarratoriaWarning,
         stacklevel=4,
     )
@@ -566,8 +577,8 @@ def warn_of_left(names: Iterable[str], timeout: float | None) -> None:
 def plan_to_submit(
     plan: Plan | Mapping[str, Any] | str, folder: str | PathLike[str] | None, is_strict: bool
 ) -> tuple[str, str]:
-    """A plan in any of its forms, and a folder, as the engine takes them. Shows its warnings, or refuses
-    it because of them."""
+    """Returns the plan, in any of its forms, and the folder as the engine takes them. Shows the
+    plan's warnings, or refuses a plan with warnings if `is_strict`."""
     where = "" if folder is None else path_text("folder", folder)
     given: Any = plan
     if hasattr(given, "to_dict"):
@@ -575,7 +586,9 @@ def plan_to_submit(
     elif not isinstance(given, (str, dict)) and hasattr(given, "keys"):
         given = dict(given)
     if not isinstance(given, (str, dict)):
-        raise TypeError(f"a plan is a Plan, a dict or a str of JSON, not {type(plan).__name__}")
+        raise TypeError(
+            f"a plan must be a Plan, a dict or a str of JSON, not {type(plan).__name__}"
+        )
     if isinstance(given, str):
         text = text_of("a plan", given)
     else:
@@ -588,10 +601,11 @@ def plan_to_submit(
 
 
 def sample_story() -> Path:
-    """Returns the folder of the sample story, which comes with the package: a torch, a door, a lever.
+    """Returns the folder of the sample story, which comes with the package: a torch, a door, a
+    lever.
 
     Raises:
-        FileNotFoundError: this package was installed without it.
+        FileNotFoundError: the package was installed without the story.
 
     >>> import narratoria
     >>> with narratoria.Session(story=narratoria.sample_story()) as session:
@@ -621,10 +635,10 @@ def validate(
 
     Args:
         kind: ``event`` (a tool's output, one event per line), ``plan``, ``result`` or ``story``.
-        document: its text (a str), its dict, a ``Plan`` or ``Result``, or the path of its file (a ``Path``); of a story the
-            folder, as a str or a ``Path``.
-        warnings: list also what the runtime accepts and reports, such as a misspelled member; the
-            ``level`` of these is ``"warning"``.
+        document: its text (a str), its dict, a ``Plan`` or ``Result``, or the path of its file (a
+            ``Path``); for a story, its folder (a str or a ``Path``).
+        warnings: also list faults that the runtime accepts with a warning, such as a misspelled
+            member; their ``level`` is ``"warning"``.
 
     Raises:
         OSError: the file does not exist.
@@ -633,9 +647,7 @@ def validate(
     [<Fault ...: "requestId" is missing>]
     """
     if kind not in _DOCUMENTS:
-        raise ValueError(
-            f"there is no kind of document {kind!r}; there are {', '.join(_DOCUMENTS)}"
-        )
+        raise ValueError(f"unknown kind of document {kind!r}; use one of {', '.join(_DOCUMENTS)}")
     from os import PathLike
 
     from narratoria.documents import Fault
@@ -647,7 +659,7 @@ def validate(
     elif isinstance(document, str):
         text = text_of("a document", document)
     elif isinstance(document, PathLike):
-        # The library says where a byte is that is no UTF-8.
+        # Read as bytes: the library reports the place of a byte that is not UTF-8.
         with open(path_text("a document", document), "rb") as file:
             text = file.read()
     elif hasattr(given, "to_dict"):
@@ -656,7 +668,7 @@ def validate(
         text = _core.to_json(dict(given))
     else:
         raise TypeError(
-            f"a document is a str of JSON, a dict or a Path, not {type(document).__name__}"
+            f"a document must be a str of JSON, a dict or a Path, not {type(document).__name__}"
         )
     number = _DOCUMENTS[kind] | (_WITH_WARNINGS if warnings else 0)
     return [Fault.from_dict(each) for each in _core.validate(number, text)]

@@ -24,13 +24,13 @@ _MISSING = object()
 
 
 class StateMetadata:
-    """What is known about a key of the state, for people and models.
+    """Describes a key of the state, for people and models.
 
     Attributes:
         description: what the key means.
-        formatter: a function from the value to the text that a prompt shows; None: the default form.
-            It is None, too, if code other than Python registered it. If it raises, the default form
-            is shown; the first of its failures is logged with its traceback.
+        formatter: a function from the value to its text in a prompt; None: the default form. It is
+            also None if code other than Python registered it. If it raises, the default form is
+            shown, and its first exception is logged with the traceback.
 
     >>> StateMetadata("coins of the player", lambda value: f"{value} gold").description
     'coins of the player'
@@ -42,9 +42,9 @@ class StateMetadata:
         self, description: str = "", formatter: Callable[[Any], str] | None = None
     ) -> None:
         if not isinstance(description, str):
-            raise TypeError(f"description is a str, not {type(description).__name__}")
+            raise TypeError(f"description must be a str, not {type(description).__name__}")
         if formatter is not None and not callable(formatter):
-            raise TypeError(f"formatter is a function, not {type(formatter).__name__}")
+            raise TypeError(f"formatter must be a function, not {type(formatter).__name__}")
         self.description: str = description
         self.formatter: Callable[[Any], str] | None = formatter
 
@@ -61,7 +61,7 @@ class StateMetadata:
 
 
 def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
-    """As the compiled part takes it."""
+    """Converts metadata for the compiled part."""
     if metadata is None:
         return None
     if isinstance(metadata, str):
@@ -70,7 +70,7 @@ def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
         metadata = StateMetadata(metadata.get("description", ""), metadata.get("formatter"))
     if not isinstance(metadata, StateMetadata):
         raise TypeError(
-            f"metadata is a StateMetadata, a dict or a str, not {type(metadata).__name__}"
+            f"metadata must be a StateMetadata, a dict or a str, not {type(metadata).__name__}"
         )
     return (metadata.description, metadata.formatter)
 
@@ -84,7 +84,7 @@ def _key(key: Any) -> str:
 def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: Any) -> None:
     if metadata is None and hasattr(value, "keys") and {"value", "metadata"} <= set(value):
         packed = value["metadata"]
-        # The runtime unpacks what is JSON, by the same rule (context.h); a function is none.
+        # The runtime unpacks JSON by the same rule (context.h); a formatter is not JSON.
         if isinstance(packed, StateMetadata) or (
             hasattr(packed, "keys") and callable(packed.get("formatter"))
         ):
@@ -119,7 +119,7 @@ class State(_Base):
         self, core: Session, use: Callable[[], Session], changed: Callable[[], None]
     ) -> None:
         self._core = core
-        # The same, for a caller who may use it.
+        # Returns the same after a check that the caller may use it.
         self._use = use
         self._changed = changed
 
@@ -130,7 +130,7 @@ class State(_Base):
             key.encode()
             return self._use().state("/" + key.replace("~", "~0").replace("/", "~1"))
         except (NotFoundError, UnicodeEncodeError):
-            # No JSON has a name with half of a surrogate pair.
+            # A JSON name cannot contain a lone surrogate.
             raise KeyError(key) from None
 
     def __contains__(self, key: object) -> bool:
@@ -161,11 +161,11 @@ class State(_Base):
         return there
 
     def size(self, pointer: str = "") -> int:
-        """Counts the members of the object, or the elements of the array, at a JSON Pointer, without
-        copying them; 0 for any other value.
+        """Counts the members of the object, or the elements of the array, at a JSON Pointer,
+        without copying them; 0 for any other value.
 
         Raises:
-            NotFoundError: the pointer leads nowhere.
+            NotFoundError: there is no value at the pointer.
             InvalidArgumentError: it is not a JSON Pointer.
             TypeError: it is not a str.
 
@@ -183,7 +183,7 @@ class State(_Base):
         """Returns the value at a JSON Pointer; ``""`` is the whole state.
 
         Raises:
-            NotFoundError: the pointer leads nowhere, and there is no default.
+            NotFoundError: there is no value at the pointer, and no default.
             InvalidArgumentError: it is not a JSON Pointer.
             TypeError: it is not a str.
 
@@ -226,7 +226,7 @@ class State(_Base):
         {'b': {'c': 2, 'd': 3}}
         """
         if not hasattr(patch, "keys"):
-            raise TypeError(f"a patch is a dict, not {type(patch).__name__}")
+            raise TypeError(f"a patch must be a dict, not {type(patch).__name__}")
         self._use().patch_state(dict(patch))
         self._changed()
 
@@ -236,13 +236,13 @@ class State(_Base):
         value: Any,
         metadata: StateMetadata | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Sets a key to a value, which replaces the former one, also a dict.
+        """Sets a key to a value. It replaces the previous value, even if both are dicts.
 
         Args:
             key: a key of the state; not a JSON Pointer.
-            value: JSON; None is a value, and :meth:`patch` removes keys. ``{"value": …,
-                "metadata": …}`` is unpacked, if the metadata is None or an object.
-            metadata: what the key means; None leaves what is known.
+            value: JSON; None is stored as a value (:meth:`patch` removes keys). ``{"value": …,
+                "metadata": …}`` is unpacked if its metadata is None or an object.
+            metadata: the description of the key; None keeps the existing metadata.
 
         Raises:
             ValueError, TypeError: it is not JSON; the message has the place as a JSON Pointer.
@@ -269,7 +269,7 @@ class State(_Base):
         self._changed()
 
     def metadata(self, key: str) -> StateMetadata | None:
-        """What is known about a key; None if nothing is.
+        """Returns the metadata of a key, or None.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -280,7 +280,7 @@ class State(_Base):
         return metadata_of(self._use(), key)
 
     def all_metadata(self) -> dict[str, StateMetadata]:
-        """What is known about all keys, ordered by key.
+        """Returns the metadata of all keys, ordered by key.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -291,10 +291,10 @@ class State(_Base):
         return all_metadata(self._use())
 
     def describe(self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None) -> None:
-        """Says what a key means; it need not have a value yet. None removes what is known.
+        """Describes a key, which need not have a value yet. None removes the metadata.
 
-        Metadata is for the running session: it is neither in patches nor in the history. What a
-        formatter raises is logged, not raised: see :class:`StateMetadata`.
+        Metadata belongs to the running session: it is neither in patches nor in the history. An
+        exception in a formatter is logged, not raised: see :class:`StateMetadata`.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"hp": 7}) as session:
@@ -306,11 +306,12 @@ class State(_Base):
         self._use().register_state_metadata(_key(key), _plain(metadata))
 
     def format_for_prompt(self) -> str:
-        """The state as text for the prompt of a model: a line ``key: value (description)`` for each key.
+        """Returns the state as text for a model's prompt: a line ``key: value (description)`` per
+        key.
 
-        A formatter of the key's metadata writes the value. Without one it is JSON, indented, cut to
-        200 characters for a list or dict; a number of a key with ``time`` or ``date`` in its name is
-        shown as a time, too.
+        The formatter in the key's metadata writes the value. Without one the value is indented
+        JSON, cut to 200 characters for a list or dict. A number whose key contains ``time`` or
+        ``date`` is also shown as a time.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"gold": 5, "doneTime": 1732354323045}) as session:
@@ -331,7 +332,7 @@ class State(_Base):
     def __len__(self) -> int:
         return self.size()
 
-    # One reading for all, instead of one for each key.
+    # keys, values and items read the state once, not once for each key.
     def keys(self) -> KeysView[str]:
         """The top-level names of the current state.
 
@@ -363,7 +364,7 @@ class State(_Base):
         return self.to_dict().items()
 
     def __repr__(self) -> str:
-        # Debuggers and notebooks ask at any time.
+        # Debuggers and notebooks call this at any time, even after close.
         if self._core.is_closed:
             return "<State of a closed session>"
         text = repr(self.to_dict())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores: files in which sessions are kept, turn by turn (docs/sessions.md)."""
+"""Stores: files that keep sessions, turn by turn (docs/sessions.md)."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ _CURRENT, _BEGINNING = 0, 0xFFFF_FFFF_FFFF_FFFF
 
 
 def turn_number(turn: int) -> int:
-    """The turn as the C ABI has it: there, 0 is where the session stands."""
+    """Converts a turn's number for the C ABI, where 0 means the session's current turn."""
     return whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF) or _BEGINNING
 
 
 def kept_turn(turn: int | None) -> int:
-    """A turn's number for the C ABI; None: where the session stands."""
+    """Converts a turn's number for the C ABI; None means the session's current turn."""
     return _CURRENT if turn is None else whole_number("turn", turn, 1, 0x7FFF_FFFF_FFFF_FFFF)
 
 
 def again_arguments(turn: int | None, tools: Iterable[str] | None) -> tuple[int, str]:
-    """The arguments of nar_session_again."""
+    """Returns the arguments of nar_session_again."""
     if isinstance(tools, str):
         raise TypeError('tools must be toolIds, such as ["t"], not a str')
     ids = [] if tools is None else [text_of("a toolId", tool) for tool in tools]
     if tools is not None and not ids:
-        raise ValueError("tools names no tool; leave it out to ask the narrator again")
+        raise ValueError("tools must not be empty; leave it out to ask the narrator again")
     return kept_turn(turn), json.dumps(ids) if ids else ""
 
 
 def resume_arguments(turn: int | None, repeat: bool) -> tuple[int, bool]:
-    """The arguments of nar_session_resume."""
+    """Returns the arguments of nar_session_resume."""
     return kept_turn(turn), true_or_false("repeat", repeat)
 
 
 class StoredTurn:
-    """A turn of a session that is kept.
+    """A turn of a stored session.
 
     Attributes:
-        id: from 1.
-        parent: the turn before it; None: it is the first of its branch.
-        kind: ``prompt``, ``plan``, ``script``; ``host``: what the host patched between two others.
-        prompt: the player's; empty for other kinds.
-        status: ``completed``, ``fallback``, ``cancelled``, ``timeout``; ``running``; ``interrupted``:
-            its host died while it ran.
-        durable: whether its end is in the store.
+        id: the turn's number, from 1.
+        parent: the previous turn; None if it follows the session's beginning.
+        kind: ``prompt``, ``plan``, ``script``; ``host``: the host's patches between two other
+            turns.
+        prompt: the player's prompt; empty for other kinds.
+        status: ``completed``, ``fallback``, ``cancelled``, ``timeout``; ``running``;
+            ``interrupted``: its host died while it ran.
+        durable: whether the turn's end is in the store.
         state_hash: equal for equal states at the end of a turn; None before its end.
-        began: a time as in ISO 8601.
-        ended: likewise; None before its end.
-        narrative: what it told; None before its end.
-        choices: what it offered; None before its end.
-        names: those of :meth:`Store.set_name`, sorted.
+        began: the start time, ISO 8601.
+        ended: the end time, ISO 8601; None before the end.
+        narrative: the text for the player; None before the end.
+        choices: the choices offered to the player; None before the end.
+        names: the names given by :meth:`Store.set_name`, sorted.
 
     >>> import narratoria, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -111,11 +112,11 @@ class StoredTurn:
 
 
 class StoredTurns(list[StoredTurn]):
-    """The turns of a session that is kept; parents come before their children. A notebook shows them as
-    a tree.
+    """The turns of a stored session; parents come before their children. A notebook shows them as a
+    tree.
 
     Attributes:
-        current: the turn that the session goes on from; None: its beginning.
+        current: the turn from which the session continues; None: its beginning.
 
     >>> import narratoria, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +139,7 @@ class StoredTurns(list[StoredTurn]):
 
 
 class Store:
-    """A file in which sessions are kept. It can be read while they are being played.
+    """A file that keeps sessions. It can be read while they are being played.
 
     Args:
         path: the file.
@@ -164,7 +165,7 @@ class Store:
         self._path = path_text("a store", path)
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Its sessions, in the order of their creation: id, created, about, turns, current.
+        """Returns its sessions in the order of creation: id, created, about, turns, current.
 
         Raises:
             Error: the store cannot be read; ``code`` says why (``STORE_IO``, ``STORE_DAMAGED``, …).
@@ -179,7 +180,7 @@ class Store:
         return made
 
     def turns(self, session: str) -> StoredTurns:
-        """The turns of a session; parents come before their children.
+        """Returns the turns of a session; parents come before their children.
 
         Raises:
             NotFoundError: there is no such session.
@@ -193,7 +194,7 @@ class Store:
         return StoredTurns(_core.store_turns(self._path, text_of("session", session)))
 
     def current(self, session: str) -> int | None:
-        """The turn that a session goes on from; None: its beginning.
+        """Returns the turn from which a session continues; None: its beginning.
 
         Raises:
             NotFoundError: there is no such session.
@@ -208,11 +209,11 @@ class Store:
         return current
 
     def state(self, session: str, turn: int | None = None) -> dict[str, Any]:
-        """The state at the end of a turn.
+        """Returns the state at the end of a turn.
 
         Args:
             session: its id.
-            turn: 0: the beginning; default: the turn that the session goes on from.
+            turn: 0: the beginning; default: the turn from which the session continues.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
@@ -230,14 +231,15 @@ class Store:
         return made
 
     def go_to(self, session: str, turn: int) -> None:
-        """Makes a session that is not being played go on from a turn's end; 0: from its beginning.
+        """Makes a session that is not being played continue from a turn's end; 0: from its
+        beginning.
 
-        Nothing is removed: the next turn makes another branch.
+        No turn is removed: the next turn starts a new branch.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
             InvalidArgumentError: the turn has not ended.
-            BusyError: the session is being played; its ``go_to`` does it.
+            BusyError: the session is being played; use the session's own ``go_to``.
 
         >>> import narratoria, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -251,19 +253,19 @@ class Store:
         _core.store_go_to(self._path, text_of("session", session), turn_number(turn))
 
     def prune(self, session: str, turn: int | None = None) -> int:
-        """Removes turns of a session that is not being played, for good.
+        """Permanently removes turns of a session that is not being played.
 
         Args:
             session: its id.
-            turn: this turn and those that follow it; default: all that do not lead to where the session
-                stands.
+            turn: remove this turn and its descendants; default: all turns that do not lead to the
+                session's current turn.
 
         Returns:
-            their number.
+            The number of removed turns.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
-            InvalidArgumentError: the session stands at one of them.
+            InvalidArgumentError: the session's current turn is one of them.
             BusyError: the session is being played.
 
         >>> import narratoria, tempfile
@@ -279,16 +281,16 @@ class Store:
         return removed
 
     def set_name(self, session: str, name: str, turn: int | None = None) -> None:
-        """Names a turn, also while the session is being played.
+        """Names a turn. The session may be in play.
 
         Args:
             session: its id.
-            name: if another turn of the session has it, it moves.
-            turn: default: the turn that the session goes on from.
+            name: the name. If another turn of the session has it, the name moves to this turn.
+            turn: the turn; default: the one from which the session continues.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
-            InvalidArgumentError: the turn has not ended, or it is the beginning; or the name is empty.
+            InvalidArgumentError: the turn has not ended or is the beginning, or the name is empty.
 
         >>> import narratoria, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

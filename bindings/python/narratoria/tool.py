@@ -19,7 +19,7 @@ its standard input, and reads *events* from its standard output, one JSON object
     run(greet)
 
 This module uses only the standard library, and no other module of the package. If the package is
-not installed, copy this file beside the script (for example as `narratoria_tool.py`) and write
+not installed, copy this file next to the script (for example as `narratoria_tool.py`) and write
 `from narratoria_tool import run`.
 
 **Errors.** An event that violates the protocol is not sent: the function raises `ValueError` or
@@ -43,7 +43,7 @@ import json
 import os
 import sys
 
-# A tool starts often and lives shortly: `typing` is for those who check types, not who run.
+# Tools are short-lived processes that start often: import `typing` only for type checkers.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ __all__ = [
     "ui_event",
 ]
 
-#: Objects and arrays inside one another beyond this depth are refused, as the runtime refuses them.
+#: The maximum nesting of objects and arrays. The runtime has the same limit.
 DEEPEST_NESTING = 512
 
 _LEVELS = ("debug", "info", "warn", "error")
@@ -87,7 +87,7 @@ class ToolError(Exception):
         code: for programs, such as `"TORCH_WET"`.
         message: for people.
         details: an object with further information, or None.
-        retry: False if another attempt cannot succeed: the plan's retries are not used then.
+        retry: False if another attempt cannot succeed; the plan's retries are then not used.
 
     >>> ToolError("NO_SUCH_DOOR", "There is no such door.", retry=False).retry
     False
@@ -133,7 +133,7 @@ class InvalidInput(ToolError):
         else:
             details = {"pointer": pointer}
             super().__init__("INVALID_INPUT", f"input {pointer}: {message}", details, retry=False)
-        # What copying and pickling call the class with again.
+        # copy and pickle call the class with these arguments.
         self.args: tuple[Any, ...] = (message, pointer)
 
 
@@ -200,8 +200,8 @@ class Request:
 def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
     """Reads the request up to the end of the stream. `run` calls it.
 
-    Blank input is a request with an empty `input`, so that a tool can be started by hand. A terminal
-    is not read and counts as blank. Unknown fields are ignored.
+    Blank input is a request with an empty `input`, so that a tool can be started by hand. A
+    terminal is not read and counts as blank. Unknown fields are ignored.
 
     Args:
         stream: binary (UTF-8) or text; None means standard input.
@@ -230,7 +230,7 @@ def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
     except OSError as fault:
         raise InvalidInput(f"standard input cannot be read: {fault}") from None
     if not isinstance(document, dict):
-        raise InvalidInput(f"the request on standard input is {_name(document)}, not an object")
+        raise InvalidInput(f"the request on standard input must be an object, is {_name(document)}")
 
     members: dict[str, Any] = document
 
@@ -254,7 +254,7 @@ def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
 
 
 def _name(value: object) -> str:
-    """What kind of JSON value it is, as a person would say it."""
+    """Names the kind of a JSON value, for messages."""
     if value is None:
         return "null"
     for kind, name in (
@@ -289,7 +289,7 @@ def log(message: str, level: str = "info", **fields: Any) -> None:
     {"version":"0","type":"log","level":"info","message":"Lighting...","fields":{"attempts":1}}
     """
     if level not in _LEVELS:
-        raise ValueError(f'a level is "debug", "info", "warn" or "error", not {level!r}')
+        raise ValueError(f'level must be "debug", "info", "warn" or "error", not {level!r}')
     event: dict[str, Any] = {"version": "0", "type": "log", "level": level}
     event["message"] = _text(message, "message")
     if fields:
@@ -312,7 +312,7 @@ def progress(fraction: float, message: str = "", level: str = "info") -> None:
     {"version":"0","type":"log","level":"info","message":"25 %","fields":{"progress":0.25}}
     """
     if fraction != fraction:
-        raise ValueError("a progress is a fraction from 0 to 1, not NaN")
+        raise ValueError("fraction must be a number from 0 to 1, not NaN")
     shown = min(max(fraction, 0.0), 1.0)
     log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
@@ -361,7 +361,7 @@ def asset(
     """
     named: Any = os.fspath(path)
     if not isinstance(named, str):
-        raise TypeError("a path is text: bytes may be no UTF-8, which events must be")
+        raise TypeError("path must be a str or a path of str, not bytes; events are UTF-8")
     event: dict[str, Any] = {
         "version": "0",
         "type": "asset",
@@ -397,8 +397,8 @@ def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
 def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
     """Reports an error (spec 000 §4.5). The invocation continues.
 
-    End it with `done(False)`, or raise a `ToolError`, which does both. If a function called by `run`
-    returns after this, the invocation ends with `ok: false`.
+    End it with `done(False)`, or raise a `ToolError`, which does both. If a function called by
+    `run` returns after this, the invocation ends with `ok: false`.
 
     Args:
         code: for programs, such as "TORCH_WET".
@@ -433,7 +433,7 @@ def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool 
         summary: one sentence for people.
         result: the return value for the caller and for dependent tools, any JSON value; None omits
             it.
-        retry: False if another attempt cannot succeed: the plan's retries are not used then.
+        retry: False if another attempt cannot succeed; the plan's retries are then not used.
 
     Raises:
         ValueError, TypeError: an argument is not valid in an event.
@@ -471,7 +471,8 @@ def _object(value: Mapping[str, Any], argument: str) -> dict[str, Any]:
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    """The event as one line; raises, naming the place, for what the runtime would not take."""
+    """Returns the event as one line. Raises, with the place, for a value that the runtime
+    refuses."""
     waiting: list[tuple[Any, Any, int]] = [(event, None, 1)]
     while waiting:
         value, place, depth = waiting.pop()
@@ -490,7 +491,7 @@ def _line(event: dict[str, Any]) -> bytes:
                 raise ValueError(f"{_where(event, place)}: {float(value)} has no JSON form")
         elif isinstance(value, (dict, list, tuple)):
             if depth > DEEPEST_NESTING:
-                # The place itself would be a very long name.
+                # The full pointer would be very long; name the outermost member only.
                 raise ValueError(
                     f"{_where(event, _outermost(place))}: nested deeper than {DEEPEST_NESTING} "
                     "levels, or contains itself"
@@ -500,7 +501,7 @@ def _line(event: dict[str, Any]) -> bytes:
                 for key, item in members.items():
                     if not isinstance(key, str):
                         raise TypeError(
-                            f"{_where(event, place)}: the keys of an object are strings, "
+                            f"{_where(event, place)}: the keys of an object must be strings, "
                             f"not {key!r}"
                         )
                     if not key.isascii():
@@ -512,7 +513,7 @@ def _line(event: dict[str, Any]) -> bytes:
                     waiting.append((item, (place, index), depth + 1))
         else:
             raise TypeError(
-                f"{_where(event, place)}: {type(value).__qualname__} is no JSON type; "
+                f"{_where(event, place)}: {type(value).__qualname__} is not a JSON type; "
                 "use dict, list, str, int, float, bool or None"
             )
     return (_encode(event) + "\n").encode("utf-8")
@@ -545,7 +546,7 @@ def _outermost(place: Any) -> Any:
 
 
 class _Output:
-    """Where events go: a descriptor, or what `sys.stdout` is when the event is emitted."""
+    """Writes events to a descriptor or stream, or else to `sys.stdout` as it is at each event."""
 
     __slots__ = ("_descriptor", "_lock", "done", "had_error")
 
@@ -574,7 +575,7 @@ class _Output:
     def _write(self, line: bytes) -> None:
         if not isinstance(self._descriptor, int):
             stream = sys.stdout if self._descriptor is None else self._descriptor
-            # The bytes of UTF-8 whatever the locale is; a stand-in for tests may have text alone.
+            # Always UTF-8, whatever the locale. A test's replacement stream may take only text.
             binary = getattr(stream, "buffer", None)
             if binary is None:
                 stream.write(line.decode("utf-8"))
@@ -604,10 +605,10 @@ _output = _Output()
 def run(function: Callable[[Request], Any]) -> None:
     """Runs a tool: reads the request, calls `function(request)`, and ends with `done` in any case.
 
-    The return value becomes `done.result`; None omits it. An `async def` function is awaited. If the
-    function called `done` itself, no second one is emitted; if it reported an `error`, the
-    invocation ends with `ok: false`. An exception becomes an `error` event and `done` with
-    `ok: false`, with the traceback on standard error.
+    The return value becomes `done.result`; None omits it. An `async def` function is awaited. If
+    the function called `done` itself, no second one is emitted; if it reported an `error`, the
+    invocation ends with `ok: false`. An exception becomes an `error` event and `done` with `ok:
+    false`, with the traceback on standard error.
 
     From here on standard output is reserved for events: output of `print`, a library or a child
     process goes to standard error instead of violating the protocol. Standard input has been read
@@ -633,7 +634,7 @@ def run(function: Callable[[Request], Any]) -> None:
         if in_place:
             _output = _Output(_reserve_standard_output())
         else:
-            # A test has put a stream of its own into `sys.stdout`: the events go there.
+            # A test has replaced `sys.stdout`: write the events there.
             _output = _Output(stream=stream)
             sys.stdout = sys.stderr
         _call(function)
@@ -658,7 +659,7 @@ def _call(function: Callable[[Request], Any]) -> None:
         if not _output.done:
             done(not _output.had_error, result=returned)
         elif returned is not None:
-            _complain("what the tool returned is lost: it was returned after done")
+            _complain("the tool's return value is ignored: the tool had already called done")
     except OutputLost:
         raise
     except ToolError as fault:
@@ -694,7 +695,8 @@ def _fail(code: Any, message: Any, details: Any = None, may_retry: bool = True) 
 
 
 def _well_formed(text: str) -> str:
-    """With U+FFFD for lone surrogates: no file name in a message keeps an error from being told."""
+    """Replaces lone surrogates with U+FFFD, so that a file name in a message cannot hide the
+    error."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -711,13 +713,13 @@ def _is_standard_output(stream: TextIO | None) -> bool:
 
 
 def _reserve_standard_output() -> int:
-    """Moves the stream to a descriptor that children do not inherit; what is written to standard
-    output goes to standard error. Not undone: buffered output may still come at the process's exit.
+    """Moves the stream to a descriptor that children do not inherit, and redirects standard output
+    to standard error. This is not undone: buffered output may still be written at process exit.
     """
     import fcntl
 
     try:
-        # Above the standard ones, of which some may be closed.
+        # From 3: one of the standard descriptors may be closed.
         descriptor = int(fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3))
     except OSError as fault:
         raise OutputLost(fault.errno, f"there is no standard output: {fault.strerror}") from None
@@ -730,6 +732,6 @@ def _reserve_standard_output() -> int:
             os.close(nowhere)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
-        # As standard error has it: lines of both come in the order in which they were written.
+        # Buffered like standard error, so that the lines of both keep their order.
         reconfigure(line_buffering=True, errors="backslashreplace")
     return descriptor

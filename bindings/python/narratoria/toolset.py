@@ -23,8 +23,8 @@ __all__ = ["Toolset"]
 class Toolset:
     """Functions that are tools, for any number of sessions: ``Session(tools=[toolset])``.
 
-    A function is described once, when it is added. Sessions that run at the same time call it at the same
-    time.
+    A function is inspected once, when it is added. Sessions that run concurrently call it
+    concurrently.
 
     >>> import narratoria
     >>> dice = narratoria.Toolset()
@@ -64,7 +64,8 @@ class Toolset:
         thread: bool = True,
         repeatable: bool = True,
     ) -> Function | Callable[[Function], Function]:
-        """Adds a function. The arguments and the errors are those of :meth:`narratoria.Session.tool`.
+        """Adds a function. The arguments and the errors are those of
+        :meth:`narratoria.Session.tool`.
 
         >>> import narratoria
         >>> tools = narratoria.Toolset()
@@ -92,7 +93,7 @@ class Toolset:
 
     @property
     def described(self) -> list[tuple[FunctionDescription, bool]]:
-        """The descriptions of its tools, and whether each runs in a thread of its own."""
+        """The descriptions of its tools, and whether each tool runs in a thread of its own."""
         return list(self._tools.values())
 
     def __len__(self) -> int:
