@@ -179,7 +179,7 @@ def test_a_formatter_that_fails_leaves_the_default_form(
     state.set("b", 2, StateMetadata("", lambda value: value))
     assert state.format_for_prompt() == "a: 1 (first)\nb: 2"
     assert "ZeroDivisionError" in caplog.text
-    assert "returns a str" in caplog.text
+    assert "must return a str" in caplog.text
 
 
 def test_a_formatter_that_fails_again_and_again_is_logged_once(

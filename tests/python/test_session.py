@@ -242,7 +242,7 @@ class TestState:
             assert len(repr(session.state)) < 300
 
     def test_a_state_that_is_no_json_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="/a/0: JSON knows no NaN"):
+        with pytest.raises(ValueError, match="/a/0: JSON has no NaN"):
             narratoria.Session(state={"a": [math.nan]})
 
 

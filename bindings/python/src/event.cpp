@@ -25,9 +25,9 @@ struct EventObject {
     PyObject* session_id;  // str
     PyObject* plan_id;     // str or None
     PyObject* tool_id;     // str or None
-    PyObject* bytes;       // the body, as it came
-    PyObject* body;        // the same as a dict, once it was looked at
-    PyObject* data;        // the same as an object of its kind, likewise
+    PyObject* bytes;       // the body as received
+    PyObject* body;        // the body as a dict; NULL before the first access
+    PyObject* data;        // the body as an object of its class; NULL before the first access
 };
 
 PyTypeObject* event_type = nullptr;
@@ -42,7 +42,7 @@ PyObject* new_reference(PyObject* object) {
     return object;
 }
 
-// What the getters throw becomes Python's exception.
+// Converts a C++ exception of a getter to Python's.
 template <typename Get>
 PyObject* guarded(Get&& get) noexcept {
     try {
@@ -97,7 +97,7 @@ PyObject* get_type(PyObject* self, void*) {
 
 PyObject* get_time(PyObject* self, void*) {
     return guarded([&] {
-        // Exact: a float of seconds would lose microseconds.
+        // Integer arithmetic: a float of seconds would lose microseconds.
         const py::module_ datetime = py::module_::import("datetime");
         const py::object utc = datetime.attr("timezone").attr("utc");
         const py::object start = datetime.attr("datetime")(1970, 1, 1, 0, 0, 0, 0, utc);
@@ -112,7 +112,7 @@ PyObject* get_text(PyObject* self, void*) {
     return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes), "replace");
 }
 
-// Another thread may have made one meanwhile. Takes the reference.
+// Another thread may have filled `place` meanwhile. Takes ownership of `made`.
 void keep_first(PyObject*& place, PyObject* made) {
     if (place == nullptr) place = made;
     else Py_DECREF(made);
@@ -140,11 +140,11 @@ struct BodyClass {
     struct Field {
         PyObject* name;     // in JSON
         Py_ssize_t offset;  // of the slot
-        char check;         // which values it takes, see takes()
+        char check;         // the accepted values, see takes()
         bool is_required;
-        bool is_optional;     // a null that was written is kept apart
-        PyObject* otherwise;  // what it holds when it is missing
-        bool is_factory;      // `otherwise` is called for it
+        bool is_optional;     // an explicit null is kept in `extra`
+        PyObject* otherwise;  // the default, or the function that makes it
+        bool is_factory;      // `otherwise` is a function
     };
     PyTypeObject* type = nullptr;
     PyObject* names = nullptr;  // of all members, a frozenset
@@ -153,7 +153,7 @@ struct BodyClass {
     std::vector<Field> fields;
 };
 
-// By kind, and for a tool's events by type behind all kinds. They live as long as the process.
+// By kind; after the kinds, by type for a tool's events. They live as long as the process.
 std::array<std::unique_ptr<BodyClass>, 64 + kTypes.size()> body_classes;
 
 std::size_t body_class_index(std::uint32_t kind, std::uint32_t type) {
@@ -185,18 +185,18 @@ bool takes(char check, PyObject* value) {
     }
 }
 
-// A new reference to what a field holds: lists are copied, as Python's readers do.
+// Returns a new reference to a field's value. Lists are copied, as by the readers in Python.
 PyObject* field_value(char check, PyObject* value) {
     if (check == 't') return PyList_GetSlice(value, 0, PyList_GET_SIZE(value));
     return new_reference(value);
 }
 
-// What a field holds when it is missing.
+// Returns the value of a missing field.
 PyObject* default_value(const BodyClass::Field& field) {
     if (!field.is_factory) return new_reference(field.otherwise);
     if (PyType_Check(field.otherwise)) {
         auto* const type = reinterpret_cast<PyTypeObject*>(field.otherwise);
-        // A dict or list, or a class of these, that nobody initializes: a call takes twice as long.
+        // A dict, a list or a subclass without its own __init__: a call would take twice as long.
         if (type->tp_init == PyDict_Type.tp_init || type->tp_init == PyList_Type.tp_init) {
             static PyObject* const no_arguments = PyTuple_New(0);
             return type->tp_new(type, no_arguments, nullptr);
@@ -205,7 +205,7 @@ PyObject* default_value(const BodyClass::Field& field) {
     return PyObject_CallNoArgs(field.otherwise);
 }
 
-// Members that nobody knows, in the order of the body.
+// Adds the unknown members, in the order of the body.
 void add_unknown(const BodyClass& made_of, PyObject* body, PyObject* extra) {
     Py_ssize_t position = 0;
     PyObject* name = nullptr;
@@ -218,7 +218,7 @@ void add_unknown(const BodyClass& made_of, PyObject* body, PyObject* extra) {
     }
 }
 
-// NULL, without an exception, for a body that is out of the ordinary: Python reads that one.
+// Returns NULL without an exception for an unusual body, which Python code must read.
 PyObject* make_data(const BodyClass& made_of, PyObject* body) {
     if (!PyDict_CheckExact(body)) return nullptr;
     for (const auto& [name, constant] : made_of.constants) {
@@ -259,7 +259,7 @@ PyObject* make_data(const BodyClass& made_of, PyObject* body) {
 
 Py_ssize_t slot_offset(const py::handle& descriptor) {
     if (!Py_IS_TYPE(descriptor.ptr(), &PyMemberDescr_Type)) {
-        throw py::type_error("a class of events has a slot for each attribute");
+        throw py::type_error("a class of events must have a slot for each attribute");
     }
     return reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset;
 }
@@ -348,7 +348,7 @@ PyObject* event_repr(PyObject* self) {
             if (of(self)->attempt > 1)
                 out += " (attempt " + std::to_string(of(self)->attempt) + ")";
         }
-        // As much of it as stands in a line.
+        // The part of the body that fits on a line.
         constexpr std::size_t kLongest = 100;
         const auto text = py::cast<std::string>(event.attr("text"));
         const std::string_view shown = detail::prefix_of(text, kLongest);
@@ -357,7 +357,7 @@ PyObject* event_repr(PyObject* self) {
     });
 }
 
-// What restore_event takes: for pickle and copy.
+// For pickle and copy: the arguments of restore_event.
 PyObject* reduce(PyObject* self, PyObject*) {
     return guarded([&] {
         const EventObject& event = *of(self);
@@ -380,18 +380,18 @@ PyGetSetDef getters[] = {
     {"tool_id", get_tool_id, nullptr, "str | None: the tool's toolId in that plan.", nullptr},
     {"attempt", get_attempt, nullptr, "int | None: the tool's attempt, from 1.", nullptr},
     {"kind", get_kind, nullptr, "str: \"tool_event\", or a step of the runtime.", nullptr},
-    {"type", get_type, nullptr, "str | None: of a tool's event \"log\", \"done\" …, else None.",
-     nullptr},
+    {"type", get_type, nullptr,
+     "str | None: the type of a tool's event: \"log\", \"done\" …; otherwise None.", nullptr},
     {"text", get_text, nullptr, "str: the body as JSON; for a tool's event as the tool wrote it.",
      nullptr},
-    {"body", get_body, nullptr, "dict: the body, parsed at the first access.", nullptr},
+    {"body", get_body, nullptr, "dict: the body, parsed on first access.", nullptr},
     {"data", get_data, nullptr,
-     "the body as an object of its kind, for pattern matching: Log, Done, PlanStarted …", nullptr},
+     "the body as an object of its class, for pattern matching: Log, Done, PlanStarted …", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef methods[] = {
     {"to_dict", to_dict, METH_NOARGS,
-     "to_dict()\n--\n\nThe whole record {seq, time, sessionId, planId, "
+     "to_dict()\n--\n\nReturns the whole record {seq, time, sessionId, planId, "
      "toolId, attempt, kind, event}, "
      "as `narratoria run --events` writes it.\n\n"
      ">>> import narratoria\n"
@@ -403,8 +403,8 @@ PyMethodDef methods[] = {
      ">>> record[\"sessionId\"], record[\"planId\"], record[\"kind\"]\n"
      "('cellar', 'p', 'plan_ended')\n"},
     {"to_json", to_json, METH_NOARGS,
-     "to_json()\n--\n\nThe same as one line of JSON, without parsing the body: for a file, "
-     "or for server-sent events.\n\n"
+     "to_json()\n--\n\nReturns the record as one line of JSON, without parsing the body: for a "
+     "file, or for server-sent events.\n\n"
      ">>> import narratoria\n"
      ">>> with narratoria.Session() as session:\n"
      "...     _ = session.add_sink(lambda event: print(event.to_json()), kinds=[\"plan_ended\"])\n"
@@ -414,10 +414,10 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* kDoc =
-    "One record of a session's event stream: what a tool said, or a step of the runtime.\n"
+    "One record of a session's event stream: an event of a tool, or a step of the runtime.\n"
     "\n"
-    "Sinks and ``async for event in session.events()`` get them. The body is parsed when it is\n"
-    "looked at, not before.\n"
+    "Sinks and ``async for event in session.events()`` receive them. The body is parsed on first\n"
+    "access.\n"
     "\n"
     ">>> import narratoria\n"
     ">>> with narratoria.Session() as session:\n"
@@ -455,7 +455,7 @@ void add_event_type(py::module_& module) {
                   const py::object& tool_id, const py::bytes& bytes) {
                    for (const py::object& id : {plan_id, tool_id}) {
                        if (!id.is_none() && !py::isinstance<py::str>(id)) {
-                           throw py::type_error("an id of an event is a str or None");
+                           throw py::type_error("an id of an event must be a str or None");
                        }
                    }
                    EventObject* out = PyObject_New(EventObject, event_type);
@@ -473,8 +473,8 @@ void add_event_type(py::module_& module) {
                    out->data = nullptr;
                    return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(out));
                });
-    // One class of narratoria.events, and of each attribute (name in JSON, slot, check, is required,
-    // is optional, default, whether the default is called).
+    // Adds a class of narratoria.events. Each field is a tuple: name in JSON, slot, check, is
+    // required, is optional, default, whether the default is a function.
     module.def("add_body_class", [](const std::string& kind_name, const std::string& type_name,
                                     const py::type& type, const py::dict& constants,
                                     const py::object& extra, const py::list& fields) {
@@ -489,7 +489,8 @@ void add_event_type(py::module_& module) {
         auto known = std::make_unique<BodyClass>();
         known->type = reinterpret_cast<PyTypeObject*>(new_reference(type.ptr()));
         known->names = new_reference(py::object(type.attr("_names")).ptr());
-        if (!PyAnySet_Check(known->names)) throw py::type_error("the names of members are a set");
+        if (!PyAnySet_Check(known->names))
+            throw py::type_error("the names of members must be a set");
         known->extra = slot_offset(extra);
         for (const auto& [name, value] : constants) {
             known->constants.emplace_back(new_reference(name.ptr()), new_reference(value.ptr()));

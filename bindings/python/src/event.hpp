@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// narratoria.Event: a record of the event stream. Made for every event that a Python sink gets, so it
-// is a plain C type: it copies the body and nothing is read before somebody looks.
+// narratoria.Event: a record of the event stream. One is made for every event of a Python sink, so
+// it is a plain C type that copies the body and parses it on first access.
 
 #include <pybind11/pybind11.h>
 
@@ -16,14 +16,14 @@ namespace py = pybind11;
 // Adds the type to the module.
 void add_event_type(py::module_& module);
 
-// The texts that most events of a session share, made once.
+// Makes the events of one sink. Caches the ids, which most events share. Needs the GIL.
 class EventMaker {
 public:
     EventMaker() = default;
     EventMaker(const EventMaker&) = delete;
     EventMaker& operator=(const EventMaker&) = delete;
 
-    // A new reference, or NULL with the exception set.
+    // Returns a new reference, or NULL with the exception set.
     PyObject* make(const Event& event);
 
 private:

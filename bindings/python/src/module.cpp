@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria._core: what the Python package is compiled of. Its face is the package; nothing here is
-// for direct use.
+// narratoria._core: the compiled part of the Python package. Not for direct use: its API is the
+// package.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -19,7 +19,7 @@ namespace python = narratoria::python;
 
 namespace {
 
-// What a call of the SDK threw, as the class of narratoria.errors that belongs to its status.
+// Sets an exception of the SDK as the class of narratoria.errors for its status.
 void throw_error(const narratoria::Error& error) {
     try {
         const py::object made =
@@ -33,7 +33,7 @@ void throw_error(const narratoria::Error& error) {
     }
 }
 
-// One interpreter a process: the library's callbacks find their way back by it.
+// Only the main interpreter is supported: the library's callbacks run in it.
 bool is_refused() {
     if (PyInterpreterState_Get() == PyInterpreterState_Main()) return false;
     PyErr_SetString(
@@ -43,14 +43,14 @@ bool is_refused() {
     return true;
 }
 
-// NULL while it is not made yet, or made no more.
+// NULL before construction and after destruction.
 python::Session* session_of(PyObject* self) {
     const auto value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
     return value.holder_constructed() ? value.value_ptr<python::Session>() : nullptr;
 }
 
-// A sub-interpreter may be handed a copy of the module without its start being called. Plain C:
-// pybind11 would wait for ever there.
+// For a sub-interpreter that gets a copy of the module without a call of its init function. Plain
+// C: pybind11 would hang there.
 PyMethodDef check_interpreter = {"check_interpreter",
                                  [](PyObject*, PyObject*) -> PyObject* {
                                      if (is_refused()) return nullptr;
@@ -58,7 +58,7 @@ PyMethodDef check_interpreter = {"check_interpreter",
                                  },
                                  METH_NOARGS, nullptr};
 
-// Py_VISIT wants these names.
+// Py_VISIT needs parameters with these names.
 int traverse_session(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     const python::Session* session = session_of(self);
@@ -66,7 +66,7 @@ int traverse_session(PyObject* self, visitproc visit, void* arg) {
 }
 
 void finalize_session(PyObject* self) {
-    // An exception that is on its way stays as it is.
+    // Preserves a pending exception.
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     if (python::Session* session = session_of(self)) session->finalize();
@@ -88,8 +88,8 @@ void make_collectable(PyHeapTypeObject* heap_type) {
 
 }  // namespace
 
-// pybind11 itself would wait for ever in a sub-interpreter, so its start goes under another name, and
-// the real one looks first.
+// pybind11 would hang in a sub-interpreter. Its init function gets a different name, and the real
+// one checks the interpreter first.
 #define PyInit__core narratoria_init_core
 PYBIND11_MODULE(_core, module) {
     module.doc() = "The compiled part of narratoria. Use the package; this may change.";
@@ -97,7 +97,7 @@ PYBIND11_MODULE(_core, module) {
     module.attr("abi_version") =
         py::make_tuple(nar_abi_version() >> 16, nar_abi_version() & 0xFFFFu);
     module.attr("header_abi_version") = py::make_tuple(NAR_ABI_MAJOR, NAR_ABI_MINOR);
-    // The names of the limits, each with the largest number; the next one is "no limit".
+    // The largest number of each limit, by name; the next number means "no limit".
     py::dict limits;
 #define NARRATORIA_LIMIT(name, type, least, text) \
     limits[#name] = std::numeric_limits<type>::max() - 1;

@@ -19,11 +19,11 @@
 namespace narratoria::python {
 namespace {
 
-// How long the main thread may be deaf to a signal that another thread got.
+// The maximum delay of a signal that another thread received.
 constexpr int kLongestWaitMs = 50;
-// Of the tools that Python registers.
+// The owner of the tools that Python registers.
 constexpr std::string_view kOwner = "python";
-// What is handled without looking for signals.
+// The time for one round of work between checks for signals.
 constexpr std::chrono::microseconds kRound{10'000};
 
 bool on_main_thread() {
@@ -37,7 +37,7 @@ std::unordered_set<Session*>& living() {
     return *sessions;
 }
 
-// A text option; None is empty. The text lives as long as the dict.
+// Returns a text option; None gives an empty text. The text lives as long as the dict.
 std::string_view text_option(const py::dict& options, const char* name) {
     const py::object value = options[name];
     return value.is_none() ? std::string_view() : py::cast<std::string_view>(value);
@@ -52,7 +52,7 @@ struct Texts {
     std::vector<std::string_view> views;
 };
 
-// Numbers by name, as Python's Times and Limits give them: what is left out is the default.
+// Reads numbers by name, from Python's Times or Limits; missing ones have the default.
 Times times_of(const py::dict& given) {
     Times times;
     const std::pair<const char*, std::uint32_t*> fields[] = {{"try_ms", &times.try_ms},
@@ -95,14 +95,14 @@ const nar_host_narrator& questions(const nar_host* host) {
     return host_functions<nar_host_narrator>(host, NAR_EXTENSION_NARRATOR);
 }
 
-// The interpreter is gone, and this thread with it: Python before 3.14 would end it here, through
-// frames that hold objects of Python. The process ends soon.
+// Called when the interpreter has been finalized. Python before 3.14 would end this thread here and
+// unwind frames that hold Python objects. Sleeps instead; the process ends soon.
 [[noreturn]] void park() {
     for (;;) ::pause();
 }
 
-// Calls something of Python. Nothing that has a destructor stands between here and Python, so that
-// a thread which is ended in there stops without touching an object.
+// Calls a Python function. No object with a destructor exists between here and Python, so that a
+// thread that Python ends does not touch any object.
 py::object call_vector(PyObject* function, PyObject* const* arguments, std::size_t count) {
     PyObject* answer = nullptr;
     try {
@@ -120,7 +120,8 @@ py::object call_python(const py::object& function, const Arguments&... arguments
     return call_vector(function.ptr(), all, sizeof...(arguments));
 }
 
-// Ends an invocation after its last lines, which have room in any case. A `code` is that of the failure.
+// Ends an invocation after its last lines, which always have room. `code` is empty without a
+// failure.
 void end_invocation(const nar_host* host, std::uint64_t token, std::string_view lines,
                     std::string_view code, std::string_view message) {
     nar_invocation_end end{};
@@ -131,7 +132,7 @@ void end_invocation(const nar_host* host, std::uint64_t token, std::string_view 
     invocations(host).ended(host, token, &end);
 }
 
-// With its traceback, which pybind11 keeps apart.
+// Returns the exception with its traceback, which pybind11 stores separately.
 py::object exception_of(const py::error_already_set& error) {
     const py::object exception = error.value();
     if (error.trace() && !error.trace().is_none()) {
@@ -151,10 +152,11 @@ py::object ResultText::to_dict() const {
     return to_python(text.view().data(), text.view().size());
 }
 
-// ---------------------------------------------------------------- what is given to the engine
+// ---------------------------------------------------------------- registered objects
 
 struct Session::Tool : Given {
-    // A function from input to result that is done when it returns; else it gets an Invocation.
+    // Whether the function takes the input and returns the result; otherwise it takes an
+    // Invocation.
     bool is_plain = false;
 
     static Tool& of(void* instance) { return *static_cast<Tool*>(instance); }
@@ -172,7 +174,7 @@ struct Session::Tool : Given {
             })) {
             return;
         }
-        // What it threw was told; this only ends what would else be waited for.
+        // The exception has been reported. Ends the invocation, for which the engine would wait.
         end_invocation(self.host, token, {}, "TOOL_EXCEPTION", "the function was interrupted");
     }
 
@@ -210,9 +212,9 @@ struct Session::Tool : Given {
 
     static void released(void* instance) noexcept {
         Tool& self = of(instance);
-        // Else it is dropped with all the others.
+        // During close() it is dropped with all others.
         if (self.session->is_closing_) return;
-        // Other threads read given_, with the lock: traverse().
+        // Other threads read given_ with the GIL: traverse().
         self.session->take_lock();
         self.session->retire(self);
     }
@@ -294,7 +296,7 @@ struct Session::Sink : Given {
     std::uint64_t number = 0;
 
     void operator()(Event event) noexcept {
-        // An interrupt is on its way out, and what it interrupts is cancelled.
+        // An exception is waiting to be thrown, and the running call is cancelled.
         if (session->kept_) return;
         session->take_lock();
         try {
@@ -307,10 +309,10 @@ struct Session::Sink : Given {
     }
 };
 
-// A function that formats a key of the state. The engine owns it, and gives it back with released().
+// A function that formats a key of the state. Owned by the engine, which returns it by released().
 struct Session::Formatter : Given {
     std::string key;
-    bool has_failed = false;  // when it was called last, which is logged already
+    bool has_failed = false;  // in the last call, which was logged
 
     static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
         auto& self = *static_cast<Formatter*>(user);
@@ -329,18 +331,18 @@ struct Session::Formatter : Given {
     }
 
     std::string call(nar_str value) const {
-        // It may be replaced while it runs.
+        // The function may be replaced while it runs.
         const py::object kept = function;
         const py::object made = call_python(kept, to_python(detail::to_view(value)));
         if (!py::isinstance<py::str>(made)) {
-            PyErr_SetString(PyExc_TypeError, "a formatter of the state returns a str");
+            PyErr_SetString(PyExc_TypeError, "a formatter of the state must return a str");
             throw py::error_already_set();
         }
         return py::cast<std::string>(made);
     }
 
-    // What its function drops may run code that gives, removes or asks for formatters: later, when the
-    // engine and formatters_ agree.
+    // The destruction of the function may run code that adds, removes or reads formatters. It is
+    // postponed until the engine and formatters_ agree.
     static void released(void* user) noexcept {
         std::unique_ptr<Formatter> self(static_cast<Formatter*>(user));
         Session& session = *self->session;
@@ -367,7 +369,7 @@ void Open::cancel() {
 
 void Open::leave() {
     session_ = nullptr;
-    // A task, most often, which has this in its frame.
+    // Usually a method of a task that has this object in its frame.
     const py::object dropped = std::exchange(on_cancel, py::none());
 }
 
@@ -388,8 +390,8 @@ bool Invocation::emit(py::handle event) {
     if (status == NAR_FORKED) session_->refuse_forked();
     if (status == NAR_BUSY) {
         throw Error(NAR_BUSY, "OUTPUT_FULL",
-                    "16 MiB of this tool's events wait to be read; an async function may await "
-                    "something and try again",
+                    "16 MiB of this tool's events are unread; in an async function, await "
+                    "something and retry",
                     "");
     }
     return status == NAR_OK;
@@ -426,7 +428,7 @@ struct Question::Invoked {
 
     static void tell(void* user, std::uint64_t, std::uint64_t, nar_str outcome) noexcept {
         const std::unique_ptr<Invoked> self(static_cast<Invoked*>(user));
-        // The function is dropped with the lock.
+        // The function must be dropped with the GIL.
         self->session.call("an invocation's outcome", [&] {
             const py::object function = std::move(self->told);
             call_python(function, to_python(detail::to_view(outcome)));
@@ -449,7 +451,7 @@ std::uint64_t Question::invoke(py::handle invocation, py::object told) {
                                           invoked.get(), &number, &failure);
     if (status == NAR_GONE) return 0;
     if (status != NAR_OK) throw Error(status, "INVOCATION", failure.message, "");
-    // It belongs to the engine now, which calls once.
+    // Owned by the engine from here on, which calls tell() once.
     static_cast<void>(invoked.release());
     return number;
 }
@@ -459,7 +461,7 @@ void Question::cancel_invocation(std::uint64_t number) {
     host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE).cancel(host_, token_, number);
 }
 
-// ---------------------------------------------------------------- life
+// ---------------------------------------------------------------- lifecycle
 
 Session::Session(const py::dict& options)
     : hooks_(py::module_::import("narratoria._hooks")),
@@ -513,7 +515,7 @@ Session::~Session() {
     try {
         close();
     } catch (...) {
-        // It cannot be ended here, in a forked child for example, and is left alone.
+        // It cannot be closed here, for example in a forked child, and is leaked.
     }
     living().erase(this);
 }
@@ -535,7 +537,7 @@ void Session::close() {
     session_.reset();
     engine_.reset();
     living().erase(this);
-    // What is dropped may run code, which finds a session that is closed.
+    // Dropping these may run Python code, which must find a closed session.
     const auto given = std::exchange(given_, {});
     const auto retired = std::exchange(retired_, {});
     narrator_ = nullptr;
@@ -558,12 +560,12 @@ int Session::traverse(visitproc visit, void* arg) const {
     return 0;
 }
 
-// While nothing of what the callbacks need was taken away yet.
+// Runs before the garbage collector clears the objects that callbacks need.
 void Session::finalize() noexcept {
     try {
         close();
     } catch (...) {
-        // It was made before a fork, or threw what nobody is there for.
+        // It was created before a fork, or threw an exception that no caller can receive.
         PyErr_Clear();
     }
 }
@@ -599,7 +601,7 @@ void Session::leave_all() {
         } catch (const Error&) {
         }
     }
-    // A thread that came back later would find no interpreter.
+    // A thread that returned later would find no interpreter.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     while (std::any_of(living().begin(), living().end(), is_used_elsewhere) &&
            std::chrono::steady_clock::now() < deadline) {
@@ -608,7 +610,7 @@ void Session::leave_all() {
     }
 }
 
-// ---------------------------------------------------------------- threads and the lock
+// ---------------------------------------------------------------- threads and the GIL
 
 Session::Inside::Inside(Session& session) : session_(session) {
     session.refuse_forked();
@@ -632,7 +634,7 @@ Session::Inside::Inside(Session& session) : session_(session) {
 Session::Inside::~Inside() { session_.leave(); }
 
 void Session::leave() {
-    // What is dropped may come back here. It finds no engine while that is destroyed: see close().
+    // Dropping these may call leave() again. Not while the engine is being destroyed: see close().
     if (--depth_ == 0 && !is_closing_) std::vector<std::unique_ptr<Given>>().swap(retired_);
 }
 
@@ -669,9 +671,9 @@ void Session::report(const char* what, py::error_already_set& error) noexcept {
         if (!error.matches(PyExc_Exception)) {
             if (kept_) return;
             kept_ = exception_of(error);
-            // What runs would go on until the driving call has returned: a narrator would be asked
-            // again, and a sink get all that is there. A direct call ends at once, and its caller may
-            // catch what it throws.
+            // Without this, the work would continue until the driving call returns: a narrator
+            // would be asked again, and a sink would get all pending events. A direct call ends at
+            // once, and its caller may catch the exception.
             if (!is_closing_ && direct_ == 0) handle().cancel();
             return;
         }
@@ -710,7 +712,7 @@ auto Session::directly(Call&& call) {
         ~Direct() { --depth; }
         std::uint32_t& depth;
     } const direct(direct_);
-    // What was kept before belongs to the driving call.
+    // An exception that was kept before belongs to the driving call.
     const bool was_kept = static_cast<bool>(kept_);
     const auto throw_kept = [&] {
         if (!was_kept) throw_what_was_kept();
@@ -742,7 +744,7 @@ void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
     if (!ended.is_none()) call_python(ended, py::cast(ticket));
 }
 
-// `submit` submits a turn, to which it gives the handler.
+// `submit` submits a turn with the handler that it is called with.
 template <class Submit>
 std::shared_ptr<Ticket> Session::submit_turn(py::object ended, Submit&& submit) {
     const Inside inside(*this);
@@ -835,7 +837,7 @@ void Session::cancel() {
     handle().cancel();
 }
 
-// The callable stays in posted_: it is dropped with the lock only, which the engine has not.
+// The callable stays in posted_: it must be dropped with the GIL, which the engine does not hold.
 void Session::post(py::object function, bool is_deferred) {
     refuse_forked();
     if (!engine_ || is_closing_) {
@@ -845,7 +847,7 @@ void Session::post(py::object function, bool is_deferred) {
     posted_.emplace(number, std::move(function));
     try {
         engine_->post([this, number, is_deferred] {
-            // Its turn has come all the same: it follows what was posted before.
+            // Queued here, in the order of posting.
             if (is_deferred) deferred_.push_back(number);
             else call("a posted function", [&] { call_posted(number); });
         });
@@ -875,8 +877,7 @@ void Session::refuse_inside() const {
     if (depth_ == 0 || owner_ != std::this_thread::get_id()) return;
     throw Error(NAR_REENTRANT, "REENTRANT",
                 "this call would wait for itself: it is made inside a tool, a sink, a handler or a "
-                "narrator "
-                "of this session",
+                "narrator of this session",
                 "");
 }
 
@@ -893,7 +894,7 @@ void Session::end_use() {
 void Session::run(std::int64_t budget_us) {
     const Inside inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
-    // First: tools in threads wait for it.
+    // Before any exception is thrown: tools in threads wait for these calls.
     call_deferred();
     throw_what_was_kept();
 }
@@ -908,7 +909,7 @@ void Session::wait(const Ticket& ticket) {
         int woken = 0;
         without_lock([&] {
             engine_->run_for(kRound);
-            // With the lock, a callback may have done anything: it is looked at first.
+            // A callback ran and may have changed anything: check the ticket before waiting.
             if (released_ == nullptr || !deferred_.empty()) return;
             auto timeout = engine_->timeout();
             if (timeout == std::chrono::milliseconds(0)) return;
@@ -979,11 +980,12 @@ void Session::patch_state(py::handle patch) {
     });
 }
 
-// The host on which the writes of a running tool are made; NULL: the session's own.
+// Returns the host for the writes of a running tool; NULL for the session's own writes.
 const nar_host* Session::writer(const std::shared_ptr<Invocation>& invocation) const {
     if (invocation == nullptr) return nullptr;
     if (invocation->session_ != this) {
-        throw Error(NAR_GONE, "TOOL_ENDED", "the tool has ended, and writes the state no more", "");
+        throw Error(NAR_GONE, "TOOL_ENDED", "the tool has ended and can no longer change the state",
+                    "");
     }
     return invocation->host_;
 }
@@ -999,7 +1001,7 @@ void check_write(nar_status status, const nar_failure& failure) {
 
 }  // namespace
 
-// Calls `give` with the metadata as C has it, or NULL. It throws if it fails.
+// Calls `give` with the metadata as a C struct, or NULL. `give` throws on failure.
 template <class Give>
 void Session::give_metadata(std::string_view key, const py::object& metadata, Give&& give) {
     if (metadata.is_none()) return give(nullptr);
@@ -1019,7 +1021,7 @@ void Session::give_metadata(std::string_view key, const py::object& metadata, Gi
         given.released = Formatter::released;
     }
     give(&given);
-    // Last: the former one is released meanwhile, and found under the same key.
+    // Last: `give` releases the previous formatter, which is found under the same key.
     if (formatter) formatters_[formatter->key] = formatter.get();
     static_cast<void>(formatter.release());
 }
@@ -1075,7 +1077,7 @@ void Session::register_state_metadata(std::string_view key, py::object metadata)
     });
 }
 
-// The description and the formatter, as far as that is a function of Python.
+// Returns the description, and the formatter if it is a Python function.
 py::object Session::metadata_of(std::string_view key, const py::handle& metadata) const {
     const auto found = formatters_.find(std::string(key));
     const bool is_here = found != formatters_.end();
@@ -1160,7 +1162,7 @@ py::object Session::opening() {
     return to_python(json);
 }
 
-// ---------------------------------------------------------------- giving
+// ---------------------------------------------------------------- registering
 
 template <class Each>
 Each& Session::keep(py::object function) {
@@ -1182,7 +1184,7 @@ void Session::extend(Given& given, const char* extension, const Functions& funct
     }
 }
 
-// What is retired may be running.
+// A retired object may be running, so it is kept until no thread is inside.
 void Session::retire(const Given& given) noexcept {
     assert(PyGILState_Check());
     const auto found = std::find_if(given_.begin(), given_.end(),
@@ -1197,7 +1199,7 @@ void Session::replace(Given*& latest, Given& made) {
     drop_replaced();
 }
 
-// Nobody calls what was replaced, unless something runs that began with it.
+// Replaced functions can only be called by turns that began before the replacement.
 void Session::drop_replaced() {
     if (!tickets_.empty()) return;
     std::vector<py::object> dropped;
@@ -1265,7 +1267,7 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
     return host;
 }
 
-// Python has registered the tool of this name, which is not a file.
+// Whether Python has registered a tool with this name (a file does not count).
 bool Session::is_own_tool(std::string_view name) {
     for (const py::handle each : tools()) {
         const py::object origin = each["origin"];

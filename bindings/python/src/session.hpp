@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// narratoria._core.Session: an engine and its one session, as the Python classes Session and
-// aio.Session drive it. Here live the rules of threads and of the interpreter's lock:
+// narratoria._core.Session: an engine and its one session, driven by the Python classes Session and
+// aio.Session. It implements the rules for threads and for the interpreter's lock (GIL):
 //
-// - A thread at a time. The engine moves to whoever calls, when nobody is inside.
-// - The lock is given away while the engine is driven or waited for, and taken back by the first
-//   callback into Python, which keeps it until the driving call returns: an event costs no lock.
-// - What a callback throws never reaches C: an Exception is reported, anything above it (Ctrl-C in a
-//   callback) is kept and thrown from the innermost call of Python's that led to it: a driving one, or
-//   one that formats or changes the state.
+// - One thread at a time. The engine moves to the calling thread if no other thread is inside.
+// - The GIL is released while the engine is driven or waited for. The first callback into Python
+//   takes it and keeps it until the driving call returns, so further events need no locking.
+// - No exception of a callback reaches C. An Exception is reported. Any other BaseException (Ctrl-C
+//   in a callback) is kept, and thrown from the innermost Python call that led to the callback: a
+//   driving call, or one that formats or changes the state.
 
 #include <pybind11/pybind11.h>
 #include <sys/types.h>
@@ -36,8 +36,8 @@ namespace py = pybind11;
 
 class Session;
 
-// What a submitted prompt, plan or script came to. `ended` is called with it, when there is one;
-// `printed` with each line of a script.
+// A submitted prompt, plan or script, and its result. `ended`, if set, is called with the ticket at
+// the end; `printed` is called with each line of a script.
 struct Ticket {
     bool is_done = false;
     py::object value = py::none();
@@ -45,13 +45,13 @@ struct Ticket {
     py::object printed = py::none();
 };
 
-// A result, read when somebody asks. Any thread, also after the session.
+// A result that is parsed on request. Usable on any thread, also after the session's end.
 struct ResultText {
     Result result;
     py::object to_dict() const;
 };
 
-// A try of a tool that is a Python function, or a question to a narrator, while it is open.
+// An open call: an attempt of a tool that is a Python function, or a question to a narrator.
 class Open {
 public:
     Open(Session& session, const nar_host* host, std::uint64_t token, py::object request);
@@ -61,12 +61,12 @@ public:
     bool is_cancelled() const { return is_cancelled_; }
     py::object on_cancel = py::none();
 
-    void cancel();  // by the engine
+    void cancel();  // called by the engine
     int traverse(visitproc visit, void* arg) const;
-    void leave();  // it is over, or its session is
+    void leave();  // called at the end of the call or of its session
 
 protected:
-    // Throws Gone when it is over; a late word of a tool is no fault of its author's.
+    // False after the end. A tool's late events are dropped without an error.
     bool is_open() const { return session_ != nullptr; }
     Session* session_;
     const nar_host* host_;
@@ -78,12 +78,12 @@ protected:
 class Invocation : public Open {
 public:
     using Open::Open;
-    // One event. False when nobody listens any more.
+    // Emits one event. False if the attempt has ended.
     bool emit(py::handle event);
     bool diagnostics(std::string_view text);
-    // What was emitted takes effect before this returns, unless an event is being handled.
+    // Applies the events emitted so far before it returns, unless an event is being handled.
     void deliver_output();
-    // Says how it ended, once: after these last lines of events, which have room in any case, and with
+    // Ends the attempt, once: after these last lines of events, which always have room, and with
     // the code and the message of a failure, if there is one.
     void end(std::string_view lines, std::string_view code, std::string_view message);
 
@@ -96,7 +96,8 @@ public:
     using Open::Open;
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
-    // Runs a tool. `told` is called once with its outcome, later. 0 when the question has ended.
+    // Runs a tool. `told` is called once, later, with its outcome. Returns 0 if the question has
+    // ended.
     std::uint64_t invoke(py::handle invocation, py::object told);
     void cancel_invocation(std::uint64_t number);
 
@@ -107,7 +108,7 @@ private:
 
 class Session {
 public:
-    // The options are those of the constructor of narratoria.Session, made plain.
+    // `options` are the checked arguments of narratoria.Session, as plain values.
     explicit Session(const py::dict& options);
     ~Session();
     Session(const Session&) = delete;
@@ -115,35 +116,35 @@ public:
 
     void close();
     bool is_closed() const { return !engine_; }
-    // In the child of a fork the session is the parent's.
+    // True in a forked child: the session belongs to the parent.
     bool is_foreign() const { return process_ != ::getpid(); }
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
     std::shared_ptr<Ticket> again(std::uint64_t turn, std::string_view tools, py::object ended);
     std::shared_ptr<Ticket> resume(std::uint64_t turn, bool repeat, py::object ended);
     std::shared_ptr<Ticket> execute(py::handle plan, std::string_view folder, py::object ended);
-    // Throws the error of a script that is none: NAR_INVALID_DOCUMENT, "SCRIPT".
+    // Throws NAR_INVALID_DOCUMENT, "SCRIPT" for a script that is not valid.
     std::shared_ptr<Ticket> run_script(std::string_view source, std::string_view scope,
                                        std::string_view tools, py::object printed,
                                        py::object ended);
-    // From any thread and any callback.
+    // Thread-safe; allowed in callbacks.
     void cancel();
 
-    // Calls a function on the thread that drives the engine: in a callback of the engine's, or, deferred,
-    // soon after one, where the session can be extended. From any thread.
+    // Calls a function on the thread that drives the engine: in a callback of the engine or, if
+    // deferred, soon after one, when the session can be extended. Thread-safe.
     void post(py::object function, bool is_deferred);
 
-    // What would wait for itself in a callback is refused.
+    // Throws inside a callback, where a call that waits would wait for itself.
     void refuse_inside() const;
-    // Between the two the session is the calling thread's, which may wait and run; to others, and to
-    // what it calls meanwhile, it is as if a call were going on.
+    // Between the two calls the session belongs to the calling thread, which may wait and run.
+    // Other threads and callbacks are refused as during a call.
     void begin_use();
     void end_use();
-    // Until the ticket is done, or a callback calls end_wait. Throws KeyboardInterrupt within 50 ms of
-    // a Ctrl-C; nothing was cancelled by that.
+    // Waits until the ticket is done or a callback calls end_wait. Throws KeyboardInterrupt within
+    // 50 ms of Ctrl-C, which cancels nothing.
     void wait(const Ticket& ticket);
     void end_wait() { is_wait_over_ = true; }
-    // What is there to do, for about so long, without waiting.
+    // Does the pending work for about `budget_us` microseconds, without waiting.
     void run(std::int64_t budget_us);
     int descriptor();
     std::optional<std::int64_t> timeout_ms();
@@ -153,8 +154,8 @@ public:
     std::uint64_t state_size(std::string_view pointer);
     bool has_state(std::string_view pointer);
     void patch_state(py::handle patch);
-    // `metadata`: None, or a tuple of the description and of a callable or None. `invocation`: the tool
-    // that writes, or None.
+    // `metadata`: None, or a tuple of the description and a callable or None. `invocation`: the
+    // tool that writes, or None for the host.
     void set_state(std::string_view key, py::handle value, py::object metadata,
                    std::shared_ptr<Invocation> invocation);
     void clear_state(std::shared_ptr<Invocation> invocation);
@@ -175,11 +176,12 @@ public:
 
     std::uint64_t attach(py::object sink, std::uint32_t kinds);
     void detach(std::uint64_t sink);
-    // A schema may be None: any object, any value.
+    // A schema may be None, which means any object or any value.
     void add_tool(std::string_view name, std::string_view description, py::handle input_schema,
                   py::handle result_schema, py::object function, bool is_plain, bool waits,
                   bool repeatable);
-    // `times`, `limits`: as of the options; what is left out is that of the manifest or the session.
+    // `times`, `limits`: as in the options; defaults are those of the manifest, then of the
+    // session.
     void add_tool_path(std::string_view name, std::string_view description, py::handle input_schema,
                        py::handle result_schema, std::string_view path, const py::dict& times,
                        const py::dict& limits);
@@ -192,12 +194,12 @@ public:
                             py::object function);
     void set_narrator(py::object function);
 
-    // For the collector of cycles.
+    // For Python's cyclic garbage collector.
     int traverse(visitproc visit, void* arg) const;
     void finalize() noexcept;
     void clear() noexcept;
 
-    // The process ends: whoever waits in another thread comes back first, for at most 2 s.
+    // Called at process exit: makes waiting threads return, and waits for them for at most 2 s.
     static void leave_all();
 
 private:
@@ -205,7 +207,8 @@ private:
     friend class Invocation;
     friend class Question;
 
-    // Something that was given to the engine, and the Python callable behind it.
+    // An object registered with the engine, and its Python callable. Owned by given_, then
+    // retired_; a Formatter is owned by the engine, then by retired_.
     struct Given {
         virtual ~Given() = default;
         Session* session = nullptr;
@@ -219,7 +222,7 @@ private:
     struct Sink;
     struct Formatter;
 
-    // While it lives the calling thread is inside, and nobody else.
+    // While it exists, the calling thread is inside and all others are refused.
     class Inside {
     public:
         explicit Inside(Session& session);
@@ -245,10 +248,10 @@ private:
     void call_posted(std::uint64_t number);
     void call_deferred();
     void report(const char* what, py::error_already_set& error) noexcept;
-    // Runs a callback: with the lock, and with nothing thrown out of it. False when it threw.
+    // Runs a callback with the GIL. Never throws; false if the callback threw.
     template <class Call>
     bool call(const char* what, Call&& callback) noexcept;
-    // Runs a call of Python's that drives nothing, but may call formatters and sinks.
+    // Runs a Python call that does not drive the engine, but may call formatters and sinks.
     template <class Call>
     auto directly(Call&& call);
     template <class Give>
@@ -271,27 +274,27 @@ private:
     std::shared_ptr<Open> close_open(std::uint64_t token);
 
     py::object hooks_;   // the module narratoria._hooks
-    py::dict reported_;  // how often which exception left a callback
+    py::dict reported_;  // how often each exception has left a callback
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
     std::vector<std::unique_ptr<Given>> given_;
-    Given* narrator_ = nullptr;                    // of given_: the latest
-    std::vector<std::unique_ptr<Given>> retired_;  // until nobody is inside
-    std::vector<Given*> replaced_;  // of given_: narrators whose functions may still run
-    std::unordered_map<std::string, Formatter*> formatters_;  // of the state, by key; the engine's
+    Given* narrator_ = nullptr;                    // the latest, in given_
+    std::vector<std::unique_ptr<Given>> retired_;  // until no thread is inside
+    std::vector<Given*> replaced_;  // in given_: narrators with functions that may still run
+    std::unordered_map<std::string, Formatter*> formatters_;  // by key; owned by the engine
     std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
-    std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of what runs or waits
+    std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of running and waiting calls
 
     const pid_t process_;
     std::thread::id owner_;
     std::uint32_t depth_ = 0;
-    std::uint32_t direct_ = 0;           // calls of directly()
-    PyThreadState* released_ = nullptr;  // while the lock is given away
-    // An exception that must get out. While there is one nothing of Python is called.
+    std::uint32_t direct_ = 0;           // depth of directly()
+    PyThreadState* released_ = nullptr;  // set while the GIL is released
+    // An exception to be thrown from a Python call. While it is set, no Python code is called.
     py::object kept_;
     std::unordered_map<std::uint64_t, py::object> posted_;
     std::uint64_t last_posted_ = 0;
-    std::vector<std::uint64_t> deferred_;  // of posted_; of the thread that is inside
+    std::vector<std::uint64_t> deferred_;  // in posted_; used by the thread that is inside
     bool is_closing_ = false;
     bool is_wait_over_ = false;
     bool is_leaving_ = false;

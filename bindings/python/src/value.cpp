@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value.hpp"
 
-// With them RapidJSON reads up to the next multiple of 16 bytes, which is harmless, and which the
-// address sanitizer takes for a fault.
+// With SIMD, RapidJSON reads up to the next multiple of 16 bytes. That is harmless, but the address
+// sanitizer reports it.
 #if defined(__SANITIZE_ADDRESS__)
 #elif defined(__SSE2__)
 #define RAPIDJSON_SSE2
@@ -20,9 +20,9 @@
 namespace narratoria::python {
 namespace {
 
-// The runtime takes events of 512 levels; a result and a record put a few around them.
+// The runtime accepts events of 512 levels; a result and a record add a few.
 constexpr std::size_t kMaxLevels = 1000;
-// Conversions of one another, with no container between.
+// The maximum number of conversions of one value without a container in between.
 constexpr std::size_t kMaxConversions = 8;
 
 bool is_ascii(const char* text, std::size_t size) {
@@ -39,7 +39,7 @@ bool is_ascii(const char* text, std::size_t size) {
     return true;
 }
 
-// A new reference, or NULL with the exception set.
+// Returns a new reference, or NULL with the exception set.
 PyObject* make_str(const char* text, std::size_t size) {
     if (!is_ascii(text, size)) {
         return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(size), "replace");
@@ -49,8 +49,8 @@ PyObject* make_str(const char* text, std::size_t size) {
     return made;
 }
 
-// The same few names stand in every event: a str that was made for one, with its hash, serves the
-// next. Lives as long as the process, and is used with the GIL held.
+// A cache of member names, which are the same in every event: the str and its hash are reused.
+// Lives as long as the process. Needs the GIL.
 class Names {
 public:
     PyObject* find_or_make(const char* text, std::size_t size) {
@@ -86,7 +86,7 @@ private:
 
 Names names;
 
-// Builds the values as RapidJSON reads them. False stops the reading; an exception is set then.
+// Builds values as RapidJSON parses them. False stops the parser, with an exception set.
 class Builder {
 public:
     Builder() { levels_.reserve(16); }
@@ -190,7 +190,7 @@ public:
 private:
     // A step on the way to the value that is being written.
     struct Step {
-        PyObject* key;  // or NULL: the index counts
+        PyObject* key;  // NULL: `index` is used
         Py_ssize_t index;
     };
 
@@ -255,14 +255,14 @@ private:
         }
         refuse(PyExc_ValueError,
                "the integer has more than 64 bits, which JSON readers cannot keep exactly; send it "
-               "as text");
+               "as a str");
     }
 
     void write_float(double value) {
         if (!std::isfinite(value)) {
-            refuse(PyExc_ValueError, std::string("JSON knows no ") +
+            refuse(PyExc_ValueError, std::string("JSON has no ") +
                                          (std::isnan(value) ? "NaN" : "infinity") +
-                                         "; use None, or a text");
+                                         "; use None or a str");
         }
         char* text = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
         if (text == nullptr) throw py::error_already_set();
@@ -281,7 +281,7 @@ private:
         enter();
         out_ += '{';
         bool first = true;
-        // The loop runs no code of Python's but through convert, which may change the dict.
+        // Only `convert` runs Python code in this loop. It may change the dict.
         const Py_ssize_t size = PyDict_GET_SIZE(value);
         Py_ssize_t position = 0;
         PyObject* key = nullptr;
@@ -328,11 +328,10 @@ private:
         if (made.ptr() == Py_NotImplemented || Py_TYPE(made.ptr()) == Py_TYPE(value)) {
             refuse_type(value);
         }
-        // A mock, or two types that become each other, would go on for ever.
+        // A mock, or two types that convert to each other, would never end.
         if (++conversions_ > kMaxConversions) {
-            refuse(PyExc_ValueError,
-                   std::string("a ") + Py_TYPE(value)->tp_name +
-                       " becomes no value of JSON, however often it is converted");
+            refuse(PyExc_ValueError, std::string("a ") + Py_TYPE(value)->tp_name +
+                                         " has no JSON form, even after repeated conversion");
         }
         write(made.ptr());
         --conversions_;
@@ -371,8 +370,8 @@ private:
     std::size_t conversions_ = 0;
 };
 
-// The collector of cycles looks at all containers again and again while many are made, and there is
-// nothing to find among them.
+// Pauses the cyclic garbage collector, which would scan the many new containers again and again and
+// find no garbage.
 class CollectorPause {
 public:
     explicit CollectorPause(bool is_worth_it) : is_paused_(is_worth_it && PyGC_Disable() == 1) {}
@@ -409,7 +408,8 @@ py::object to_python(const char* text, std::size_t size) {
         ++end;
     }
     if (end != size) {
-        throw py::value_error("byte " + std::to_string(end) + ": there is more behind the JSON");
+        throw py::value_error("byte " + std::to_string(end) +
+                              ": there is more text after the JSON");
     }
     return py::reinterpret_steal<py::object>(builder.release());
 }
