@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scikit-build-core, but that it makes no sdist: the library's sources are not in this folder."""
+"""scikit-build-core without sdists: the library's sources are not in this folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from scikit_build_core.build import *  # noqa: F403
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
-    """Refuses: an archive of this folder could not be built."""
+    """Refuses, because an sdist of this folder could not be built."""
     raise SystemExit(
-        "narratoria has no sdist: a wheel is built from the whole checkout, `pip wheel "
+        "narratoria has no sdist; build a wheel from the whole checkout: `pip wheel "
         "./bindings/python` (or `python -m build --wheel bindings/python`)"
     )
