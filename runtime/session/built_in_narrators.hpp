@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The narrators that the runtime has itself. Each is a plugin without a file, so that all narrators
-// share one path. To add one, add its id to plugin::kBuiltInIds and a row to the table.
+// The built-in narrators. Each is a plugin without a file, so that all narrators share one code
+// path. To add one, add its id to plugin::kBuiltInIds and a row to the table.
 
 #include <string>
 #include <string_view>
@@ -13,19 +13,19 @@ namespace narratoria::session {
 
 struct BuiltInNarrator {
     std::string_view id;     // of its plugin
-    std::string_view shown;  // how it is named, for messages
-    std::string_view file;   // of the story, from which it answers; for messages
-    // Whether `name`, that of [narrator] or of the host, means this narrator.
+    std::string_view shown;  // its name in messages
+    std::string_view file;   // the story's file that it needs, in messages
+    // True if `name` (of [narrator] or from the host) means this narrator.
     bool (*is_named)(std::string_view name);
     const plugin::Library& (*library)();
     // The settings of its plugin, a JSON object.
     std::string (*settings)(const Story& story, std::string_view name);
 };
 
-// NULL if `name` means none.
+// NULL if `name` is not that of a built-in narrator.
 const BuiltInNarrator* find_built_in(std::string_view name);
 
-// For messages: "template" and "FILE.nuwa" are built in.
+// Returns, for messages: "template" and "FILE.nuwa" are built in.
 std::string list_built_in();
 
 }  // namespace narratoria::session

@@ -38,7 +38,7 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
     const json::Value list =
         payload && payload.is_object() ? payload.find("choices") : json::Value();
     if (!list || !list.is_array()) {
-        warning = "narrative_choice has no list \"choices\"; nothing is offered to the player";
+        warning = "narrative_choice has no array \"choices\"; nothing is offered to the player";
         return Offer::NotAList;
     }
     ToolOffer& offer = offer_of(subject);
@@ -80,7 +80,7 @@ void Choices::clear() {
     known_.clear();
 }
 
-// The offer of a tool's attempt; empty if there was none yet.
+// Returns the offer of a tool's attempt. Clears the offer of an earlier attempt.
 Choices::ToolOffer& Choices::offer_of(const event::Subject& subject) {
     const auto [found, is_new] = by_tool_.try_emplace(std::string(subject.tool_id), offers_.size());
     if (is_new) return offers_.emplace_back(ToolOffer{subject.attempt, {}, {}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The choices that a plan offers to the player (spec 000 §4.4). The only place that decides them:
-// every view shows this list, and the text of each entry is a prompt.
+// The choices that a plan offers to the player (spec 000 §4.4). Every view shows this list, and the
+// text of each entry is a prompt.
 
 #include <cstdint>
 #include <string>
@@ -15,35 +15,34 @@
 
 namespace narratoria::session {
 
-// Joins the narrative_choice events of one plan: by tool, in the order in which the tools first
-// offered something, and in the order of each tool's events. A later attempt of a tool replaces what
-// an earlier one offered. A text that several offer stands once, where it comes first. Empty texts,
-// and entries that are not strings, are dropped. Engine thread only.
+// Joins the narrative_choice events of one plan. Tools are in the order of their first offer, the
+// texts of a tool in the order of its events. A later attempt of a tool replaces its earlier
+// offers. A text is listed once, at its first position. Empty texts and entries that are not
+// strings are dropped. Engine thread only.
 class Choices {
 public:
-    // A longer list helps no player; the texts beyond it are dropped.
+    // Texts beyond the limit are dropped: a longer list does not help a player.
     static constexpr size_t kMaxTexts = 1000;
 
     enum class Offer : uint8_t {
         Taken,    // at least one text is in the list now
         Nothing,  // a list without a text to offer
-        NotAList  // the payload has another form
+        NotAList  // the payload does not have the expected form
     };
-    // Adds the payload of a narrative_choice. Sets `warning` to what was dropped, if that is the
-    // tool's mistake.
+    // Adds the payload of a narrative_choice. Describes dropped entries in `warning`.
     Offer add(const event::Subject& subject, json::Value payload, std::string& warning);
     void clear();
 
     // The list as a JSON array of strings.
     std::string json() const;
-    // `payload` with the whole list as its "choices": what a view must show after this event.
-    // Verbatim if it says the same already.
+    // Returns `payload` with the whole list as its "choices": a view shows this after the event.
+    // Returns it verbatim if it has the same list.
     std::string payload_with_all(json::Value payload) const;
 
 private:
     struct ToolOffer {
         uint32_t attempt;
-        std::vector<std::string_view> texts;  // keys of known_, as are those below
+        std::vector<std::string_view> texts;  // views of keys of known_, like those below
         std::unordered_set<std::string_view> known;
     };
     ToolOffer& offer_of(const event::Subject& subject);
@@ -51,7 +50,7 @@ private:
 
     std::vector<ToolOffer> offers_;
     std::unordered_map<std::string, size_t> by_tool_;  // tool id → position in offers_
-    std::unordered_map<std::string, size_t> known_;    // text → the number of offers that have it
+    std::unordered_map<std::string, size_t> known_;    // text → number of offers that have it
 };
 
 }  // namespace narratoria::session

@@ -19,10 +19,10 @@ namespace narratoria::session {
 struct Dependencies {
     engine::Engine& engine;  // outlives the session
     std::unique_ptr<state::Store> store;
-    std::unique_ptr<journal::Journal> journal;     // or NULL: the session is not kept
-    std::unique_ptr<journal::StoreFile> replayed;  // of SessionSettings::replays
+    std::unique_ptr<journal::Journal> journal;     // NULL: the session is not stored
+    std::unique_ptr<journal::StoreFile> replayed;  // set if SessionSettings::replays
     std::unique_ptr<tool::RunnerSettings> runner_settings;
-    // Runs executable files, also for plugins that hand an invocation over to a program.
+    // Runs executable files, also for plugins that delegate an invocation to a program.
     std::shared_ptr<tool::ProcessRunner> processes;
     // Registers the built-in runners. The session calls it once, before it loads plugins.
     std::function<void(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
@@ -30,8 +30,8 @@ struct Dependencies {
         add_runners;
 };
 
-// The production dependencies. `state`: what the session begins with, as JSON; empty: {}. Throws
-// journal::StoreError.
+// The production dependencies. `state`: the initial state as JSON; empty: {}. Throws
+// journal::StoreError, or journal::TurnError if the session to replay does not exist.
 Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& settings,
                                std::string_view state = {});
 

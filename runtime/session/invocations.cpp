@@ -12,7 +12,7 @@
 namespace narratoria::session {
 namespace {
 
-// Tools of one request that run or wait.
+// Maximum of running and waiting tools of one request.
 constexpr size_t kMaxRunning = 1000;
 
 constexpr const char* kCancelled = "CANCELLED";
@@ -30,7 +30,7 @@ std::unique_ptr<plan::Plan> plan_of(std::string_view id, std::string_view tool, 
     return plan;
 }
 
-// What is wrong with the only tool of a plan, in the words of an invocation.
+// Describes the faults of a plan's only tool, with pointers into the invocation.
 std::string describe(const Faults& faults) {
     constexpr std::string_view kTool = "/tools/0";
     std::string out;
@@ -67,17 +67,17 @@ std::unique_ptr<plan::Plan> Invocations::read(std::string_view invocation, uint3
     json::Document document;
     json::ParseError error;
     if (!document.parse(invocation, error)) {
-        why = "the invocation is no JSON: " + error.message;
+        why = "the invocation is not valid JSON: " + error.message;
         return nullptr;
     }
     if (!document.root().is_object()) {
-        why = std::string("an invocation must be a JSON object, not ") +
+        why = std::string("the invocation must be a JSON object, not ") +
               json::type_name(document.root().type());
         return nullptr;
     }
     const json::Value tool = document.root().find("tool");
     if (!tool || !tool.is_string() || tool.text().empty()) {
-        why = "/tool: \"tool\" must name a tool, as toolPath in a plan does";
+        why = "/tool: \"tool\" must name a tool, like toolPath in a plan";
         return nullptr;
     }
     uint32_t line = 0;
@@ -97,7 +97,7 @@ std::unique_ptr<plan::Plan> Invocations::read(std::string_view invocation, uint3
     for (const char* key : {"input", "retryPolicy", "timeoutMs", "environment"}) {
         if (const json::Value value = document.root().find(key)) writer.raw(key, value.raw());
     }
-    // The narrator hears that it failed and decides what that means.
+    // Not required: the narrator receives the failure and decides what it means.
     writer.boolean("required", false).boolean("async", true).end();
     Faults faults;
     auto plan = plan_of("invocation", entry, faults);
@@ -113,7 +113,7 @@ std::unique_ptr<plan::Plan> Invocations::read(std::string_view invocation, uint3
 }
 
 std::optional<plan::ToolRefusal> Invocations::refusal_of(const plan::Plan& tool) const {
-    // Then it is recorded why.
+    // The recording has the outcome, so do not check again.
     if (with_.recording != nullptr && with_.recording->has(tool.tools[0].tool_id)) return {};
     Faults faults;
     add_skill_faults(tool, with_.disabled_skills, faults);
@@ -147,8 +147,8 @@ nar_status Invocations::invoke(std::string_view invocation, OnOutcome on_outcome
         return NAR_GONE;
     }
     if (waiting_.size() >= kMaxRunning) {
-        why =
-            std::to_string(kMaxRunning) + " tools of the request have not ended; wait for outcomes";
+        why = std::to_string(kMaxRunning) +
+              " tools of the request have not ended; wait for an outcome";
         return NAR_BUSY;
     }
     auto tool = read(invocation, count_, why);
@@ -177,7 +177,7 @@ std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool
             resolution = with_.resolver.resolve(tool->name, with_.folder);
             if (resolution.definition != tool || resolution.runner == nullptr) resolution = {};
         }
-        // Keeps the definition, and so its address.
+        // Keep the definition alive: its address is the key of the cache.
         if (resolution.definition == nullptr) refused_.push_back(tool);
         known = &checked_.add(tool.get(), std::move(resolution));
     }
@@ -200,7 +200,7 @@ void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
     const auto node = waiting_.extract(position);
     if (node.empty()) return;
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
-    // First: the callback may invoke the next tool.
+    // Before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
     node.mapped()(uint64_t{position} + 1, outcome_of(tool));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tools that a narrator invokes while it thinks about one question (narratoria.invoke/1). They
-// run in an open execution, which begins with the first of them.
+// The tools that a narrator invokes while it works on one question (narratoria.invoke/1), or a
+// script in its job. They run in an open execution, which starts with the first of them.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,8 @@ namespace narratoria::session {
 // Receives {"toolId","state","ok","result","output",…}, valid during the call.
 using OnOutcome = std::function<void(uint64_t number, std::string_view outcome)>;
 
-// Belongs to one question of a Turn. Engine thread only. Must not be destroyed by a callback.
+// Belongs to one question of a Turn or to one job. Engine thread only. A callback must not destroy
+// it.
 class Invocations {
 public:
     using OnEnded = std::function<void(std::shared_ptr<plan::Result>)>;
@@ -31,13 +32,13 @@ public:
         const tool::Resolver& resolver;
         const std::string& folder;  // the base of relative tool paths
         const std::vector<std::string>& disabled_skills;
-        // Makes an open execution of this plan and starts it.
+        // Creates and starts an open execution of this plan.
         std::function<std::unique_ptr<plan::Execution>(std::unique_ptr<plan::Plan> plan,
                                                        plan::Settings settings, OnEnded on_ended)>
             open;
-        // The first invocation runs (true), or the last one has settled.
+        // True: the first invocation starts. False: the last one has settled.
         std::function<void(bool runs)> on_running;
-        const plan::Recording* recording = nullptr;  // that of the execution, or NULL
+        const plan::Recording* recording = nullptr;  // of the execution; may be NULL
     };
 
     // The parts of the context must outlive this object.
@@ -46,21 +47,21 @@ public:
     Invocations& operator=(const Invocations&) = delete;
 
     // Starts a tool. `invocation`: {"tool","input","retryPolicy","timeoutMs","environment","line"}.
-    // On NAR_OK `on_outcome` is called once, from the loop or from end(). Otherwise `why` says what
-    // to do.
+    // On NAR_OK `on_outcome` is called once, from the loop or from end(). Otherwise `why` holds the
+    // reason.
     nar_status invoke(std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
                       std::string& why);
-    // Runs a tool that answers at once, as plan::Execution::call() does. Nothing: invoke() it next.
-    // Sets `call.number`.
+    // Runs a tool that answers at once, as plan::Execution::call() does. If it returns nothing, use
+    // invoke(). Sets `call.number`.
     std::optional<plan::Answer> call(const tool::Registry::Shared& tool, plan::CallAtOnce call);
     // Ends an invocation as cancelled; its outcome follows. NAR_NOT_FOUND if it has settled.
     nar_status cancel(uint64_t number);
 
-    // Ends what runs. All outcomes have been told when this returns.
+    // Ends running invocations. Every on_outcome has been called when this returns.
     void end(plan::Stop reason);
-    // How many invocations end() has cut short.
+    // The number of invocations that end() cancelled.
     uint32_t abandoned() const { return abandoned_; }
-    // NULL if nothing was invoked, and before the end.
+    // NULL before the end, or if nothing was invoked.
     const std::shared_ptr<plan::Result>& result() const { return result_; }
 
 private:
@@ -74,7 +75,8 @@ private:
     std::unique_ptr<plan::Execution> execution_;
     std::shared_ptr<plan::Result> result_;
     uint32_t count_ = 0;
-    // The tools that call() has run: without a definition, those that it must not run.
+    // Tools that call() has checked. A resolution without a definition: call() must not run the
+    // tool.
     RecentMap<const tool::Definition*, tool::Resolution> checked_;
     std::vector<tool::Registry::Shared> refused_;
     std::map<uint32_t, OnOutcome> waiting_;  // by position in the execution

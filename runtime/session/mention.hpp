@@ -6,8 +6,8 @@
 
 namespace narratoria::session {
 
-// A text of a story that names something outside of its document: a file, a plugin. Whether that
-// exists is checked by check_story() only.
+// A text of a story that names something outside of its document, such as a file or a plugin. Only
+// check_story() checks that it exists.
 struct Mention {
     std::string text;
     Fault place;  // without rule and message

@@ -27,7 +27,7 @@ void NarratorClient::withdraw() {
 }
 
 void NarratorClient::on_time() {
-    // An answer that was sent but not delivered yet is in time.
+    // An answer that was sent before the timeout counts, even if it was not delivered yet.
     if (engine_.inbox().has_end(token_)) return;
     withdraw();
     listener_->on_narrator_timeout();

@@ -16,8 +16,8 @@ namespace narratoria::session {
 // The final message of a question's token. A narrator may send it from any thread.
 struct NarratorAnswer {
     bool is_plan;           // false: the narrator failed
-    std::string text;       // the plan, or the reason of the failure
-    bool is_final = false;  // it failed, and asking again for this prompt is of no use
+    std::string text;       // the plan, or the reason for the failure
+    bool is_final = false;  // the failure is permanent: do not ask again for this prompt
 };
 
 // Owned by a session, which destroys it on the engine thread. Engine thread only, except answer().
@@ -51,7 +51,7 @@ public:
     bool is_open(uint64_t token) const {
         return token_ != 0 && token == token_ && !engine_.inbox().has_end(token);
     }
-    // The open question's time does not run between these two.
+    // Pause and resume the timeout of the open question.
     void pause_time() { time_.pause(); }
     void resume_time() { time_.resume(); }
     // Drops the open question, if there is one. Calls the narrator's cancel() unless an answer has
@@ -74,7 +74,7 @@ private:
     engine::Engine& engine_;
     nar_narrator narrator_{};
     Listener* listener_ = nullptr;  // of the open question
-    uint64_t token_ = 0;            // of the open question, or 0
+    uint64_t token_ = 0;            // of the open question; 0: none
     Countdown time_;
 };
 

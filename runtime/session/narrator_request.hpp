@@ -13,23 +13,23 @@
 
 namespace narratoria::session {
 
-// Borrows everything; only write() reads it. Engine thread only.
+// Borrows all its data, which only write() reads. Engine thread only.
 struct NarratorRequest {
     std::string_view session_id;
     std::string_view prompt;
     int64_t submitted_us;
     uint32_t generation;
-    std::string_view parent_plan_id;  // of the last answer that had an id; else empty
+    std::string_view parent_plan_id;  // requestId of the last answer that had one; else empty
     const std::vector<std::string>& disabled_skills;
     const plan::Result* previous_result;  // NULL if no plan has run yet
-    // What the narrator invoked at the previous question; NULL if nothing.
+    // The invocations of the previous question; NULL if there were none.
     const plan::Result* invocations;
     std::string_view plan_faults;  // a JSON array
     const state::Store& state;
     const tool::Registry& registry;
 
-    // `with_session` false: without what the session has anyway, the state, the tools and the events of
-    // results.
+    // `with_session` false leaves out the state, the tools and the events of results, which the
+    // session stores elsewhere.
     std::string write(bool with_session = true) const;
 };
 

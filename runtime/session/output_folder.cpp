@@ -27,13 +27,13 @@ namespace {
 constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
-// Each session looks at all that are kept: 24 us for one.
+// Each session looks at every kept folder, at 24 us each.
 constexpr size_t kMaxKept = 500;
 constexpr size_t kMaxIdInName = 100;
-// Between two steps another host may remove the base or the new folder.
+// Retries of create(): another host may remove the base or the new folder between two steps.
 constexpr int kMaxTries = 20;
 
-// A host chooses the id, so it may hold anything; such an id is replaced.
+// A host chooses the id. An id with characters that do not suit a file name is replaced.
 std::string name_for(std::string_view session_id) {
     const bool is_plain = !session_id.empty() && session_id.size() <= kMaxIdInName &&
                           std::all_of(session_id.begin(), session_id.end(), [](char c) {
@@ -44,8 +44,8 @@ std::string name_for(std::string_view session_id) {
 }
 
 // Opens the base folder without following a link, and checks that only this user has access.
-// `is_own` says that the name is the library's: then what is in its place may be changed. A folder
-// that the host named may be /tmp or somebody's home.
+// `is_own`: the name is the library's, so the advice may be to change it. A folder that the host
+// named may be /tmp or a home directory.
 Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
     const std::string give_another = is_own ? "set TMPDIR to a folder of your own"
                                             : "name a folder that only this user may enter";
@@ -60,9 +60,10 @@ Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
     }
     struct stat status {};
     if (!folder || ::fstat(folder.get(), &status) != 0) {
-        why = errno == ELOOP || errno == ENOTDIR
-                  ? base + " is a link or no folder; " + (is_own ? "remove it" : give_another)
-                  : base + " cannot be opened: " + std::strerror(errno);
+        why =
+            errno == ELOOP || errno == ENOTDIR
+                ? base + " is not a folder, or is a link; " + (is_own ? "remove it" : give_another)
+                : base + " cannot be opened: " + std::strerror(errno);
         return {};
     }
     if (status.st_uid != ::geteuid()) {
@@ -83,13 +84,13 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-// A host with ten thousand sessions must not read ten thousand folders for each. So the base is read
-// again only after as many sessions as it had entries the last time: constant cost for each
-// session, and with few entries always. Thread-safe.
+// Reads the base again only after N sessions, where N is the number of entries found the last time.
+// The amortized cost of a session is constant, even if a host has ten thousand of them.
+// Thread-safe.
 void OutputFolder::remove_abandoned_sometimes(const std::string& base) {
     static std::mutex& mutex = *new std::mutex;
     static auto& sessions_left =
-        *new std::map<std::string, size_t>;  // until the next time, by base
+        *new std::map<std::string, size_t>;  // sessions until the next reading, by base
     {
         const std::lock_guard lock(mutex);
         const auto known = sessions_left.find(base);
@@ -100,7 +101,7 @@ void OutputFolder::remove_abandoned_sometimes(const std::string& base) {
     }
     const size_t left = remove_abandoned(base);
     const std::lock_guard lock(mutex);
-    // Forgotten at once: a host may name a base of its own for each session.
+    // Erased at once, so that the map does not grow if each session has its own base.
     if (left == 0) sessions_left.erase(base);
     else sessions_left[base] = left;
 }
@@ -134,7 +135,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!lock || keep_clear_of_standard_streams(lock) != 0) {
             why = base + "/" + name + " cannot be opened: " + std::strerror(errno);
-            // Another host has taken it for an abandoned one.
+            // Another host considered it abandoned and removed it.
             if (!lock && errno == ENOENT) continue;
             ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
             return nullptr;
@@ -150,7 +151,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             return std::unique_ptr<OutputFolder>(
                 new OutputFolder(std::move(base), std::move(path), std::move(lock), owns_base));
         }
-        why = base + "/" + name + " was removed by somebody else";
+        why = base + "/" + name + " was removed by another process";
     }
     return nullptr;
 }
@@ -158,8 +159,8 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
 OutputFolder::~OutputFolder() {
     if (is_kept_) return;
     std::error_code ignored;
-    // Does not follow links. What a dying tool adds meanwhile is left for remove_abandoned(), and
-    // everything if memory has run out.
+    // remove_all() does not follow links. remove_abandoned() removes files that a dying tool adds
+    // meanwhile, and the whole folder if memory has run out here.
     try {
         std::filesystem::remove_all(path_, ignored);
     } catch (const std::bad_alloc&) {
@@ -201,11 +202,11 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
         const Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        // A living session holds a shared lock.
+        // A running session holds a shared lock.
         if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
                             std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
-            // An empty one keeps nothing. This fails if it is not empty.
+            // Remove an empty folder at once. unlinkat() fails if it is not empty.
             if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) --left;
             else kept.emplace_back(status.st_mtime, name);
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The folder of a session for the files that its tools make; tools find it in NARRATORIA_OUTPUT_DIR.
+// The folder for the files that a session's tools create. Tools find it in NARRATORIA_OUTPUT_DIR.
 
 #include <memory>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace narratoria::session {
 
-// Created in a base folder that belongs to the user and that nobody else may enter, so that no other
-// user can swap it for a link. Removed by the destructor, except after keep(). The folder is locked
-// (flock) while this object exists: remove_abandoned() recognizes by the lock what a killed host
-// left behind. Not thread-safe.
+// Created in a base folder that only this user may enter, so that no other user can replace it by a
+// link. Removed by the destructor, except after keep(). The folder is locked (flock) while this
+// object exists; without a lock, remove_abandoned() knows that its host was killed. Not
+// thread-safe.
 class OutputFolder {
 public:
     // narratoria-UID in TMPDIR, or in /tmp.
     static std::string default_base();
 
     // Returns NULL and a reason on failure. `base`: an absolute path, or empty for default_base();
-    // it is created if it does not exist. `may_be_kept`: the folder gets a name under which
-    // remove_abandoned() keeps it for a day.
+    // it is created if it does not exist. `may_be_kept`: the folder's name tells remove_abandoned()
+    // to keep it for a day.
     static std::unique_ptr<OutputFolder> create(std::string base, std::string_view session_id,
                                                 bool may_be_kept, std::string& why);
     ~OutputFolder();
@@ -33,8 +33,8 @@ public:
     bool holds(std::string_view file) const;
     void keep() { is_kept_ = true; }
 
-    // Removes the folders in `base` whose hosts are gone: those that may be kept a day after their
-    // last change, the others at once. Returns how many entries `base` has then.
+    // Removes the folders of hosts that no longer run: kept ones a day after their last change, the
+    // others at once. Returns the number of entries left in `base`.
     static size_t remove_abandoned(const std::string& base);
 
 private:

@@ -8,8 +8,8 @@
 namespace narratoria::session {
 namespace {
 
-// The offset of a string in the plan's document, at its opening quotation mark. 0 if the string was
-// written with escapes: it is then decoded elsewhere and has no offset.
+// The offset of a string's opening quotation mark in the plan's document. 0 if the string was
+// written with escapes: it is then decoded into a separate buffer.
 size_t byte_in(const plan::Plan& plan, std::string_view text) {
     const std::string_view document = plan.text();
     const bool inside =
@@ -26,7 +26,7 @@ Fault tool_fault(const char* rule, const plan::Plan& plan, size_t tool, std::str
 
 void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
                      const std::string& folder, Faults& faults) {
-    // Plans repeat their paths, and looking for a file is a system call.
+    // Check each path once: plans repeat their paths, and each check is a system call.
     std::unordered_set<std::string_view> looked_for;
     for (size_t i = 0; i < plan.tools.size(); ++i) {
         const std::string_view path = plan.tools[i].tool_path;

@@ -41,7 +41,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     wishes.listed = settings.plugins;
     std::map<std::string, std::string> own_settings;
     if (settings.story) {
-        // If the host chooses another narrator, the story's narrator need not be installed.
+        // If the host chooses a narrator, the story's narrator need not be installed.
         const bool has_other = settings.narrator || !settings.narrator_id.empty();
         add_wishes(*settings.story, !has_other, wishes);
         own_settings = settings.story->plugins;
@@ -61,7 +61,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     for (const auto& [id, json] : settings.plugin_settings) {
         if (dispatcher.knows(id)) continue;
         engine.log(NAR_LOG_WARN, "plugin_settings has settings for \"" + id +
-                                     "\", and no plugin of that id was asked for; list it in "
+                                     "\", but no plugin of that id was requested; list it in "
                                      "plugins");
     }
 }
@@ -76,7 +76,7 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     if (const BuiltInNarrator* const built_in = find_built_in(id)) {
         if (!settings.story) {
             fault = "the narrator " + json::quoted(id) + " answers from a story's " +
-                    std::string(built_in->file) + "; name a story, too";
+                    std::string(built_in->file) + "; name a story as well";
             return std::nullopt;
         }
         dispatcher.add(built_in->library(), "", built_in->settings(*settings.story, id));
@@ -86,9 +86,10 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     if (narrator) return narrator;
     const std::string reason = dispatcher.why_not(plugin);
     fault = (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") +
-            id + (settings.narrator_id.empty() ? "\", is not there: " : "\" is not there: ") +
-            (settings.without_plugins ? "no plugins were to be loaded"
-             : reason.empty()         ? "the plugin of that id is no narrator"
+            id +
+            (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
+            (settings.without_plugins ? "plugins are switched off"
+             : reason.empty()         ? "the plugin of that id is not a narrator"
                                       : reason) +
             " (" + list_built_in() + ")";
     return std::nullopt;

@@ -13,15 +13,15 @@ void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
                                const event::Event& event) {
     const std::string_view name = event.text(event::Field::Event);
     const json::Value payload = event.field(event::Field::Payload);
-    // Handlers get the list that the player can choose from, so that all of them show the same.
+    // Handlers get the joined list of choices, so that all views show the same.
     std::string decided;
     if (name == "narrative_choice") {
         std::string warning;
         const Choices::Offer offer = choices_.add(subject, payload, warning);
         if (!warning.empty()) stream_.warn(subject, "NARRATIVE_CHOICE", warning);
-        // There is nothing to show. The warning is for the author of the tool.
+        // There is nothing to show. The warning above is for the tool's author.
         if (offer == Choices::Offer::Nothing) return;
-        // The list is written for those who show it only: with each event it is longer.
+        // Written only if a handler shows it, because the list grows with each event.
         if (offer == Choices::Offer::Taken && plugins_.have_handlers()) {
             decided = choices_.payload_with_all(payload);
         }

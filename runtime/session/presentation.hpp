@@ -24,7 +24,7 @@ public:
         : plugins_(plugins), assets_(assets), stream_(stream) {}
 
     void on_ui_event(uint64_t number, const event::Subject& subject, const event::Event& event);
-    // Renders the assets of an execution that no ui event has referred to.
+    // Renders the assets of an execution that no ui event referred to.
     void on_tools_ended(uint64_t execution);
 
     // The choices offered since forget_choices(), as a JSON array of strings.
@@ -39,7 +39,8 @@ private:
     const asset::Registry& assets_;
     event::Stream& stream_;
     Choices choices_;
-    std::unordered_set<uint64_t> rendered_;  // `seq` of this execution's rendered assets
+    std::unordered_set<uint64_t>
+        rendered_;  // seq of assets rendered since the last execution ended
 };
 
 }  // namespace narratoria::session

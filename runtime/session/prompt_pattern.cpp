@@ -44,8 +44,8 @@ std::string_view without_leading_space(std::string_view text) {
     return text;
 }
 
-// Calls `add` with each character as it is compared, and with the place that it came from: without
-// case, and each stretch of white space as one space.
+// Calls `add` with each normalized character and its offset in `text`. Folds case and turns each
+// run of white space into one space.
 template <typename Add>
 void normalize(std::string_view text, const Add& add) {
     bool was_space = false;
@@ -99,14 +99,14 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
         }
         if (part.text == "prompt") {
             problem = {text.find("{prompt}"),
-                       "{prompt} stands for all that the player wrote and cannot be captured; "
-                       "choose another name"};
+                       "{prompt} is the player's whole prompt and cannot be captured; choose "
+                       "a different name"};
             return std::nullopt;
         }
         if (std::find(pattern.names_.begin(), pattern.names_.end(), part.text) !=
             pattern.names_.end()) {
             problem = {text.rfind("{" + part.text + "}"),
-                       "{" + part.text + "} is captured twice; choose another name"};
+                       "{" + part.text + "} is captured twice; choose a different name"};
             return std::nullopt;
         }
         pattern.names_.push_back(part.text);

@@ -11,9 +11,9 @@
 
 namespace narratoria::session {
 
-// A prompt normalized for matching: case folded, each run of white space one space, no white space at
-// the ends, no . ! ? at the end. Keeps the original offset of each byte, because
-// a capture returns the player's bytes unchanged.
+// A prompt normalized for matching: case is folded, each run of white space becomes one space, and
+// white space at both ends and . ! ? at the end are removed. Keeps the original offset of each
+// byte, because a capture returns the player's bytes unchanged.
 class NormalizedPrompt {
 public:
     // `text` is UTF-8 and must outlive the object.
@@ -44,7 +44,7 @@ public:
 
 private:
     std::string before_;                 // the text before the first capture
-    std::vector<std::string> names_;     // of the captures
+    std::vector<std::string> names_;     // names of the captures
     std::vector<std::string> literals_;  // the text after each capture; only the last is anchored
 };
 

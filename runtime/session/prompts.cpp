@@ -64,7 +64,7 @@ private:
             json::append_pointer(at, member.key);
             fault(json::Value(&object.tape(), member.value.index() - 1), std::move(at),
                   "prompts-key",
-                  json::quoted(member.key) + " is no key here" +
+                  json::quoted(member.key) + " is not a key here" +
                       allowed.suggestion_or_list(member.key));
         }
     }
@@ -119,7 +119,7 @@ private:
             return false;
         }
         if (list.empty()) {
-            fault(list, place, "prompts-empty", json::quoted(key) + " must hold at least one");
+            fault(list, place, "prompts-empty", json::quoted(key) + " must not be empty");
             return false;
         }
         size_t position = 0;
@@ -256,8 +256,7 @@ private:
             for (const std::string& name : names) known += ", {" + name + "}";
             fault(value, pointer, "prompts-name",
                   "{" + part.text +
-                      "} stands for nothing here: not every pattern of this entry "
-                      "captures it; there is " +
+                      "} has no value here: not every pattern of this entry captures it; use " +
                       known + ", and {{ and }} for braces");
         }
     }

@@ -34,14 +34,14 @@ struct Prompts {
     std::vector<PromptEntry> entries;
     std::optional<PromptAnswer> unmatched;
 
-    // The tools of the plans, without those whose path depends on the prompt.
+    // The tools of the plans, except those with a path that depends on the prompt.
     std::vector<Mention> tool_paths;
-    // Duplicate keys, and members of plans that are spelled almost like a defined one.
+    // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.
     Faults warnings;
 };
 
-// Parses the text of a prompts.json. Faults, warnings and mentions have a line and column; faults are
-// in the order of the text.
+// Parses the text of a prompts.json. Faults, warnings and mentions have a line and column. Faults
+// are in the order of the text.
 Prompts read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

@@ -9,8 +9,8 @@
 
 namespace narratoria::session {
 
-// One line per kind of tool. A runner that also runs tool paths "scheme:rest" registers its scheme
-// here, too (Runners::add_scheme).
+// One line per kind of tool. A runner of tool paths "scheme:rest" also registers its scheme here
+// (Runners::add_scheme).
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                  http::Client& http, const plugin::Dispatcher& plugins) {
     runners.add(tool::PythonRunner::kName, std::make_shared<tool::PythonRunner>(processes));

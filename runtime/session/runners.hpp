@@ -9,8 +9,8 @@
 
 namespace narratoria::session {
 
-// Registers the built-in runners. Plugins register theirs when they are loaded. `runners` must
-// not run anything once `plugins` is gone.
+// Registers the built-in runners. Plugins register theirs when they are loaded. `runners` must not
+// run a tool after `plugins` is destroyed.
 void add_runners(tool::Runners& runners, std::shared_ptr<tool::ProcessRunner> processes,
                  http::Client& http, const plugin::Dispatcher& plugins);
 

@@ -15,7 +15,7 @@
 namespace narratoria::session {
 namespace {
 
-// As the schema sees the value's JSON. 0: not known without that.
+// The type that the schema sees in the value's JSON. 0: only the JSON can tell.
 uint8_t type_bit(const script::Value& value) {
     switch (value.type()) {
         case script::Type::Null: return tool::NullBit;
@@ -25,7 +25,7 @@ uint8_t type_bit(const script::Value& value) {
         case script::Type::Object: return tool::ObjectBit;
         case script::Type::Number: {
             const double number = value.number();
-            // A fraction here may be a large integer in JSON.
+            // Beyond 2^53 a number may still be an integer in JSON, which the schema decides.
             const bool is_integer =
                 std::fabs(number) < 9007199254740992.0 && number == std::trunc(number);
             return is_integer ? tool::IntegerBit : tool::FractionBit;
@@ -35,14 +35,14 @@ uint8_t type_bit(const script::Value& value) {
     return 0;
 }
 
-// True if the object surely fits and has no other members. No key stands in it twice.
+// True if the object certainly fits and has no unknown member. Relies on unique keys.
 bool fits(const tool::Schema::PlainMembers& plain, const script::Value& arguments) {
     const auto& known = plain.members;
     uint32_t required = 0;
     size_t next = 0;
     for (const script::Member& each : arguments.members()) {
         const std::string_view name = each.key.text();
-        // They usually come in the order of the schema.
+        // Members are usually in the order of the schema.
         if (next == known.size() || known[next].name != name) {
             const auto found = std::find_if(known.begin(), known.end(), [name](const auto& member) {
                 return member.name == name;
@@ -56,8 +56,8 @@ bool fits(const tool::Schema::PlainMembers& plain, const script::Value& argument
     return required == plain.required_count;
 }
 
-// The value without the members that the schema does not name, at any depth, where it lists all.
-// Nothing: there are none. Undefined beyond a limit.
+// Returns the value without members that the schema does not name, at any depth where it lists all
+// members. Nothing: no such member. An undefined value: a limit was exceeded.
 std::optional<script::Value> without_unnamed(const tool::Schema::Part& part,
                                              const script::Value& value, script::Memory& memory) {
     bool has_changed = false;
@@ -92,7 +92,7 @@ std::optional<script::Value> without_unnamed(const tool::Schema::Part& part,
     return {};
 }
 
-// Where a fault stands in the schema: the positions of the members and elements that lead to it.
+// The place of a fault in the schema: the positions of the members and elements on the way to it.
 std::vector<size_t> place_of(tool::Schema::Part part, std::string_view pointer) {
     std::vector<size_t> place;
     std::string segment;
@@ -118,7 +118,7 @@ void sort_by_schema(const tool::Schema::Part& root, tool::SchemaFaults& faults) 
     });
 }
 
-// Describes the first number that JSON does not have. Nothing is appended if there is none.
+// Describes the first number that is not finite. Appends nothing if there is none.
 void describe_not_finite(const script::Value& value, const std::string& place,
                          std::string& faults) {
     if (value.type() == script::Type::Number) {
@@ -145,7 +145,7 @@ void describe_not_finite(const script::Value& value, const std::string& place,
 
 }  // namespace
 
-// The tool's runner checks its input, too; here the faults are told in the words of the language.
+// The tool's runner also checks its input. This check reports faults in the terms of the language.
 bool ScriptArguments::check(const tool::Schema* schema, script::Value& arguments,
                             script::Memory& memory, std::string& faults) {
     json_.clear();

@@ -10,19 +10,20 @@
 
 namespace narratoria::session {
 
-// Keeps what a check needs, so that a CALL allocates little.
+// Reuses its buffers, so that a CALL allocates little.
 class ScriptArguments {
 public:
-    // Removes the members that the schema does not name, at any depth, where it lists all: `memory`
-    // makes the object that replaces `arguments`, undefined beyond a limit. False: `faults` has all faults, in the words
-    // of the language. `schema` NULL: any object fits.
+    // Checks the arguments. Removes members that the schema does not name, at any depth where it
+    // lists all members; `memory` then allocates the object that replaces `arguments`, which is
+    // undefined beyond a limit. Returns false if `faults` holds faults, in the terms of the
+    // language. `schema` NULL: every object is valid.
     bool check(const tool::Schema* schema, script::Value& arguments, script::Memory& memory,
                std::string& faults);
-    // Those of the last check that succeeded, as JSON.
+    // The arguments of the last successful check, as JSON.
     const std::string& json() const { return json_; }
 
 private:
-    // False: a number has no form in JSON, and `faults` names it.
+    // False if a number is not finite, which JSON cannot represent; `faults` names it.
     bool write_json(const script::Value& arguments, std::string& faults);
 
     std::string json_;

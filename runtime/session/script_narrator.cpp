@@ -35,7 +35,7 @@ public:
         }
         const json::Value root = request.root();
         const std::string_view disabled = root.find("disabledSkills").raw();
-        // The script would do the same again.
+        // Without a newly disabled skill, the script would do the same again.
         if (root.find("generationAttempt").integer() != 1 && disabled == disabled_) {
             return session_.give_up(token, std::move(error_));
         }
@@ -50,7 +50,7 @@ public:
         token_ = token;
         narrative_.clear();
         has_called_ = false;
-        error_ = file_ + ": the script did not end in time, and is not run again";
+        error_ = file_ + ": the script did not end in time and is not run again";
         run_ = std::make_unique<ScriptRun>(
             ScriptRun::Context{
                 session_.loop(), ScriptTools(session_.registry(), ""),
@@ -92,8 +92,8 @@ private:
                               ": the script ended without a PRINT or a CALL, so the player "
                               "sees nothing");
         }
-        // If the turn goes on, its plan was refused.
-        error_ = file_ + ": the script's answer was refused, and it is not run again";
+        // Used if the plan is refused and the turn asks again.
+        error_ = file_ + ": the script's answer was refused and it is not run again";
         if (narrative_.ends_with('\n')) narrative_.pop_back();
         std::string plan;
         json::ObjectWriter writer(plan);
@@ -106,13 +106,13 @@ private:
     plugin::SessionAccess& session_;
     const std::string file_;
     const std::shared_ptr<const script::Program> program_;
-    std::unique_ptr<ScriptRun> run_;  // of the last question
+    std::unique_ptr<ScriptRun> run_;  // for the last question
     uint64_t token_ = 0;
     std::string narrative_;
-    bool has_called_ = false;  // a tool
-    bool has_warned_ = false;  // that the script does nothing
-    std::string disabled_;     // JSON; of the last question
-    std::string error_;        // why the last run has led to no plan
+    bool has_called_ = false;  // the script called a tool
+    bool has_warned_ = false;  // the warning NARRATOR_SILENT was sent
+    std::string disabled_;     // disabledSkills of the last question, JSON
+    std::string error_;        // why the last run did not produce a plan
 };
 
 // ---------------------------------------------------------------- as a plugin
@@ -185,7 +185,7 @@ std::string script_narrator_settings(const Story& story, std::string_view name) 
     json::ObjectWriter settings(out);
     settings.string("file", name);
     Faults faults;
-    // The host may name another script than the story does.
+    // The host may name a different script than the story.
     if (name != story.narrator && read_script(story, std::string(name), text, faults) == nullptr) {
         settings.string("fault", describe_faults(faults, ""));
     }

@@ -12,14 +12,14 @@
 namespace narratoria::session {
 namespace {
 
-// About ten microseconds of arithmetic, half a millisecond of FORMAT: a slice is what a frame's budget
-// can be exceeded by.
+// About ten microseconds of arithmetic, or half a millisecond of FORMAT. The engine can exceed a
+// frame's budget by one slice.
 constexpr uint64_t kSliceSteps = 4'000;
-// The same for tools that answer at once: then the script waits for its next turn in the loop.
+// The time limit of a slice for tools that answer at once. The script then yields to the loop.
 constexpr int64_t kSliceMs = 1;
-// What takes less than a microsecond from the end of a CALL to the next one, which then needs no clock.
+// These steps take less than a microsecond, so a CALL within them reuses the time of the last one.
 constexpr uint64_t kFewSteps = 16;
-// About the memory that the record of a CALL needs beside its texts.
+// About the memory that the record of a CALL needs in addition to its texts.
 constexpr uint64_t kCallRecord = 2048;
 constexpr size_t kShortInput = 256;
 
@@ -132,7 +132,7 @@ void ScriptRun::step() {
     }
 }
 
-// Registered tools only: a file may change at any time.
+// Caches the definition of a registered tool only: a file may change at any time.
 const ScriptRun::Known& ScriptRun::known(std::string_view name) {
     Known* const found = known_.find(name.data());
     const uint64_t version = with_.tools.version();
@@ -161,8 +161,8 @@ bool ScriptRun::answers_at_once(const script::ToolCall& call) const {
            call.arguments.find("operation") == nullptr;
 }
 
-// True if the machine has done little since answered_us_. Its steps count the blocks that have begun
-// since then, its position what was left of the block before.
+// True if the machine did at most kFewSteps since answered_us_. steps() counts only the blocks
+// entered since then, so the distance of position() covers the rest of the block before.
 bool ScriptRun::is_next() const {
     const uint32_t at = machine_.position();
     const uint32_t distance = at > answered_at_ ? at - answered_at_ : answered_at_ - at;
@@ -193,7 +193,7 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
         .number("line", call.line)
         .end();
     uint64_t number = 0;
-    // A question of a narrator may outlive its script.
+    // A narrator's question may outlive its script.
     const nar_status status = with_.invoke(
         invocation,
         [this, alive = alive_](uint64_t, std::string_view outcome) {
@@ -209,7 +209,7 @@ void ScriptRun::on_outcome(std::string_view outcome) {
     json::ParseError error;
     document.parse(outcome, error);
     const json::Value root = document.root();
-    // The record of a call stays until the result of the script is released.
+    // The record of a call lives until the result of the script is released, so it is charged.
     if (!machine_.memory().charge(kCallRecord + outcome.size())) {
         machine_.resume(script::Value());
     } else if (root.find("ok").boolean()) {
@@ -217,7 +217,7 @@ void ScriptRun::on_outcome(std::string_view outcome) {
     } else {
         machine_.fail(root.find("error").text());
     }
-    // The execution is in the middle of something.
+    // Deferred, because the execution that calls this is not reentrant.
     step_soon();
 }
 
@@ -235,8 +235,8 @@ void ScriptRun::finish(plan::Stop reason) {
     end.error = machine_.error();
     if (with_.wants_scope && !machine_.append_scope(end.scope) && !end.error) {
         end.error = {"SizeLimitError",
-                     "The variables of the script are together larger than the limit of " +
-                         std::to_string(machine_.limits().value_bytes) + " bytes",
+                     "The variables of the script exceed the limit of " +
+                         std::to_string(machine_.limits().value_bytes) + " bytes in total",
                      0, 0};
     }
     if (end.error) end.error_text = script::describe(end.error, machine_.program().source());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A Nuwa script that runs in a session. The machine computes; its CALLs are invocations, those of a
-// job of its own or those of a narrator.
+// A Nuwa script that runs in a session. Its CALLs are invocations: of a script job, or of the
+// question that a narrator's script answers.
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +22,8 @@
 
 namespace narratoria::session {
 
-// The names by which a script calls tools (script_name): of the registered ones, and of the executable
-// files of the story's tools folder and of another one.
+// The names by which a script calls tools (script_name): registered tools, and executable files in
+// the story's tools folder and in one additional folder.
 class ScriptTools {
 public:
     // Reads the folders once: a file that appears later is not found.
@@ -32,37 +32,36 @@ public:
     bool has(std::string_view name) const;
     // Changes whenever a name may mean something else, except what a file contains.
     uint64_t version() const { return registry_.version(); }
-    // All names that mean one tool, sorted. Valid until the registry changes and while this object is.
+    // All unambiguous names, sorted. Valid until the registry changes or this object is destroyed.
     std::vector<std::string_view> names() const;
-    // NULL if the name means no tool, or several.
+    // NULL if the name is unknown or ambiguous.
     tool::Registry::Shared definition_of(std::string_view name) const;
-    // The toolPath of a name. Empty if it means nothing, or several tools: `why` then names them.
+    // The toolPath of a name. Empty if it is unknown, or ambiguous: `why` then lists the tools.
     std::string path_of(std::string_view name, std::string& why) const;
 
 private:
     void add(const tool::Registry& registry);
 
     const tool::Registry& registry_;
-    // The toolPaths of files, and of registered tools that a script calls by another name; by that
-    // name.
+    // Script name → toolPath, of files and of registered tools with a different script name.
     std::multimap<std::string, std::string, std::less<>> others_;
 };
 
 struct ScriptEnd {
-    std::string scope;  // JSON object; empty if it is not wanted, or larger than a value may be
+    std::string scope;  // JSON object; empty if not wanted or larger than Limits::value_bytes
     script::Error error;
-    std::string error_text;                      // for people
+    std::string error_text;                      // human-readable
     plan::Stop reason{};                         // how to end tools that still run
-    std::shared_ptr<const plan::Result> result;  // NULL if it called no tool; only of a job
+    std::shared_ptr<const plan::Result> result;  // set for a job only; NULL if it called no tool
 };
 
-// Ends with one call of on_ended, which may destroy it. Engine thread only.
+// Ends with one call of on_ended, which may destroy this object. Engine thread only.
 class ScriptRun : private script::Tools {
 public:
     struct Context {
         Loop& loop;
         ScriptTools tools;
-        // Invocations::invoke() of those to which the CALLs belong.
+        // Invocations::invoke() of the job or of the narrator's question.
         std::function<nar_status(std::string_view invocation, OnOutcome on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
@@ -87,7 +86,7 @@ public:
     }
     // Runs the script from the loop.
     void start();
-    // Ends it now. on_ended is called before this returns.
+    // Ends the script. Calls on_ended before it returns.
     void stop(plan::Stop reason);
 
 private:
@@ -97,14 +96,14 @@ private:
     Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,
                   std::string& message) override;
 
-    // What a name means, while the registry does not change.
+    // The cached meaning of a name. Valid while ScriptTools::version() is `version`.
     struct Known {
         uint64_t version = UINT64_MAX;
         bool is_there = false;
         bool is_file = false;
-        tool::Registry::Shared tool;  // NULL: none, several, or a file
+        tool::Registry::Shared tool;  // NULL: unknown, ambiguous, or a file
     };
-    // `name`: of the program.
+    // `name` must point into the program: its address is the key of the cache.
     const Known& known(std::string_view name);
     bool answers_at_once(const script::ToolCall& call) const;
     bool is_next() const;
@@ -116,12 +115,13 @@ private:
     const Context with_;
     script::Machine machine_;
     Timer timer_;
-    RecentMap<const char*, Known> known_;  // by the place of the name in the program
-    // From check() to start(): the tool of the CALL, or NULL, and its arguments.
+    RecentMap<const char*, Known> known_;  // by the name's address in the program
+    // The tool of the current CALL (or NULL) and its arguments. check() sets them for start().
     tool::Registry::Shared tool_;
     ScriptArguments arguments_;
     int64_t slice_ms_ = 0;  // when step() began
-    // The end of the last tool that answered at once in this step(), and where the machine was then.
+    // When the last tool that answered at once in this step() ended, and where the machine was
+    // then.
     std::optional<int64_t> answered_us_;
     uint64_t answered_steps_ = 0;
     uint32_t answered_at_ = 0;

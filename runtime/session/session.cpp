@@ -26,7 +26,7 @@ plugin::StoryInfo story_info(const SessionSettings& settings) {
                           : plugin::StoryInfo();
 }
 
-// Reads what rest() has written; false if there is nothing to read.
+// Parses the output of rest(). False if it is empty or not valid.
 bool read_rest(const std::string& rest, json::Document& document) {
     json::ParseError error;
     return !rest.empty() && document.parse(rest, error, json::kDepthOfOwn) &&
@@ -79,7 +79,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
     if (with_.journal) take_up_past();
     try {
         with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
-        // Before the plugins: their tools must not take a name that the user bound.
+        // Before the plugins, so that their tools cannot take a name of the project.
         if (settings_.project) {
             for (const auto& tool : settings_.project->tools) registry_.add(tool);
         }
@@ -89,7 +89,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         }
         dispatcher_.attach_sinks(stream_);
     } catch (...) {
-        // While the members are there that it asks.
+        // Before the members that the journal uses are destroyed.
         if (with_.journal) with_.journal->close();
         throw;
     }
@@ -113,7 +113,7 @@ Session::~Session() {
         take_cancel();
         while (with_.journal && with_.journal->finish_end()) take_cancel();
     } catch (const std::bad_alloc&) {
-        // Without memory the handlers are not called; what runs is ended below.
+        // Out of memory: the handlers are not called. The members end the running job.
     }
     if (with_.journal) with_.journal->close();
     // Deferred callbacks check this flag, because the loop outlives the session.
@@ -267,8 +267,8 @@ void Session::begin_job() {
         current_.text, current_.submitted_us);
 }
 
-// Before the first tool, not with the session: a session whose tools are functions of the host needs
-// no folder, and many are made only to validate.
+// Called before the first tool, not in the constructor: a session with only host functions as tools
+// needs no folder, and many sessions only validate.
 void Session::provide_output() {
     if (std::exchange(is_output_settled_, true)) return;
     const engine::EngineSettings& settings = with_.engine.settings();
@@ -283,7 +283,7 @@ void Session::provide_output() {
         set_variable(environment_, start + output_->path());
         return;
     }
-    const std::string message = "the session has no folder for the files of its tools (" +
+    const std::string message = "cannot create the folder for the files of the tools (" +
                                 start.substr(0, start.size() - 1) + "): " + why;
     log(NAR_LOG_WARN, message);
     warn("OUTPUT_FOLDER", message);
@@ -311,7 +311,7 @@ void Session::begin_execution(std::unique_ptr<plan::Plan> plan, int64_t generati
     execution_->start();
 }
 
-// Completes the settings with those that all executions of the running job share.
+// Adds the settings that all executions of the running job share.
 std::unique_ptr<plan::Execution> Session::make_execution(
     std::unique_ptr<plan::Plan> plan, plan::Settings settings,
     std::function<void(std::shared_ptr<plan::Result>)> on_ended) {
@@ -342,7 +342,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
         std::move(plan), std::move(settings), std::move(on_ended));
 }
 
-// Of the tools that a narrator or a script invokes.
+// Starts the execution of the tools that a narrator or a script invokes.
 std::unique_ptr<plan::Execution> Session::open_execution(std::unique_ptr<plan::Plan> plan,
                                                          plan::Settings settings,
                                                          Invocations::OnEnded on_ended) {
@@ -398,7 +398,7 @@ void Session::take_up_past() {
     const journal::Journal::Past past =
         journal.restore(settings_.limits.history_patches, *with_.store, assets_);
     json::Document document;
-    // Numbers are not used twice, whatever turn the session goes on from.
+    // Event and execution numbers stay unique, even if the session continues from an older turn.
     if (read_rest(past.latest_rest, document)) {
         stream_.continue_after(number_in(document.root(), "seq"));
         executions_ = number_in(document.root(), "executions");
@@ -410,7 +410,7 @@ void Session::take_up_past() {
                     [this](journal::TurnKind kind) { return rest(kind); },
                     [this](const journal::StoreFailure& failure) {
                         const std::string message =
-                            failure.message + "; the session goes on, and is no longer kept";
+                            failure.message + "; the session continues without being stored";
                         log(NAR_LOG_ERROR, message, failure.code);
                         warn(failure.code, message);
                     },
@@ -438,7 +438,7 @@ void Session::take_rest(const std::string& rest) {
         const json::Value text =
             key.value.is_object() ? key.value.find("description") : json::Value();
         if (!text || !text.is_string()) continue;
-        // A formatter is code, which only this process knows.
+        // The journal cannot hold a formatter (code), so keep the one registered in this process.
         const auto known = before.find(key.key);
         state::Description description = known ? *known : state::Description();
         description.text = text.text();
@@ -477,8 +477,9 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
     const journal::TurnRow row = with_.journal->turn(turn);
     require_prompt(row);
     if (row.status != journal::TurnStatus::Interrupted) {
-        throw journal::TurnError("NOT_INTERRUPTED", "turn " + std::to_string(turn) +
-                                                        " was not interrupted: it has ended");
+        throw journal::TurnError(
+            "NOT_INTERRUPTED",
+            "turn " + std::to_string(turn) + " was not interrupted; play it again instead");
     }
     auto playback = with_.journal->playback(turn);
     for (const journal::Playback::CutOff& tool : playback->go_on()) {
@@ -486,9 +487,9 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
         if (repeats || !definition || definition->repeatable) continue;
         throw journal::TurnError(
             "NOT_REPEATABLE",
-            "the tool " + json::quoted(tool.id) + " had begun and must not run twice (" +
+            "the tool " + json::quoted(tool.id) + " had started and must not run twice (" +
                 json::quoted(definition->name) +
-                " is not repeatable); let it run again, or go on without that turn");
+                " is not repeatable); allow it to run again, or go on without that turn");
     }
     play_again(row, std::move(playback), std::move(handler));
 }
@@ -528,7 +529,7 @@ void Session::replay(journal::TurnId turn, std::function<void(const Replayed& re
         stream_.continue_after(first - 1);
     }
     with_.store->keep_digest();
-    // Unknown while the turn runs.
+    // The position is unknown while the turn runs.
     replayed_.reset();
     const auto on_end = [this, turn, kept = kept.state_digest.value_or(0),
                          handler = std::move(handler)] {
@@ -589,7 +590,7 @@ void Session::play_recorded() {
          is_replayed ? std::function<void()>([this] { end_replay(); }) : nullptr});
 }
 
-// Of a script, or of what the host did between two turns.
+// Ends the replay of a script, or of the host's changes between two turns.
 void Session::end_replay() {
     current_.invocations->end(plan::Stop::Abandoned);
     const auto handler = std::move(current_.on_replayed);
@@ -597,7 +598,7 @@ void Session::end_replay() {
     with_.engine.call_host(handler);
 }
 
-// What a later life of the session needs, beside the state and the assets.
+// Returns what restoring the session needs in addition to the state and the assets.
 std::string Session::rest(journal::TurnKind kind) {
     if (kind != journal::TurnKind::Host) {
         told_ = json::quoted(turn_ ? turn_->narrative() : "");
@@ -610,7 +611,7 @@ std::string Session::rest(journal::TurnKind kind) {
         .number("fallbacks", static_cast<int64_t>(fallbacks_))
         .number("executions", static_cast<int64_t>(executions_))
         .number("patches", static_cast<int64_t>(with_.store->patches()))
-        // With that of the record that ends a prompt, which comes after this.
+        // + 1: the record that ends a prompt is published after this call.
         .number("seq", static_cast<int64_t>(stream_.last_number() + (turn_ ? 1 : 0)))
         .key("metadata");
     metadata_.append_json(out);
@@ -668,7 +669,7 @@ void Session::take_cancel() {
         cancel_running(plan::Stop::Cancelled);
     };
     if (running_ && current_.number <= up_to) stop();
-    // Waiting jobs start and end at once, so that each handler is called and each prompt is
+    // Starts and at once ends waiting jobs, so that each handler is called and each prompt is
     // published.
     while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
         begin_job();
@@ -679,16 +680,16 @@ void Session::take_cancel() {
 // ---- faults of the host's sinks
 
 void Session::HostSinks::on_sink_threw(const char* what) noexcept {
-    session_.with_.engine.note_thrown("an event sink of the host, which is detached now,", what);
+    session_.with_.engine.note_thrown("an event sink of the host (now detached)", what);
 }
 
 void Session::HostSinks::on_sink_wrote() noexcept {
     try {
         session_.log(NAR_LOG_ERROR,
-                     "an event sink of the host wrote into the record that it was given, and is "
-                     "detached now; the later sinks got the true record");
+                     "an event sink of the host wrote into a record and is now detached; the later "
+                     "sinks received the original record; copy a record before you change it");
     } catch (...) {
-        // Out of memory; the sink is detached all the same.
+        // Out of memory; the sink is detached anyway.
     }
 }
 
@@ -705,7 +706,7 @@ void Session::warn(std::string_view code, std::string_view message) {
 std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who,
                                                    json::Value nulls) {
     if (auto refusal = with_.store->refusal(patch, nulls)) return refusal;
-    // A replay does not stand at the end of a turn any more.
+    // The state is no longer that of the end of a replayed turn.
     if (!running_) replayed_.reset();
     // The store records the number of the event that reports the patch, so it is reserved first.
     const uint64_t number = stream_.take_number();
@@ -736,8 +737,8 @@ nar_status Session::patch_state(std::string_view patch, std::string_view who) {
     json::ParseError error;
     if (!document.parse(patch, error) || !document.root().is_object()) return NAR_INVALID_DOCUMENT;
     if (const auto refusal = patch_state(document.root(), who)) {
-        log(NAR_LOG_WARN, "plugin " + std::string(who) +
-                              ": its patch of the state is refused: " + refusal->message);
+        log(NAR_LOG_WARN,
+            "plugin " + std::string(who) + ": the state patch is refused: " + refusal->message);
         return NAR_INVALID_ARGUMENT;
     }
     return NAR_OK;
@@ -753,8 +754,8 @@ nar_status Session::apply_patch(const state::Replacement& patch, const plugin::A
         return NAR_INVALID_DOCUMENT;
     }
     const json::Value root = patch.nulls.empty() ? json::Value() : nulls.root();
-    // Here and not only where it is applied: a tool that calls a function can act on the refusal,
-    // one that prints an event is ended.
+    // Checked here as well as where it is applied: a tool that calls a function can handle the
+    // refusal, whereas a tool that prints an event is ended.
     auto refusal = with_.store->refusal(document.root(), root);
     if (!refusal && apply) return apply(patch, why);
     if (!refusal) refusal = patch_state(document.root(), who, root);
@@ -806,7 +807,7 @@ nar_status Session::register_state_metadata(std::string_view key,
         why = "the session is ending";
         return NAR_GONE;
     }
-    if (!utf8::is_valid(key)) why = "a key of the state must be UTF-8";
+    if (!utf8::is_valid(key)) why = "the key of the state must be UTF-8";
     else if (metadata) why = metadata_.refusal(key, metadata->text);
     if (!why.empty()) return NAR_INVALID_ARGUMENT;
     if (metadata) metadata_.set(key, std::move(*metadata));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A session: prompt → narrator → plan → result → replan (spec 003 §13).
+// A session: prompt → narrator → plan → result → new plan (spec 003 §13).
 
 #include <atomic>
 #include <cstdint>
@@ -36,15 +36,16 @@ namespace narratoria::session {
 
 using TurnHandler = std::function<void(const TurnEnd&)>;
 struct ScriptHandler {
-    std::function<void(std::string_view line)> printed;  // may be empty
-    std::function<void(const ScriptEnd& end)> ended;     // likewise
+    // Both may be empty.
+    std::function<void(std::string_view line)> printed;
+    std::function<void(const ScriptEnd& end)> ended;
     bool wants_scope = true;
 };
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
 // Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or
-// an execution. Engine thread only, except request_cancel() and the answers of narrators. Handlers
-// are called on the engine thread and may submit further jobs.
+// an execution or a script. Engine thread only, except request_cancel() and the answers of
+// narrators. Handlers are called on the engine thread and may submit further jobs.
 class Session final : public engine::Member, private plugin::SessionAccess {
 public:
     Session(Dependencies dependencies, SessionSettings settings);
@@ -58,8 +59,8 @@ public:
     // Why the requested narrator is not available; empty if it is, or if none was requested.
     const std::string& narrator_fault() const { return narrator_fault_; }
 
-    // Adds an extension of the host itself. If it is a narrator, the session uses it from now on.
-    // Returns NULL and a reason if it is not valid. Must not be called from a callback.
+    // Adds an extension that the host implements itself. If it is a narrator, the session uses it
+    // from now on. Returns NULL and a reason if it is not valid. Do not call it from a callback.
     const nar_host* extend(plugin::OwnExtension own, std::string& reason);
     SessionTools tools() { return {registry_, resolver_, dispatcher_, folder_}; }
     // True while a narrator's answer is pending.
@@ -73,13 +74,13 @@ public:
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 
-    // For the narrator while its question is open (narratoria.invoke/1).
+    // Runs a tool for the narrator while its question is open (narratoria.invoke/1).
     nar_status invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,
                       uint64_t& number, std::string& why) override;
     nar_status cancel_invocation(uint64_t token, uint64_t number) override;
 
     // Submits a compiled script. `scope`: a JSON object or empty; `tools`: the absolute path of a
-    // folder of further tools, or empty. Returns false and an error if the scope is not valid.
+    // folder of additional tools, or empty. Returns false and an error if the scope is not valid.
     bool run_script(std::shared_ptr<const script::Program> program, std::string_view scope,
                     std::string_view tools, ScriptHandler handler, script::Error& error);
 
@@ -88,7 +89,7 @@ public:
 
     // Cancels all jobs submitted so far. Thread-safe and async-signal-safe.
     void request_cancel() noexcept;
-    // Not while the job that was stopped waits for the store.
+    // False while the stopped job only waits for the store.
     bool has_cancel() const override {
         return cancel_up_to_.load() > ended_ && !(running_ && stopped_ == current_.number);
     }
@@ -110,13 +111,13 @@ public:
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
-    // Applies a patch that no tool made. `who` is a plugin's id, or empty for the host. Returns why
-    // it was not applied, if a limit of the session refuses it.
-    // `nulls`: see state::Replacement; or an empty Value.
+    // Applies a patch of a plugin or of the host. `who` is the plugin's id; empty: the host.
+    // `nulls`: see state::Replacement; may be an empty Value. Returns the reason if a limit of the
+    // session refuses the patch.
     std::optional<state::Refusal> patch_state(json::Value patch, std::string_view who,
                                               json::Value nulls = {});
     state::Store& state() { return *with_.store; }
-    // The operations of spec 002's ToolContext, for plugins and for the host, whose `who` is empty.
+    // The operations of spec 002's ToolContext. `who` is the plugin's id; empty: the host.
     nar_status set_state(std::string_view key, std::string_view value,
                          std::optional<state::Description> metadata,
                          const plugin::ApplyPatch& apply, std::string_view who,
@@ -129,28 +130,28 @@ public:
     const state::Metadata& state_metadata() const override { return metadata_; }
     void format_state_for_prompt(std::string& out) override;
     const asset::Registry& assets() const { return assets_; }
-    // NULL: the session is not kept.
+    // NULL: the session has no store.
     journal::Journal* journal() const { return with_.journal.get(); }
-    // Goes to the end of a turn, or to the beginning. There must be a journal, and no job. Throws
-    // journal::StoreError or journal::TurnError, and nothing has changed then.
+    // Restores the end of a turn, or the beginning. Requires a journal and no job. Throws
+    // journal::StoreError or journal::TurnError; the session is then unchanged.
     void go_to(std::optional<journal::TurnId> turn);
-    // Goes to the turn before a prompt and plays it again. With `tools` (their toolIds) nobody is
-    // asked: these tools of its last plan and those that depend on them run, the others are as they
-    // were. Conditions and errors as of go_to().
+    // Goes to the turn before a prompt and plays the prompt again. With `tools` (toolIds of its
+    // last plan) the narrator is not asked: these tools and their dependents run, and the results
+    // of the other tools come from the journal. Same conditions and errors as go_to().
     void again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
                TurnHandler handler);
-    // The same with a prompt that was interrupted: what had ended in it is as it was. A tool that had
-    // begun and must not run twice is a TurnError unless `repeats`.
+    // Plays an interrupted prompt to its end; finished steps come from the journal. Throws a
+    // TurnError if a tool had started that must not run twice, unless `repeats`.
     void resume(journal::TurnId turn, bool repeats, TurnHandler handler);
 
-    // True: the session only plays the turns of a store again.
+    // True if the session only replays the turns of a store.
     bool replays() const { return with_.replayed != nullptr; }
     struct Replayed {
-        uint64_t kept;  // state::Tree::digest() at the end of the turn
-        uint64_t now;
+        uint64_t kept;  // state::Tree::digest() at the recorded end of the turn
+        uint64_t now;   // after the replay
     };
-    // Goes to the end of the turn before and plays the turn as it was. No job may run. Throws as
-    // go_to().
+    // Goes to the end of the previous turn and replays the turn from its records. No job may run.
+    // Throws the same errors as go_to().
     void replay(journal::TurnId turn, std::function<void(const Replayed& replayed)> handler);
     engine::Engine& engine() { return with_.engine; }
 
@@ -158,7 +159,7 @@ private:
     struct Job {
         uint64_t number = 0;
         bool is_prompt = false;
-        std::string text;  // the player's
+        std::string text;  // the player's prompt
         int64_t submitted_us = 0;
         TurnHandler on_turn;
         std::unique_ptr<plan::Plan> plan;
@@ -167,7 +168,7 @@ private:
         std::unique_ptr<ScriptRun> script;
         ScriptHandler on_script;
         std::unique_ptr<journal::Playback> playback;
-        // Of a replay that is neither a prompt nor a plan.
+        // Set in the replay of a script, or of the host's changes between two turns.
         std::unique_ptr<Invocations> invocations;
         std::function<void()> on_replayed;
     };
@@ -216,30 +217,31 @@ private:
     const tool::Registry& registry() const override { return registry_; }
     Inbox& inbox() override { return with_.engine.inbox(); }
 
-    // Receives the violations of the host's own sinks.
+    // Logs contract violations of the host's own sinks.
     class HostSinks final : public event::SinkWatcher {
     public:
         explicit HostSinks(Session& session) : session_(session) {}
         void on_sink_threw(const char* what) noexcept override;
         void on_sink_wrote() noexcept override;
-        void on_sink_slow(int64_t, size_t) noexcept override {}  // the host knows its own times
-        void on_sink_flooded(size_t) noexcept override {}        // it has the warning
+        void on_sink_slow(int64_t, size_t) noexcept override {}  // the host may take its time
+        void on_sink_flooded(size_t) noexcept override {}        // the stream publishes a warning
 
     private:
         Session& session_;
     };
 
-    // Both with a journal only.
+    // Restores the session from its journal. Requires a journal.
     void take_up_past();
+    // Applies the output of rest().
     void take_rest(const std::string& rest);
-    // `playback`: or NULL.
+    // `playback` may be NULL.
     void play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                     TurnHandler handler);
     void play_recorded();
     void end_replay();
     std::string rest(journal::TurnKind kind);
     void begin_turn(journal::TurnKind kind);
-    // Calls `then` when the turn is kept, or at once.
+    // Calls `then` when the turn is in the journal; without a journal, at once.
     void end_turn(journal::TurnStatus status, std::function<void()> then);
 
     const Dependencies with_;
@@ -254,7 +256,7 @@ private:
     event::Stream stream_;
     asset::Registry assets_;
     state::Metadata metadata_;
-    bool formatting_ = false;  // a formatter may run
+    bool formatting_ = false;  // format_state_for_prompt() runs; formatters may call it again
     tool::Registry registry_;
     tool::Runners runners_;
     tool::Resolver resolver_;
@@ -272,18 +274,18 @@ private:
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};
     uint64_t ended_ = 0;    // all jobs up to this number have ended
-    uint64_t stopped_ = 0;  // the last job that take_cancel() has stopped
+    uint64_t stopped_ = 0;  // the last job that take_cancel() stopped
 
     bool running_ = false;
     bool begin_requested_ = false;
     Job current_;
     std::unique_ptr<Turn> turn_;
     std::unique_ptr<plan::Execution> execution_;
-    std::unique_ptr<ScriptRun> ended_script_;  // until it has returned from its last call
+    std::unique_ptr<ScriptRun> ended_script_;  // kept until its last call has returned
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
-    std::optional<journal::TurnId> replayed_;  // at whose end a replay stands
-    // Of the last turn that was not the host's, as JSON. With a journal only.
+    std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
+    // Narrative and choices of the last turn that was not the host's, as JSON. Requires a journal.
     std::string told_ = "\"\"";
     std::string offered_ = "[]";
 };

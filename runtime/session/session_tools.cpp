@@ -20,7 +20,7 @@ const nar_host* SessionTools::add(const nar_tool_registration& given,
     return plugins_.add_tool(given, std::move(definition), refusal);
 }
 
-// Completes the definition of a name that stands for a path.
+// Completes the definition of a tool that was registered with a path.
 bool SessionTools::set_path(std::string_view path, tool::Definition& definition,
                             plugin::ToolRefusal& refusal) const {
     const std::string_view scheme = tool::scheme_of(path);
@@ -66,7 +66,7 @@ SessionTools::Found SessionTools::remove(std::string_view name, std::string& why
     }
     why = "no registered tool has the name " + json::quoted(name);
     if (const auto file = file_named(name)) {
-        why += "; it is " + tool::describe(file->origin) + ", which is no registered tool";
+        why += "; it is " + tool::describe(file->origin) + ", not a registered tool";
     }
     return Found::No;
 }

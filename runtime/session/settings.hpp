@@ -21,7 +21,7 @@ struct SessionSettings {
     std::string id;
     std::optional<Story> story;
     std::optional<tool::project::Project> project;
-    std::optional<nar_narrator> narrator;                // the host's own; its id was copied
+    std::optional<nar_narrator> narrator;                // the host's own; its id is copied
     std::string narrator_id;                             // else a plugin's id; empty: none
     std::vector<std::string> plugins;                    // the host's list
     std::map<std::string, std::string> plugin_settings;  // the host's: plugin id → JSON object
@@ -29,10 +29,10 @@ struct SessionSettings {
     engine::Times times;
     engine::Limits limits;
     tool::SandboxRules sandbox;   // the engine's and the story's
-    std::string store;            // where the session is kept; empty: nowhere
-    bool waits_for_store = true;  // a turn ends when the disk has it
-    bool replays = false;         // the turns of the store, which is only read
-    bool must_be_new = false;     // the store must not have the session yet
+    std::string store;            // path of the store; empty: the session is not stored
+    bool waits_for_store = true;  // a turn ends only when it is on disk
+    bool replays = false;         // replays the turns of the store, which is opened read-only
+    bool must_be_new = false;     // an error if the store already has the session
 };
 
 }  // namespace narratoria::session

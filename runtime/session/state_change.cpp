@@ -7,11 +7,11 @@
 namespace narratoria::session {
 namespace {
 
-// A tool's state_patch event, with its patch and the key around the value, must not be nested too
-// deeply for an event.
+// Leaves room for the three levels that a state_patch event puts around the value: the event, its
+// patch, and the key.
 constexpr uint32_t kDepth = json::kMaximumDepth - 3;
 
-// Whether an object is a value with its metadata (narratoria/context.h).
+// True if an object is a value with its metadata (narratoria/context.h).
 bool is_packed(json::Value object) {
     const json::Value metadata = object.find("metadata");
     return metadata && (metadata.is_object() || metadata.is_null()) && object.find("value");
@@ -22,7 +22,7 @@ bool is_packed(json::Value object) {
 nar_status read_state_change(const state::Tree& tree, std::string_view key, std::string_view value,
                              StateChange& change, std::string& why) {
     if (!utf8::is_valid(key)) {
-        why = "a key of the state must be UTF-8";
+        why = "the key of the state must be UTF-8";
         return NAR_INVALID_ARGUMENT;
     }
     json::Document document;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a call of setState (spec 002) means: a patch, and what it says about the key's metadata.
+// The meaning of a setState call (spec 002): a patch, and a change of the key's metadata.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,8 @@ struct StateChange {
     bool forgets = false;                    // the key's metadata is removed
 };
 
-// Reads the JSON `value`, also {"value": …, "metadata": …}. On failure `why` says what to do.
+// Reads the JSON `value`, which may be {"value": …, "metadata": …}. On failure `why` holds the
+// reason.
 nar_status read_state_change(const state::Tree& tree, std::string_view key, std::string_view value,
                              StateChange& change, std::string& why);
 

@@ -45,7 +45,7 @@ FileReading read_file(const std::string& folder, const char* name, size_t limit,
     return reading;
 }
 
-// The manifests in the story's tools folder.
+// Checks the manifests in the story's tools folder.
 void check_manifests(const std::string& folder, Faults& faults) {
     std::vector<std::string> names;
     std::error_code failure;
@@ -71,14 +71,14 @@ void check_manifests(const std::string& folder, Faults& faults) {
     }
 }
 
-// The script that narrates.
+// Reads the script that narrates the story.
 void check_script(Story& story, Faults& faults) {
     std::string text;
     if (read_script(story, story.narrator, text, faults) != nullptr) {
         story.script_text = std::move(text);
         return;
     }
-    // A file that is not there has no place; story.toml names it.
+    // A missing file has no position, so report it where story.toml names it.
     Fault& fault = faults.back();
     if (fault.line > 0 || !story.mentions.narrator) return;
     std::string message = std::move(fault.message);
@@ -101,10 +101,9 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
         return false;
     }
     if (!S_ISDIR(status.st_mode)) {
-        faults.push_back(file_fault("", kStoryFolderRule,
-                                    json::quoted(folder) +
-                                        " is no folder; a story is the folder that "
-                                        "its story.toml lies in"));
+        faults.push_back(file_fault(
+            "", kStoryFolderRule,
+            json::quoted(folder) + " is not a folder; name the folder of the story.toml"));
         return false;
     }
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr),
@@ -139,8 +138,8 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
             if (story.names_narrator && story.narrator == kTemplateNarrator) {
                 faults.push_back(file_fault(
                     kPromptsJson, "story-file",
-                    "the story names the narrator \"template\", and the prompts.json that it "
-                    "answers from is not there; write it, or name another narrator"));
+                    "the narrator \"template\" needs a prompts.json, which does not exist; write "
+                    "it, or name a different narrator"));
             }
             break;
         case FileReading::Failed: break;
@@ -150,7 +149,7 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
     return true;
 }
 
-// The order of the files that a story's faults are in.
+// The position of the fault's file in the order of the report.
 int rank(const Fault& fault) {
     if (fault.file == kStoryToml) return 0;
     return fault.file == kPromptsJson ? 1 : 2;
@@ -169,7 +168,7 @@ std::shared_ptr<const script::Program> read_script(const Story& story, const std
     if (name.front() == '/' || ("/" + name + "/").find("/../") != std::string::npos ||
         name.find('\0') != std::string::npos) {
         return refuse("the script " + json::quoted(name) +
-                      " must lie in the story's folder; write its path from there");
+                      " must be in the story's folder; write its path relative to that folder");
     }
     script::Limits limits;
     if (story.limits.script_source_bytes.value_or(0) != 0) {
@@ -179,7 +178,7 @@ std::shared_ptr<const script::Program> read_script(const Story& story, const std
         case FileReading::Read: break;
         case FileReading::Missing:
             return refuse("the script " + json::quoted(name) +
-                          " that narrates the story is not there");
+                          " that narrates the story does not exist");
         case FileReading::Failed: return nullptr;
     }
     script::Error error;

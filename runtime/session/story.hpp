@@ -40,7 +40,7 @@ struct Story {
 
     std::string folder;  // absolute
     std::string title;
-    // What the player is told and offered before the first prompt, as a JSON object
+    // The text and choices that the player sees before the first prompt, as a JSON object
     // {"text": "…", "choices": ["…"]}. Empty if the story has no [opening].
     std::string opening;
     std::string narrator = kTemplateNarrator;
@@ -50,7 +50,7 @@ struct Story {
     // Absolute. Empty: tools are not restricted. A story with an empty list forbids all tools; this
     // then holds one root that no path can be below.
     std::vector<std::string> allow_paths;
-    std::vector<std::string> allow_schemes;  // beside allow_paths; see Resolver::restrict_to()
+    std::vector<std::string> allow_schemes;  // in addition; see Resolver::restrict_to()
     std::vector<std::pair<std::string, std::string>> environment;
     tool::SandboxRules sandbox;  // [sandbox] and [tools."NAME"]
     // Narratives for a turn in which no plan succeeded (spec 003 §13.6). Templates for
@@ -58,9 +58,9 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
     std::string prompts_text;                    // prompts.json unchanged; empty if there is none
-    std::optional<std::string> script_text;  // of the narrator, if that is a script without fault
+    std::optional<std::string> script_text;      // of the narrator, if it is a valid script
 
-    // What story.toml names, with its places.
+    // The names in story.toml, with their positions.
     struct Mentions {
         std::vector<Mention> allow_paths;
         std::vector<Mention> plugins;
@@ -71,23 +71,24 @@ struct Story {
     Mentions mentions;
 };
 
-// True for a narrator that is a file of the story in Nuwa Script.
+// True if the narrator's name is that of a Nuwa Script file.
 bool is_script(std::string_view narrator);
 // Reads the script `name` of a story and compiles it. Returns NULL and appends a fault if it cannot
 // be read or is not valid.
 std::shared_ptr<const script::Program> read_script(const Story& story, const std::string& name,
                                                    std::string& text, Faults& faults);
 
-// The rule of the only fault if the story's folder is missing or is not a folder.
+// The rule of the fault for a story's folder that is missing or is not a folder; it is the only
+// one.
 inline constexpr const char* kStoryFolderRule = "story-folder";
 
 // Reads and validates a story. Returns nothing if it breaks a rule; `faults` then holds all faults,
 // each with file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
 
-// Like load_story, for an author: also appends warnings about what is valid but probably not meant,
-// and about what the story names and this machine does not have (story_check.hpp). Each file's
-// faults and warnings are in the order of its text.
+// Like load_story(), for an author: also appends warnings of probable mistakes and of names that
+// this machine does not have (story_check.hpp). Each file's faults and warnings are in the order of
+// its text.
 void check_story(const std::string& folder, Faults& faults);
 
 }  // namespace narratoria::session

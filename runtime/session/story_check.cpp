@@ -33,14 +33,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with more entries is no place that an author chose names in.
+// The number of entries that near_file() reads: an author's folder does not have more.
 constexpr size_t kMaxEntries = 1000;
 
 constexpr const char* kOfPlugin = "story-tool-plugin";
 
-// "tools/lamp" for "tools/lmap": the same folder with the entry that the name is probably a
-// misspelling of, or that differs only in its extension. Empty if there is none. `file` is where
-// `path` leads.
+// Returns `path` with its last part replaced by a similar entry of the folder, such as "tools/lamp"
+// for "tools/lmap". An entry that differs only in its extension takes precedence. Empty if there is
+// none. `file` is the absolute form of `path`.
 std::string near_file(const std::string& path, const std::string& file) {
     const fs::path wanted(file);
     std::vector<std::string> names;
@@ -69,7 +69,7 @@ public:
         : story_(story), prompts_(prompts), faults_(faults) {}
 
     void check() {
-        // Its faults are told of apart; the tools of one with faults are not known.
+        // check_story() reports the project's faults. The tools of a faulty project are unknown.
         Faults apart;
         if (tool::project::is_project(story_.folder)) {
             const auto project =
@@ -88,13 +88,13 @@ private:
     void warn(const Mention& mention, const char* rule, std::string message) {
         Fault fault = mention.place;
         fault.rule = rule;
-        // Names of files may be any bytes.
+        // File names may hold any bytes.
         fault.message = utf8::repaired(message);
         fault.is_warning = true;
         faults_.push_back(std::move(fault));
     }
 
-    // Another narrator understands what it likes.
+    // Checks the template narrator only: other narrators do not use patterns.
     void check_choices() {
         if (story_.narrator != kTemplateNarrator || story_.prompts_text.empty()) return;
         for (const Mention& mention : story_.mentions.choices) {
@@ -122,11 +122,11 @@ private:
             const std::string file = path.front() == '/' ? path : story_.folder + "/" + path;
             std::error_code error;
             if (fs::exists(file, error)) continue;
-            std::string message = json::quoted(path) + " is not there, so it allows no tool";
+            std::string message = json::quoted(path) + " does not exist, so it allows no tool";
             if (path.find_first_of("*?") != std::string::npos) {
-                message += "; write a folder or a file, patterns have no meaning here";
+                message += "; write a folder or a file: patterns are not supported here";
             } else {
-                // A slash at the end would make the last part empty.
+                // With a trailing slash the last part would be empty.
                 std::string bare = file;
                 while (bare.size() > 1 && bare.back() == '/') bare.pop_back();
                 std::string shown = path;
@@ -182,14 +182,14 @@ private:
         if (narrator && narrator->text == missing.wish) {
             is_named = true;
             warn(*narrator, "story-narrator-unknown",
-                 "there is no narrator " + json::quoted(missing.wish) + " here: " + missing.why +
+                 "the narrator " + json::quoted(missing.wish) + " was not found: " + missing.why +
                      did_you_mean(near_name(missing.wish, narrators)));
         }
         for (const Mention& mention : story_.mentions.plugins) {
             if (mention.text != missing.wish) continue;
             is_named = true;
             warn(mention, "story-plugin-unknown",
-                 "there is no plugin " + json::quoted(missing.wish) + " here: " + missing.why +
+                 "the plugin " + json::quoted(missing.wish) + " was not found: " + missing.why +
                      did_you_mean(near_name(missing.wish, ids)));
         }
         if (is_named) return;
@@ -199,7 +199,7 @@ private:
         file.place.file = utf8::repaired(
             std::string_view(missing.wish).substr(is_in_story ? story_.folder.size() + 1 : 0));
         file.place.has_position = false;
-        warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
+        warn(file, "story-plugin-refused", "this plugin is not loaded: " + missing.why);
     }
 
     void check_tools() {
@@ -211,11 +211,11 @@ private:
             resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
         }
         check_sandboxed(resolver);
-        // Stories repeat their tools, and looking for a similar name reads a folder.
+        // Cached: stories repeat their tools, and looking for a similar name reads a folder.
         std::map<std::string_view, std::pair<const char*, std::string>> known;
         for (const Mention& mention : prompts_.tool_paths) {
             const std::string& path = mention.text;
-            // What a scheme's runner takes, it knows itself.
+            // Only the runner of a scheme knows its paths.
             if (!tool::scheme_of(path).empty()) continue;
             auto found = known.find(path);
             if (found == known.end()) {
@@ -228,7 +228,7 @@ private:
         }
     }
 
-    // Guarantees of a tool that is not there protect nobody: the name is probably misspelled.
+    // Warns of [tools."NAME"] without such a tool: the name is probably misspelled.
     void check_sandboxed(const tool::Resolver& resolver) {
         const tool::Registry files(story_.folder + "/tools");
         std::vector<std::string> names;
@@ -240,33 +240,34 @@ private:
             const std::string& name = mention.text;
             if (std::find(names.begin(), names.end(), name) != names.end()) continue;
             if (resolver.resolve(name, story_.folder).error.empty()) continue;
-            // They may bring it.
+            // A plugin or the faulty project may have it.
             if (!tool_plugins_.empty() || is_project_broken_) continue;
             const std::vector<std::string_view> known(names.begin(), names.end());
             warn(mention, "story-tool-missing",
                  "[tools." + json::quoted(name) +
-                     "]: no tool of the story has this name, so its guarantees apply to none" +
+                     "]: no tool of the story has this name, so its guarantees have no effect" +
                      did_you_mean(near_name(name, known)));
         }
     }
 
-    // What a plugin brings is known only once it is loaded, which a check does not do: a story may come
-    // from anywhere.
+    // The tools of a plugin are known only once it is loaded. A check loads none, because a story
+    // may come from an untrusted source.
     std::string only_a_plugin() const {
         std::string ids;
         for (const std::string& id : tool_plugins_)
             ids += (ids.empty() ? "" : ", ") + json::quoted(id);
         return "only a plugin can bring it (" + ids + "); narratoria validate story --plugins " +
                process::shell_word(story_.folder) + " loads " +
-               (tool_plugins_.size() == 1 ? "it" : "them") + " and looks";
+               (tool_plugins_.size() == 1 ? "it" : "them") + " and checks";
     }
+    // Warns at the first mention of the tool only.
     void warn_once(const Mention& mention, const std::string& message) {
         if (!told_.insert(mention.text).second) return;
         warn(mention, kOfPlugin, message);
         faults_.back().tool = mention.text;
     }
 
-    // Whether the narrator's script does something, and the tools that it calls.
+    // Checks that the narrator's script prints or calls something, and that its tools exist.
     void check_script() {
         if (!story_.script_text) return;
         script::Error error;
@@ -317,7 +318,8 @@ private:
         // Probably the name of a plugin's tool, which allow_paths does not concern.
         if (is_bare && !is_of_project && !tool_plugins_.empty() &&
             !is_file(story_.folder + "/" + path) && !is_file(story_.folder + "/tools/" + path)) {
-            return {kOfPlugin, json::quoted(path) + " is no file of the story; " + only_a_plugin() +
+            return {kOfPlugin, json::quoted(path) + " is not a file of the story; " +
+                                   only_a_plugin() +
                                    did_you_mean(near_file(path, story_.folder + "/tools/" + path))};
         }
         const tool::Resolution resolution = resolver.resolve(path, story_.folder);
@@ -327,7 +329,7 @@ private:
                     resolution.error + "; a plan with this tool is refused"};
         }
         if (resolution.target.empty() && resolution.definition != nullptr) {
-            // Its manifest cannot be used. Those of tools/ are checked with the story.
+            // The manifest cannot be used. check_manifests() reports those of tools/.
             const fs::path place(resolution.definition->origin.place);
             if (place.parent_path() == story_.folder + "/tools") return {};
             return {"story-tool-program", resolution.error};
@@ -338,25 +340,26 @@ private:
             std::string meant = near_file(path, file);
             if (meant.empty() && is_bare) meant = near_file(path, story_.folder + "/tools/" + path);
             if (meant.empty() && !is_bare) {
-                // In another folder than the tools.
+                // The path names a different folder; look in tools/.
                 const std::string name = path.substr(path.rfind('/') + 1);
                 if (fs::path(file).parent_path() != story_.folder + "/tools" &&
                     ::stat((story_.folder + "/tools/" + name).c_str(), &status) == 0) {
                     meant = "tools/" + name;
                 }
             }
-            return {"story-tool-missing", json::quoted(path) +
-                                              " is no file of the story, so this tool cannot run" +
-                                              did_you_mean(meant)};
+            return {"story-tool-missing",
+                    json::quoted(path) + " is not a file of the story, so this tool cannot run" +
+                        did_you_mean(meant)};
         }
         if (S_ISDIR(status.st_mode)) {
             return {"story-tool-program", json::quoted(path) + " is a folder, not a program"};
         }
         if (!S_ISREG(status.st_mode)) {
-            return {"story-tool-program", json::quoted(path) + " is no regular file"};
+            return {"story-tool-program", json::quoted(path) + " is not a regular file"};
         }
         if (!process::is_program(file)) {
-            return {"story-tool-program", json::quoted(path) + " is not executable; chmod +x " +
+            return {"story-tool-program", json::quoted(path) +
+                                              " is not executable; run: chmod +x " +
                                               process::shell_word(file)};
         }
         if (status.st_size == 0) return {"story-tool-program", json::quoted(path) + " is empty"};
@@ -368,10 +371,10 @@ private:
     const Story& story_;
     const Prompts& prompts_;
     Faults& faults_;
-    std::vector<std::string> tool_plugins_;  // the ids of those that bring tools
+    std::vector<std::string> tool_plugins_;  // ids of the plugins that provide tools
     std::set<std::string, std::less<>> told_;
     std::vector<tool::Registry::Shared> project_tools_;
-    bool is_project_broken_ = false;  // then a name that is no file may be a tool of it
+    bool is_project_broken_ = false;  // an unknown name may then be one of its tools
 };
 
 }  // namespace

@@ -5,10 +5,10 @@
 
 namespace narratoria::session {
 
-// Appends a warning for each tool, allowed path, narrator and plugin of a story that is not there or
-// cannot be used. Warnings, because the host may have tools, narrators and plugins of its own, and
-// because a story can be written on another machine. Looks at files and at the folders of plugins,
-// and loads nothing.
+// Appends a warning for each tool, allowed path, narrator and plugin of a story that does not exist
+// or cannot be used. They are warnings, because the host may have its own tools, narrators and
+// plugins, and because a story can be written on a different machine. Reads files and the folders
+// of plugins, and loads nothing.
 void check_mentions(const Story& story, const Prompts& prompts, Faults& faults);
 
 }  // namespace narratoria::session

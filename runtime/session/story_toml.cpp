@@ -42,14 +42,14 @@ public:
         const toml::parse_result parsed = toml::parse(text_);
         if (!parsed) {
             fault(parsed.error().source().begin, "", "story-toml",
-                  "this is not TOML: " + std::string(parsed.error().description()));
+                  "the file is not valid TOML: " + std::string(parsed.error().description()));
             return;
         }
         read_root(parsed.table());
     }
 
 private:
-    // A fault that has a place only.
+    // A fault without rule and message.
     Fault place_of(toml::source_position at, std::string pointer) const {
         Fault fault{"", std::move(pointer), 0, "", kStoryToml};
         fault.line = std::max<size_t>(at.line, 1);
@@ -74,14 +74,14 @@ private:
 
     // Adds a fault for each unknown key.
     void allow_keys(const toml::table& table, const std::string& pointer, KnownKeys allowed) {
-        const std::string whose =
+        const std::string owner =
             pointer.empty() ? std::string(kStoryToml) : "[" + pointer.substr(1) + "]";
         for (const auto& [key, value] : table) {
             if (allowed.has(key.str())) continue;
             std::string at = pointer;
             json::append_pointer(at, key.str());
             fault(TomlPlaces::begin_of(key, value), std::move(at), "story-key",
-                  json::quoted(key.str()) + " is no key of " + whose +
+                  json::quoted(key.str()) + " is not a key of " + owner +
                       allowed.suggestion_or_list(key.str()));
         }
     }
@@ -93,7 +93,7 @@ private:
         return node->as_table();
     }
 
-    // Reads a non-empty string. `nul`: whether it may contain U+0000.
+    // Reads a string. By default it must not be empty, and may contain U+0000.
     std::optional<std::string> text(const toml::node* node, const std::string& pointer,
                                     bool may_be_empty = false, bool may_hold_nul = true) {
         if (node == nullptr) return std::nullopt;
@@ -172,8 +172,8 @@ private:
             allow_keys(*times, "/times",
                        {"try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"});
             const auto time = [&](const char* key, std::optional<uint32_t>& out) {
-                // The number above is NAR_NONE, "no timeout" in C.
-                number(*times, "times", key, "whole milliseconds from 0, which is none", out, 0,
+                // The maximum is one less than NAR_NONE, which means "no timeout" in C.
+                number(*times, "times", key, "whole milliseconds (0: no timeout)", out, 0,
                        NAR_NONE - 1);
             };
             time("try_ms", story_.times.try_ms);
@@ -186,7 +186,7 @@ private:
 #define NARRATORIA_LIMIT(name, type, least, text) #name,
             allow_keys(*limits, "/limits", {NAR_LIMIT_LIST(NARRATORIA_LIMIT)});
 #undef NARRATORIA_LIMIT
-            constexpr const char* kUnit = "a whole number from 0, which leaves the engine's";
+            constexpr const char* kUnit = "a whole number (0: the engine's limit)";
 #define NARRATORIA_LIMIT(name, type, least, text)                      \
     number(*limits, "limits", #name, kUnit, story_.limits.name, least, \
            std::numeric_limits<type>::max());
@@ -262,7 +262,7 @@ private:
             if (name.empty() || name.find('=') != std::string::npos ||
                 name.find('\0') != std::string::npos) {
                 fault(key.source().begin, pointer, "story-environment",
-                      "the name of an environment variable is empty or holds \"=\" or NUL");
+                      "the name of an environment variable must not be empty or hold \"=\" or NUL");
                 continue;
             }
             if (const auto content = text(&value, pointer, true, false)) {
@@ -303,7 +303,7 @@ private:
             const auto name = text(&element, place, false, false);
             if (name && name->find('=') != std::string::npos) {
                 fault(element.source().begin, place, "story-environment",
-                      "the name of an environment variable holds \"=\"");
+                      "the name of an environment variable must not hold \"=\"");
             }
             names.push_back(name.value_or(""));
         }
@@ -342,9 +342,10 @@ private:
             const auto scheme = text(&element, pointer);
             if (!scheme) continue;
             if (!tool::is_scheme(*scheme)) {
-                fault(element.source().begin, pointer, "story-scheme",
-                      json::quoted(*scheme) +
-                          " is no scheme: letters, digits, + - . _ only, and no colon");
+                fault(
+                    element.source().begin, pointer, "story-scheme",
+                    json::quoted(*scheme) +
+                        " is not a scheme; use only letters, digits and + - . _, without a colon");
             }
             story_.allow_schemes.push_back(*scheme);
         }
@@ -368,15 +369,14 @@ private:
             const auto parts = parse_template(*content, problem);
             if (!parts) {
                 fault(element.source().begin, pointer, "story-template",
-                      "in " + json::quoted(*content) + " stands " + problem.message);
+                      "in " + json::quoted(*content) + ": " + problem.message);
                 continue;
             }
             for (const TemplatePart& part : *parts) {
                 if (!part.is_name || part.text == "prompt") continue;
                 fault(element.source().begin, pointer, "story-template",
                       "{" + part.text +
-                          "} stands for nothing here; there is {prompt}, and {{ and "
-                          "}} for braces");
+                          "} has no value here; use {prompt}, and {{ and }} for braces");
             }
             story_.fallback_templates.push_back(*content);
         }
@@ -428,7 +428,7 @@ private:
         } else if (const auto* real = node.as_floating_point()) {
             if (!std::isfinite(real->get())) {
                 fault(node.source().begin, pointer, "story-range",
-                      pointer.substr(1) + " is no finite number, and JSON has no other");
+                      pointer.substr(1) + " must be a finite number, because it becomes JSON");
                 out += "null";
                 return;
             }

@@ -11,7 +11,7 @@ namespace narratoria::session {
 
 inline constexpr const char* kStoryToml = "story.toml";
 
-// Parses the text of a story.toml into `story`, whose folder must be set. Faults have a line and
+// Parses the text of a story.toml into `story`; story.folder must be set. Faults have a line and
 // column and are in the order of the text.
 void read_story_toml(std::string_view text, Story& story, Faults& faults);
 

@@ -88,8 +88,7 @@ bool selects_disabled_skill(json::Value plan, const Bindings& bindings, const Re
     return false;
 }
 
-// Appends the plan fields that depend on the request, not only on the story: the previous plan, and
-// the skills that failed.
+// Appends the plan fields that depend on the request: the disabled skills and the parent plan.
 void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
                         const Bindings& bindings, const Request& request) {
     std::vector<std::string> skills;

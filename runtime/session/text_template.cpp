@@ -36,20 +36,20 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
             continue;
         }
         if (text[at] == '}') {
-            problem = {at, "a } without a { in front of it; write }} for a brace"};
+            problem = {at, "a } without a { before it; write }} for a brace"};
             return std::nullopt;
         }
         const size_t close = text.find_first_of("{}", at + 1);
         if (close == std::string_view::npos || text[close] == '{') {
-            problem = {at, "a { that no } closes; write {{ for a brace"};
+            problem = {at, "a { without a } after it; write {{ for a brace"};
             return std::nullopt;
         }
         const std::string_view name = text.substr(at + 1, close - at - 1);
         if (!is_identifier(name)) {
             problem = {at, name.empty()
                                ? "{} has no name; write {thing}, or {{}} for the braces"
-                               : "what stands between { and } must be a name of letters, digits "
-                                 "and _ that begins with no digit; write {{ and }} for braces"};
+                               : "the name between { and } must have only letters, digits and _, "
+                                 "and not begin with a digit; write {{ and }} for braces"};
             return std::nullopt;
         }
         parts.push_back({true, std::string(name)});

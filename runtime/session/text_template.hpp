@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Text templates of a story, such as "You light {thing}." {{ and }} stand for single braces.
+// Text templates of a story, such as "You light {thing}." {{ and }} are single braces.
 
 #include <optional>
 #include <string>

@@ -36,7 +36,7 @@ journal::TurnStatus status_of(TurnOutcome outcome) {
     return journal::TurnStatus::Timeout;
 }
 
-// How a turn ended that was kept.
+// The outcome of a recorded turn.
 TurnOutcome outcome_of(journal::TurnStatus status) {
     switch (status) {
         case journal::TurnStatus::Completed: return TurnOutcome::Completed;
@@ -46,7 +46,7 @@ TurnOutcome outcome_of(journal::TurnStatus status) {
     }
 }
 
-// Why a plan that ran did not succeed.
+// Describes why an executed plan did not succeed.
 std::string fault_of(const plan::Result& result) {
     std::string tools;
     for (const plan::ToolResult& tool : result.tools) {
@@ -88,7 +88,7 @@ void Turn::begin(std::function<void()> on_timeout) {
 
 void Turn::stop(TurnOutcome outcome) {
     if (is_ended_) return;
-    // The narrator is told first, so that it ignores the outcomes.
+    // Withdraw the question first, so that the narrator ignores the outcomes.
     with_.narrator.withdraw();
     end_invocations(outcome == TurnOutcome::Timeout ? plan::Stop::PromptTimeout
                                                     : plan::Stop::Cancelled);
@@ -206,7 +206,7 @@ void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* r
 void Turn::on_narrator_timeout() {
     end_invocations(plan::Stop::Abandoned);
     if (with_.journal != nullptr) with_.journal->note_failure("", journal::kNarratorTimeout);
-    // The player waits for each, and sees how many may follow.
+    // The player waits for each generation, so the warning says how many may follow.
     refuse("NARRATOR_TIMEOUT", "narrator-time",
            "the narrator did not answer within " +
                std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])",
@@ -214,8 +214,7 @@ void Turn::on_narrator_timeout() {
                std::to_string(plan::kMaxGenerations) + ")");
 }
 
-// Also publishes a warning: the faults go to the narrator only, and the player needs the reason,
-// too.
+// Also publishes a warning for the player: the faults go to the narrator only.
 void Turn::refuse(const char* code, const char* rule, const std::string& message,
                   const std::string& progress) {
     with_.stream.warn({}, code, message + progress);
@@ -234,7 +233,7 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
     auto plan = std::make_unique<plan::Plan>();
     Faults faults;
     plan->parse(text, faults);
-    // What was decided then stands: tools and skills may not be the same any more.
+    // A recorded plan that was executed is not checked again: tools and skills may have changed.
     if (faults.empty() && (recorded == nullptr || !recorded->was_executed)) {
         add_skill_faults(*plan, disabled_skills_, faults);
         add_path_faults(*plan, with_.resolver, with_.folder, faults);
@@ -245,7 +244,7 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
     // Last, because it counts: a refused plan must not use up an execution.
     if (faults.empty() && !may_execute_again(*plan)) {
         faults.push_back({"plan-execution-limit", "/requestId", 0,
-                          "a plan with this requestId was executed three times already in this "
+                          "a plan with this requestId was already executed three times in this "
                           "prompt; make a new plan",
                           ""});
     }
@@ -255,19 +254,19 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
         append_faults(list, faults, text);
         std::string fault = "the narrator's plan was refused: " + describe_faults(faults, text);
         with_.stream.warn(subject, "PLAN_REFUSED", fault);
-        // A refused plan is the parent of the next one, too, if it could be identified.
+        // A refused plan is also the parent of the next one if it has a requestId.
         if (!plan->request_id.empty()) parent_plan_id_ = plan->request_id;
         return refuse(std::move(fault), std::move(list));
     }
     if (plan->has_generation_attempt && plan->generation_attempt != generation_) {
         with_.stream.warn(subject, "GENERATION_ATTEMPT",
-                          "the plan says that it is generation " +
-                              std::to_string(plan->generation_attempt) + "; it is " +
+                          "the plan's generationAttempt is " +
+                              std::to_string(plan->generation_attempt) + "; it should be " +
                               std::to_string(generation_));
     }
     if (plan->parent_plan_id && *plan->parent_plan_id != parent_plan_id_) {
         with_.stream.warn(subject, "PARENT_PLAN",
-                          "the plan's parentPlanId is not that of the plan before it");
+                          "the plan's parentPlanId is not the requestId of the previous plan");
     }
     actions_.execute(std::move(plan));
 }
@@ -282,7 +281,7 @@ bool Turn::may_execute_again(const plan::Plan& plan) {
 void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     result_ = std::move(result);
     if (result_->cancelled) return end(TurnOutcome::Cancelled);
-    // A plan whose tools had all sent `done` succeeds even if the time ended while they lingered.
+    // A plan in which all tools sent `done` succeeds even if time ran out before they exited.
     if (time_is_up_ && !result_->success) return end(TurnOutcome::Timeout);
     narrative_ = result_->narrative;
     if (result_->success) return end(TurnOutcome::Completed);

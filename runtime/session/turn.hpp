@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One prompt through its generations of plans (spec 003 §13.6): asks the narrator, has the plan
-// executed, and asks again with the result until a plan succeeds or the generations are used up.
+// One prompt and its generations of plans (spec 003 §13.6). Asks the narrator, has the plan
+// executed, and asks again with the result until a plan succeeds or no generation is left.
 
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,7 @@ struct TurnEnd {
     std::string narrative;
     std::string choices;  // JSON array
     std::shared_ptr<const plan::Result> result;
-    std::string fault;  // of the last plan, for people; of a fallback only
+    std::string fault;  // human-readable fault of the last plan; set for a fallback only
     journal::Journal::Kept kept;
 };
 
@@ -51,8 +51,8 @@ struct TurnContext {
     const tool::Resolver& resolver;
     Presentation& presentation;
     uint64_t& fallbacks;          // fallback narratives so far in this session
-    journal::Journal* journal;    // or NULL
-    journal::Playback* playback;  // or NULL: everything happens for the first time
+    journal::Journal* journal;    // may be NULL
+    journal::Playback* playback;  // NULL: nothing is replayed
 };
 
 // Created by the session for one prompt. Ends with one call of Actions::end. Engine thread only.
@@ -77,10 +77,10 @@ public:
     // Reports the result of the plan passed to Actions::execute.
     void on_result(std::shared_ptr<const plan::Result> result);
 
-    // Ends the turn, unless it only waits for the disk. No plan may be executing.
+    // Ends the turn, unless it has ended and only waits for the journal. No plan may be executing.
     void stop(TurnOutcome outcome);
 
-    // For the narrator while its question is open.
+    // Both are for the narrator while its question is open.
     nar_status invoke(std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
                       std::string& why) {
         return invocations_->invoke(invocation, std::move(on_outcome), number, why);
@@ -102,10 +102,10 @@ private:
     void end_invocations(plan::Stop reason);
     void fall_back();
     void refuse(std::string fault, std::string faults);
-    // `progress` is for the player only.
+    // `progress` is appended to the player's warning, not to the narrator's fault.
     void refuse(const char* code, const char* rule, const std::string& message,
                 const std::string& progress = {});
-    // `recorded`: the answer that it is, or NULL.
+    // `recorded`: the replayed answer; NULL for a new one.
     void take_plan(std::string_view text, const journal::Playback::Answer* recorded);
     void take_answer(NarratorAnswer answer, const journal::Playback::Answer* recorded);
     // Counts an execution of this requestId. False once the limit is reached.
@@ -123,10 +123,10 @@ private:
     std::string parent_plan_id_;
     std::vector<std::string> disabled_skills_;
     std::string faults_ = "[]";  // faults of the last answer, a JSON array
-    std::string fault_;          // why the last plan did not succeed, for people
+    std::string fault_;          // human-readable reason why the last plan did not succeed
     std::shared_ptr<const plan::Result> result_;
-    std::unique_ptr<Invocations> invocations_;  // of the latest question; NULL before the first
-    std::map<std::string, uint32_t, std::less<>> executions_;  // by requestId
+    std::unique_ptr<Invocations> invocations_;  // for the latest question; NULL before the first
+    std::map<std::string, uint32_t, std::less<>> executions_;  // number by requestId
     std::string narrative_;
     Timer timer_;
     bool time_is_up_ = false;

@@ -514,7 +514,7 @@ def test_a_player_may_name_another_script_of_the_story(command):
     (story / "other.nuwa").write_text("END")
     ran = command("play", "--story", story, "--narrator", "other.nuwa", "go")
     assert ran.status == 2, ran
-    assert 'the narrator "other.nuwa" is not there: other.nuwa: line 1, column 1: ParserError: ' in ran.err
+    assert 'the narrator "other.nuwa" is not available: other.nuwa: line 1, column 1: ParserError: ' in ran.err
 
 
 FERRY = BUILD / "share" / "narratoria" / "stories" / "ferry"

@@ -244,11 +244,11 @@ def test_a_tool_that_only_a_plugin_could_bring_is_a_warning_that_names_it(comman
     shutil.copy(BUILD / "tests" / "plugins" / "probe.so", folder / "plugins")
     ran = command("validate", "story", folder)
     assert ran.status == 0 and len(ran.lines) == 3, ran
-    assert ran.lines[0].startswith(f'{folder}/prompts.json:3:') and '"roll" is no file of the story' in ran.lines[0]
+    assert ran.lines[0].startswith(f'{folder}/prompts.json:3:') and '"roll" is not a file of the story' in ran.lines[0]
     assert ran.lines[1].startswith(f"{folder}/tale.nuwa:1:1: warning: CALL rool: no file in tools/ has this name")
     for line in ran.lines[:2]:
         assert "only a plugin can bring it (" in line and "[story-tool-plugin]" in line
-        assert f"narratoria validate story --plugins {folder} loads it and looks" in line
+        assert f"narratoria validate story --plugins {folder} loads it and checks" in line
     assert ran.lines[2].endswith("no faults")
     faults = command("validate", "story", folder, "--json").result["files"][0]["faults"]
     assert [fault["tool"] for fault in faults] == ["roll", "rool"]

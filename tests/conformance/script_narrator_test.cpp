@@ -184,9 +184,9 @@ TEST_F(ScriptNarrator, AStoryWithAScriptThatIsNoneIsRefusedWithItsPlace) {
 TEST_F(ScriptNarrator, AScriptThatIsNotThereOrNotOfTheStoryIsAFaultOfStoryToml) {
     for (const auto& [name, said] :
          {std::pair("gone.nuwa",
-                    "the script \\\"gone.nuwa\\\" that narrates the story is not there"),
-          std::pair("../tale.nuwa", "must lie in the story's folder"),
-          std::pair("/tale.nuwa", "must lie in the story's folder")}) {
+                    "the script \\\"gone.nuwa\\\" that narrates the story does not exist"),
+          std::pair("../tale.nuwa", "must be in the story's folder"),
+          std::pair("/tale.nuwa", "must be in the story's folder")}) {
         folder.write("story.toml",
                      std::string("title = \"A\"\n[narrator]\nname = \"") + name + "\"\n");
         Engine its({.root = folder.path()});

@@ -171,7 +171,7 @@ TEST_F(PluginTest, AHostListsAFile) {
 TEST_F(PluginTest, AHostsSettingsLieOverTheStorys) {
     story("decline");
     open({.plugin_settings = R"({"test.probe":{"do":"read_state"},"test.stranger":{}})"});
-    EXPECT_THAT(log, HasSubstr("settings for \"test.stranger\", and no plugin of that id"));
+    EXPECT_THAT(log, HasSubstr("settings for \"test.stranger\", but no plugin of that id"));
     EXPECT_THAT(log, Not(HasSubstr("settings for \"test.probe\"")));
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(notes(), Contains(HasSubstr("test.probe ui"))) << "the host's \"do\"";

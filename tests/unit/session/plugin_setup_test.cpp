@@ -67,7 +67,7 @@ TEST_F(PluginSetupTest, TheTemplateNarratorNeedsAStory) {
     settings.narrator_id = kTemplateNarrator;
     open();
     EXPECT_FALSE(session->has_narrator());
-    EXPECT_THAT(session->narrator_fault(), HasSubstr("name a story, too"));
+    EXPECT_THAT(session->narrator_fault(), HasSubstr("name a story as well"));
 }
 
 TEST_F(PluginSetupTest, ANarratorThatIsNotThereIsAFaultThatSaysWhy) {
@@ -76,8 +76,8 @@ TEST_F(PluginSetupTest, ANarratorThatIsNotThereIsAFaultThatSaysWhy) {
     open();
     EXPECT_FALSE(session->has_narrator());
     EXPECT_THAT(session->narrator_fault(),
-                HasSubstr("the narrator of story.toml, \"org.example.model\", is not there: no "
-                          "plugins were to be loaded"));
+                HasSubstr("the narrator of story.toml, \"org.example.model\", is not available: "
+                          "plugins are switched off"));
 }
 
 }  // namespace

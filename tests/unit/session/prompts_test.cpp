@@ -115,23 +115,22 @@ TEST(Prompts, SayWhatToDo) {
                           R"("],"answers":[{"narrative":"n"}]}]})");
     };
     EXPECT_EQ(pattern("light {thing"),
-              "in the pattern \"light {thing\": a { that no } closes; write {{ for a brace");
+              "in the pattern \"light {thing\": a { without a } after it; write {{ for a brace");
     EXPECT_EQ(pattern("light }"),
-              "in the pattern \"light }\": a } without a { in front of it; "
+              "in the pattern \"light }\": a } without a { before it; "
               "write }} for a brace");
     EXPECT_EQ(pattern("{}"),
               "in the pattern \"{}\": {} has no name; write {thing}, or {{}} for "
               "the braces");
     EXPECT_EQ(pattern("{1}"),
-              "in the pattern \"{1}\": what stands between { and } must be a name "
-              "of letters, digits and _ that begins with no digit; write {{ and "
-              "}} for braces");
+              "in the pattern \"{1}\": the name between { and } must have only letters, "
+              "digits and _, and not begin with a digit; write {{ and }} for braces");
     EXPECT_EQ(pattern(" ?! "),
               "in the pattern \" ?! \": a pattern needs more than white space and "
               ". ! ?");
     EXPECT_EQ(message_of(R"({"prompts":[{"patterns":["a {b} {c}","{c}"],"answers":)"
                          R"([{"narrative":"{b} {c} {prompt}"}]}]})"),
-              "{b} stands for nothing here: not every pattern of this entry captures it; there is "
+              "{b} has no value here: not every pattern of this entry captures it; use "
               "{prompt}, {c}, and {{ and }} for braces");
 }
 

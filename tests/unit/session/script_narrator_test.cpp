@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script narrator as its session asks it. tests/conformance/script_narrator_test.cpp shows what a
-// player sees; here is what a session asks for that refuses an answer or does not wait for it.
+// The script narrator as its session asks it. tests/conformance/script_narrator_test.cpp shows what
+// a player sees; here is what a session asks for that refuses an answer or does not wait for it.
 
 #include "session/script_narrator.hpp"
 
@@ -116,9 +116,9 @@ TEST_F(ScriptNarratorTest, AnAnswerThatWasRefusedIsTheReasonIfItIsAskedAgain) {
     ask(2);
     run();
     EXPECT_EQ(session.plans.size(), 1u);
-    EXPECT_THAT(session.given_up,
-                testing::ElementsAre(
-                    "tale.nuwa: the script's answer was refused, and it is not run again"));
+    EXPECT_THAT(
+        session.given_up,
+        testing::ElementsAre("tale.nuwa: the script's answer was refused and it is not run again"));
     // What it learns may change its answer, and another prompt is another story.
     ask(3, R"(["look"])");
     run();
@@ -138,7 +138,7 @@ TEST_F(ScriptNarratorTest, AScriptThatWasNotWaitedForSaysThatIfItIsAskedAgain) {
     EXPECT_TRUE(session.plans.empty());
     EXPECT_THAT(
         session.given_up,
-        testing::ElementsAre("tale.nuwa: the script did not end in time, and is not run again"));
+        testing::ElementsAre("tale.nuwa: the script did not end in time and is not run again"));
 }
 
 }  // namespace

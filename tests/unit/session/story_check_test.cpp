@@ -158,7 +158,7 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     EXPECT_THAT(warning(), HasSubstr("is a folder, not a program"));
     std::filesystem::remove(folder / "tools/lamp");
     ASSERT_EQ(mkfifo((folder / "tools/lamp").c_str(), 0700), 0);
-    EXPECT_THAT(warning(), HasSubstr("is no regular file"));
+    EXPECT_THAT(warning(), HasSubstr("is not a regular file"));
 }
 
 TEST_F(StoryCheck, IsUtf8WhateverTheFilesAreCalled) {
@@ -193,9 +193,9 @@ TEST_F(StoryCheck, NamesThePluginsThatCouldBringAToolWhateverPathsAreAllowed) {
         tool("roll");
         EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-plugin"));
         EXPECT_THAT(messages,
-                    HasSubstr("\"roll\" is no file of the story; only a plugin can bring it "
+                    HasSubstr("\"roll\" is not a file of the story; only a plugin can bring it "
                               "(\"org.example.dice\"); narratoria validate story --plugins " +
-                              folder.string() + " loads it and looks\n"));
+                              folder.string() + " loads it and checks\n"));
         tool("lmap");
         EXPECT_THAT(warning(), HasSubstr("did you mean \"lamp\"?"));
         tool("./roll");
@@ -223,7 +223,7 @@ TEST_F(StoryCheck, NamesAChoiceOfTheOpeningThatNothingMatches) {
     EXPECT_THAT(places(), ElementsAre("story.toml:3:24 /opening/choices/1 story-choice-unmatched"));
     EXPECT_THAT(messages, HasSubstr("hears that nothing matches"));
     toml("[opening]\nchoices = [\"sing\"]\n[narrator]\nname = \"org.example.bard\"\n");
-    EXPECT_THAT(warning(), HasSubstr("no narrator")) << "another narrator may know it";
+    EXPECT_THAT(warning(), HasSubstr("the narrator \"")) << "another narrator may know it";
 }
 
 TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
@@ -231,9 +231,9 @@ TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
     EXPECT_THAT(places(),
                 ElementsAre("story.toml:3:25 /tools/allow_paths/1 story-allow-path-missing",
                             "story.toml:4:2 /tools/allow_paths/2 story-allow-path-missing"));
-    EXPECT_THAT(messages, HasSubstr("\"tool/\" is not there, so it allows no tool; did you mean "
+    EXPECT_THAT(messages, HasSubstr("\"tool/\" does not exist, so it allows no tool; did you mean "
                                     "\"tools\"?"));
-    EXPECT_THAT(messages, HasSubstr("patterns have no meaning here"));
+    EXPECT_THAT(messages, HasSubstr("patterns are not supported here"));
 }
 
 TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {

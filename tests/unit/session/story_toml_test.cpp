@@ -84,13 +84,13 @@ secrets_allowed = ["KEY"]
 
 TEST(StoryToml, RefusesWhatIsNoGuarantee) {
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nno_netwrk = true\n"),
-              R"("no_netwrk" is no key of [sandbox]; did you mean "no_network"?)");
+              R"("no_netwrk" is not a key of [sandbox]; did you mean "no_network"?)");
     EXPECT_EQ(message_of("title = 'T'\n[tools.weather]\nno_network = 'yes'\n"),
               "tools/weather/no_network must be true or false, not string");
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nsecrets_allowed = ['A=B']\n"),
-              R"(the name of an environment variable holds "=")");
+              R"(the name of an environment variable must not hold "=")");
     EXPECT_EQ(message_of("title = 'T'\n[tools]\nallow_path = []\n"),
-              R"("allow_path" is no key of [tools]; did you mean "allow_paths"?)");
+              R"("allow_path" is not a key of [tools]; did you mean "allow_paths"?)");
 }
 
 TEST(StoryToml, HoldsEverythingThatIsWritten) {
@@ -241,17 +241,17 @@ TEST(StoryToml, CountsColumnsInCharactersAndBytesInBytes) {
 
 TEST(StoryToml, SaysWhatIsAllowed) {
     EXPECT_EQ(message_of(kTitle + "[times]\ntry = 1\n"),
-              "\"try\" is no key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
+              "\"try\" is not a key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
               "grace_ms");
     EXPECT_EQ(message_of(kTitle + "time = 1\n"),
-              "\"time\" is no key of story.toml; did you mean \"times\"?");
+              "\"time\" is not a key of story.toml; did you mean \"times\"?");
     EXPECT_EQ(message_of(kTitle + "author = 1\n"),
-              "\"author\" is no key of story.toml; there are title, opening, narrator, times, "
+              "\"author\" is not a key of story.toml; there are title, opening, narrator, times, "
               "limits, tools, sandbox, fallback, plugins");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
-              "times/try_ms must be whole milliseconds from 0, which is none, not floating-point");
+              "times/try_ms must be whole milliseconds (0: no timeout), not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),
-              "limits/open_files must be a whole number from 0, which leaves the engine's, not -1");
+              "limits/open_files must be a whole number (0: the engine's limit), not -1");
     EXPECT_EQ(message_of("title = \"\"\n"), "title must not be empty");
     EXPECT_EQ(message_of(kTitle + "narrator = \"x\"\n"), "narrator must be a table, not string");
 }
