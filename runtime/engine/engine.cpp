@@ -50,8 +50,8 @@ Engine::Engine(EngineSettings settings)
 }
 
 Engine::~Engine() {
-    // In the child of a fork nothing is terminated, because the processes belong to the parent.
-    // Sessions are removed one by one: their handlers may create or destroy other sessions.
+    // In the child of a fork no process is terminated, because the processes belong to the parent.
+    // Remove sessions one by one: their handlers may create or destroy other sessions.
     while (!sessions_.empty() || !removed_.empty()) {
         auto& from = sessions_.empty() ? removed_ : sessions_;
         const std::unique_ptr<Member> gone = std::move(from.back());
@@ -78,7 +78,7 @@ bool Engine::busy() const {
 template <typename Drive>
 void Engine::drive(Drive&& step) {
     step();
-    // A loop: the handlers of a destroyed session may remove further sessions.
+    // Repeat, because the handlers of a destroyed session may remove more sessions.
     while (!removed_.empty()) {
         const std::vector<std::unique_ptr<Member>> gone = std::move(removed_);
         removed_.clear();
@@ -91,8 +91,8 @@ void Engine::run_once() {
 }
 
 void Engine::run_until_idle() {
-    // Posts of plugins do not count as busy. run_for(0) still delivers those that are queued, and
-    // they may begin a turn.
+    // Posts of plugins do not count as busy. run_for(0) still delivers queued ones, which may start
+    // a turn.
     do {
         while (busy()) run_once();
         run_for(0);
@@ -117,7 +117,7 @@ void Engine::HostPosts::drop_post(const Inbox::Post& post) {
 
 void Engine::on_wake() {
     inbox_.deliver();
-    // Searched from the start each time: the handler of a cancelled turn may change sessions_.
+    // Search from the start each time: the handler of a cancelled turn may change sessions_.
     for (;;) {
         const auto cancelled = std::find_if(sessions_.begin(), sessions_.end(),
                                             [](const auto& each) { return each->has_cancel(); });
@@ -149,7 +149,7 @@ void Engine::log(uint32_t level, std::string_view message, std::string_view sess
     } catch (const std::exception& exception) {
         keep_thrown("the log function", exception.what());
     } catch (...) {
-        keep_thrown("the log function", "something that is no std::exception");
+        keep_thrown("the log function", "a value that is not a std::exception");
     }
     --callback_depth_;
 }
@@ -159,7 +159,7 @@ void Engine::keep_thrown(const char* what, const char* text) noexcept {
     try {
         thrown_ = std::string(what) + " threw an exception: " + text;
     } catch (...) {
-        // Out of memory; the log has the line.
+        // Out of memory. The log still gets the line.
     }
 }
 
@@ -168,7 +168,7 @@ void Engine::note_thrown(const char* what, const char* text) noexcept {
     try {
         log(NAR_LOG_ERROR, std::string(what) + " threw an exception: " + text);
     } catch (...) {
-        // Out of memory; the driving call reports the exception.
+        // Out of memory. The driving call still reports the exception.
     }
 }
 

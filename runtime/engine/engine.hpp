@@ -52,7 +52,7 @@ struct Limits : tool::Limits {
     uint32_t script_time_ms = script::Limits().milliseconds;
 };
 
-// Those of a script. There 0 is no limit, here the largest value.
+// Returns the limits of scripts. "No limit" is the largest value here, and 0 in script::Limits.
 inline script::Limits script_limits(const Limits& limits) {
     auto or_none = [](auto value) { return value == static_cast<decltype(value)>(-1) ? 0 : value; };
     return {.steps = or_none(limits.script_steps),
@@ -65,22 +65,22 @@ inline script::Limits script_limits(const Limits& limits) {
             .milliseconds = or_none(limits.script_time_ms)};
 }
 
-// How many tools that only wait (NAR_TOOL_WAITS) run at once.
+// Maximum of tools that only wait (NAR_TOOL_WAITS) and run at once.
 inline constexpr uint32_t kMaxWaitingTools = 1000;
 
 struct EngineSettings {
-    uint32_t jobs = 0;                     // 0: the cores of the affinity mask
-    std::string root;                      // absolute
+    uint32_t jobs = 0;  // tools that run at once; 0: the cores of the affinity mask
+    std::string root;   // absolute
     std::vector<std::string> environment;  // NAME=value, for tools
     std::vector<std::string> allow_paths;
     std::vector<std::string> allow_schemes;
     std::string output;  // the base of sessions' output folders; empty: the default
     uint32_t output_mode = NAR_OUTPUT_REMOVE;
-    std::string store;  // of sessions that name none; empty: none
+    std::string store;  // the default for sessions that do not name a store; may be empty
     Times times;
     Limits limits;
     std::string supervisor;
-    Guarantees guarantees;  // of every tool
+    Guarantees guarantees;  // required of every tool
     // `session`: the id of the session that the line concerns, or empty.
     std::function<void(uint32_t level, std::string_view message, std::string_view session,
                        std::string_view code)>
@@ -124,7 +124,7 @@ public:
         } catch (const std::exception& exception) {
             note_thrown(what, exception.what());
         } catch (...) {
-            note_thrown(what, "something that is no std::exception");
+            note_thrown(what, "a value that is not a std::exception");
         }
         --callback_depth_;
     }
@@ -147,17 +147,17 @@ public:
     Inbox& inbox() { return inbox_; }
     process::Pool& pool() { return pool_; }
     http::Client& http() { return http_; }
-    // Made with the first call.
+    // Created on first use.
     journal::Writer& store_writer();
     plan::JobSlots& slots() { return slots_; }
-    // For tools that only wait. Bounded, because each costs memory.
+    // Slots for tools that only wait. Bounded, because each tool costs memory.
     plan::JobSlots& waiting_slots() { return waiting_slots_; }
     // Logs a line. `session`: the id of the session that it concerns, or empty.
     void log(uint32_t level, std::string_view message, std::string_view session = {},
              std::string_view code = {});
 
 private:
-    // Runs the host's posts. They are not limited, and run_until_idle() waits for them.
+    // Runs the host's posts. Their number is not limited, and run_until_idle() waits for them.
     class HostPosts : public Inbox::Poster {
     public:
         explicit HostPosts(Engine& engine) : Poster(SIZE_MAX), engine_(engine) {}
