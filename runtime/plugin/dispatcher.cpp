@@ -16,7 +16,7 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxNames = 4096;
-constexpr const char* kOwnId = "host";  // of functions of the host without an owner
+constexpr const char* kOwnId = "host";  // the owner of host functions that do not name one
 constexpr size_t kMaxScheme = 64;
 constexpr uint64_t kMaxName = 4096;
 
@@ -28,14 +28,14 @@ bool read_extension(const Instance& instance, const char* id, size_t needed, Ext
     std::memset(static_cast<void*>(&out), 0, sizeof out);
     const void* given = instance.extension(id);
     if (given == nullptr) {
-        reason = std::string("it lists ") + id + ", and its get_extension answers NULL for it";
+        reason = std::string("it lists ") + id + ", but its get_extension returns NULL for it";
         return false;
     }
     uint32_t size = 0;
     std::memcpy(&size, given, sizeof size);
     if (size < needed) {
-        reason = std::string("its ") + id + " says that it has " + std::to_string(size) +
-                 " bytes, but it needs at least " + std::to_string(needed);
+        reason = std::string("its ") + id + " has the size " + std::to_string(size) +
+                 "; it must be at least " + std::to_string(needed) + " bytes";
         return false;
     }
     std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
@@ -49,7 +49,7 @@ bool read_names(const nar_str* names, uint64_t count, const char* what,
         return false;
     }
     for (uint64_t i = 0; i < count; ++i) {
-        // The size is a plugin's own and may be anything.
+        // The plugin's size is untrusted.
         const std::string_view name = names[i].size <= kMaxName ? view(names[i]) : "";
         if (name.empty() || !utf8::is_valid(name)) {
             reason = std::string("its list of ") + what +
@@ -84,7 +84,7 @@ std::pair<std::string, std::string> split_media_type(std::string_view text) {
     return {plain.substr(0, slash), plain.substr(slash + 1)};
 }
 
-// Inserts after all entries of the same priority; an extension of the host, before them.
+// Inserts a plugin's entry after all entries of the same priority, and a host's entry before them.
 template <typename Each>
 void insert_by_priority(std::vector<Each>& list, Each each) {
     const bool is_first = each.instance->is_own();
@@ -95,7 +95,7 @@ void insert_by_priority(std::vector<Each>& list, Each each) {
     list.insert(place, std::move(each));
 }
 
-// Grows as push_back() does, so that many calls in a row stay cheap.
+// Grows the capacity like push_back(), so that repeated calls have amortized constant cost.
 template <typename Each>
 void reserve_one(std::vector<Each>& list) {
     if (list.size() == list.capacity()) list.reserve(std::max<size_t>(4, 2 * list.size()));
@@ -124,7 +124,7 @@ Dispatcher::~Dispatcher() {
     functions_->remove_own();
     own_.reset();
     while (!instances_.empty()) instances_.pop_back();
-    // Log lines that other threads of the plugins sent during deinit.
+    // Deliver log lines that the plugins' threads sent during deinit.
     session_.inbox().deliver_lines();
 }
 
@@ -175,8 +175,8 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
 const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
     auto instance = std::make_unique<Instance>(std::move(own), session_, story_);
     const Library& library = instance->library();
-    // After a refusal or without memory everything is as before, and the host keeps its data. What
-    // follows take_extensions() takes only what is reserved here.
+    // Strong guarantee: after a refusal or bad_alloc nothing has changed, and the host still owns
+    // its data. The code after take_extensions() uses only memory that is reserved here.
     struct Undo {
         ~Undo() {
             if (instance == nullptr) return;
@@ -217,15 +217,15 @@ void Dispatcher::forget_extensions(const Instance* instance) {
         if (its == instance) tools_.runners.remove_scheme(scheme);
     }
     std::erase_if(schemes_, [&](const auto& each) { return each.first == instance; });
-    // One by one: this must not need memory.
+    // One by one, because this function must not allocate.
     while (const auto definition = functions_->definition_of(instance)) {
         tools_.registry.remove(*definition);
         functions_->remove(*definition);
     }
 }
 
-// Called when an instance is disabled. Ends everything that waits for it, so that nothing waits for
-// a timeout.
+// Called when an instance is disabled. Ends its pending invocations and questions, so that none
+// waits for its timeout.
 void Dispatcher::give_up(Instance& instance) {
     const std::string message =
         "the plugin " + instance.library().id + " is disabled: " + instance.disabled_reason();
@@ -331,11 +331,12 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
     }
     const auto scheme_runner =
         std::make_shared<SchemeRunner>(tools_.processes, instance, extension);
-    // So that each scheme that is added is also noted here.
+    // Reserve first, so that each scheme added to the runners is also recorded here.
     schemes_.reserve(schemes_.size() + schemes.size());
     for (std::string& scheme : schemes) {
         if (scheme.size() > kMaxScheme || !tool::is_scheme(scheme)) {
-            reason = "its scheme \"" + scheme + "\" is none: letters, digits, + - . _ only";
+            reason =
+                "its scheme \"" + scheme + "\" is not valid; use only letters, digits and + - . _";
             return false;
         }
         const std::string& id = instance.library().id;
@@ -359,7 +360,7 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
     }
     if (extension.invoke == nullptr || extension.tool_count > kMaxNames ||
         (extension.tool_count > 0 && extension.tools == nullptr)) {
-        reason = "its tools have no invoke, or no valid list";
+        reason = "its tool extension has no invoke function or no valid list of tools";
         return false;
     }
     std::vector<std::pair<std::shared_ptr<const tool::Definition>, const nar_tool*>> offers;
@@ -373,13 +374,13 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
         const std::string& name = definition->name;
         if (std::any_of(offers.begin(), offers.end(),
                         [&](const auto& offer) { return offer.first->name == name; })) {
-            instance.report("it lists the tool \"" + name + "\" twice; the first one counts");
+            instance.report("it lists the tool \"" + name + "\" twice; the first one is used");
             continue;
         }
         const auto other = tools_.registry.find(name);
         if (other != nullptr && !instance.is_own()) {
             instance.report("the tool \"" + name + "\" belongs to " +
-                            tool::describe(other->origin) + ", which was first");
+                            tool::describe(other->origin) + ", which registered it first");
             continue;
         }
         definition->runner = FunctionRunner::kName;
@@ -388,8 +389,8 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
             instance.library().id};
         offers.emplace_back(std::move(definition), extension.tools[i]);
     }
-    // Registered only after all are valid, and when nothing can fail any more: an extension that is
-    // refused must not replace another tool.
+    // Register only after all are valid and nothing can fail: a refused extension must not replace
+    // a tool.
     std::vector<std::shared_ptr<const tool::Definition>> displaced;
     displaced.reserve(offers.size());
     tools_.registry.reserve(offers.size());
@@ -427,7 +428,7 @@ const nar_host* Dispatcher::add_tool(const nar_tool_registration& given,
         refusal.message =
             json::quoted(definition->name) + " of " + tool::describe(definition->origin) +
             " cannot be registered: the name belongs to a tool of " +
-            tool::describe(other->origin) + "; choose another name, or remove that tool first";
+            tool::describe(other->origin) + "; choose a different name, or remove that tool first";
         return nullptr;
     }
     Instance& instance = own_functions();
@@ -445,7 +446,7 @@ const nar_host* Dispatcher::add_tool(const nar_tool_registration& given,
         functions_->remove(*shared);
         throw;
     }
-    // From here on nothing throws.
+    // Nothing throws from here on.
     if (own != nullptr) own->accept();
     // Last, as in take_tools().
     if (other != nullptr) functions_->remove(*other);
@@ -536,8 +537,8 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
         const bool called = instance.call(
             "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
         if (called) return;
-        // An exception ends this generation. The plugin may have answered before it threw; that
-        // answer then counts.
+        // An exception ends this generation. If the plugin answered before it threw, this answer is
+        // NAR_STALE.
         narrator.dispatcher->session_.answer(token, false,
                                              "the narrator " + instance.library().id +
                                                  " is disabled: " + instance.disabled_reason());
@@ -566,7 +567,7 @@ std::string Dispatcher::why_not(std::string_view id) const {
     for (const Refused& refused : refused_) {
         if (refused.id == id) return refused.reason;
     }
-    return "nothing of this id was looked for";
+    return "no plugin of this id was requested";
 }
 
 const std::string* Dispatcher::published(std::string_view id, std::string_view name) const {

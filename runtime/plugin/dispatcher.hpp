@@ -31,7 +31,7 @@ namespace narratoria::plugin {
 struct ToolPlaces {
     tool::Registry& registry;
     tool::Runners& runners;
-    tool::ProcessRunner& processes;  // for invocations that a plugin hands over
+    tool::ProcessRunner& processes;  // for invocations that a plugin delegates to a program
 };
 
 // True for the extensions that a plugin or a host can provide to a session.
@@ -53,17 +53,18 @@ public:
     // Creates an instance. Returns NULL on failure, and records the reason. `path`: the library's
     // file, empty for a built-in plugin. `settings`: a JSON object.
     Instance* add(const Library& library, std::string path, std::string settings);
-    // Registers a tool of the host (nar_session_tools_add), at any time, and returns the host for its
-    // calls. `given` has been read, and its owner is valid. `definition`: of its description; with
-    // `path` and `runner` if it is not a function. Returns NULL and a refusal if the name is in use.
+    // Registers a tool of the host (nar_session_tools_add) and returns the host for its calls. May
+    // be called at any time. `given` is a complete struct with a valid owner. `definition` holds
+    // the description, and `path` and `runner` if the tool is not a function. Returns NULL and a
+    // refusal if the name is in use.
     const nar_host* add_tool(const nar_tool_registration& given,
                              std::shared_ptr<tool::Definition> definition, ToolRefusal& refusal);
-    // Removes a registered tool, whoever registered it. Running attempts are not affected.
+    // Removes a registered tool of any owner. Running attempts are not affected.
     void remove_tool(const std::shared_ptr<const tool::Definition>& definition);
 
-    // Adds an extension of the host, at any time. Returns NULL and a reason if its struct is not
-    // valid; `released` is then not called. It precedes plugins of the same priority, the latest
-    // first. Its tools replace tools of the same name.
+    // Adds an extension of the host. May be called at any time. Returns NULL and a reason if its
+    // struct is not valid; `released` is then not called. It precedes plugins and earlier
+    // extensions of the same priority. Its tools replace tools of the same name.
     const Instance* extend(OwnExtension own, std::string& reason);
     // Loads the plugins that a search selected, in its order.
     void load(const Search& search, const std::map<std::string, std::string>& settings);
@@ -72,7 +73,7 @@ public:
     // `stream` must stay valid as long as the dispatcher is used.
     void attach_sinks(event::Stream& stream);
 
-    // True if a plugin handled it. have_…() is false until a plugin has registered.
+    // True if a plugin accepted it. have_…() is false until a plugin has registered.
     bool handle(const nar_ui_event& event);
     bool render(const nar_asset& asset);
     bool have_handlers() const { return had_handlers_; }
@@ -86,12 +87,12 @@ public:
     // The runner of the functions of all plugins. The session registers it among its runners.
     std::shared_ptr<tool::Runner> functions() const { return functions_; }
 
-    // Why no plugin of this id is active; empty if one is.
+    // The reason why no plugin of this id is active; empty if one is.
     std::string why_not(std::string_view id) const;
     // True if a plugin of this id was loaded, or refused with a logged reason.
     bool knows(std::string_view id) const;
 
-    // What the active plugin `id` has published under a name, or NULL.
+    // The value that the active plugin `id` published under a name, or NULL.
     const std::string* published(std::string_view id, std::string_view name) const;
 
     void append_json(std::string& out) const;
@@ -141,7 +142,7 @@ private:
     StoryInfo story_;
     ToolPlaces tools_;
     std::shared_ptr<FunctionRunner> functions_;
-    std::unique_ptr<Instance> own_;  // of all functions of the host; NULL until there is one
+    std::unique_ptr<Instance> own_;  // for all functions of the host; NULL until there is one
     std::vector<std::unique_ptr<Instance>> instances_;
     std::vector<std::pair<Instance*, nar_event_sink_extension>> sinks_;
     event::Stream* stream_ = nullptr;  // NULL before attach_sinks()

@@ -11,7 +11,7 @@
 namespace narratoria::plugin {
 namespace {
 
-// A longer text is not for a prompt.
+// The limit of a formatted value: a longer text does not suit a prompt.
 constexpr size_t kLongestText = 64 * 1024;
 
 nar_status append(void* to, nar_str piece) noexcept {
@@ -44,7 +44,7 @@ struct GivenMetadata::Owner {
 
     std::optional<std::string> format(std::string_view value) const {
         std::string text;
-        nar_status status = NAR_FAILED;  // unless the guard lets the call through
+        nar_status status = NAR_FAILED;  // stays if the guard does not make the call
         call([&] {
             status = given.format(given.user, {value.data(), value.size()}, append, &text);
         });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The metadata of a key as C code gives it (narratoria/context.h).
+// The metadata of a state key as a C struct (narratoria/context.h).
 
 #include <functional>
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace narratoria::plugin {
 
-// Calls a function of whoever gave the metadata, with their guard around it.
+// Calls a function of the metadata's owner inside the owner's guard, which catches exceptions.
 using GuardedCall = std::function<void(const std::function<void()>& function)>;
 
-// Reads `given`. `call` is used for `format`, `release` for `released`; both must stay valid as long
-// as the description. `released` is called when the last copy of the description is gone, unless
-// keep() was never called. Engine thread only.
+// Reads `given`. Calls `format` through `call` and `released` through `release`; both must stay
+// valid as long as the description. After keep(), `released` is called when the last copy of the
+// description is destroyed. Engine thread only.
 class GivenMetadata {
 public:
     GivenMetadata(const nar_state_metadata& given, GuardedCall call, GuardedCall release);
 
     state::Description description() const;
-    // The description was taken.
+    // Takes ownership of `given.user`. Call it when the description was accepted.
     void keep();
 
 private:

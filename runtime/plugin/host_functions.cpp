@@ -32,9 +32,9 @@ namespace narratoria::plugin {
 
 struct HostHandle;
 
-// A nar_host in a page of its own that nobody can write to. A plugin that writes to its host then
-// crashes at its own write, and not at a later call through the damaged struct. The services need
-// no page: their tables are constants, which the linker places in read-only memory.
+// A nar_host in its own read-only page. A plugin that writes to its host crashes at that write, not
+// at a later call through the damaged struct. The tables of the services are constants, which the
+// linker places in read-only memory.
 class ReadOnlyHost {
 public:
     using GetExtension = const void*(const nar_host* host, nar_str id);
@@ -44,7 +44,7 @@ public:
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) throw std::bad_alloc();
         host_ = new (page) nar_host{sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension};
-        // A failure, which needs a kernel short of memory, only leaves the page writable.
+        // Ignore a failure (the kernel is out of memory): the page then stays writable.
         ::mprotect(page, sizeof(nar_host), PROT_READ);
     }
     ~ReadOnlyHost() { ::munmap(host_, sizeof(nar_host)); }
@@ -122,7 +122,7 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
     const nar_status status = from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!instance.session().on_engine_thread()) {
             const std::string fault = std::string(function) +
-                                      " was called from another thread than the engine's; post it "
+                                      " was called outside the engine thread; post the call "
                                       "(narratoria.post/1)";
 #ifndef NDEBUG
             instance.disable_soon(fault);
@@ -133,14 +133,14 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
         }
         if (!is_active(instance)) {
             instance.report(std::string(function) +
-                            " was called in init or deinit, where it does not work");
+                            " was called in init or deinit; call it while the plugin is active");
             return NAR_GONE;
         }
         its = &instance;
         return NAR_OK;
     });
-    // Without the lock: instances are destroyed on this thread only, and the body may call back
-    // into the plugin.
+    // Run the body without the lock: instances are destroyed on this thread only, and the body may
+    // call back into the plugin.
     if (status != NAR_OK) return status;
     return barrier([&] { return body(*its); });
 }
@@ -273,8 +273,8 @@ nar_status prompt_cancel(const nar_host* host) {
 nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*), void* user) {
     if (function == nullptr) return NAR_INVALID_ARGUMENT;
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
-        // Posting from init is allowed: it is how a plugin starts work of its own. The function
-        // runs once the instance is active.
+        // Posting from init is allowed, so that a plugin can start its own work. The function runs
+        // once the instance is active.
         const bool is_early = instance.phase() == Instance::Phase::Init;
         if (!is_active(instance) && !is_early) return NAR_GONE;
         return instance.inbox().post(instance, {function, drop, user});
@@ -287,8 +287,7 @@ nar_status timer_start(const nar_host* host, uint32_t milliseconds, void (*on_ti
     return on_engine_thread(host, "timer.start", [&](Instance& instance) {
         const uint64_t number = ++instance.last_handle;
         auto made = std::make_unique<Timer>(instance.session().loop());
-        // One millisecond more: the loop's cached time may be behind, and a timer must not fire
-        // early.
+        // Add one millisecond: the loop's cached time may be late, and a timer must not fire early.
         made->start(milliseconds == 0 ? 0 : uint64_t{milliseconds} + 1,
                     [&instance, number, on_time, user] {
                         const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);
@@ -349,7 +348,8 @@ nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readab
     return on_engine_thread(host, "poll.start", [&](Instance& instance) {
         return add_poll(
             instance, descriptor, NAR_POLL_READABLE,
-            // The function would read what no longer is its descriptor.
+            // on_readable() would read a descriptor that is no longer the plugin's, so do not call
+            // it.
             [on_readable, user](uint32_t ready) {
                 if (ready != NAR_POLL_LOST) on_readable(user);
             },
@@ -377,8 +377,8 @@ nar_status poll_watch(const nar_host* host, int32_t descriptor, uint32_t events,
 nar_status poll_change(const nar_host* host, uint64_t poll, uint32_t events) {
     if ((events & ~kPollEvents) != 0) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "poll.change", [&](Instance& instance) {
-        // The callback of a poll that start() began cannot tell which events are ready. A poll of a
-        // disabled instance no longer runs.
+        // Polls of poll.start cannot be changed: their callback does not receive the ready events.
+        // Polls of a disabled instance do not run.
         const auto found = instance.polls.find(poll);
         if (found == instance.polls.end() || !instance.watches.contains(poll)) {
             return NAR_NOT_FOUND;
@@ -411,7 +411,7 @@ nar_status process_start(const nar_host* host, const nar_program* program,
                          nar_failure* failure) {
     if (program == nullptr || process == nullptr) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "process.start", [&](Instance& instance) -> nar_status {
-        // Disabling killed its processes; a new one would have nobody to end it.
+        // Disabling the plugin killed its processes; a new one would never be ended.
         if (instance.disabled()) return NAR_GONE;
         nar_program what;
         nar_process_events callbacks;
@@ -455,15 +455,15 @@ nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str te
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!is_active(instance)) return NAR_GONE;
         if (!instance.is_narrator()) {
-            instance.report("it answered a narrator's request, and is not this session's narrator");
+            instance.report("it answered a narrator's request, but is not this session's narrator");
             return NAR_GONE;
         }
         const nar_status status =
             instance.session().answer(token, is_plan, std::string(view(text)));
         if (status == NAR_STALE) {
-            instance.report("it answered a request twice; the first answer counts");
+            instance.report("it answered a request twice; the first answer is used");
         } else if (status == NAR_GONE) {
-            instance.report("its answer came too late, or was to a request that never was");
+            instance.report("its answer came too late, or to a request that never existed");
         }
         return status;
     });
@@ -492,9 +492,9 @@ nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
         uint64_t its_number = 0;
         if (!instance.is_narrator()) {
             why = "only this session's narrator may invoke tools";
-            instance.report("it invoked a tool, and is not this session's narrator");
+            instance.report("it invoked a tool, but is not this session's narrator");
         } else if (!instance.disabled()) {
-            // Instances outlive all questions.
+            // The captured instance is valid: instances outlive all questions.
             auto tell = [&instance, on_outcome, user, token](uint64_t its, std::string_view text) {
                 instance.call("the function for an invocation's outcome", [&] {
                     on_outcome(user, token, its, {text.data(), text.size()});
@@ -517,7 +517,7 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
 
 // ---------------------------------------------------------------- context
 
-// Delivers what the tool has output so far, and finds its receiver.
+// Delivers the tool's output so far, and finds its receiver.
 nar_status deliver_output(Instance& instance, uint64_t token, InvocationReceiver*& receiver,
                           std::string& why) {
     Inbox& inbox = instance.inbox();
@@ -540,8 +540,8 @@ nar_status deliver_output(Instance& instance, uint64_t token, InvocationReceiver
     return NAR_OK;
 }
 
-// Lets a write of an invocation follow the invocation's output so far. The patch is then applied by
-// `apply`, which is left empty for token 0.
+// Delivers the invocation's output so far, so that a following write takes effect after it. `apply`
+// then applies the patch; it stays empty for token 0.
 nar_status begin_write(Instance& instance, uint64_t token, ApplyPatch& apply, std::string& why) {
     if (instance.disabled()) {
         why = "the plugin is disabled";
@@ -565,7 +565,7 @@ nar_status context_deliver_output(const nar_host* host, uint64_t token) {
     });
 }
 
-// Calls `set` with the metadata, if any was given; the session keeps it if `set` succeeds.
+// Calls `set` with the given metadata, if any. If `set` succeeds, the session owns the metadata.
 template <typename Set>
 nar_status with_metadata(Instance& instance, const nar_state_metadata* given, std::string& why,
                          Set&& set) {
@@ -575,7 +575,8 @@ nar_status with_metadata(Instance& instance, const nar_state_metadata* given, st
         return NAR_INVALID_ARGUMENT;
     }
     if (given == nullptr) return set(std::nullopt);
-    // The session drops all metadata before it ends its instances.
+    // The instance outlives the calls: the session clears all metadata before it destroys
+    // instances.
     const auto call = [&instance](const auto& function) {
         instance.call("a formatter of the state", function);
     };
@@ -757,7 +758,7 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
         const Inbox::Found found = instance.inbox().find(&instance, token);
         if (found.status != NAR_OK) return found.status;
         if (found.has_output) return NAR_INVALID_ARGUMENT;
-        // on_run() closes the token, so earlier diagnostics are delivered first.
+        // Deliver earlier diagnostics first, because on_run() closes the token.
         instance.inbox().deliver_diagnostics(token);
         return static_cast<InvocationReceiver*>(found.receiver)->on_run(std::move(arguments));
     });
@@ -855,7 +856,8 @@ void retire_host(HostHandle* handle) {
         const std::lock_guard lock(handle->mutex);
         handle->instance = nullptr;
     }
-    // An array, because a destructor that calls this may have no memory. Neither has a destructor.
+    // A fixed array, because ~Instance() calls this and must not allocate. Neither object has a
+    // destructor, so threads can still call in while the process exits.
     static std::mutex mutex;
     static std::array<HostHandle*, kKept> kept{};
     static size_t next = 0;

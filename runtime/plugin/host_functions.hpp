@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The nar_host of a plugin instance. A number of handles is kept after their instances are
+// The nar_host of a plugin instance. The last kKept handles are kept after their instances are
 // destroyed, so that a thread that a plugin did not join gets NAR_GONE instead of reading freed
 // memory.
 
@@ -18,7 +18,8 @@ struct HostHandle;
 // only.
 HostHandle* make_host(Instance& instance);
 const nar_host* host_of(const HostHandle* handle);
-// What a built-in plugin may use beside the ABI. Valid while its instance is. Engine thread only.
+// The session, for built-in plugins that need more than the ABI. Valid as long as the instance.
+// Engine thread only.
 SessionAccess& session_of(const nar_host* host);
 // Runs `body` while no other thread is inside a function of this host.
 void with_host_locked(HostHandle* handle, const std::function<void()>& body);

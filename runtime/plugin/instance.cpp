@@ -59,7 +59,7 @@ Instance::~Instance() {
     enter_phase(Phase::Deinit);
     inbox().close_all(this);
     inbox().forget_posts(*this);
-    // Also for a disabled plugin: deinit must join its threads.
+    // Call deinit of a disabled plugin as well: it must join its threads.
     if (was_active) {
         call_always("deinit", [&] {
             if (!own_) library_.plugin.deinit(data_);
@@ -107,10 +107,10 @@ void Instance::end_call(const char* what, int64_t start) {
     if (took > kCallBudgetMs) {
         // Otherwise the stream would report the same time against its sinks.
         session_.excuse(took);
-        // Nobody can move what the runtime does itself to a thread.
+        // Not reported for a built-in plugin, because users cannot change it.
         if (is_built_in(library_.id)) return;
         report(std::string(what) + " held the engine thread for " + std::to_string(took) +
-               " ms; what takes long belongs on a thread of its own, or in a process");
+               " ms; move long work to a thread or a process");
     }
 }
 
@@ -127,8 +127,8 @@ void Instance::disable(std::string reason) {
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
     processes.kill_all();
-    // During Init the caller reports the reason, and during Deinit a log line is enough. Only an
-    // active plugin needs the warning in the stream.
+    // During Init the caller reports the reason. During Deinit a log line is enough. Only for an
+    // active plugin the stream gets a warning.
     if (phase_ != Phase::Active) {
         if (phase_ != Phase::Init) {
             session_.log(NAR_LOG_ERROR, "plugin " + library_.id + ": " + reason_);
@@ -171,7 +171,7 @@ void Instance::report(std::string_view message) {
     if (count >= kMaxReports) return;
     std::string line = "plugin " + library_.id + ": ";
     line += message;
-    if (count + 1 == kMaxReports) line += " (no more of its faults are logged)";
+    if (count + 1 == kMaxReports) line += " (further faults of this plugin are not logged)";
     if (session_.on_engine_thread()) session_.log(NAR_LOG_WARN, line);
     else inbox().log(NAR_LOG_WARN, std::move(line), session_.session_id());
 }
@@ -181,8 +181,9 @@ void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event
 void Instance::on_sink_wrote() noexcept {
     try {
         disable(
-            "its event sink wrote into the record that it was given, which belongs to the host; "
-            "the later sinks got the true record");
+            "its event sink wrote into a record of the host; copy a record before you change it "
+            "(the "
+            "later sinks received the original record)");
     } catch (...) {
         disabled_ = true;
     }
@@ -191,10 +192,11 @@ void Instance::on_sink_wrote() noexcept {
 void Instance::on_sink_flooded(size_t dropped) noexcept {
     try {
         report(
-            "its event sink answers each record with another, for example a patch of the state; " +
+            "its event sink causes a new record for each record, for example by patching the "
+            "state; " +
             std::to_string(dropped) + " records were dropped (RECORDS_DROPPED)");
     } catch (...) {
-        // Out of memory; the stream has a warning all the same.
+        // Out of memory. The stream publishes a warning anyway.
     }
 }
 
@@ -202,12 +204,11 @@ void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
     if (is_own()) return;
     try {
         const std::string time = "held the engine thread for about " +
-                                 std::to_string(milliseconds) +
-                                 " ms; what takes long belongs on a thread of its own";
+                                 std::to_string(milliseconds) + " ms; move long work to a thread";
         if (called == 1) report("its event sink " + time);
         else
-            report("its event sink or another of the " + std::to_string(called) +
-                   " that were called " + time + ". From now on each is timed");
+            report("its event sink, or another of the " + std::to_string(called) +
+                   " sinks called together, " + time + " (from now on each sink is timed)");
     } catch (...) {
     }
 }

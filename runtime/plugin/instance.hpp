@@ -39,13 +39,12 @@ struct OwnExtension {
     const void* functions;
     void* data;
     void (*released)(void* data);  // may be NULL
-    // Several things of the host use the instance, so a violation of one is reported, and does not
-    // disable the others.
+    // Several host functions share the instance, so a violation is only reported and disables none.
     bool is_shared = false;
 };
 
-// Lifecycle: Made → Init → Active → Deinit → Over. Made and destroyed on the engine thread. Engine
-// thread only, except where a function says otherwise.
+// Lifecycle: Made → Init → Active → Deinit → Over. Created and destroyed on the engine thread.
+// Engine thread only, except where a function says otherwise.
 class Instance : public event::SinkWatcher, public Inbox::Poster {
 public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
@@ -53,7 +52,7 @@ public:
     // `settings`: a JSON object. `library` and `session` must outlive the instance.
     Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
              StoryInfo story);
-    // For an extension of the host. Active at once; `released` replaces deinit.
+    // Creates the instance of a host's extension. It is active at once; `released` replaces deinit.
     Instance(OwnExtension own, SessionAccess& session, StoryInfo story);
     ~Instance() override;  // calls deinit if init succeeded
     Instance(const Instance&) = delete;
@@ -84,7 +83,7 @@ public:
         return !threw;
     }
 
-    // Marks the session's narrator. Other plugins have no questions to answer. is_narrator() is
+    // Marks the session's narrator: only this instance may answer questions. is_narrator() is
     // thread-safe.
     void set_narrator() { is_narrator_.store(true); }
     bool is_narrator() const { return is_narrator_.load(); }
@@ -114,8 +113,7 @@ public:
     const Library& library() const { return library_; }
     // The struct of an extension, or NULL.
     const void* extension(std::string_view id) const;
-    // True for an extension of the host. Its calls have no time budget, because the host knows how
-    // long its own functions take.
+    // True for an extension of the host. Its calls have no time budget: the host may take its time.
     bool is_own() const { return own_ != nullptr; }
     const nar_host* host() const;
     // For a failed extend(): the host keeps its data, so `released` must not be called.
@@ -131,7 +129,7 @@ public:
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
-    std::set<uint64_t> watches;  // the polls that poll.watch began
+    std::set<uint64_t> watches;  // the polls started by poll.watch
     ProcessService processes{*this};
     Published published;
     uint64_t last_handle = 0;

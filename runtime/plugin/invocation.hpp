@@ -23,20 +23,21 @@ struct InvocationEnd {
     uint64_t resident_kb = 0;
 };
 
-// Why the token of a tool with NAR_TOOL_ANSWERS_AT_ONCE is refused.
+// The message if a tool with NAR_TOOL_ANSWERS_AT_ONCE uses its token for a write.
 inline constexpr const char* kAnswersAtOnce =
-    "a tool that answers at once (NAR_TOOL_ANSWERS_AT_ONCE) changes the state by events only "
+    "a tool that answers at once (NAR_TOOL_ANSWERS_AT_ONCE) must change the state by events "
     "(state_patch)";
 
 // Receives the messages of one invocation. The plugin's Instance owns the token, whose end type is
 // InvocationEnd. Engine thread only.
 class InvocationReceiver : public Inbox::Receiver {
 public:
-    // The plugin hands the invocation over to a program. Closes the token.
+    // The plugin delegates the invocation to a program. Closes the token.
     virtual nar_status on_run(std::vector<std::string> arguments) = 0;
-    // True while an event of the invocation is handled: nothing may be delivered meanwhile.
+    // True while an event of the invocation is handled. No output may be delivered meanwhile.
     virtual bool is_delivering() const = 0;
-    // The tool patches the state by a call; takes effect at once. `patch`: a JSON object on one line.
+    // The tool patches the state by a call, which takes effect at once. `patch`: a JSON object on
+    // one line.
     virtual nar_status on_patch(const state::Replacement& patch, std::string& why) = 0;
 };
 

@@ -48,7 +48,7 @@ bool call_entry(nar_plugin_entry_fn entry, const nar_plugin*& plugin, std::strin
     }
     if (status == NAR_OK && plugin != nullptr) return true;
     const std::string message = message_of(failure);
-    if (status == NAR_OK) reason = "its entry answered NAR_OK without a plugin";
+    if (status == NAR_OK) reason = "its entry returned NAR_OK without a plugin";
     else if (message.empty())
         reason = "its entry refused this host (ABI " + version_text(NAR_ABI_VERSION) +
                  ") without saying why";
@@ -127,28 +127,28 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
     std::memcpy(begin, given, sizeof begin);
     const uint32_t size = begin[0];
     if (begin[1] >> 16 != NAR_ABI_MAJOR) {
-        return refuse("it is built for ABI " + version_text(begin[1]) + ", and this is " +
+        return refuse("it is built for ABI " + version_text(begin[1]) + ", but this host has ABI " +
                       version_text(NAR_ABI_VERSION) + "; rebuild it with this SDK");
     }
     if (size < kSmallest) {
-        return refuse("its nar_plugin says that it has " + std::to_string(size) +
-                      " bytes, and ABI 1.0 needs " + std::to_string(kSmallest));
+        return refuse("its nar_plugin has the size " + std::to_string(size) +
+                      "; ABI 1.0 needs at least " + std::to_string(kSmallest) + " bytes");
     }
     std::memcpy(static_cast<void*>(&out.plugin), given, std::min<size_t>(size, sizeof out.plugin));
     const nar_plugin& plugin = out.plugin;
     if (plugin.init == nullptr || plugin.deinit == nullptr || plugin.get_extension == nullptr) {
         return refuse("its nar_plugin has no init, deinit or get_extension");
     }
-    // The sizes are a plugin's own and may be anything.
+    // The plugin's sizes are untrusted.
     const auto read = [&](nar_str text, const char* what, std::string& to) {
         if (text.size > kMaxText) {
             reason = std::string("the size of its ") + what + " is " + std::to_string(text.size) +
-                     " bytes, and at most " + std::to_string(kMaxText) + " are allowed";
+                     " bytes; the limit is " + std::to_string(kMaxText);
             return false;
         }
         if (text.data == nullptr && text.size > 0) {
             reason = std::string("its ") + what + " has a size of " + std::to_string(text.size) +
-                     " bytes and no data";
+                     " bytes but no data";
             return false;
         }
         to = text_of(text);
@@ -158,7 +158,9 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
         !read(plugin.version, "version", out.version)) {
         return false;
     }
-    if (!is_id(out.id)) return refuse("its id \"" + out.id + "\" is none: a-z 0-9 . _ - only");
+    if (!is_id(out.id)) {
+        return refuse("its id \"" + out.id + "\" is not valid; use only a-z 0-9 . _ -");
+    }
     if (plugin.extension_count > kMaxExtensions ||
         (plugin.extension_count > 0 && plugin.extensions == nullptr)) {
         return refuse("its list of extensions is not valid");
@@ -169,8 +171,8 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
     }
     if (metadata == nullptr) return true;
     auto differs = [&](const char* what, const std::string& before, const std::string& now) {
-        return refuse(std::string("it says two things of itself: its ") + what + " is \"" + before +
-                      "\" in the note, and \"" + now + "\" when it is loaded");
+        return refuse(std::string("its metadata does not match: its ") + what + " is \"" + before +
+                      "\" in the metadata, but \"" + now + "\" when it is loaded");
     };
     if (out.id != metadata->id) return differs("id", metadata->id, out.id);
     if (out.name != metadata->name) return differs("name", metadata->name, out.name);

@@ -56,23 +56,23 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
     Elf64_Ehdr header;
     if (file_size < sizeof header || !read_at(file, 0, &header, sizeof header) ||
         std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-        return refuse("it is no shared library");
+        return refuse("it is not a shared library");
     }
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
         header.e_machine != kMachine) {
-        return refuse("it is a library for another kind of machine");
+        return refuse("it is a library for a different kind of machine");
     }
-    if (header.e_type != ET_DYN) return refuse("it is no shared library");
+    if (header.e_type != ET_DYN) return refuse("it is not a shared library");
     if (header.e_shoff == 0 || header.e_shnum == 0) return true;
     const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMaxSections ||
         header.e_shstrndx >= header.e_shnum || header.e_shoff > file_size ||
         file_size - header.e_shoff < table_size) {
-        return refuse("it is damaged: its section table is not whole");
+        return refuse("it is damaged: its section table is incomplete");
     }
     std::vector<Elf64_Shdr> sections(header.e_shnum);
     if (!read_at(file, header.e_shoff, sections.data(), table_size)) {
-        return refuse("it is damaged: its section table is not whole");
+        return refuse("it is damaged: its section table is incomplete");
     }
     auto read_whole = [&](const Elf64_Shdr& section, uint64_t most, std::string& text) {
         if (section.sh_type == SHT_NOBITS || section.sh_size > most ||
@@ -84,7 +84,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
     };
     std::string names;
     if (!read_whole(sections[header.e_shstrndx], kMaxSectionNames, names)) {
-        return refuse("it is damaged: the names of its sections are not whole");
+        return refuse("it is damaged: its section names are incomplete");
     }
     constexpr std::string_view wanted = NAR_PLUGIN_NOTE_SECTION;
     for (const Elf64_Shdr& section : sections) {
@@ -92,7 +92,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
         const std::string_view rest = std::string_view(names).substr(section.sh_name);
         if (rest.substr(0, rest.find('\0')) != wanted) continue;
         if (!read_whole(section, kMaxNote, out)) {
-            return refuse("it is damaged: its section .note.narratoria is not whole");
+            return refuse("it is damaged: its section .note.narratoria is incomplete");
         }
         return true;
     }
@@ -194,12 +194,13 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
     }
     if (!schema.empty() && schema != "plugin/1") {
         fault("plugin-schema", "/schema", root.find("schema"),
-              "\"" + schema + "\" is not \"plugin/1\"");
+              "the schema must be \"plugin/1\", not \"" + schema + "\"");
     }
     if (!out.id.empty() && !is_id(out.id)) {
         fault("plugin-id", "/id", root.find("id"),
               "\"" + out.id +
-                  "\" is not an id: at most 128 of a-z 0-9 . _ -, first a letter or digit");
+                  "\" is not an id; begin with a letter or digit, and use at most 128 of "
+                  "a-z 0-9 . _ -");
     }
     if (!abi.empty() && !parse_abi(abi, out)) {
         fault("plugin-abi", "/abi", root.find("abi"), "\"" + abi + "\" is not of the form \"1.0\"");
@@ -221,7 +222,7 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
             if (std::find(out.extensions.begin(), out.extensions.end(), id) !=
                 out.extensions.end()) {
                 fault("plugin-extension-repeated", pointer, extension,
-                      "\"" + id + "\" is in the list already");
+                      "\"" + id + "\" is listed twice");
                 faults.back().is_warning = true;
             }
             out.extensions.push_back(id);
@@ -247,7 +248,7 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
         return std::nullopt;
     }
     if (!S_ISREG(status.st_mode)) {
-        reason = "it is no regular file";
+        reason = "it is not a regular file";
         return std::nullopt;
     }
     std::string section;
@@ -260,10 +261,8 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
     const std::string beside = path + ".json";
     const Descriptor file = open_file(beside, status);
     if (!file || !S_ISREG(status.st_mode)) {
-        reason =
-            "it says nothing of itself: it has no section .note.narratoria (NAR_PLUGIN_NOTE), "
-            "and there is no " +
-            beside;
+        reason = "it has no metadata: no section .note.narratoria (NAR_PLUGIN_NOTE) and no file " +
+                 beside;
         return std::nullopt;
     }
     if (static_cast<uint64_t>(status.st_size) > kMaxNote) {
@@ -287,7 +286,7 @@ std::optional<Metadata> read_metadata(const std::string& path, std::string& reas
     const Fault& first = *std::find_if(faults.begin(), faults.end(),
                                        [](const Fault& one) { return !one.is_warning; });
     reason = found->file.empty() ? "" : found->file + ": ";
-    reason += "what it says of itself is not valid: ";
+    reason += "its metadata is not valid: ";
     reason += first.pointer.empty() ? first.message + " (byte " + std::to_string(first.byte) + ")"
                                     : first.pointer + ": " + first.message;
     return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A plugin's metadata, from a note in the library or a file beside it
+// A plugin's metadata, from a note in the library or from a file next to it
 // (abi/schemas/plugin-1.schema.json). Reading it never runs code of the library. The functions here
 // are thread-safe.
 
@@ -33,16 +33,16 @@ bool is_id(std::string_view text);
 // The metadata document of a library, unparsed.
 struct MetadataText {
     std::string text;
-    std::string file;  // the file beside the library; empty: a note in the library
-    size_t notes = 0;  // Narratoria notes in the library; the first one counts
+    std::string file;  // the file next to the library; empty: a note in the library
+    size_t notes = 0;  // number of Narratoria notes in the library; the first one is used
 };
 
 // Finds the metadata of the library at `path`. Returns nothing and a reason if the file is not a
 // plugin for this machine.
 std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason);
 
-// Parses and validates a plugin/1 document. Returns nothing if it has faults. `faults` also
-// receives warnings, in any case.
+// Parses and validates a plugin/1 document. Returns nothing if it has faults. `faults` receives
+// faults and warnings.
 std::optional<Metadata> parse_metadata(std::string_view json, Faults& faults);
 
 // Finds and parses. On failure returns nothing and the first reason.

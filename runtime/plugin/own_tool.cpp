@@ -62,7 +62,7 @@ void OwnTool::call(uint64_t token, std::string_view what, Call&& function) {
     InvocationEnd end;
     end.error_code = "TOOL_EXCEPTION";
     end.error = std::move(message);
-    // NAR_STALE: it had reported its end before it threw.
+    // Ignore NAR_STALE: the function reported the end before it threw.
     instance_.inbox().send_end(&instance_, token, std::move(end), {});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A function of the host that is a tool (nar_session_tools_add).
+// A host function that is a tool (nar_session_tools_add).
 
 #include <cstdint>
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace narratoria::plugin {
 
-// Shared by the registry's entry and the attempts that run; the last of them calls `released`, once the
-// registration was accepted. An exception of a function fails its attempt, and the tool stays. Engine
-// thread only.
+// Shared by the registry's entry and the running attempts. The destructor calls `released` if the
+// registration was accepted. An exception of a function fails its attempt; the tool stays
+// registered. Engine thread only.
 class OwnTool {
 public:
-    // `instance` is that of all of the host's functions, and must outlive this object.
+    // `instance` is shared by all functions of the host, and must outlive this object.
     OwnTool(Instance& instance, std::shared_ptr<const tool::Definition> definition,
             const nar_tool_registration& given);
     ~OwnTool();
     OwnTool(const OwnTool&) = delete;
     OwnTool& operator=(const OwnTool&) = delete;
 
-    // Until then `user` is still the caller's.
+    // Takes ownership of the caller's `user`.
     void accept() noexcept { is_accepted_ = true; }
-    // What the host's functions receive.
+    // The description that the host's functions receive.
     const nar_tool* handle() const { return &handle_; }
     // The functions of a plugin's extension, with an OwnTool as their instance.
     static nar_tool_extension functions();

@@ -19,7 +19,7 @@ namespace narratoria::plugin {
 namespace {
 
 constexpr uint64_t kMaxTexts = 100000;
-// Each has its supervisor and up to six descriptors of the host.
+// Each process has its own supervisor and up to six descriptors of the host.
 constexpr size_t kMaxProcesses = 128;
 
 // Returns false if a text contains a NUL.
@@ -82,7 +82,7 @@ public:
         if (!exit.start_failure.empty()) {
             why = {"SPAWN_FAILED", exit.start_failure};
         } else if (exit.supervisor_lost) {
-            why = {"SUPERVISOR_LOST", "the process that watched over it " + exit.loss};
+            why = {"SUPERVISOR_LOST", "the process that supervised it " + exit.loss};
         } else {
             if (WIFSIGNALED(exit.wait_status)) {
                 told.signal_number = static_cast<uint32_t>(WTERMSIG(exit.wait_status));
@@ -126,7 +126,7 @@ ProcessService::Child* ProcessService::find(uint64_t process) {
 
 nar_status ProcessService::start(const nar_program& program, const nar_process_events& events,
                                  void* user, uint64_t* process, std::string& why) {
-    why = std::to_string(kMaxProcesses) + " processes of the plugin have not ended";
+    why = std::to_string(kMaxProcesses) + " processes of the plugin have not ended; wait for one";
     if (children_.size() >= kMaxProcesses) return NAR_BUSY;
     const ProcessDefaults defaults = instance_.session().process_defaults();
     process::Command command;
@@ -152,7 +152,7 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
         return NAR_INVALID_ARGUMENT;
     }
     command.environment = program.environment != nullptr ? &environment : &defaults.environment;
-    why = "the program's name is empty";
+    why = "the program's name must not be empty";
     if (command.arguments.front().empty()) return NAR_INVALID_ARGUMENT;
     why = "nar_program.folder must be an absolute path without a NUL character";
     if (command.folder.front() != '/' || command.folder.find('\0') != std::string::npos) {
@@ -230,7 +230,7 @@ void ProcessService::kill_all() {
 }
 
 void ProcessService::end_all() {
-    // A process that was asked to terminate before gets no further grace period.
+    // A process that was already asked to terminate gets no second grace period.
     while (!children_.empty()) {
         const auto& [handle, child] = *children_.begin();
         release(handle, child->told_to_end ? 0 : kEndGraceMs);

@@ -14,7 +14,7 @@ namespace narratoria::plugin {
 
 class Instance;
 
-// Owns each process from start() until on_exit() was called, or until the instance is destroyed.
+// Owns each process from start() until its on_exit() was called or the instance is destroyed.
 // Engine thread only.
 class ProcessService {
 public:
@@ -37,9 +37,9 @@ public:
     // Like terminate(), but no further callback is called. May be called from a callback.
     nar_status release(uint64_t process, uint32_t grace_ms);
 
-    // For a disabled instance: kills all processes without callbacks.
+    // Kills all processes of a disabled instance, without callbacks.
     void kill_all();
-    // For the end of the instance: terminates all processes. No further callback is called.
+    // Terminates all processes when the instance ends. No further callback is called.
     void end_all();
 
 private:

@@ -10,8 +10,9 @@ bool Published::put(std::string_view name, std::string_view value, std::string& 
         !name.empty() && name.size() <= kMaxNameBytes &&
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string_view::npos;
     if (!is_name) {
-        reason = "a name is a-z 0-9 . _ -, 1 to " + std::to_string(kMaxNameBytes) +
-                 " bytes; this one is \"" + utf8::repaired(name.substr(0, kMaxNameBytes)) + "\"";
+        reason = "a name must be 1 to " + std::to_string(kMaxNameBytes) +
+                 " bytes of a-z 0-9 . _ -, not \"" + utf8::repaired(name.substr(0, kMaxNameBytes)) +
+                 "\"";
         return false;
     }
     const std::string of_name = "the value of \"" + std::string(name) + "\" ";
@@ -30,9 +31,8 @@ bool Published::put(std::string_view name, std::string_view value, std::string& 
     } else if (known != values_.end()) {
         known->second = value;
     } else if (values_.size() == kMaxNames) {
-        reason = "it has published " + std::to_string(kMaxNames) +
-                 " names already, which is the limit; \"" + std::string(name) +
-                 "\" is one too many";
+        reason = "it has already published " + std::to_string(kMaxNames) +
+                 " names, which is the limit; remove one before \"" + std::string(name) + "\"";
         return false;
     } else {
         values_.emplace(name, value);

@@ -17,8 +17,8 @@ public:
     static constexpr size_t kMaxNameBytes = 64;
     static constexpr size_t kMaxValueBytes = 4096;
 
-    // Keeps a value in the place of an earlier one; an empty value removes it. Returns false and a
-    // reason if the name, the value or the number of names is out of its limits.
+    // Sets or replaces the value of a name; an empty value removes it. Returns false and a reason
+    // if the name, the value or the number of names exceeds its limit.
     bool put(std::string_view name, std::string_view value, std::string& reason);
     // NULL if there is none. Valid until the next put().
     const std::string* find(std::string_view name) const;

@@ -28,7 +28,7 @@ std::string real_path(const std::string& path) {
     return real ? std::string(real.get()) : std::string();
 }
 
-// The same text for each path to a file.
+// Returns the same path for all paths to one file.
 std::string file_at(const std::string& path) {
     std::string real = real_path(path);
     return real.empty() ? path : real;
@@ -50,12 +50,13 @@ std::vector<std::string> libraries_in(const std::string& folder, bool& exists) {
     return names;
 }
 
-// Why a plugin of this ABI cannot be loaded; empty if it can.
+// The reason why a plugin of this ABI cannot be loaded; empty if it can.
 std::string abi_reason(const Metadata& metadata) {
     if (metadata.abi_major == NAR_ABI_MAJOR) return "";
     return "it is built for ABI " + std::to_string(metadata.abi_major) + "." +
-           std::to_string(metadata.abi_minor) + ", and this is " + std::to_string(NAR_ABI_MAJOR) +
-           "." + std::to_string(NAR_ABI_MINOR) + "; rebuild it with this SDK";
+           std::to_string(metadata.abi_minor) + ", but this host has ABI " +
+           std::to_string(NAR_ABI_MAJOR) + "." + std::to_string(NAR_ABI_MINOR) +
+           "; rebuild it with this SDK";
 }
 
 void examine(Candidate& candidate) {
@@ -63,7 +64,7 @@ void examine(Candidate& candidate) {
     if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
     if (candidate.metadata && is_built_in(candidate.metadata->id)) {
         candidate.reason = "\"" + candidate.metadata->id +
-                           "\" is a narrator that is built in; give it an id of its own";
+                           "\" is the id of a built-in narrator; choose a different id";
     }
     if (!candidate.reason.empty()) candidate.verdict = Verdict::Refused;
 }
@@ -91,13 +92,12 @@ std::vector<Place> places(const std::string& story_folder) {
         while (!rest.empty()) {
             const size_t colon = std::min(rest.find(':'), rest.size());
             const std::string_view folder = rest.substr(0, colon);
-            // Empty and relative entries would depend on the current folder, so they are not
-            // searched.
+            // Empty and relative entries are not searched: they would depend on the working folder.
             if (!folder.empty()) {
                 const bool is_relative = folder.front() != '/';
                 out.push_back(
                     {std::string(folder),
-                     is_relative ? std::string(kPathVariable) + "; relative, so it is not looked at"
+                     is_relative ? std::string(kPathVariable) + "; relative, so it is not searched"
                                  : kPathVariable,
                      false, false, is_relative});
             }
@@ -121,7 +121,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     out.places.push_back({{"", kHost, true, true}, true, {}});
     for (const Place& place : places) out.places.push_back({place, false, {}});
 
-    std::vector<size_t> numbers;  // of the candidates that the listed paths name
+    std::vector<size_t> numbers;  // positions of the candidates that the listed paths name
     for (const std::string& wish : wishes.listed) {
         if (wish.find('/') == std::string::npos) continue;
         auto& listed = out.places.front().candidates;
@@ -157,19 +157,19 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         } else if (!taken.insert(candidate.metadata->id).second) {
             candidate.verdict = Verdict::Refused;
             candidate.reason =
-                "another file with the id \"" + candidate.metadata->id + "\" comes before it";
+                "a file with the same id \"" + candidate.metadata->id + "\" comes before it";
         } else {
             candidate.verdict = Verdict::Loads;
             out.loads.push_back(&candidate);
         }
     };
     // `is_settings`: the id is a key of [plugins].
-    auto take_id = [&](const std::string& id, const char* whose, bool is_settings = false) {
+    auto take_id = [&](const std::string& id, const char* origin, bool is_settings = false) {
         if (taken.contains(id)) return;
         std::string reason = "no folder has a plugin with this id";
-        if (id.ends_with(".so")) reason += "; a file is written with a slash: ./" + id;
+        if (id.ends_with(".so")) reason += "; write a file with a slash: ./" + id;
         else if (is_settings && id.find('.') == std::string::npos)
-            reason += "; an id with dots stands in quotes, [plugins.\"org.example.rain\"]";
+            reason += "; write an id with dots in quotes: [plugins.\"org.example.rain\"]";
         for (Searched& each : out.places) {
             for (Candidate& candidate : each.candidates) {
                 if (!candidate.metadata || candidate.metadata->id != id) continue;
@@ -178,7 +178,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
                 reason = candidate.path + ": " + candidate.reason;
             }
         }
-        out.missing.push_back({id, std::string("wanted by ") + whose + ": " + reason, reason});
+        out.missing.push_back({id, std::string("wanted by ") + origin + ": " + reason, reason});
     };
     size_t paths = 0;
     for (const std::string& wish : wishes.listed) {
@@ -194,14 +194,14 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
-    // A narrator with settings is among those named.
+    // A narrator with settings is already in `named`.
     const bool is_named =
         std::find(wishes.named.begin(), wishes.named.end(), wishes.narrator) != wishes.named.end();
     if (!wishes.narrator.empty() && !is_named) take_id(wishes.narrator, kStory);
     for (Searched& each : out.places) {
         if (!each.place.loads_all || each.place.folder.empty()) continue;
         for (Candidate& candidate : each.candidates) {
-            // Then its id is among the missing, if no other file has it.
+            // If it was requested and not loaded, take_id() has reported its id as missing.
             const bool was_asked_for = candidate.wanted;
             take(candidate, each.place);
             const bool is_behind_another =
@@ -226,8 +226,8 @@ void append_json(std::string& out, const Search& search) {
         }
         out += ']';
     };
-    // A file may be found in several places: it is requested by path, or its folder is searched by two
-    // names. It is listed once, where it loads, else where its id would take it, else where it came
+    // A file may be found in several places: it is requested by path, or its folder is searched
+    // under two names. It is listed once, at the place with the best verdict; among equals, the
     // first.
     std::map<std::string, const Candidate*> shown;
     for (const Searched& each : search.places) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Decides which plugins a session loads, from which files, and why others are not loaded. The only
-// place that does. Never loads a library.
+// Decides which plugins a session loads, from which files, and why others are not loaded. Never
+// loads a library.
 
 #include <optional>
 #include <string>
@@ -12,11 +12,11 @@
 namespace narratoria::plugin {
 
 struct Place {
-    std::string folder;    // absolute
-    std::string from;      // for people: "NARRATORIA_PLUGIN_PATH", "the story", …
-    bool trusted = false;  // plugins here load in safe mode, too
-    bool loads_all = false;
-    bool skipped = false;  // not searched, because the path is relative
+    std::string folder;      // absolute
+    std::string from;        // human-readable: "NARRATORIA_PLUGIN_PATH", "the story", …
+    bool trusted = false;    // its plugins load in safe mode as well
+    bool loads_all = false;  // its plugins load without being requested
+    bool skipped = false;    // not searched, because the path is relative
 };
 
 // The plugins that a session requests.
@@ -51,8 +51,8 @@ struct Search {
     // A request that no plugin satisfies.
     struct Missing {
         std::string wish;
-        std::string reason;  // with whose wish it is
-        std::string why;     // without
+        std::string reason;  // `why`, with the origin of the request before it
+        std::string why;
     };
     std::vector<Missing> missing;
 };

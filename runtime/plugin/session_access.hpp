@@ -25,14 +25,14 @@ class Registry;
 
 namespace narratoria::plugin {
 
-// The story of a session; all empty without one.
+// The story of a session; all fields are empty without one.
 struct StoryInfo {
     std::string folder;  // absolute
     std::string title;
     std::string opening;  // a JSON object; empty if the story has none
 };
 
-// The defaults for a plugin's processes: the values that the session's tools get.
+// The defaults for a plugin's processes: those of the session's tools.
 struct ProcessDefaults {
     process::Pool& pool;
     const std::string& folder;
@@ -40,7 +40,7 @@ struct ProcessDefaults {
     const process::Limits& limits;
 };
 
-// Applies a patch and its nulls for a running tool. Otherwise `why` says what to do.
+// Applies a patch and its nulls for a running tool. On failure `why` holds the reason.
 using ApplyPatch = std::function<nar_status(const state::Replacement& patch, std::string& why)>;
 
 // Implemented by the session, which outlives its plugins. Engine thread only, except where a
@@ -51,7 +51,7 @@ public:
 
     virtual Loop& loop() = 0;
     virtual bool on_engine_thread() const = 0;  // thread-safe
-    // The nesting depth of callbacks. Not zero: the engine must not be driven.
+    // The nesting depth of callbacks. Unless it is 0, the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;
     virtual const std::string& session_id() const = 0;  // thread-safe
     // `code`: as in nar_log_line, or empty.
@@ -64,15 +64,15 @@ public:
     virtual nar_status read_state(std::string_view pointer, std::string& json) = 0;
     virtual nar_status patch_state(std::string_view patch, std::string_view who) = 0;
     // The operations of spec 002's ToolContext (narratoria/context.h). `apply` is empty for a write
-    // of the plugin `who` itself. If the status is not NAR_OK, nothing has changed, and `why` says
-    // what to do.
+    // of the plugin `who` itself. If the status is not NAR_OK, nothing has changed, and `why` holds
+    // the reason.
     virtual nar_status set_state(std::string_view key, std::string_view value,
                                  std::optional<state::Description> metadata,
                                  const ApplyPatch& apply, std::string_view who,
                                  std::string& why) = 0;
     virtual nar_status clear_state(const ApplyPatch& apply, std::string_view who,
                                    std::string& why) = 0;
-    // Nothing: removes the key's metadata.
+    // Without `metadata`, removes the key's metadata.
     virtual nar_status register_state_metadata(std::string_view key,
                                                std::optional<state::Description> metadata,
                                                std::string& why) = 0;
@@ -89,8 +89,8 @@ public:
 
     // Thread-safe. Answers a question to the narrator.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
-    // Invokes a tool for the narrator, while its question is open. On NAR_OK `on_outcome` is called
-    // once, from the loop, while the plugins live. Otherwise `why` says what to do.
+    // Invokes a tool for the narrator while its question is open. On NAR_OK `on_outcome` is called
+    // once, from the loop, before the plugins are destroyed. Otherwise `why` holds the reason.
     virtual nar_status invoke(
         uint64_t token, std::string_view invocation,
         std::function<void(uint64_t number, std::string_view outcome)> on_outcome, uint64_t& number,
@@ -101,7 +101,7 @@ public:
 
     // ---- for built-in narrators
 
-    // Answers a question: there is no plan, and there will be none for this prompt.
+    // Answers a question with a permanent failure: the narrator is not asked again for this prompt.
     virtual void give_up(uint64_t token, std::string message) = 0;
     virtual const tool::Registry& registry() const = 0;
     virtual script::Limits script_limits() const = 0;

@@ -27,7 +27,7 @@ bool is_tool_name(std::string_view text) {
            });
 }
 
-// `what` is wrong with the schema `text`, which has these faults.
+// Fills `refusal` for the faults of the schema `text`. `what` is the beginning of the message.
 void refuse(const char* code, std::string what, Faults faults, std::string text,
             ToolRefusal& refusal) {
     refusal.code = code;
@@ -37,19 +37,20 @@ void refuse(const char* code, std::string what, Faults faults, std::string text,
     refusal.schema = std::move(text);
 }
 
-// Returns NULL with a refusal, or without one for the schema that is not given.
+// Returns NULL with a refusal if the schema is not valid, and NULL without one if `text` is empty.
 std::shared_ptr<const tool::Schema> compile(std::string text, const char* code, const char* what,
                                             std::string_view name, ToolRefusal& refusal) {
     if (text.empty()) return nullptr;
     Faults faults;
     auto schema = tool::Schema::compile(text, faults);
     if (schema != nullptr) return schema;
-    refuse(code, json::quoted(name) + " has " + what + " that is no JSON Schema", std::move(faults),
-           std::move(text), refusal);
+    refuse(code, json::quoted(name) + " has " + what + " that is not a valid JSON Schema",
+           std::move(faults), std::move(text), refusal);
     return nullptr;
 }
 
-// Reads `root`, an input schema in the form of spec 002, whose text is `text`. False with a refusal.
+// Reads the input schema `root` (with the text `text`) in the form of spec 002. Returns false and a
+// refusal if it is not valid.
 bool read_form(json::Value root, const std::string& text, bool has_result_schema,
                tool::Definition& definition, ToolRefusal& refusal) {
     Faults faults;
@@ -63,18 +64,19 @@ bool read_form(json::Value root, const std::string& text, bool has_result_schema
     const KnownKeys known(kNames);
     for (const json::Member member : root.members()) {
         if (known.has(member.key)) continue;
-        fault(member.value, json::quoted(member.key) + " is no key of a tool schema" +
+        fault(member.value, json::quoted(member.key) + " is not a key of a tool schema" +
                                 known.suggestion(member.key));
     }
     tool::ToolSchema schema;
     schema.read(root, "", faults);
     if (!schema.name.empty() && schema.name != definition.name) {
-        fault(root.find("name"), "its name is " + json::quoted(schema.name) +
-                                     ", and the tool's is " + json::quoted(definition.name));
+        fault(root.find("name"), "the name must be that of the tool, " +
+                                     json::quoted(definition.name) + ", not " +
+                                     json::quoted(schema.name));
     }
     if (schema.has_returns && has_result_schema) {
         fault(root.find("returns"),
-              "\"returns\" describes the result, and so does the result schema; give one of them");
+              "both \"returns\" and the result schema describe the result; give one of them");
     }
     if (faults.empty()) {
         tool::ToolSchema::Compiled compiled = schema.compile(faults);
@@ -88,7 +90,8 @@ bool read_form(json::Value root, const std::string& text, bool has_result_schema
     }
     refuse("INPUT_SCHEMA",
            json::quoted(definition.name) +
-               " has an input schema that is no tool schema (of spec 002, by its \"parameters\")",
+               " has an input schema that is not a valid tool schema (a schema with \"parameters\" "
+               "has the form of spec 002)",
            std::move(faults), text, refusal);
     return false;
 }
@@ -102,7 +105,7 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
     if (!is_tool_name(name)) {
         refusal.code = "TOOL_NAME";
         refusal.message = json::quoted(utf8::repaired(name.substr(0, kMaxToolName))) +
-                          " has no valid name: 1 to 128 letters, digits, _ and - only";
+                          " has no valid name; use 1 to 128 letters, digits, _ and -";
         return nullptr;
     }
     auto definition = std::make_shared<tool::Definition>();

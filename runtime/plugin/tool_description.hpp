@@ -11,12 +11,12 @@
 
 namespace narratoria::plugin {
 
-// Why a description cannot be used.
+// The reason why a description cannot be used.
 struct ToolRefusal {
     std::string code;     // TOOL_NAME, INPUT_SCHEMA, RESULT_SCHEMA …
-    std::string message;  // one line, for people; follows "the tool "
-    Faults faults;        // of a schema
-    std::string schema;   // its text
+    std::string message;  // one human-readable line; follows "the tool "
+    Faults faults;        // the faults of a schema
+    std::string schema;   // the text of that schema
 };
 
 // Copies a description; fields beyond its size count as empty. `tool` may be NULL. Returns a

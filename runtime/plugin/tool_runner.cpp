@@ -16,11 +16,11 @@
 namespace narratoria::plugin {
 namespace {
 
-// How a tool writes `done` in whose output call() looks no further.
+// The only forms of `done` that call() recognizes; any other output is decoded by an attempt.
 constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true})";
 constexpr std::string_view kDoneWithResult = R"({"version":"0","type":"done","ok":true,"result":)";
 
-// `views` gets those of the environment, and must live as long as the invocation.
+// `views` receives the views of the environment. It must live as long as the invocation.
 nar_invocation invocation_of(const tool::Invocation& invocation, std::string_view root,
                              const std::vector<std::string>& environment,
                              std::vector<nar_str>& views) {
@@ -41,9 +41,9 @@ nar_invocation invocation_of(const tool::Invocation& invocation, std::string_vie
     return given;
 }
 
-// The text of the result, if nothing was said but that it has succeeded.
+// The text of the result, if the tool only reported success.
 std::optional<std::string_view> plain_result(const Inbox::Held& said) {
-    // An end that says anything is in `end`.
+    // `end` is set if the end carries any data.
     if (!said.has_end || said.end.has_value() || !said.diagnostics.empty()) return std::nullopt;
     std::string_view text = said.output;
     if (!text.ends_with("}\n") || text.find('\n') != text.size() - 1) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<std::string_view> plain_result(const Inbox::Held& said) {
     }
     text.remove_prefix(kDoneWithResult.size());
     text.remove_suffix(2);
-    // As opposed to no result at all.
+    // An explicit null differs from no result, which the caller receives as "null".
     if (text == "null") return std::nullopt;
     return text;
 }
@@ -61,7 +61,7 @@ std::optional<std::string_view> plain_result(const Inbox::Held& said) {
 // The source of an attempt that a plugin runs. Owned by the attempt.
 class PluginSource : public tool::Source, public InvocationReceiver {
 public:
-    // `cancel` may be NULL. `own`: the function of the host that is called; NULL: a plugin's.
+    // `cancel` may be NULL. `own`: the called function of the host; NULL: a function of a plugin.
     PluginSource(tool::ProcessRunner& processes, Instance& instance, std::shared_ptr<OwnTool> own,
                  void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
                  tool::StreamAttempt& attempt)
@@ -97,7 +97,7 @@ public:
         const bool called =
             instance_.call(what, [&] { status = call(data(), token_, given, said); });
         starting_ = false;
-        // The start failed: nobody is left to be told of an end.
+        // The start failed, so no attempt can receive an end.
         if (!called || status != NAR_OK || !run_failure_.message.empty()) close();
         else if (answers_at_once_ && !instance_.inbox().has_end(token_)) end_for_it();
         else if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
@@ -109,7 +109,7 @@ public:
             failure = run_failure_;
         } else if (status != NAR_OK) {
             failure.message = message_of(said);
-            if (failure.message.empty()) failure.message = "it does not say why";
+            if (failure.message.empty()) failure.message = "the plugin gives no reason";
             failure.message = who + " could not start it: " + failure.message;
             failure.may_retry = status != NAR_NOT_FOUND;
         } else {
@@ -120,18 +120,19 @@ public:
 
     void terminate(uint32_t grace_ms) override {
         if (process_) return process_->terminate(grace_ms);
-        // The plugin is not told of an end before its function has returned.
+        // Cancel only after the plugin's function has returned.
         if (starting_) {
             ending_ms_ = grace_ms;
             return;
         }
         if (token_ == 0 || std::exchange(told_to_end_, true)) return;
-        // An end that is queued will be delivered soon; do not cancel an ended invocation.
+        // Do not cancel an ended invocation: its queued end will be delivered soon.
         if (instance_.inbox().has_end(token_)) return;
         if (cancel_ != nullptr) {
             instance_.call("its cancel", [&] { cancel_(data(), token_); });
         }
-        // The plugin gets the same grace period as a process. Then the attempt ends as if killed.
+        // The plugin gets the same grace period as a process. Then the attempt ends as if it was
+        // killed.
         grace_.start(std::max<uint32_t>(grace_ms, 1), [this] {
             close();
             process::Exit exit;
@@ -170,7 +171,7 @@ public:
         bool is_taken = false;
         deliver([&] { is_taken = attempt_.take_event(std::move(line)); });
         if (is_taken) return NAR_OK;
-        why = "the tool has written done or an invalid line, or the patch of " +
+        why = "the tool has already written done or an invalid line, or the patch of " +
               std::to_string(bytes) + " bytes exceeds the limit line_bytes";
         return NAR_STALE;
     }
@@ -209,7 +210,7 @@ public:
         } else {
             failure.may_retry = false;
         }
-        // From now on the process is the source, so messages of the plugin are refused.
+        // From now on the process is the source, so refuse messages of the plugin.
         close();
         if (process_) return NAR_OK;
         if (starting_) {
@@ -231,12 +232,12 @@ public:
 private:
     void* data() const { return own_ ? own_.get() : instance_.data(); }
 
-    // The plugin acts while its function is called, before the runner has reported the start.
+    // Called when the plugin acts before its function has returned: reports the start first.
     void start_early() {
         if (starting_ && !std::exchange(started_early_, true)) attempt_.start_early();
     }
 
-    // The attempt may be destroyed meanwhile, and this object with it.
+    // `call` may destroy the attempt, and with it this object.
     template <typename Call>
     void deliver(Call&& call) {
         is_delivering_ = true;
@@ -245,7 +246,7 @@ private:
         if (*alive) is_delivering_ = false;
     }
 
-    // The tool has not ended when it had to.
+    // Ends a tool that answers at once but did not report its end.
     void end_for_it() {
         InvocationEnd end;
         end.error_code = "TOOL_FAILED";
@@ -267,7 +268,7 @@ private:
     const process::Limits limits_;
     std::string request_;
     std::vector<std::string> environment_;
-    std::unique_ptr<tool::Source> process_;  // NULL unless the invocation was handed over
+    std::unique_ptr<tool::Source> process_;  // NULL unless the invocation was delegated
     tool::StartFailure run_failure_;
     Timer grace_;
     uint64_t token_;
@@ -292,7 +293,7 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
     auto source = std::make_unique<PluginSource>(processes, instance, std::move(own), cancel,
                                                  invocation, *attempt);
     PluginSource& its = *source;
-    // Before the start, in which the plugin may act already.
+    // Before start(), because the plugin may already act in it.
     attempt->set_source(std::move(source));
     if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
     return attempt;
@@ -317,7 +318,7 @@ void FunctionRunner::add(std::shared_ptr<const tool::Definition> definition, Ins
 }
 
 void FunctionRunner::remove_own() {
-    // Moved out first: a `released` may call this object.
+    // Move them out first: a `released` callback may call this object.
     std::vector<std::shared_ptr<const Function>> removed;
     for (auto each = functions_.begin(); each != functions_.end();) {
         if (each->second->own == nullptr) {
@@ -351,11 +352,11 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
                                                      tool::StartFailure& failure) {
     const auto found = functions_.find(invocation.definition);
     if (found == functions_.end()) {
-        failure.message = "nothing has the function \"" + invocation.definition->name + "\"";
+        failure.message = "the function \"" + invocation.definition->name + "\" was removed";
         failure.may_retry = false;
         return nullptr;
     }
-    // Kept: the plugin may register a tool that replaces this one during the call.
+    // Keep the function alive: during the call it may be replaced or removed.
     const std::shared_ptr<const Function> kept = found->second;
     const Function& function = *kept;
     const bool has_run = is_kept(invocation, *function.instance);
@@ -375,7 +376,7 @@ bool FunctionRunner::is_kept(const tool::Invocation& invocation, const Instance&
            kept_->tool_id == invocation.tool_id && invocation.attempt == 1;
 }
 
-// As if the tool said it now.
+// Sends the kept messages as if the tool sent them now.
 void FunctionRunner::report_kept(Instance& instance, uint64_t token) {
     const Kept kept = std::move(*std::exchange(kept_, std::nullopt));
     Inbox& inbox = instance.inbox();
@@ -389,7 +390,7 @@ std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocati
     kept_.reset();
     const auto found = functions_.find(invocation.definition);
     if (found == functions_.end()) return std::nullopt;
-    // Kept, as in begin().
+    // Keep it alive, as in begin().
     const std::shared_ptr<const Function> kept = found->second;
     const Function& function = *kept;
     Instance& instance = *function.instance;
@@ -401,13 +402,13 @@ std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocati
         function.extension.invoke(data, token, function.handle, &given);
     });
     instance.inbox().take(said_);
-    // The plugin is disabled; start() says so.
+    // The plugin is disabled; PluginSource::start() reports it.
     if (!called) return std::nullopt;
     if (const auto text = plain_result(said_);
         text && said_.output.size() - 1 <= invocation.limits.line_bytes) {
         json::ParseError error;
         const auto& schema = function.definition->result;
-        // One level less than the event may have.
+        // One level less than the limit of an event, which contains the result.
         const bool is_valid = result_.parse(*text, error, json::kMaximumDepth - 1) &&
                               result_.root().raw().size() == text->size();
         if (is_valid && (schema == nullptr || schema->check(result_.root()).empty())) {

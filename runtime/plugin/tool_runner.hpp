@@ -20,7 +20,7 @@
 namespace narratoria::plugin {
 
 // Runs the functions of all plugins and of the host. `processes` runs invocations that a plugin
-// hands over to a program. `processes` and the instances must outlive the attempts. Engine thread
+// delegates to a program. `processes` and the instances must outlive the attempts. Engine thread
 // only.
 class FunctionRunner : public tool::Runner {
 public:
@@ -31,7 +31,7 @@ public:
     // `handle` is the plugin's pointer and is passed back to its invoke().
     void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
              const nar_tool_extension& extension, const nar_tool* handle);
-    // A function of the host. `instance` is that of all of them.
+    // Adds a function of the host. All of them share one `instance`.
     void add(std::shared_ptr<const tool::Definition> definition, Instance& instance,
              std::shared_ptr<OwnTool> own);
     // Does not affect running attempts. The function's `released` may call this object.
@@ -42,7 +42,7 @@ public:
     void remove_own();
     std::vector<std::shared_ptr<const tool::Definition>> definitions_of(
         const Instance* instance) const;
-    // One of them, or NULL. Needs no memory.
+    // One of the instance's definitions, or NULL. Does not allocate.
     std::shared_ptr<const tool::Definition> definition_of(const Instance* instance) const;
 
     std::optional<json::Value> call(const tool::Invocation& invocation) override;
@@ -53,14 +53,14 @@ private:
         Instance* instance;
         nar_tool_extension extension;
         const nar_tool* handle;
-        std::shared_ptr<OwnTool> own;  // NULL: a plugin's
+        std::shared_ptr<OwnTool> own;  // NULL: a function of a plugin
     };
 
     std::unique_ptr<tool::Attempt> begin(const tool::Invocation& invocation,
                                          tool::AttemptListener& listener,
                                          tool::StartFailure& failure) override;
 
-    // What call() got from a tool, for the attempt of the same invocation.
+    // The messages of a tool that call() ran, for the attempt of the same invocation.
     struct Kept {
         const Instance* instance;
         std::string plan_id;
@@ -73,7 +73,7 @@ private:
     tool::ProcessRunner& processes_;
     std::unordered_map<const tool::Definition*, std::shared_ptr<const Function>> functions_;
     std::optional<Kept> kept_;
-    // Of the last call(); members, so that a call allocates nothing.
+    // Buffers of call(); members, so that a call does not allocate.
     Inbox::Held said_;
     json::Document result_;
     std::vector<nar_str> environment_;

@@ -199,7 +199,7 @@ private:
         file.place.file = utf8::repaired(
             std::string_view(missing.wish).substr(is_in_story ? story_.folder.size() + 1 : 0));
         file.place.has_position = false;
-        warn(file, "story-plugin-refused", "this plugin is not loaded: " + missing.why);
+        warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
     }
 
     void check_tools() {

@@ -24,7 +24,7 @@ def test_a_story_loads_what_lies_in_its_plugins_folder(command):
     ran = command("plugin", "list", "--explain", "--story", "story")
     assert ran.status == 0, ran
     assert "rain.so (test.probe 1.2.3): loads" in ran.out
-    assert "text.so: refused: it is no shared library" in ran.out
+    assert "text.so: refused: it is not a shared library" in ran.out
     assert "(the story)" in ran.out
 
 
@@ -41,7 +41,7 @@ def test_a_file_is_listed_once(command):
                       env=environment(NARRATORIA_PLUGIN_PATH=str(plugins)))
         assert ran.status == 0, ran
         assert ran.out.count("rain.so") == ran.out.count("rain.so (test.probe 1.2.3): loads") == 1, ran
-        assert ran.out.count("text.so") == ran.out.count("text.so: refused: it is no shared library") == 1, ran
+        assert ran.out.count("text.so") == ran.out.count("text.so: refused: it is not a shared library") == 1, ran
 
 
 def test_what_is_asked_for_and_not_there_is_told(command):
@@ -77,7 +77,7 @@ def test_play_loads_a_plugin_file_and_goes_on_without_one_that_is_none(command):
     ran = command("play", "--story", "story", "--plugin", str(PROBE), "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
     (command.folder / "bad.so").write_text("no library")
-    for wish, reason in (("./bad.so", "it is no shared library"), ("bad.so", "./bad.so"),
+    for wish, reason in (("./bad.so", "it is not a shared library"), ("bad.so", "./bad.so"),
                          ("./nothing.so", "No such file"), ("org.example.no", "no folder has")):
         ran = command("play", "--story", "story", "--plugin", wish, "go")
         assert ran.status == 2 and ran.out == "", ran

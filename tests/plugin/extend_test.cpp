@@ -329,7 +329,7 @@ TEST_F(ExtendTest, ASinkThatAnswersEachPatchWithAPatchIsNamedInTheLog) {
     };
     host = session->extend("echo", NAR_EXTENSION_EVENT_SINK, &functions, &host);
     session->patch_state(R"({"first":true})");
-    EXPECT_THAT(log, HasSubstr("plugin echo: its event sink answers each record with another"));
+    EXPECT_THAT(log, HasSubstr("plugin echo: its event sink causes a new record for each record"));
 }
 
 // An extension of the host that publishes.
@@ -383,14 +383,14 @@ TEST_F(ExtendTest, WhatIsPublishedHasLimitsThatAreLogged) {
         EXPECT_THAT(log, HasSubstr(why));
         EXPECT_THAT(log, HasSubstr("plugin test: config.publish: "));
     };
-    refused("", "v", "a name is a-z");
-    refused("Url", "v", "this one is \"Url\"");
+    refused("", "v", "a name must be");
+    refused("Url", "v", "not \"Url\"");
     refused(std::string(65, 'n'), "v", "1 to 64 bytes");
     refused("url", std::string(4097, 'v'), "has 4097 bytes; the limit is 4096");
     refused("url", "\xff", "is not UTF-8");
     EXPECT_EQ(one.publish(std::string(64, 'n'), std::string(4096, 'v')), NAR_OK);
     for (int name = 1; name < 32; ++name) EXPECT_EQ(one.publish(std::to_string(name), "v"), NAR_OK);
-    refused("url", "v", "32 names already");
+    refused("url", "v", "already published 32 names");
     EXPECT_EQ(one.publish("1", "w"), NAR_OK);
     EXPECT_EQ(one.publish("2", ""), NAR_OK);
     EXPECT_EQ(one.publish("url", "v"), NAR_OK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins that break the rules, on the runtime as a host: what can be survived in
-// one process is, the plugin is named by its id, and the session goes on. (What crashes, hangs or ends
-// the process is the validator's to find: tests/cli/test_plugin_check.py.)
+// one process is, the plugin is named by its id, and the session goes on. (What crashes, hangs or
+// ends the process is the validator's to find: tests/cli/test_plugin_check.py.)
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,15 +97,15 @@ INSTANTIATE_TEST_SUITE_P(
     Refused, PluginFamily,
     ::testing::Values(Variant{"no_entry", Fate::Refused, "nar_plugin_entry"},
                       Variant{"undefined_symbol", Fate::Refused, "cannot be loaded"},
-                      Variant{"no_note", Fate::Refused, "says nothing of itself"},
+                      Variant{"no_note", Fate::Refused, "has no metadata"},
                       Variant{"bad_note", Fate::Refused, "not valid"},
-                      Variant{"note_lies", Fate::Refused, "says two things of itself"},
+                      Variant{"note_lies", Fate::Refused, "metadata does not match"},
                       Variant{"null_plugin", Fate::Refused, "without a plugin"},
                       Variant{"refuses_silently", Fate::Refused, "without saying why"},
                       Variant{"wrong_major", Fate::Refused, "ABI 2.0"},
                       Variant{"wrong_size", Fate::Refused, "bytes"},
                       Variant{"bad_id", Fate::Refused, "id"},
-                      Variant{"forgets_extension", Fate::Refused, "answers NULL"},
+                      Variant{"forgets_extension", Fate::Refused, "returns NULL"},
                       Variant{"short_extension", Fate::Refused, "bytes"},
                       Variant{"init_fails", Fate::Refused, ""},
                       Variant{"init_fails_silently", Fate::Refused, "without saying why"}),

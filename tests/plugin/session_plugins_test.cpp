@@ -226,7 +226,7 @@ TEST_F(PluginTest, WithoutAReadableIdIsLeftOutAndTheSessionGoesOn) {
                 HasSubstr("the size of its id is 6148914691236517205 bytes"));
     EXPECT_EQ(plugin("test.null_id")["state"].string(), "refused");
     EXPECT_THAT(plugin("test.null_id")["reason"].string(),
-                HasSubstr("its id has a size of 12 bytes and no data"));
+                HasSubstr("its id has a size of 12 bytes but no data"));
     EXPECT_THAT(log, HasSubstr("plugin test.long_id is left out"));
     EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
 }
@@ -277,7 +277,7 @@ TEST_F(PluginTest, ASearchLoadsNothingAndSaysWhyForEachFile) {
         EXPECT_EQ(place["files"][0]["verdict"].string(), "loads");
         EXPECT_EQ(place["files"][0]["id"].string(), "test.probe");
         EXPECT_EQ(place["files"][1]["verdict"].string(), "refused");
-        EXPECT_EQ(place["files"][1]["reason"].string(), "it is no shared library");
+        EXPECT_EQ(place["files"][1]["reason"].string(), "it is not a shared library");
     }
     EXPECT_EQ(of_the_story, 1);
     EXPECT_THAT(notes(), IsEmpty());
@@ -359,7 +359,7 @@ TEST_F(PluginTest, ACallFromAnotherThreadIsAnsweredAndReported) {
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(notes(), Contains("wrong thread " + std::to_string(NAR_WRONG_THREAD)));
-    EXPECT_THAT(log, HasSubstr("state.read was called from another thread"));
+    EXPECT_THAT(log, HasSubstr("state.read was called outside the engine thread"));
 }
 
 TEST_F(PluginTest, APostedFunctionRunsOnTheEngineThread) {
@@ -496,7 +496,7 @@ TEST_F(PluginTest, ASinkThatWritesIsDisabledAndTheHostGetsTheTrueRecords) {
         EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
         EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled") << way;
         EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session: its event sink "
-                                   "wrote into the record"));
+                                   "wrote into a record"));
         uint64_t last = 0;
         for (const auto& record : recorder.records) {
             EXPECT_GT(record.seq, last) << way;
@@ -521,7 +521,7 @@ TEST_F(PluginTest, AmongSeveralSinksTheSlowOneIsFoundFromTheSecondTimeOn) {
     story("slow_sink");
     open();
     run_path(says({}));
-    EXPECT_THAT(log, HasSubstr("its event sink or another of the 2 that were called held"));
+    EXPECT_THAT(log, HasSubstr("its event sink, or another of the 2 sinks called together, held"));
     EXPECT_THAT(log, Not(HasSubstr("its event sink held")));
     run_path(says({}));
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its event sink held the engine thread"));

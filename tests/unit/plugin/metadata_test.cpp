@@ -167,22 +167,22 @@ TEST_F(PluginFile, IsReadWithoutBeingLoaded) {
 }
 
 TEST_F(PluginFile, ThatIsNoLibraryIsNamed) {
-    EXPECT_EQ(reason(""), "it is no shared library");
+    EXPECT_EQ(reason(""), "it is not a shared library");
     EXPECT_EQ(reason("#!/bin/sh\necho hello, I am a script and no library at all, believe me\n"),
-              "it is no shared library");
+              "it is not a shared library");
     std::string why;
     EXPECT_FALSE(read_metadata(folder / "nothing.so", why));
     EXPECT_THAT(why, HasSubstr("No such file"));
     EXPECT_FALSE(read_metadata(folder.path(), why));
-    EXPECT_EQ(why, "it is no regular file");
+    EXPECT_EQ(why, "it is not a regular file");
     EXPECT_FALSE(read_metadata(folder.fifo("pipe.so"), why)) << "nobody writes to it";
-    EXPECT_EQ(why, "it is no regular file");
+    EXPECT_EQ(why, "it is not a regular file");
 }
 
 TEST_F(PluginFile, OfAnotherMachineIsNamed) {
     std::string content = library();
     content[offsetof(Elf64_Ehdr, e_machine)] = 8;
-    EXPECT_EQ(reason(content), "it is a library for another kind of machine");
+    EXPECT_EQ(reason(content), "it is a library for a different kind of machine");
 }
 
 TEST_F(PluginFile, CutAnywhereIsRefused) {

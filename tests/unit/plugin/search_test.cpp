@@ -76,7 +76,8 @@ TEST_F(PluginSearch, AFileThatIsListedTwiceIsLoadedOnceAndNotMissing) {
 TEST_F(PluginSearch, AnotherAbiIsRefusedWithBothVersions) {
     plugin("story/plugins/a.so", "a", "2.0");
     EXPECT_THAT(loads({}), IsEmpty());
-    EXPECT_THAT(found.missing.at(0).reason, HasSubstr("it is built for ABI 2.0, and this is 1.0"));
+    EXPECT_THAT(found.missing.at(0).reason,
+                HasSubstr("it is built for ABI 2.0, but this host has ABI 1.0"));
 }
 
 TEST_F(PluginSearch, ALargerMinorIsTaken) {

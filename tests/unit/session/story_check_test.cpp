@@ -251,7 +251,7 @@ TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
     write("plugins/rain.so", "no library");
     toml("");
     EXPECT_THAT(places(), ElementsAre("plugins/rain.so:0:0  story-plugin-refused"));
-    EXPECT_THAT(messages, HasSubstr("it is no shared library"));
+    EXPECT_THAT(messages, HasSubstr("it is not a shared library"));
 }
 
 TEST_F(StoryCheck, NamesMisspelledMembersOfPlansAndDuplicateKeys) {
