@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the nodes, which are in the order of evaluation. Names become places in the frame.
+// Compiles in one pass over the nodes, which are in the order of evaluation. Names become places in
+// the frame.
 //
-// IF opens no scope, so a LET under it gives a loop's scope a variable only sometimes. The compiler
-// knows for each variable whether it is unassigned, assigned or perhaps assigned at this point. Only
-// the last costs something: a check whether the place is defined, and else a look into the scope
-// outside. Such places are made undefined in front of every round.
+// IF does not open a scope, so a LET inside it may or may not add a variable to the loop's scope.
+// The compiler knows for each variable if it is unassigned, assigned or perhaps assigned at this
+// point. Only the last case has a cost at run time: a check if the place is defined, and otherwise
+// a read of the outer scope. Such places are made undefined before every round.
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +24,7 @@ public:
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
-    // A temporary value with this number; place_temporaries() gives it its place.
+    // Marks the number of a temporary value; place_temporaries() replaces it by a place.
     static constexpr uint32_t kTemporaryPlace = 1u << 30;
 
     enum class Assigned : uint8_t { No, Perhaps, Yes };
@@ -31,32 +32,33 @@ private:
     struct Binding {  // a name in one scope
         uint32_t symbol;
         uint32_t place;
-        uint32_t outer;  // the binding of the same name further out
+        uint32_t outer;  // the binding of the same name in an outer scope
         Assigned assigned;
-        bool is_cleared;  // in front of every round
-        uint32_t mark;    // its last place in a list of undo(), plus one
+        bool is_cleared;  // made undefined before every round
+        uint32_t mark;    // its last position in a list of undo(), plus one
     };
     struct Change {
         uint32_t binding;
         Assigned before;
     };
-    struct Branch {  // what an alternative has assigned
+    struct Branch {  // a variable that an alternative of IF assigned
         uint32_t binding;
         Assigned after;
     };
     struct Operand {
         uint32_t place;
         bool is_temporary;
-        uint32_t producer;  // the instruction that may write elsewhere instead, or kNone
+        uint32_t
+            producer;  // the instruction whose result it is, so its target may change; or kNone
     };
     struct Block {
         uint32_t charge;  // the instruction to complete
         uint32_t cost;
-        size_t changes;  // of the log when it began
-        // Of IF.
+        size_t changes;  // size of changes_ when the block began
+        // For IF.
         uint32_t jump = kNone;
         std::vector<Branch> then;
-        // Of FOR.
+        // For FOR.
         uint32_t loop = 0;
         uint32_t first_binding = 0;
         uint32_t free_place = 0;
@@ -97,20 +99,21 @@ private:
 
     const Syntax& syntax_;
     Program& program_;
-    std::vector<uint32_t> strings_;    // of each symbol, or kNone
-    std::vector<uint32_t> constants_;  // of each symbol, or kNone
+    // By symbol; kNone: none.
+    std::vector<uint32_t> strings_;
+    std::vector<uint32_t> constants_;
     uint32_t first_number_ = 0;
-    std::vector<uint32_t> innermost_;  // of each symbol: a binding, or kNone
+    std::vector<uint32_t> innermost_;  // bindings, by symbol; kNone: none
     std::vector<Binding> bindings_;
-    uint32_t loop_bindings_ = 0;   // those in front of it belong to the script's own scope
+    uint32_t loop_bindings_ = 0;   // bindings before this one belong to the script's own scope
     std::vector<uint32_t> loops_;  // blocks that are loops
     std::vector<Change> changes_;
     std::vector<Operand> operands_;
     std::vector<Block> blocks_;
-    std::optional<Positions> positions_;  // of the source, if something is called
-    uint32_t next_place_ = 0;             // behind the variables that are in use
+    std::optional<Positions> positions_;  // of the source; created by the first CALL
+    uint32_t next_place_ = 0;             // the first free place after the variables in use
     uint32_t most_places_ = 0;
-    uint32_t temporaries_ = 0;  // that are in use
+    uint32_t temporaries_ = 0;  // number in use
     uint32_t most_temporaries_ = 0;
     static constexpr uint32_t kNull = 0, kFalse = 1, kTrue = 2;
 };
@@ -145,7 +148,7 @@ void Compiler::place_constants() {
         if (innermost_[node.value] != kNone) continue;
         const uint32_t place = variable(1);
         const uint32_t binding = bind(node.value, place);
-        // The host may have given it a value.
+        // The host may give it a value (Machine::set_scope()).
         bindings_[binding].assigned = Assigned::Perhaps;
         program_.variables_.push_back({string(node.value), place});
     }
@@ -179,8 +182,9 @@ Compiler::Operand Compiler::pop() {
     return operand;
 }
 
-// Temporary values lie behind all variables, and how many those are is known in the end. A variable
-// that is only perhaps assigned must not share its place with an earlier temporary value.
+// Temporary values follow all variables in the frame, and the number of variables is known only at
+// the end. They do not share places: a variable that is perhaps assigned must not find an earlier
+// temporary value in its place.
 uint32_t Compiler::temporary() {
     most_temporaries_ = std::max(most_temporaries_, temporaries_ + 1);
     return kTemporaryPlace | temporaries_++;
@@ -240,7 +244,7 @@ void Compiler::place_temporaries() {
     program_.frame_size_ = most_places_ + most_temporaries_;
 }
 
-// The result of an instruction, written to a new temporary value.
+// Pushes the result of an instruction, which writes it to a new temporary value.
 void Compiler::push_result(uint32_t producer) {
     const uint32_t place = temporary();
     program_.code_[producer].a = place;
@@ -258,7 +262,7 @@ uint32_t Compiler::take_operands(uint32_t count, uint32_t& first) {
         temporaries_ -= operand.is_temporary;
     }
     operands_.resize(begin);
-    // An element is a step, like the operators.
+    // An element costs a step, like an operator.
     blocks_.back().cost += count;
     return count;
 }
@@ -488,7 +492,7 @@ void Compiler::begin_then(const Node& self) {
     blocks_.back().jump = jump;
 }
 
-// What has been assigned since `changes`; makes it unassigned again.
+// Reverts all assignments since `changes`, and returns them.
 std::vector<Compiler::Branch> Compiler::undo(size_t changes) {
     std::vector<Branch> branch;
     while (changes_.size() > changes) {
@@ -504,7 +508,7 @@ std::vector<Compiler::Branch> Compiler::undo(size_t changes) {
     return branch;
 }
 
-// `branch` is the last result of undo() that has the binding, if any has.
+// Returns the entry of a binding, or NULL. No later result of undo() may have the binding.
 Compiler::Branch* Compiler::find(std::vector<Branch>& branch, uint32_t binding) {
     const uint32_t mark = bindings_[binding].mark;
     if (mark == 0 || mark > branch.size() || branch[mark - 1].binding != binding) return nullptr;
@@ -522,7 +526,7 @@ void Compiler::begin_else(const Node& self) {
     block.charge = emit(Operation::Charge, self.byte);
 }
 
-// Without ELSE, `other` is what THEN has assigned.
+// Without ELSE, undo() returns the assignments of THEN.
 void Compiler::end_if() {
     charge(blocks_.back().charge);
     Block block = std::move(blocks_.back());
@@ -536,7 +540,7 @@ void Compiler::end_if() {
         Binding& variable = bindings_[binding];
         if (merged != Assigned::Perhaps || binding < loop_bindings_ || variable.is_cleared) return;
         variable.is_cleared = true;
-        // A variable of an outer loop is not assigned here, so it belongs to the innermost one.
+        // It belongs to the innermost loop: variables of outer loops are not assigned here.
         blocks_[loops_.back()].cleared.push_back(variable.place);
     };
     for (const Branch& one : block.then) {
@@ -567,7 +571,7 @@ void Compiler::begin_for(const Node& self) {
     block.free_place = free_place;
     loops_.push_back(static_cast<uint32_t>(blocks_.size() - 1));
     if (innermost_[self.value] == kNone) {
-        // Nobody reads it.
+        // The script never reads the variable.
         bindings_.push_back({self.value, place + 2, kNone, Assigned::Yes, false, 0});
         return;
     }
@@ -575,7 +579,7 @@ void Compiler::begin_for(const Node& self) {
 }
 
 void Compiler::end_for(const Node& self) {
-    // A loop with no round has assigned nothing outside.
+    // The loop may have no round, so its assignments do not count after it.
     const Block& block = blocks_.back();
     undo(block.changes);
     loops_.pop_back();
@@ -586,8 +590,8 @@ void Compiler::end_for(const Node& self) {
         }
         bindings_.pop_back();
     }
-    // Inside of another loop its places are not used again: a variable of that loop that is only perhaps
-    // assigned would find a value there.
+    // Reuse the places only outside of loops: in an outer loop, a variable that is perhaps assigned
+    // would find a value there.
     if (loops_.empty()) next_place_ = block.free_place;
     program_.code_[block.jump].c = here();
     for (const uint32_t place : block.cleared) emit(Operation::Undefine, self.byte, place);
@@ -609,7 +613,7 @@ std::shared_ptr<const Program> Program::compile(std::string_view source, const L
 Program::~Program() {
     std::vector<const Block*> blocks;
     for (const Value& string : strings_) blocks.push_back(string.block());
-    // A value looks at its block when it ends.
+    // Destroy the values first, because ~Value() reads its block.
     constants_.clear();
     strings_.clear();
     for (const Block* block : blocks) Memory::free_immortal(block);

@@ -11,19 +11,19 @@ namespace narratoria::script {
 
 namespace {
 
-// Of a longer line, the part around the column is shown.
+// The characters shown before and after the column of a longer line.
 constexpr size_t kShownBefore = 80;
 constexpr size_t kShownAfter = 40;
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// What to do about an error at this place, where the message does not say it; or empty.
+// Returns advice that the message at this position does not give; may be empty.
 std::string_view hint_at(std::string_view line, size_t at) {
     std::string_view rest = line.substr(at);
     if (rest.starts_with("\xEF\xBB\xBF")) {
         return "a byte order mark, which editors do not show; save the script as UTF-8 without one";
     }
-    // To the language an exponent is a name behind a number.
+    // The lexer reads an exponent as a name after a number.
     if (at == 0 || !is_digit(line[at - 1]) || !(rest.starts_with('e') || rest.starts_with('E'))) {
         return {};
     }
@@ -61,14 +61,14 @@ std::string describe(const Error& error, std::string_view source) {
     const std::string number = std::to_string(error.line);
     out += "  " + number + " | ";
     out += begin > 0 ? "…" : "";
-    // A carriage return ends no line, but would move the cursor.
+    // A carriage return does not end a line here, but would move the terminal's cursor.
     std::string shown = utf8::repaired(source.substr(begin, end - begin));
     std::replace(shown.begin(), shown.end(), '\r', ' ');
     out += shown;
     out += end < source.size() ? "…\n" : "\n";
     out += "  " + std::string(number.size(), ' ') + " | ";
     if (begin > 0) out += ' ';
-    // A tab stays a tab, so that the caret stands below its character.
+    // Keep tabs, so that the caret is below its character.
     for (size_t i = begin; i < at; ++i) {
         if (!utf8::continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }

@@ -27,7 +27,7 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
     return classes;
 }();
 
-// What ends the plain part of a string: a quote, a backslash, a line break or the zero at the end.
+// The bytes that end the plain part of a string: quote, backslash, line break, terminating zero.
 constexpr std::array<bool, 256> kEndsPlain = [] {
     std::array<bool, 256> ends{};
     for (const char c : {'"', '\\', '\n', '\r', '\0'}) ends[static_cast<size_t>(c)] = true;
@@ -40,14 +40,14 @@ constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
 uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 bool is_name(char c) { return class_of(c) == Letter || class_of(c) == Digit; }
 
-// At most four hexadecimal digits.
+// Returns four hexadecimal digits.
 std::string hexadecimal(uint32_t value) {
     std::string out = "0000";
     for (size_t i = 4; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
     return out;
 }
 
-// Identifier for every other word.
+// Returns Identifier if the word is not a keyword.
 TokenKind keyword_of(std::string_view word) {
     switch (word.size()) {
         case 2:
@@ -151,7 +151,7 @@ void Lexer::next(Token& token) {
             if (at < source_.size()) return fail_at_character(token, at);
             token.kind = TokenKind::End;
     }
-    // Comments are not looked at; what they hide must be UTF-8 all the same.
+    // The text of skipped comments must be valid UTF-8 as well.
     if (at > valid_) return fail_at_character(token, valid_);
     token.end = static_cast<uint32_t>(at);
     at_ = at;
@@ -176,7 +176,7 @@ void Lexer::read_number(Token& token) {
     }
     token.kind = TokenKind::Number;
     if (whole + fraction <= 15) {
-        // Both are exact, so their quotient is the nearest double.
+        // Both numbers are exact, so their quotient is the nearest double.
         token.number = static_cast<double>(digits) / kPowersOfTen[fraction];
     } else {
         const auto [end, failure] = std::from_chars(text + at_, text + at, token.number);
@@ -203,7 +203,7 @@ void Lexer::read_string(Token& token) {
     token.end = static_cast<uint32_t>(at_);
 }
 
-// `from`: where the plain part ends.
+// `from`: the end of the plain part.
 void Lexer::read_escaped_string(Token& token, size_t from) {
     const size_t begin = at_ + 1;
     std::string content(source_.substr(begin, from - begin));
@@ -254,7 +254,7 @@ bool Lexer::read_escape(std::string& out, size_t& at) {
     if (!read_unicode(code, at)) return false;
     at += 4;
     if (code >= 0xD800 && code < 0xE000) {
-        // Half a pair cannot be written in UTF-8.
+        // An unpaired surrogate has no UTF-8 form.
         uint32_t low;
         if (code >= 0xDC00 || source_.substr(at, 2) != "\\u" || !read_unicode(low, at + 2) ||
             low < 0xDC00 || low >= 0xE000) {

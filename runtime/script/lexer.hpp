@@ -13,7 +13,7 @@ namespace narratoria::script {
 
 enum class TokenKind : uint8_t {
     End,
-    Invalid,  // error() says why
+    Invalid,  // error() has the reason
     Identifier,
     Number,
     String,
@@ -67,10 +67,10 @@ struct Token {
 
 class Lexer {
 public:
-    // `source` must end in front of a zero byte, and outlive the lexer and the symbols.
+    // A zero byte must follow `source`, which must outlive the lexer and the symbols.
     Lexer(std::string_view source, Symbols& symbols);
 
-    // Reads the next token. After Invalid there is no other.
+    // Reads the next token. Do not call it again after Invalid.
     void next(Token& token);
 
     const Error& error() const { return error_; }
@@ -91,10 +91,10 @@ private:
     Error error_;
 };
 
-// True for a word that the language keeps for itself.
+// True for a reserved word of the language.
 bool is_keyword(std::string_view word);
 
-// The token as a message shows it: 'THEN', number '12', end of script.
+// Returns the token for a message: 'THEN', '12', the end of the script.
 std::string describe(const Token& token, std::string_view source);
 
 }  // namespace narratoria::script

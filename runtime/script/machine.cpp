@@ -15,17 +15,17 @@ namespace narratoria::script {
 
 namespace {
 
-// Steps between two looks at the clock and the cancellation: some 100 µs.
+// Steps between two checks of the clock and of the cancellation: about 100 µs.
 constexpr uint64_t kStepsPerCheck = 16384;
 
-// Work that grows with a value costs steps as well: one for so many bytes.
+// An operation on a large value costs one additional step for this number of bytes.
 constexpr uint64_t kBytesPerStep = 32;
 
 bool are_numbers(const Value& a, const Value& b) { return a.is_number() && b.is_number(); }
 bool are_booleans(const Value& a, const Value& b) { return a.is_boolean() && b.is_boolean(); }
 
 double remainder_of(double a, double b) {
-    // What fits is ten times as fast as fmod.
+    // For 32-bit integers this is ten times as fast as fmod().
     const auto x = static_cast<int64_t>(std::fabs(a) < 2147483648.0 ? a : 0);
     const auto y = static_cast<int64_t>(std::fabs(b) < 2147483648.0 ? b : 0);
     if (static_cast<double>(x) == a && static_cast<double>(y) == b) {
@@ -34,7 +34,7 @@ double remainder_of(double a, double b) {
     return std::fmod(a, b);
 }
 
-// As ECMAScript converts a value to a string, for the message about an index.
+// Converts a value to a string like ECMAScript, for the message about an index.
 void append_converted(std::string& out, const Value& value, bool is_element = false) {
     if (value.is_list()) {
         const char* separator = "";
@@ -121,7 +121,7 @@ void Machine::define(uint32_t variable) {
 }
 
 bool Machine::append_scope(std::string& out) const {
-    // Values share parts, which the text has each time.
+    // Compute the size first: values share parts, but the text repeats them.
     uint64_t bytes = 2;
     for (const uint32_t each : order_) {
         if ((each & kExtra) != 0) {
@@ -168,7 +168,7 @@ void Machine::fail_with(const char* name, std::string message) {
     place(error_, program_->source(), current_byte());
 }
 
-// A limit forbids a value.
+// Fails because a limit forbids a value.
 void Machine::refuse() {
     switch (memory_.refusal()) {
         case Memory::Refusal::Size:
@@ -192,7 +192,7 @@ void Machine::type_error(const char* kind, const char* symbol, const char* wante
                                type_name(right.type()) + ".");
 }
 
-// The operands of a binary operator do not fit.
+// Fails because the operands of a binary operator are not valid.
 void Machine::operand_error(const Instruction& instruction) {
     const Value& left = frame_[instruction.b];
     const Value& right = frame_[instruction.c];
@@ -273,7 +273,8 @@ Machine::State Machine::run(uint64_t steps) {
             deadline_ms_ = now_ms() + static_cast<int64_t>(limits_.milliseconds);
         }
     }
-    // Gives back what the last slice left; a debt stays. The longest block must fit into a slice.
+    // Return unused steps of the last slice, but keep a debt. The longest block must fit into a
+    // slice.
     if (left_ > 0) {
         steps_done_ -= static_cast<uint64_t>(left_);
         left_ = 0;
@@ -303,7 +304,7 @@ bool Machine::refill() {
                   "The script did not end within " + std::to_string(limits_.milliseconds) + " ms");
         return false;
     }
-    // steps_done_ counts what is granted; a debt (left_ < 0) is paid first.
+    // steps_done_ counts granted steps. A debt (left_ < 0) is paid first.
     const uint64_t debt = left_ < 0 ? static_cast<uint64_t>(-left_) : 0;
     uint64_t most = UINT64_MAX;
     if (limits_.steps > 0) most = limits_.steps - std::min(limits_.steps, steps_done_);
@@ -324,8 +325,8 @@ bool Machine::refill() {
     return true;
 }
 
-// Locals instead of members: what is read in every instruction stays in registers. `instruction` is
-// the current one, `next` points behind it.
+// Uses locals instead of members, so that data read in every instruction stays in registers.
+// `instruction` is the current instruction, `next` the one after it.
 void Machine::execute() {
     Value* const frame = frame_.get();
     const Instruction* const code = program_->code_.data();
@@ -457,7 +458,7 @@ void Machine::execute() {
                 if (!print(frame[instruction.b])) return;
                 frame[instruction.a] = Value::null();
                 if (on_output_) {
-                    // Who hears the line may have cancelled, or taken long: the slice ends here.
+                    // End the slice here: on_output_ may have cancelled the script or taken long.
                     left_ -= static_cast<int64_t>(work);
                     if (left_ > 0) {
                         steps_done_ -= static_cast<uint64_t>(left_);
@@ -584,7 +585,7 @@ refused:
 #undef NUWA_LOGIC
 }
 
-// The operand of a list or call: moved if it is a temporary value.
+// Returns the operand of a list or call. Moves a temporary value.
 Value Machine::take(uint32_t operand) {
     Value& value = frame_[operand & ~Program::kTemporary];
     return operand & Program::kTemporary ? std::move(value) : Value(value);
@@ -599,7 +600,7 @@ Value Machine::make_object(const Program::Shape& shape, uint32_t first_operand) 
 
 // ---------------------------------------------------------------- tools
 
-// False: the machine stops, failed or waiting.
+// False if the machine must stop because it failed, waits or pauses.
 bool Machine::call_tool(const Instruction& instruction) {
     const Program::CallSite& site = program_->calls_[instruction.c];
     const std::string_view tool = string(site.tool);
@@ -637,12 +638,12 @@ bool Machine::call_tool(const Instruction& instruction) {
         case Tools::Outcome::Waiting: return false;
     }
     if (state_ != State::Ready || std::exchange(is_paused_, false)) return false;
-    --at_;  // `next` of execute() already points behind the call
+    --at_;  // `next` of execute() already points after the call
     return true;
 }
 
 void Machine::answer(Value result) {
-    // at_ is the call, for the place of an error; then the next instruction.
+    // at_ is the call until refuse() has used it for the position of an error.
     if (!result.is_defined()) return refuse();
     frame_[result_] = std::move(result);
     call_.arguments = Value();
@@ -729,7 +730,7 @@ bool Machine::format(const Value& text, const Value& object, Value& result) {
                     return false;
                 }
                 append_text(out, *value);
-                // What is refused in the end is not built first.
+                // Stop early: memory_.string() refuses the text below.
                 if (out.size() > most) break;
                 at = end + 1;
                 continue;

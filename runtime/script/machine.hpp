@@ -5,7 +5,7 @@
 //     Machine machine(program, tools, options);
 //     State state = machine.run();
 //     while (state == State::Waiting) {          // for machine.call().tool
-//         …                                      // the loop serves others meanwhile
+//         …                                      // the loop may do other work meanwhile
 //         machine.resume_json("5");
 //         state = machine.run();
 //     }
@@ -32,17 +32,17 @@ namespace narratoria::script {
 class Machine {
 public:
     enum class State : uint8_t {
-        Ready,    // run() goes on
+        Ready,    // run() continues
         Waiting,  // for the answer to call()
         Finished,
-        Failed,  // error() says why
+        Failed,  // error() has the reason
     };
 
     struct Options {
         Limits limits;
-        // The engine's clock in tests; null: the system's.
+        // A clock for tests; NULL: the system's.
         const Clock* clock = nullptr;
-        // Called for each printed line, during run(). Without it the lines are in output().
+        // Called for each printed line, during run(). If empty, output() collects the lines.
         std::function<void(std::string_view line)> on_output;
     };
 
@@ -52,61 +52,62 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    // Sets the variables that the script begins with: a JSON object. Only in front of the first
-    // run(). False: `error` says why.
+    // Sets the initial variables: a JSON object. Call it before the first run(). Returns false and
+    // an error if the object is not valid.
     bool set_scope(std::string_view json, Error& error);
 
-    // Runs until the script ends, waits, or has done about so many steps (State::Ready), so that a
-    // long script shares the loop. 0: no such bound.
+    // Runs until the script ends, waits, or has done about `steps` steps (State::Ready), so that a
+    // long script does not block the loop. 0: no bound.
     State run(uint64_t steps = 0);
     State state() const { return state_; }
 
     // The call that a waiting machine waits for.
     const ToolCall& call() const { return call_; }
-    // Answers it. False if the machine does not wait. A value that a limit forbids, or text that is
-    // not JSON, fails the script. run() goes on.
+    // Answers call(). False if the machine does not wait. The script fails if a limit forbids the
+    // value, or if the text is not valid JSON. Call run() afterwards.
     bool resume(const Value& result);
     bool resume_json(std::string_view json);
     bool fail(std::string_view message);
 
-    // In Tools::start(): run() returns State::Ready behind this call, so that others get their turn.
+    // For Tools::start(): run() returns State::Ready after this call, so that the loop can do other
+    // work.
     void pause() { is_paused_ = true; }
 
-    // Ends the script with CancelledError: a running script at its next check, any other at the next
-    // run(). Thread-safe.
+    // Ends the script with CancelledError: at its next check if it is running, otherwise at the
+    // next run(). Thread-safe.
     void cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
 
-    // When the time limit ends a waiting script, in milliseconds of Clock::steady_ms(); 0: never. The
-    // host calls run() then.
+    // The deadline of the script in milliseconds of Clock::steady_ms(); 0: none. The host must call
+    // run() at that time if the machine waits.
     int64_t deadline_ms() const { return deadline_ms_; }
 
     const Error& error() const { return error_; }
     const std::vector<std::string>& output() const { return output_; }
 
-    // Appends the variables of the script's own scope as a JSON object, in the order in which they got
-    // their first value. False, and nothing is appended: they exceed Limits::value_bytes.
+    // Appends the variables of the script's own scope as a JSON object, in the order of their first
+    // assignment. False, and nothing is appended, if they exceed Limits::value_bytes.
     bool append_scope(std::string& out) const;
     const Limits& limits() const { return limits_; }
 
     const Program& program() const { return *program_; }
     Memory& memory() { return memory_; }
-    // Of the current instruction in the program.
+    // The index of the current instruction.
     uint32_t position() const { return at_; }
-    // The steps of a block count when it begins.
+    // The steps charged so far. A block is charged when it begins.
     uint64_t steps() const { return steps_done_ - static_cast<uint64_t>(left_); }
     uint64_t calls() const { return calls_; }
-    // What this run occupies, without the program.
+    // The memory of this run, without the program.
     size_t bytes() const;
 
 private:
-    struct Extra {  // a variable of the first scope that the script does not name
+    struct Extra {  // a variable of set_scope() that the script does not name
         std::string name;
         Value value;
     };
     static constexpr uint32_t kExtra = 1u << 31;
 
     void execute();
-    // Called when the steps of `left_` are used up. False: stop, and `state_` says why.
+    // Called when the steps of `left_` are used up. False: run() must return `state_`.
     bool refill();
     void answer(Value result);
     Value take(uint32_t operand);
@@ -118,7 +119,7 @@ private:
 
     int64_t now_ms() const;
     std::string_view string(uint32_t number) const { return program_->strings_[number].text(); }
-    // The byte of the source that the current instruction stands for.
+    // The byte of the source from which the current instruction was compiled.
     uint32_t current_byte() const { return program_->bytes_[at_]; }
     void fail_with(const char* name, std::string message);
     void fail_without_place(const char* name, std::string message);
@@ -142,12 +143,12 @@ private:
     bool has_begun_ = false;
     bool is_paused_ = false;
     std::atomic<bool> is_cancelled_ = false;
-    uint32_t at_ = 0;      // the current instruction; between runs the next one
-    uint32_t result_ = 0;  // place of the answer to call_
+    uint32_t at_ = 0;      // the current instruction; between runs: the next one
+    uint32_t result_ = 0;  // the place for the answer to call_
 
     int64_t left_ = 0;         // steps until the next check
-    uint64_t steps_done_ = 0;  // those granted in left_ included
-    uint64_t slice_end_ = 0;   // steps_done_ at which run() returns; 0: does not
+    uint64_t steps_done_ = 0;  // includes those granted in left_
+    uint64_t slice_end_ = 0;   // steps_done_ at which run() returns; 0: no bound
     uint64_t calls_ = 0;
     uint64_t printed_ = 0;
     int64_t deadline_ms_ = 0;
@@ -156,7 +157,7 @@ private:
     Error error_;
     std::vector<std::string> output_;
     std::vector<Extra> extras_;
-    std::vector<uint32_t> order_;   // variables, or extras with kExtra, by their first value
+    std::vector<uint32_t> order_;   // variables, or extras with kExtra, by first assignment
     std::vector<bool> is_defined_;  // of each variable of the program
 };
 

@@ -30,7 +30,7 @@ void append_number_text(std::string& out, double number) {
         out += "Infinity";
         return;
     }
-    // The shortest digits that read back as the number, as d.ddde±xx.
+    // The shortest digits that parse to the same number, as d.ddde±xx.
     const char* end =
         std::to_chars(text, text + sizeof text, number, std::chars_format::scientific).ptr;
     const std::string_view written(text, static_cast<size_t>(end - text));
@@ -43,7 +43,7 @@ void append_number_text(std::string& out, double number) {
     std::from_chars(first, end, exponent);
 
     const int count = static_cast<int>(digits.size());
-    const int point = exponent + 1;  // the decimal point stands behind so many digits
+    const int point = exponent + 1;  // number of digits before the decimal point
     if (point > 21 || point < -5) {
         out += digits[0];
         if (count > 1) {

@@ -4,8 +4,8 @@
 
 namespace narratoria::script {
 
-// Appends the number as ECMAScript's Number::toString writes it: 1e+21, 1e-7, 0.30000000000000004,
-// Infinity, NaN, and 0 for -0.
+// Appends the number in the format of ECMAScript's Number::toString: 1e+21, 1e-7,
+// 0.30000000000000004, Infinity, NaN, and 0 for -0.
 void append_number_text(std::string& out, double number);
 
 }  // namespace narratoria::script

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator-precedence parser with a stack of its own: source nests as deep as the limit allows
-// without using the machine's stack.
+// An operator-precedence parser with an explicit stack, so that deeply nested source does not need
+// recursion.
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace narratoria::script {
 
 namespace {
 
-// What the parser has begun and not finished.
+// An unfinished construct on the parser's stack.
 enum class Open : uint8_t {
     // Blocks.
     Script,
@@ -43,9 +43,9 @@ struct Frame {
     Open open;
     TokenKind operation = TokenKind::End;
     uint8_t precedence = 0;
-    uint32_t byte = 0;    // of the node to come
-    uint32_t start = 0;   // nodes in front of it
-    uint32_t symbol = 0;  // its name; of an object or CALL: the current key
+    uint32_t byte = 0;    // position of the future node in the source
+    uint32_t start = 0;   // index of its first part
+    uint32_t symbol = 0;  // its name; in an object or CALL: the current key
     uint32_t count = 0;   // elements so far
     uint32_t key_byte = 0;
 };
@@ -84,7 +84,7 @@ public:
     bool run();
 
 private:
-    // What comes next in the source.
+    // The construct that is expected next.
     enum class State : uint8_t { Statement, Operand, Operator, Key, ArgumentName, Done, Failed };
 
     State statement();
@@ -122,7 +122,7 @@ private:
               TokenKind operation = TokenKind::End) {
         nodes_.push_back({kind, operation, 0, byte, size, value});
     }
-    // A node whose parts begin at `start`.
+    // Emits a node with the parts from `start` on.
     void emit_from(uint32_t start, NodeKind kind, uint32_t byte, uint32_t value) {
         emit(kind, byte, nodes_.size() - start + 1, value);
     }
@@ -141,11 +141,11 @@ private:
     std::vector<Frame> frames_;
     std::unordered_map<uint64_t, uint32_t> numbers_;
     std::vector<uint32_t> small_numbers_ = std::vector<uint32_t>(1024);
-    std::vector<uint32_t> last_use_;  // of each symbol as a key
+    std::vector<uint32_t> last_use_;  // last use as a key, by symbol
     uint32_t uses_ = 0;
 };
 
-// Chains of binary operators are flat; everything else that is open is nested.
+// Counts the nesting depth. Binary operators do not count, because their chains are flat.
 bool Parser::push(const Frame& frame) {
     if (frame.open != Open::Binary && frame.open > Open::Script && ++depth_ > depth_limit_) {
         fail_with("DepthLimitError",
@@ -160,7 +160,7 @@ bool Parser::push(const Frame& frame) {
 
 Parser::State Parser::fail_at(const std::string& message, uint32_t byte) {
     const bool is_incomplete = is(TokenKind::End);
-    // The whole source is read before it is parsed, so an error of the lexer comes first.
+    // Read the rest of the source: in the language, an error of the lexer takes precedence.
     while (!is(TokenKind::Invalid) && !is(TokenKind::End)) advance();
     if (is(TokenKind::Invalid)) {
         error_ = lexer_.error();
@@ -332,7 +332,8 @@ Parser::State Parser::after_operand() {
         }
         default: break;
     }
-    // Operators associate to the left. 0 for what is no operator: all that is open is complete.
+    // Operators associate to the left. Precedence 0 means that no operator follows, so all open
+    // ones are complete.
     const uint8_t precedence = precedence_of(token_.kind);
     while (frames_.back().precedence > 0 && frames_.back().precedence >= precedence) {
         emit_operator(frames_.back());
@@ -349,7 +350,7 @@ Parser::State Parser::after_operand() {
     return State::Operand;
 }
 
-// Behind a complete expression.
+// Called after a complete expression.
 Parser::State Parser::close_expression() {
     Frame& frame = frames_.back();
     const auto pop = [&] {
@@ -453,7 +454,7 @@ Parser::State Parser::end_function() {
     return State::Operator;
 }
 
-// The key of a property, or the end of the object behind "{" or a comma.
+// Reads the key of a property, or the end of the object after "{" or a comma.
 Parser::State Parser::key() {
     if (is(TokenKind::CloseBrace)) return end_object();
     if (!is(TokenKind::Identifier) && !is(TokenKind::String)) {
@@ -507,7 +508,7 @@ Parser::State Parser::end_call() {
     }
     Frame frame = frames_.back();
     const uint32_t tool = nodes_[frame.start].value;
-    ++frame.start;  // behind CallBegin
+    ++frame.start;  // skip CallBegin
     order_parts(frame, false);
     const bool is_statement = frame.open == Open::StatementArguments;
     emit_from(frame.start - 1, is_statement ? NodeKind::CallStatement : NodeKind::Call, frame.byte,
@@ -517,14 +518,15 @@ Parser::State Parser::end_call() {
     return is_statement ? State::Statement : State::Operator;
 }
 
-// Of properties or arguments with the same name, the first gives the place and the last the value,
-// and integer-like keys come first. The other values are never evaluated.
+// Orders properties or arguments: integer-like keys first. Of parts with the same name, one
+// remains: it has the place of the first and the value of the last. The other values are never
+// evaluated.
 void Parser::order_parts(Frame& frame, bool orders_integers) {
     struct Part {
         uint32_t begin, end, symbol, place, number;
         bool is_integer;
     };
-    // Most have nothing to change, which is found without remembering their parts.
+    // Most lists need no change, so look for one first, without storing the parts.
     last_use_.resize(syntax_.symbols.size());
     const uint32_t first_use = uses_ + 1;
     bool changes = false;
@@ -549,7 +551,7 @@ void Parser::order_parts(Frame& frame, bool orders_integers) {
         parts.push_back(part);
         last -= node.size;
     }
-    // From the last to the first: the first seen has the value, a later one moves its place.
+    // Parts are from last to first, so the first one seen has the value, and later ones the place.
     std::unordered_map<uint32_t, size_t> kept_as;
     size_t kept = 0;
     for (const Part& part : parts) {

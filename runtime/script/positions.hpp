@@ -11,10 +11,11 @@
 
 namespace narratoria::script {
 
-// json::position_of for many positions in one text: each costs the same, also in a long line.
+// Like json::position_of(), for many positions in one text. The cost of a position does not grow
+// with the length of its line.
 class Positions {
 public:
-    // The text must outlive it, and be shorter than 4 GiB.
+    // The text must outlive this object and be shorter than 4 GiB.
     explicit Positions(std::string_view text) : text_(text), lines_{0} {
         uint32_t continuing = 0;
         for (uint32_t at = 0; at < text.size(); ++at) {
@@ -35,7 +36,7 @@ public:
 private:
     static constexpr uint32_t kStride = 256;
 
-    // The bytes in front of `byte` that continue a character.
+    // The number of bytes before `byte` that continue a character.
     uint32_t continuing(uint32_t byte) const {
         uint32_t count = continuing_[byte / kStride];
         for (uint32_t at = byte / kStride * kStride; at < byte; ++at)
@@ -44,8 +45,8 @@ private:
     }
 
     std::string_view text_;
-    std::vector<uint32_t> lines_;       // where each begins
-    std::vector<uint32_t> continuing_;  // at every kStride bytes
+    std::vector<uint32_t> lines_;       // first byte of each line
+    std::vector<uint32_t> continuing_;  // continuing() of every kStride-th byte
 };
 
 }  // namespace narratoria::script

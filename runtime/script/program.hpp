@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A compiled script: the code of a register machine. Immutable, so many machines may run one program,
-// all on one thread.
+// A compiled script: the code of a register machine. Immutable, so many machines may share a
+// program. All of them must be on one thread, because its values have reference counts.
 //
-// A frame is one array of values: constants, then variables and temporary values. So every operand is
-// one index, and an operator with a literal needs no load.
+// A frame is one array of values: constants, variables, temporary values. Every operand is one
+// index, so an operator with a literal needs no load.
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +38,7 @@ enum class Operation : uint8_t {
     Plus,
     Index,   // b = list, c = index
     Member,  // b = object, c = string; extra = NodeKind of the object's expression
-    List,    // b = first of Program::operands, c = how many
+    List,    // b = first of Program::operands, c = number of elements
     Object,  // b = first of Program::operands, c = shape
     Now,
     Print,   // b = value
@@ -49,14 +49,14 @@ enum class Operation : uint8_t {
     Move,           // a = b, a temporary value
     CopyIfDefined,  // if b is defined: a = b, go to c
     Require,        // b must be defined; c = string, its name
-    Define,         // a, a variable of the script's own scope, has a value now; b = number of it
+    Define,         // a, a variable of the script's own scope, now has a value; b = its number
     Undefine,       // a
     // Control.
     Charge,     // b = steps of the block that begins
     Jump,       // c
     Branch,     // b = condition; go to c if it is false
-    BeginFor,   // a = a list that goes on in a + 1 (position) and a + 2 (variable); b = list
-    NextRound,  // a as above, b = steps of a round; go to c if there is another element
+    BeginFor,   // a = list of the loop, a + 1 = its position, a + 2 = its variable; b = list
+    NextRound,  // a as above, b = steps of a round; go to c if an element is left
     FindTool,   // c = call
     Call,       // a = result, b = first of Program::operands, c = call
     End,
@@ -74,7 +74,7 @@ static_assert(sizeof(Instruction) == 16);
 
 class Program {
 public:
-    // Parses and compiles. Null: `error` says why and where.
+    // Parses and compiles. Returns NULL and an error on failure.
     static std::shared_ptr<const Program> compile(std::string_view source, const Limits& limits,
                                                   Error& error);
     Program() = default;
@@ -84,21 +84,21 @@ public:
 
     std::string_view source() const { return {source_.data(), source_.size() - 1}; }
     struct ToolName {
-        std::string_view name;  // valid while the program lives
-        uint32_t byte;          // of the CALL
+        std::string_view name;  // valid as long as the program
+        uint32_t byte;          // position of the CALL in the source
     };
     // The tools of all CALLs, in the order of the source.
     std::vector<ToolName> tool_names() const;
-    // Whether it has a PRINT or a CALL.
+    // True if it has a PRINT or a CALL.
     bool acts() const;
-    // What the program itself occupies.
+    // The memory of the program.
     size_t bytes() const;
 
 private:
     friend class Compiler;
     friend class Machine;
 
-    // In Program::operands_: the value is not used again, so it is moved.
+    // Flag in operands_: the value is not used again and can be moved.
     static constexpr uint32_t kTemporary = 1u << 31;
 
     struct Shape {       // the keys of an object or of a call's arguments
@@ -116,9 +116,9 @@ private:
         uint32_t place;  // in the frame
     };
 
-    std::vector<char> source_;  // and a zero
+    std::vector<char> source_;  // zero-terminated
     std::vector<Instruction> code_;
-    std::vector<uint32_t> bytes_;   // of the source, for each instruction
+    std::vector<uint32_t> bytes_;   // position in the source of each instruction
     std::vector<Value> constants_;  // the beginning of each frame
     std::vector<Value> strings_;    // names, keys and texts; immortal
     std::vector<uint32_t> operands_;
@@ -127,7 +127,7 @@ private:
     std::vector<CallSite> calls_;
     std::vector<Variable> variables_;
     uint32_t frame_size_ = 0;
-    uint32_t longest_block_ = 1;  // steps that are charged at once, at the most
+    uint32_t longest_block_ = 1;  // the most steps that are charged at once
 };
 
 }  // namespace narratoria::script

@@ -14,11 +14,11 @@ namespace narratoria::script {
 
 namespace {
 
-// In UTF-16 units, as ECMAScript counts characters.
+// In UTF-16 code units, like the length of an ECMAScript string.
 constexpr size_t kLongest = 200;
 constexpr size_t kKept = 197;
 
-// The part of `text` that has at most `units` UTF-16 units; no character is cut.
+// The longest prefix of whole characters with at most `units` UTF-16 code units.
 std::string_view beginning(std::string_view text, size_t units) {
     size_t at = 0;
     for (size_t used = 0; at < text.size();) {
@@ -36,7 +36,7 @@ bool names_a_time(std::string_view key) {
     return lower.find("time") != std::string::npos || lower.find("date") != std::string::npos;
 }
 
-// Control characters as in a JSON string: text of a tool must not look like lines of other keys.
+// Escapes control characters like JSON, so that a tool's text cannot imitate lines of other keys.
 void append_on_one_line(std::string& out, std::string_view text) {
     for (const char c : text) {
         if (c == 0x7F) {
@@ -51,7 +51,7 @@ void append_on_one_line(std::string& out, std::string_view text) {
     }
 }
 
-// JSON indented by two. The depth of a value is bounded, see Value.
+// Appends JSON indented by two spaces. Recursion is bounded by the depth limit of values.
 void append_indented(std::string& out, const Value& value, size_t indent) {
     const bool is_empty = !value.is_block() || value.is_string() || value.block()->count == 0;
     if (is_empty) {
@@ -114,7 +114,7 @@ std::string format_state_for_prompt(json::Value state, const state::Metadata& me
     unlimited.value_bytes = unlimited.memory_bytes = 0;
     Memory memory(unlimited);
     for (const json::Member member : state.members()) {
-        // Shared: the formatter may replace the metadata of its own key.
+        // Keep it alive: the formatter may replace the metadata of its own key.
         const auto known = metadata.find(member.key);
         if (!out.empty()) out += '\n';
         append_on_one_line(out, member.key);

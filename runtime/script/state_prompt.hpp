@@ -9,8 +9,8 @@
 
 namespace narratoria::script {
 
-// One line "key: value (description)" for each member of `state`, an object, in its order.
-// `calls_formatters`: false inside a formatter, which would call itself without end.
+// Returns one line "key: value (description)" for each member of the object `state`, in its order.
+// `calls_formatters` must be false inside a formatter, which would otherwise call itself endlessly.
 std::string format_state_for_prompt(json::Value state, const state::Metadata& metadata,
                                     bool calls_formatters = true);
 

@@ -10,8 +10,8 @@
 
 namespace narratoria::script {
 
-// The names and strings of one script, each once, numbered from 0 in order of appearance. The texts
-// are views into the source, or own copies of strings with escapes.
+// The distinct names and strings of one script, numbered from 0 in order of appearance. The texts
+// are views into the source, or copies of strings with escapes.
 class Symbols {
 public:
     Symbols() : slots_(64), seed_(hash_seed()) {}
@@ -27,7 +27,7 @@ public:
             }
         }
     }
-    // For text that does not outlive the call.
+    // Like intern(), for text that does not outlive the call.
     uint32_t intern_copy(std::string_view text) {
         const auto before = texts_.size();
         const uint32_t symbol = intern(text);
@@ -40,7 +40,7 @@ public:
 
 private:
     struct Slot {
-        uint32_t number = 0;  // of the symbol, plus one
+        uint32_t number = 0;  // the symbol plus one; 0: empty
         uint32_t hash = 0;
     };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The syntax tree of a script: a flat array of nodes in postfix order, each behind its parts. So
-// neither the parser nor the compiler needs recursion, and a tree costs 16 bytes a node.
+// The syntax tree of a script: a flat array of nodes in postfix order, each node after its parts.
+// Neither the parser nor the compiler needs recursion, and a node takes 16 bytes.
 
 #include <cstdint>
 #include <string>
@@ -25,41 +25,41 @@ enum class NodeKind : uint8_t {
     String,    // a symbol
     Variable,  // a symbol
     List,      // the number of elements
-    Object,    // the number of properties, in the order of the language and none twice
+    Object,    // the number of properties, which are unique and in the order of the language
     Unary,
     Binary,
     Index,
     Member,    // a symbol
-    Function,  // the index in Syntax::functions; the arguments in front of it
-    Call,      // a symbol, the tool; Argument nodes in front of it
+    Function,  // the index in Syntax::functions; the arguments precede it
+    Call,      // a symbol, the tool; Argument nodes precede it
     // Parts of expressions.
-    Property,   // a symbol, the key; its value in front of it
-    Argument,   // a symbol, the name; its value in front of it
-    CallBegin,  // a symbol, the tool; in front of the arguments, because a tool is looked up first
+    Property,   // a symbol, the key; its value precedes it
+    Argument,   // a symbol, the name; its value precedes it
+    CallBegin,  // a symbol, the tool; precedes the arguments, because a tool is looked up first
     // Statements.
-    Let,            // a symbol; the value in front of it
-    CallStatement,  // as Call
+    Let,            // a symbol; the value precedes it
+    CallStatement,  // like Call
     If,             // condition, Then, statements, [Else, statements]
     For,            // list, Do, statements
     Expression,
     // Parts of statements.
-    Then,  // behind the condition
+    Then,  // follows the condition
     Else,
-    Do,  // a symbol, the variable; behind the list
+    Do,  // a symbol, the variable; follows the list
 };
 
 struct Node {
     NodeKind kind;
     TokenKind operation;  // Unary, Binary
     uint16_t reserved;
-    uint32_t byte;   // of the source, for errors
-    uint32_t size;   // nodes of this subtree, itself included
+    uint32_t byte;   // position in the source, for errors
+    uint32_t size;   // number of nodes of this subtree, including itself
     uint32_t value;  // see NodeKind
 };
 static_assert(sizeof(Node) == 16);
 
-// A vector of nodes in a block that grows without copying (base/block.hpp): large trees are made as fast
-// as the kernel provides memory.
+// A vector of nodes in a block that grows without copying (base/block.hpp), so that large trees are
+// built as fast as the kernel provides memory.
 class Nodes {
 public:
     Nodes() = default;
@@ -93,10 +93,10 @@ private:
 };
 
 struct Syntax {
-    // Does not move when the vector does: the symbols are views into it.
+    // A vector, because moving it does not move its bytes: the symbols are views into them.
     std::vector<char> source;
     Nodes nodes;
-    std::vector<double> numbers;  // the literals, each number once
+    std::vector<double> numbers;  // the distinct number literals
     Symbols symbols;
     struct Function {
         uint32_t name;  // a symbol
@@ -107,10 +107,11 @@ struct Syntax {
     std::string_view text() const { return {source.data(), source.size() - 1}; }
 };
 
-// Parses a script. False: `error` is a LexerError, ParserError, DepthLimitError or SizeLimitError.
+// Parses a script. If it returns false, `error` is a LexerError, ParserError, DepthLimitError or
+// SizeLimitError.
 bool parse(std::string_view source, const Limits& limits, Syntax& syntax, Error& error);
 
-// The name of an expression's kind in error messages and in the tree as JSON: "VariableExpr".
+// The name of an expression's kind in error messages and in the JSON tree, such as "VariableExpr".
 const char* kind_name(NodeKind kind);
 
 // Appends the tree as one JSON object. Nodes have "kind", "line" and "column"; docs/nuwa-script.md

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syntax tree as JSON. Its nodes are named as in the language's first implementation, so that
-// programs that read one tree can read the other.
+// The syntax tree as JSON. The nodes have the names of the language's first implementation, so that
+// programs can read the trees of both.
 
 #include <cmath>
 
@@ -33,8 +33,8 @@ const char* operator_text(TokenKind kind) {
     }
 }
 
-// Writes a node by putting its parts on a stack in reverse, so the depth of the tree uses no stack of
-// the machine.
+// Writes a node by pushing its parts on an explicit stack in reverse order, so that a deep tree
+// does not need recursion.
 class TreeWriter {
 public:
     TreeWriter(std::string& out, const Syntax& syntax)
@@ -61,7 +61,7 @@ private:
         uint32_t node;
     };
 
-    // Items are put in reverse: the last part of a node first.
+    // Push items in reverse order: the last part of a node first.
     void text(const char* literal) { todo_.push_back({literal, kNoNode, kNoNode}); }
     void part(uint32_t node) { todo_.push_back({nullptr, kNoNode, node}); }
     void key_of(uint32_t symbol) { todo_.push_back({nullptr, symbol, kNoNode}); }
@@ -72,7 +72,7 @@ private:
     }
     uint32_t before(uint32_t node) const { return node - syntax_.nodes[node].size; }
 
-    // The statements that end in front of `end`, back to the node `begin`.
+    // Pushes the statements in the nodes [begin, end).
     void statements(uint32_t end, uint32_t begin) {
         for (bool is_last = true; end > begin; is_last = false) {
             if (!is_last) text(",");
@@ -179,7 +179,7 @@ private:
                 name("toolName", self.value);
                 out_ += ",\"arguments\":{";
                 text("}}");
-                statements(at, at + 2 - self.size);  // behind CallBegin
+                statements(at, at + 2 - self.size);  // the nodes after CallBegin
                 break;
             case NodeKind::Let:
                 name("variableName", self.value);

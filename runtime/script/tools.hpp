@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a script may call.
+// The tools that a script may call.
 
 #include <cstdint>
 #include <string>
@@ -12,34 +12,35 @@ namespace narratoria::script {
 
 // A call whose arguments are evaluated and checked.
 struct ToolCall {
-    std::string_view tool;  // valid while the machine lives
+    std::string_view tool;  // valid as long as the machine
     Value arguments;        // an object
     uint32_t line = 0;
     uint32_t column = 0;
 };
 
-// The machine asks in this order: has(), when the CALL begins; check(), when the arguments are
-// evaluated; start(). These functions must not call run(), resume() or fail() of the machine that
-// asks. Values must not outlive that machine.
+// For each CALL the machine calls has(), evaluates the arguments, and calls check() and start().
+// These functions must not call run(), resume() or fail() of that machine. Values must not outlive
+// it.
 class Tools {
 public:
     enum class Outcome : uint8_t {
         Returned,  // `result` is set
-        Failed,    // `message` says why
-        Waiting,   // Machine::resume() or fail() will answer
+        Failed,    // `message` has the reason
+        Waiting,   // Machine::resume() or fail() will be called
     };
 
     virtual ~Tools() = default;
 
     virtual bool has(std::string_view tool) = 0;
 
-    // Checks `arguments` (an object) against the tool's schema and removes what the schema does not
-    // name: `memory` makes the object that replaces it. False: `faults` has all of them, separated by
-    // "; ", each as "Parameter 'o.k': Required (Expected number, received undefined)".
+    // Checks `arguments` (an object) against the tool's schema, and removes members that the schema
+    // does not name; `memory` then allocates the object that replaces it. If it returns false,
+    // `faults` has all faults, separated by "; ", each in the form
+    // "Parameter 'o.k': Required (Expected number, received undefined)".
     virtual bool check(std::string_view tool, Value& arguments, Memory& memory,
                        std::string& faults) = 0;
 
-    // Starts the tool. A tool that answers at once needs no further call.
+    // Starts the tool.
     virtual Outcome start(const ToolCall& call, Memory& memory, Value& result,
                           std::string& message) = 0;
 };

@@ -18,7 +18,7 @@ namespace {
 
 static_assert(sizeof(Block) == 32 && sizeof(Value) == 16 && sizeof(Member) == 32);
 
-// Objects with more members have a hash index behind their members: slots that hold the number of a
+// Objects with more members have a hash index after their members. A slot holds the number of a
 // member plus one.
 constexpr uint32_t kSearchedMembers = 8;
 
@@ -99,7 +99,7 @@ bool Memory::charge(uint64_t bytes) {
 }
 
 Block* Memory::allocate(Type type, uint32_t count) {
-    // Before it is allocated: each byte or element counts at least 1 in `bytes`.
+    // Check before the allocation: each byte or element adds at least 1 to `bytes`.
     if (count > value_limit_) {
         refusal_ = Refusal::Size;
         return nullptr;
@@ -142,7 +142,7 @@ Value Memory::finish_list(Block* block) {
         block->bytes += elements[i].bytes() + 1;
         depth = std::max(depth, elements[i].depth());
     }
-    // Not yet checked, so one deeper than the limit at the most.
+    // Not checked yet, so at most one level deeper than the limit.
     block->depth = static_cast<uint16_t>(depth + 1);
     return finish(block);
 }
@@ -179,7 +179,7 @@ Value Memory::object(std::vector<Member> members) {
         if (members.size() <= kSearchedMembers) {
             for (place = 0; place < kept && members[place].key.text() != key;) ++place;
         } else {
-            // The key's text is in a block, which does not move when the member does.
+            // The key's text is in a block, which does not move with the member.
             place = places.emplace(key, kept).first->second;
         }
         if (place < kept) {
@@ -245,7 +245,7 @@ Value Memory::immortal_string(std::string_view text) {
 
 void Memory::free_immortal(const Block* string) { ::operator delete(const_cast<Block*>(string)); }
 
-// Bounded like destroy(). The size of a value, in which shared parts count each time, bounds the work.
+// Recursion is bounded like that of destroy(). Value::bytes() bounds the work.
 bool equal(const Value& a, const Value& b) {
     if (a.type() != b.type()) return false;
     switch (a.type()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The values of a script: JSON values that never change. Strings, lists and objects are blocks with a
-// reference count, so a copy costs nothing and there are no cycles. Not thread-safe.
+// The values of a script: immutable JSON values. Strings, lists and objects are blocks with a
+// reference count, so copies are cheap. Immutable values cannot form cycles. Not thread-safe.
 
 #include <cstdint>
 #include <span>
@@ -15,10 +15,11 @@
 
 namespace narratoria::script {
 
-// Undefined is no value of the language: a variable without a value, or a refused value.
+// Undefined is not a value of the language: it marks a variable without a value, or a refused
+// value.
 enum class Type : uint8_t { Undefined, Null, Boolean, Number, String, List, Object };
 
-// The type as error messages name it: number, string, boolean, and object for everything else.
+// The type's name in error messages: number, string, boolean, and object for everything else.
 const char* type_name(Type type);
 
 class Memory;
@@ -28,7 +29,7 @@ struct Member;
 struct Block {
     uint32_t references;  // kImmortal: belongs to a Program and is not counted
     uint32_t count;       // bytes, elements or members
-    uint64_t bytes;       // of the value written out: shared parts count each time
+    uint64_t bytes;       // about its length as JSON; shared parts count each time
     Memory* memory;
     uint16_t depth;
     Type type;
@@ -101,13 +102,14 @@ public:
         return {reinterpret_cast<const char*>(block_ + 1), block_->count};
     }
     std::span<const Value> elements() const;
-    // In the order of the language: integer-like keys in front in ascending order, no key twice.
+    // In the order of the language: integer-like keys first, in ascending order. Keys are unique.
     std::span<const Member> members() const;
     // The member of an object, or nullptr.
     const Value* find(std::string_view key) const;
 
-    // About the length of the value as JSON, and its nesting: 0 for what is neither list nor object.
+    // About the length of the value as JSON.
     uint64_t bytes() const { return is_block() ? block_->bytes : 8; }
+    // The nesting of lists and objects; 0 for other values.
     uint32_t depth() const { return is_block() ? block_->depth : 0; }
 
     bool is_block() const { return type_ >= Type::String; }
@@ -138,8 +140,8 @@ struct Member {
     Value value;
 };
 
-// Makes values and counts what they occupy. Must outlive them. A value that a limit forbids is
-// Undefined, and refusal() says why.
+// Creates values and counts their memory. Must outlive them. If a limit forbids a value, the result
+// is Undefined, and refusal() has the reason.
 class Memory {
 public:
     enum class Refusal : uint8_t { None, Size, Depth, Total };
@@ -158,7 +160,7 @@ public:
         for (uint32_t i = 0; i < count; ++i) new (slots + i) Value(element(i));
         return finish_list(block);
     }
-    // With keys in the order of the language and no key twice.
+    // The keys must be unique and in the order of the language.
     template <class KeyOf, class ValueOf>
     Value ordered_object(uint32_t count, KeyOf&& key, ValueOf&& value) {
         Block* block = allocate(Type::Object, count);
@@ -167,7 +169,7 @@ public:
         for (uint32_t i = 0; i < count; ++i) new (slots + i) Member{Value(key(i)), Value(value(i))};
         return finish_object(block);
     }
-    // With members in any order; a repeated key keeps its first place and its last value.
+    // The members may be in any order. A repeated key keeps its first place and its last value.
     Value object(std::vector<Member> members);
 
     // Copies a JSON value.
@@ -177,7 +179,7 @@ public:
     static Value immortal_string(std::string_view text);
     static void free_immortal(const Block* string);
 
-    // Counts what the script keeps elsewhere, for good. False if the limit forbids it.
+    // Permanently counts memory outside of values. False if the limit forbids it.
     bool charge(uint64_t bytes);
 
     Refusal refusal() const { return refusal_; }
@@ -197,16 +199,17 @@ private:
     uint64_t used_ = 0;
 };
 
-// Deep equality; never an error.
+// Deep equality. Values of different types are not equal.
 bool equal(const Value& a, const Value& b);
 
-// Appends the value as PRINT shows it.
+// Appends the value in the format of PRINT.
 void append_text(std::string& out, const Value& value);
 
-// Appends the value as JSON. A number that JSON does not have is null, and false is returned.
+// Appends the value as JSON. Returns false if a number is not finite; it is then written as null.
 bool append_json(std::string& out, const Value& value);
 
-// A key that ECMAScript orders as an array index: "0", "17", but not "01". Sets its number.
+// True for a key that ECMAScript orders as an array index: "0", "17", but not "01". Sets its
+// number.
 bool is_integer_key(std::string_view key, uint32_t& number);
 
 // ---------------------------------------------------------------- implementation
