@@ -173,4 +173,4 @@ def test_a_runtime_that_is_none_is_told(project):
     project.bind("greet")
     ran, _ = project.run(NARRATORIA_CONTAINER_RUNTIME="/nonexistent/docker")
     assert ran.status == 1
-    assert "NARRATORIA_CONTAINER_RUNTIME=/nonexistent/docker names no program" in ran.err, ran
+    assert "NARRATORIA_CONTAINER_RUNTIME=/nonexistent/docker is not a program" in ran.err, ran

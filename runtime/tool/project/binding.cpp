@@ -76,14 +76,14 @@ std::string coverage_problem(const Binding& binding, const Guarantees& guarantee
         case RunnerKind::Local:
             if (is_sandboxed) return {};
             return "set \"sandbox: true\" in its binding";
-        // The handshake before the call asks the service.
+        // The handshake before the call checks the service's enforcement.
         case RunnerKind::Service: return binding.is_unvouched ? unvouched_problem(binding) : "";
         case RunnerKind::Container: break;
     }
     if (guarantees.requires_one(Guarantee::NoSubprocess)) {
-        return "a container cannot be kept from starting processes (no_subprocess); set \"runner: "
-               "local\" and \"sandbox: true\" in its binding, or do not require no_subprocess of "
-               "it";
+        return "a container cannot be prevented from starting processes (no_subprocess); set "
+               "\"runner: local\" and \"sandbox: true\" in its binding, or do not require "
+               "no_subprocess";
     }
     if (binding.is_unvouched) return unvouched_problem(binding);
     return binding.enforcement.empty()

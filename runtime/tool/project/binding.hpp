@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a project folder says of one tool of specification 001: how it is called, and what it is kept
-// from doing.
+// A binding: how a project folder calls one tool of specification 001, and which guarantees apply.
 
 #include <cstdint>
 #include <map>
@@ -34,10 +33,11 @@ struct PythonEnvironment {
     std::string kind;               // python_env: "venv" or "system"
     std::string dependencies;       // deps_source: "pyproject", "requirements" or "none"
     std::vector<std::string> path;  // for PYTHONPATH: the packs' folders, then the project's
-    std::string problem;  // for people, not empty: no tool can run, for example an empty .venv
+    // A message for the user. If not empty, no tool can run, for example with an empty .venv.
+    std::string problem;
 };
 
-// Immutable once it is shared.
+// Immutable once shared between threads.
 struct Binding {
     std::string name;
     std::string kind = "python";  // or "node"
@@ -54,37 +54,39 @@ struct Binding {
     bool allow_unsafe = false;  // waives coverage (allow_unsafe_execution), never the guarantees
     PythonEnvironment python;   // local
     bool sandbox = false;       // local: covers the guarantees
-    bool warm = true;           // local: forked from a server with the modules, not started anew
+    bool warm = true;           // local: fork from a server that has imported the modules
     std::string url;            // service
     bool handshake_required = false;   // service
     std::string image;                 // container
     std::vector<std::string> command;  // container
     std::string enforcement;           // container: "declared", "verified" or empty
-    // For people, not empty: a file of the project is wrong about this tool, which cannot be called.
+    // A message for the user. If not empty, the project's files have an error about this tool, and
+    // it cannot be called.
     std::string problem;
-    std::string_view problem_reason;  // of the trace (spec 001): "unknown_runner", "pack_collision"
-    // Service and container: the pack's own, and the user has not vouched for it. What it says that
-    // it enforces covers nothing then.
+    // Reason for the trace (spec 001): "unknown_runner" or "pack_collision".
+    std::string_view problem_reason;
+    // True if the service or image comes from the pack and the user has not vouched for it. Its own
+    // claims of enforcement then cover no guarantee.
     bool is_unvouched = false;
 
     bool needs_handshake() const { return handshake_required || guarantees.any(); }
-    // What a container runs: its command, or else the usual one.
+    // The command that the container runs: `command`, or the default one.
     std::vector<std::string> container_command() const;
 };
 
-// Appends a binding as nar_session_tools_find returns it.
+// Appends a binding in the format of nar_session_tools_find.
 void append_json(std::string& out, const Binding& binding);
 
-// Why guarantees of a tool would not be enforced, and what to do; empty if they are, or if there are
-// none. `is_sandboxed`: a local tool runs in a sandbox.
+// Returns the remedy if guarantees of a tool would not be enforced; empty if they are, or if there
+// are none. `is_sandboxed`: a local tool runs in a sandbox.
 std::string coverage_problem(const Binding& binding, const Guarantees& guarantees,
                              bool is_sandboxed);
-// The same of the guarantees that the project requires.
+// The same for the guarantees that the project requires.
 inline std::string coverage_problem(const Binding& binding) {
     return coverage_problem(binding, binding.guarantees, binding.sandbox);
 }
 
-// Why a call of the tool would not start; empty if nothing is known.
+// Returns the reason why a call of the tool would not start; empty if none is known.
 std::string problem_of(const Binding& binding);
 
 }  // namespace narratoria::tool::project

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxTimeoutMs = NAR_NONE - 1;
 
-// Letters beyond ASCII are left to Python.
+// Accepts every non-ASCII byte: Python checks those letters itself.
 bool is_identifier(std::string_view text) {
     const auto fits = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -40,7 +40,7 @@ bool is_entry(std::string_view text) {
 
 namespace {
 
-// Sets of runners.
+// Bit sets of runners.
 constexpr uint8_t kLocal = 1;
 constexpr uint8_t kService = 2;
 constexpr uint8_t kContainer = 4;
@@ -54,11 +54,11 @@ uint8_t uses_of(RunnerKind runner) {
     }
 }
 
-// Every field of a binding, and the runners that use it.
+// The fields of a binding and the runners that use them.
 constexpr struct {
     std::string_view name;
     uint8_t runners;
-    const char* why;  // it has no effect with another
+    const char* why;  // why the other runners ignore it
 } kFields[] = {
     {"kind", kAll, ""},
     {"entry", kAll, ""},
@@ -70,24 +70,24 @@ constexpr struct {
     {"purity", kAll, ""},
     {"timeout_ms", kAll, ""},
     {"timeout_seconds", kAll, ""},
-    {"sandbox", kLocal, "this machine can only put a local tool into a sandbox"},
+    {"sandbox", kLocal, "only a local tool can run in a sandbox"},
     {"enforcement", kContainer,
-     "a local tool has \"sandbox\", and a service is asked what it enforces"},
-    {"warm", kLocal, "only the Python of a local tool can be kept"},
+     "a local tool has \"sandbox\", and a service reports what it enforces"},
+    {"warm", kLocal, "only the Python process of a local tool can be reused"},
 };
 
 Draft read_tool(File& file, const Node& name, const Node& value, const std::string& pointer) {
     Draft draft;
     Binding& binding = draft.binding;
     binding.name = name.text;
-    const std::string whose = "the tool " + json::quoted(name.text);
+    const std::string subject = "the tool " + json::quoted(name.text);
     if (value.kind != Node::Kind::Map) {
         file.fault(value.byte, "project-type", pointer,
-                   whose + " must be a table with \"kind\" and \"entry\", not " +
+                   subject + " must be a table with \"kind\" and \"entry\", not " +
                        std::string(describe(value)));
         return draft;
     }
-    Fields fields(file, value, whose, pointer);
+    Fields fields(file, value, subject, pointer);
     std::vector<std::string_view> known;
     for (const auto& field : kFields) {
         known.push_back(field.name);
@@ -126,7 +126,7 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
     draft.timeout_ms = fields.positive("timeout_ms", kMaxTimeoutMs);
     const auto seconds = fields.positive("timeout_seconds", kMaxTimeoutMs / 1000);
     if (fields.find("timeout_ms") != nullptr && seconds) {
-        fields.warn_of_no_effect("timeout_seconds", "\"timeout_ms\" counts more");
+        fields.warn_of_no_effect("timeout_seconds", "\"timeout_ms\" takes precedence");
     } else if (seconds) {
         draft.timeout_ms = *seconds * 1000;
     }
@@ -145,7 +145,7 @@ std::vector<Draft> read_tools(File& file, const Node& tools, const std::string& 
         });
         if (name.text.empty() || has_control) {
             file.fault(name.byte, "project-value", at,
-                       "the name of a tool is empty or holds a control character");
+                       "the name of a tool must not be empty or contain a control character");
             continue;
         }
         Fault place = file.place_of(name.byte, at);
@@ -180,8 +180,8 @@ std::vector<Draft> read_bindings(File& file) {
     const Node* tools = root->find("tools");
     if (root->kind != Node::Kind::Map || tools == nullptr) {
         file.fault(0, "project-missing", "/tools",
-                   "\"tools\" is missing; this file begins with the line tools: and names each "
-                   "tool below it");
+                   "\"tools\" is missing; begin the file with the line tools: and list the tools "
+                   "below it");
         return {};
     }
     Fields(file, *root, "the file", "").allow({"tools"});

@@ -5,14 +5,14 @@
 
 namespace narratoria::tool::project {
 
-// A path, or a name in PATH.
+// Environment variable with the path of the container program, or its name in PATH.
 inline constexpr const char* kContainerVariable = "NARRATORIA_CONTAINER_RUNTIME";
 
-// Of this process, NAME=value.
+// Returns the environment of this process, each variable as NAME=value.
 std::vector<std::string> environment_of_host();
 
-// The program that makes containers: what NARRATORIA_CONTAINER_RUNTIME in `environment` names, else
-// docker, else podman. "" with a reason if there is none.
+// Returns the path of the container program: NARRATORIA_CONTAINER_RUNTIME in `environment`, else
+// docker, else podman. Returns "" and sets `reason` if none is found.
 std::string find_container_program(const std::vector<std::string>& environment,
                                    std::string& reason);
 

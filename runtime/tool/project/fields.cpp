@@ -79,13 +79,13 @@ std::optional<std::string> Fields::text(std::string_view key, bool is_any_scalar
     if (node == nullptr) return std::nullopt;
     const bool is_number = node->kind == Node::Kind::Integer || node->kind == Node::Kind::Other;
     if (node->kind != Node::Kind::Text && !(is_any_scalar && is_number && !node->text.empty())) {
-        wrong(key, *node, "a text");
+        wrong(key, *node, "a string");
         return std::nullopt;
     }
     if (node->text.empty() || node->text.find('\0') != std::string::npos) {
         fault(key, "project-value",
-              json::quoted(key) +
-                  (node->text.empty() ? " must not be empty" : " holds a NUL character"));
+              json::quoted(key) + (node->text.empty() ? " must not be empty"
+                                                      : " must not contain a NUL character"));
         return std::nullopt;
     }
     return node->text;
@@ -130,7 +130,7 @@ std::optional<uint32_t> Fields::positive(std::string_view key, uint32_t most) {
 }
 
 std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
-    const Node* node = of_kind(key, Node::Kind::List, "a list of texts");
+    const Node* node = of_kind(key, Node::Kind::List, "a list of strings");
     if (node == nullptr) return std::nullopt;
     std::vector<std::string> out;
     for (const Node& each : node->items) {
@@ -141,16 +141,17 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
         }
         std::string pointer = pointer_of(key);
         json::append_pointer(pointer, static_cast<size_t>(&each - node->items.data()));
-        file_.fault(each.byte, "project-type", std::move(pointer),
-                    whose_ + ": each of " + json::quoted(key) + " must be a text" +
-                        (each.kind == Node::Kind::Text ? " that is not empty and without NUL"
-                                                       : ", not " + std::string(describe(each))));
+        file_.fault(
+            each.byte, "project-type", std::move(pointer),
+            whose_ + ": each item of " + json::quoted(key) + " must be a string" +
+                (each.kind == Node::Kind::Text ? " that is not empty and has no NUL character"
+                                               : ", not " + std::string(describe(each))));
     }
     return out;
 }
 
 std::optional<std::map<std::string, std::string>> Fields::variables(std::string_view key) {
-    const Node* node = of_kind(key, Node::Kind::Map, "a table of texts");
+    const Node* node = of_kind(key, Node::Kind::Map, "a table of strings");
     if (node == nullptr) return std::nullopt;
     std::map<std::string, std::string> out;
     for (const auto& [name, value] : node->members) {
@@ -162,14 +163,14 @@ std::optional<std::map<std::string, std::string>> Fields::variables(std::string_
         if (name.text.empty() || name.text.find('=') != std::string::npos || is_bad(name.text)) {
             file_.fault(name.byte, "project-value", std::move(pointer),
                         whose_ + ": the name of a variable in " + json::quoted(key) +
-                            " is empty or holds \"=\" or NUL");
+                            " must not be empty or contain \"=\" or a NUL character");
         } else if (value.kind != Node::Kind::Text || is_bad(value.text)) {
             file_.fault(
                 value.byte, "project-type", std::move(pointer),
                 whose_ + ": " + json::quoted(name.text) + " in " + json::quoted(key) +
-                    " must be a text" +
+                    " must be a string" +
                     (value.kind == Node::Kind::Text
-                         ? " without NUL"
+                         ? " without a NUL character"
                          : ", not " + std::string(describe(value)) + "; write it in quotes"));
         } else {
             out.emplace(name.text, value.text);

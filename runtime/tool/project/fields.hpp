@@ -14,29 +14,31 @@
 
 namespace narratoria::tool::project {
 
-// The fields of one table. Each fault names the file, the place, whose the field is, and the field.
+// The fields of one table. Each fault names the file, the position, the owner and the field.
 class Fields {
 public:
-    // `whose`, for people: `the tool "greeter"`. `pointer`: of the table in its file.
-    Fields(File& file, const Node& table, std::string whose, std::string pointer)
-        : file_(file), table_(table), whose_(std::move(whose)), pointer_(std::move(pointer)) {}
+    // `subject`: the owner of the fields in messages, such as `the tool "greeter"`. `pointer`: the
+    // JSON Pointer of the table in its file.
+    Fields(File& file, const Node& table, std::string subject, std::string pointer)
+        : file_(file), table_(table), whose_(std::move(subject)), pointer_(std::move(pointer)) {}
 
     const Node* find(std::string_view key) const { return table_.find(key); }
     std::string pointer_of(std::string_view key) const;
 
-    // A fault for each field that is not one of these.
+    // Reports each field that is not one of `known`.
     void allow(KnownKeys known);
-    // The same only for one that is a misspelling of these. Their first words are none: [python] may
-    // be a table of something else.
+    // Reports only fields that are misspellings of `known`. The first word of a known name is not a
+    // misspelling: [python] may be a table of another program.
     void refuse_misspelled(KnownKeys known);
     void fault(std::string_view key, const char* rule, std::string message);
-    // A field that is understood, and changes nothing.
+    // Warns of a valid field that has no effect.
     void warn_of_no_effect(std::string_view key, std::string message);
-    // The place of a field that is there.
+    // The position of a field; of the table if the field is missing.
     Fault place_of(std::string_view key) const;
 
-    // Each is nothing, if the field is missing or wrong; wrong adds a fault.
-    // Not empty, without NUL. `is_any_scalar`: takes a number as the text that it is written as.
+    // Each of the readers below returns nothing if the field is missing or invalid. An invalid
+    // field adds a fault.
+    // Not empty, without NUL. `is_any_scalar`: also accepts a number, as it is written.
     std::optional<std::string> text(std::string_view key, bool is_any_scalar = false);
     std::optional<std::string> choice(std::string_view key,
                                       std::initializer_list<std::string_view> choices);
@@ -45,12 +47,12 @@ public:
     std::optional<uint32_t> positive(std::string_view key, uint32_t most);
     std::optional<std::vector<std::string>> texts(std::string_view key);
     std::optional<std::map<std::string, std::string>> variables(std::string_view key);
-    // An address of http or https. The text of a wrong one is not repeated: it may hold a password.
+    // An http or https URL. The fault does not quote an invalid one: it may contain a password.
     std::optional<std::string> url(std::string_view key);
-    // NULL if it is missing or no table.
+    // NULL if the field is missing or not a table.
     const Node* table(std::string_view key);
 
-    // As above, and missing is a fault, too.
+    // Like text(), but a missing field is also a fault.
     std::string required_text(std::string_view key, std::string_view example,
                               bool is_any_scalar = false);
 

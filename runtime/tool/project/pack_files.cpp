@@ -23,7 +23,7 @@ bool is_about_signing(std::string_view line) {
     return key == "signer_id" || key == "signed_at" || key == "digest";
 }
 
-// Without spaces at the ends of lines and empty lines at both ends.
+// Removes trailing spaces from each line, and empty lines from both ends of the text.
 std::string normalized(std::string_view text, bool without_signing) {
     std::string out;
     while (!text.empty()) {
@@ -55,7 +55,7 @@ std::optional<Manifest> read_manifest(File& file) {
     if (!root) return std::nullopt;
     if (root->kind != Node::Kind::Map) {
         file.fault(0, "project-type", "",
-                   "a pack is a table with \"id\", \"name\", \"version\" and \"tools\"");
+                   "the file must be a table with \"id\", \"name\", \"version\" and \"tools\"");
         return std::nullopt;
     }
     Manifest manifest;
@@ -79,7 +79,7 @@ std::optional<Manifest> read_manifest(File& file) {
         fields.fault("tools", "project-missing",
                      "\"tools\" is missing; list the names of the pack's tools");
     } else if (tools->kind != Node::Kind::List) {
-        fields.texts("tools");  // says what is wrong
+        fields.texts("tools");  // reports the fault
     } else {
         fields.texts("tools");
         for (const Node& each : tools->items) {
@@ -110,10 +110,10 @@ std::optional<Manifest> read_manifest(File& file) {
     return manifest;
 }
 
-void require_levels(File& file, const Node& levels, const std::string& whose,
+void require_levels(File& file, const Node& levels, const std::string& subject,
                     const std::string& pointer, bool all_are_required, GuaranteeSource source,
                     Guarantees& guarantees) {
-    Fields fields(file, levels, whose, pointer);
+    Fields fields(file, levels, subject, pointer);
     const auto level = [&](std::string_view name,
                            std::initializer_list<std::string_view> choices) -> std::string {
         if (all_are_required && fields.find(name) == nullptr) {
@@ -129,7 +129,7 @@ void require_levels(File& file, const Node& levels, const std::string& whose,
         guarantees.require(Guarantee::NoNetwork, source);
     }
     if (level("env", {"none", "read"}) == "none") guarantees.require(Guarantee::NoEnvRead, source);
-    // There is no level that allows it.
+    // No level allows a tool to set environment variables.
     guarantees.require(Guarantee::NoEnvWrite, source);
     if (level("subprocess", {"none", "allow"}) == "none") {
         guarantees.require(Guarantee::NoSubprocess, source);
@@ -143,8 +143,8 @@ std::map<std::string, Declared> read_capabilities(File& file) {
     const Node* all = root->find("capabilities");
     if (root->kind != Node::Kind::Map || all == nullptr) {
         file.fault(0, "project-missing", "/capabilities",
-                   "\"capabilities\" is missing; this file begins with the line capabilities: and "
-                   "names each tool below it");
+                   "\"capabilities\" is missing; begin the file with the line capabilities: and "
+                   "list the tools below it");
         return out;
     }
     Fields(file, *root, "the file", "").allow({"capabilities"});
@@ -157,19 +157,19 @@ std::map<std::string, Declared> read_capabilities(File& file) {
     for (const auto& [name, value] : all->members) {
         std::string pointer = "/capabilities";
         json::append_pointer(pointer, name.text);
-        const std::string whose = "the tool " + json::quoted(name.text);
+        const std::string subject = "the tool " + json::quoted(name.text);
         if (value.kind != Node::Kind::Map) {
             file.fault(
                 value.byte, "project-type", pointer,
-                whose + " must be a table of capabilities, not " + std::string(describe(value)));
+                subject + " must be a table of capabilities, not " + std::string(describe(value)));
             continue;
         }
-        Fields fields(file, value, whose, pointer);
+        Fields fields(file, value, subject, pointer);
         fields.allow({"filesystem", "network", "env", "subprocess", "secrets"});
         Declared& declared = out[name.text];
         declared.place = file.place_of(name.byte, pointer);
         Guarantees& guarantees = declared.guarantees;
-        require_levels(file, value, whose, pointer, true, GuaranteeSource::Pack, guarantees);
+        require_levels(file, value, subject, pointer, true, GuaranteeSource::Pack, guarantees);
         guarantees.allow_secrets(fields.texts("secrets").value_or(std::vector<std::string>()),
                                  GuaranteeSource::Pack);
     }

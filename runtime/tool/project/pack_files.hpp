@@ -15,7 +15,7 @@ namespace narratoria::tool::project {
 struct Manifest {
     Pack pack;
     std::vector<std::pair<std::string, Fault>> tools;  // with their places
-    std::optional<RunnerKind> runner;                  // of tools that name none
+    std::optional<RunnerKind> runner;                  // default for tools without a "runner"
     std::string url;
     std::string image;
     std::optional<Fault> url_place;
@@ -23,30 +23,30 @@ struct Manifest {
     std::optional<Fault> entrypoints_place;
     std::optional<std::vector<Draft>> entrypoints;
     Fault place;  // of the whole file
-    // Of a pack that was signed.
+    // Set for a signed pack.
     std::string signer;
     std::string digest;  // "sha256:‹64 digits›", or empty
     std::optional<Fault> digest_place;
 };
 
-// The digest with which a pack is signed: of its pack.yaml without signer_id, signed_at and digest, and
-// of its tools.yaml, if it has one.
+// Returns the digest that a pack's signature covers: its pack.yaml without signer_id, signed_at and
+// digest, and its tools.yaml, if it has one.
 std::string digest_of(std::string_view manifest, const std::optional<std::string>& tools);
 
 // Reads pack.yaml.
 std::optional<Manifest> read_manifest(File& file);
 
-// What a tool is kept from, because its pack declares that it does not need it.
+// The guarantees of a tool that follow from its pack's declared capabilities.
 struct Declared {
     Guarantees guarantees;
     Fault place;
 };
 
-// Reads capabilities.yaml, by the names of the tools.
+// Reads capabilities.yaml. The keys are the names of the tools.
 std::map<std::string, Declared> read_capabilities(File& file);
 
-// Adds what `levels`, a table of filesystem, network, env and subprocess, keeps a tool from.
-void require_levels(File& file, const Node& levels, const std::string& whose,
+// Adds the guarantees that `levels` implies, a table with filesystem, network, env and subprocess.
+void require_levels(File& file, const Node& levels, const std::string& subject,
                     const std::string& pointer, bool all_are_required, GuaranteeSource source,
                     Guarantees& guarantees);
 

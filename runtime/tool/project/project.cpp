@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With links resolved.
+// Resolves links in both paths first.
 bool is_below(const std::string& path, const std::string& folder) {
     std::error_code error;
     const std::string above = fs::canonical(folder, error).string();
@@ -47,7 +47,7 @@ constexpr const char* kPolicy = ".namel3ss/trust/policy.toml";
 constexpr const char* kInstalledPacks = ".namel3ss/packs";
 constexpr const char* kLocalPacks = "packs/capability";
 constexpr uint32_t kDefaultTimeoutMs = 10'000;
-// Of the tools of kind node: there is no runner of this name, and a call says so.
+// Runner name for tools of kind node. No such runner is registered, so calls fail with an error.
 constexpr const char* kNodeRunner = "node";
 
 Fault file_fault(std::string file, const char* rule, std::string message) {
@@ -64,8 +64,8 @@ Fault placed(const Fault& place, const char* rule, std::string message, bool is_
     return fault;
 }
 
-// Warns of names that are not there, up to a hundred times: to find near ones takes time, and a file
-// can have thousands.
+// Warns of unknown names, at most a hundred times: the search for similar names is slow, and a file
+// can have thousands of them.
 class UnknownNames {
 public:
     UnknownNames(Faults& faults, const char* rule, std::vector<std::string_view> known)
@@ -79,7 +79,7 @@ public:
         constexpr size_t kMost = 100;
         if (++count_ > kMost + 1) return;
         if (count_ > kMost) {
-            message = "there are more faults after this one";
+            message = "more faults follow and are not listed";
         } else {
             message += did_you_mean(near_name(name, known_));
         }
@@ -93,7 +93,7 @@ private:
     size_t count_ = 0;
 };
 
-// Files of built-in packs lie outside of the project, and have absolute names.
+// Files of built-in packs are outside of the project and have absolute names.
 std::string path_of(const std::string& root, const std::string& name) {
     return name.starts_with('/') ? name : root + "/" + name;
 }
@@ -103,7 +103,7 @@ std::string variable_of_process(const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-// A tool whose fields are known, and where they stand.
+// A tool with complete fields, and the place that defines it.
 struct Bound {
     std::shared_ptr<Binding> binding;
     Fault place;
@@ -114,7 +114,7 @@ public:
     Loader(const Surroundings& surroundings, Faults& faults)
         : surroundings_(surroundings), faults_(faults) {}
 
-    // False if the folder is none of a project.
+    // Returns false if the folder is not a project.
     bool read(const std::string& folder) {
         if (!enter(folder)) return false;
         read_file(kSettings, [&](File& file) { settings_ = read_settings(file); });
@@ -123,8 +123,8 @@ public:
         check_path(python_, "project", root_);
         if (settings_.python_place && python_.kind == "venv") {
             faults_.push_back(placed(*settings_.python_place, kNoEffect,
-                                     "\"python\" has no effect: the project has a .venv, whose "
-                                     "Python counts more",
+                                     "\"python\" has no effect: the Python of the project's .venv "
+                                     "takes precedence",
                                      true));
         }
         read_file(kPolicy, [&](File& file) { policy_ = read_policy(file); });
@@ -143,8 +143,8 @@ public:
         check_mentions();
         if (policy_.place && known_packs_.empty()) {
             faults_.push_back(placed(*policy_.place, kNoEffect,
-                                     "\"allowed_capabilities\" has no effect: it holds for packs, "
-                                     "and there are none; keep a tool of tools.yaml from something "
+                                     "\"allowed_capabilities\" has no effect: it applies to packs, "
+                                     "and the project has none; restrict a tool of tools.yaml "
                                      "under [capability_overrides] in namel3ss.toml",
                                      true));
         }
@@ -157,7 +157,7 @@ public:
 
     const std::string& root() const { return root_; }
     const std::vector<Bound>& tools() const { return tools_; }
-    // The indexes of the faults that concern single tools, or packs, and leave out only those.
+    // The indexes of faults that concern only one tool or pack. Other tools stay callable.
     const std::vector<size_t>& contained() const { return contained_; }
 
 private:
@@ -170,7 +170,7 @@ private:
     static void check_path(PythonEnvironment& python, const char* what, const std::string& folder) {
         if (folder.find(':') == std::string::npos || !python.problem.empty()) return;
         python.problem = std::string("the path of the ") + what + ", " + folder +
-                         ", holds a colon, and so cannot be in PYTHONPATH";
+                         ", contains a colon and so cannot be in PYTHONPATH; rename the folder";
     }
 
     bool enter(const std::string& folder) {
@@ -182,11 +182,11 @@ private:
             return false;
         };
         if (folder.empty()) return refuse("cannot be found: its name is empty");
-        if (has_nul) return refuse("cannot be found: its name holds a NUL character");
+        if (has_nul) return refuse("cannot be found: its name contains a NUL character");
         if (::stat(folder.c_str(), &status) != 0) {
             return refuse(std::string("cannot be found: ") + std::strerror(errno));
         }
-        if (!S_ISDIR(status.st_mode)) return refuse("is no folder");
+        if (!S_ISDIR(status.st_mode)) return refuse("is not a folder");
         const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr),
                                                           std::free);
         if (!real) return refuse(std::string("cannot be entered: ") + std::strerror(errno));
@@ -194,7 +194,7 @@ private:
         return true;
     }
 
-    // False if there is no such file.
+    // Returns false if the file does not exist.
     template <typename Read>
     bool read_file(const std::string& name, Read&& read) {
         std::string text;
@@ -239,7 +239,7 @@ private:
         settings_.timeout_ms = seconds * 1000;
     }
 
-    // False if there is no such folder.
+    // Returns false if the folder does not exist.
     bool read_packs(const std::string& folder, const std::string& source) {
         std::error_code failure;
         std::vector<std::string> names;
@@ -259,8 +259,8 @@ private:
         return true;
     }
 
-    // What the first error among these faults says, with its place; or empty. They do not concern the
-    // rest of the project.
+    // Marks the errors among the faults [first, end) as contained: they do not affect the rest of
+    // the project. Returns the first one as text with its position, or empty.
     std::string contain(size_t first, size_t end) {
         std::string problem;
         for (size_t i = first; i < end; ++i) {
@@ -271,7 +271,7 @@ private:
         return problem;
     }
 
-    // A fault in a pack leaves out its tools.
+    // An error in a pack makes all of its tools fail.
     void read_pack(const std::string& folder, const std::string& source) {
         const size_t first_fault = faults_.size();
         const size_t first_tool = tools_.size();
@@ -281,7 +281,7 @@ private:
         for (size_t i = first_tool; i < tools_.size(); ++i) tools_[i].binding->problem = problem;
     }
 
-    // Without a tools.yaml each tools/NAME.py that defines run() is the tool NAME.
+    // In a project without a tools.yaml, each tools/NAME.py that defines run() is the tool NAME.
     std::vector<Draft> find_functions() {
         std::vector<Draft> drafts;
         std::error_code failure;
@@ -311,7 +311,7 @@ private:
         return drafts;
     }
 
-    // A fault about a tool of the project leaves out that tool.
+    // An error about a tool of the project makes only that tool fail.
     void add_of_project(Draft draft) {
         std::string problem = contain(draft.first_fault, draft.end_fault);
         if (draft.is_faulty && problem.empty()) problem = "its file has more than a hundred faults";
@@ -334,7 +334,7 @@ private:
                 text = file.text();
             })) {
             faults_.push_back(
-                file_fault(folder, "project-pack", "this folder of a pack has no pack.yaml"));
+                file_fault(folder, "project-pack", "the folder of the pack has no pack.yaml"));
         }
         if (!manifest) return;
         pack.manifest = std::move(*manifest);
@@ -371,31 +371,32 @@ private:
         }
     }
 
-    // A signature is made with a secret of the signer, so that only the signed digest can be checked here.
+    // The signature needs the signer's secret, so only the signed digest is checked.
     void check_digest(const Manifest& manifest, std::string_view text,
                       const std::optional<std::string>& tools) {
-        const std::string whose = "the pack " + json::quoted(manifest.pack.id);
+        const std::string subject = "the pack " + json::quoted(manifest.pack.id);
         if (manifest.digest.empty()) {
             if (manifest.signer.empty()) return;
             faults_.push_back(placed(manifest.place, "project-pack",
-                                     whose + " says that " + json::quoted(manifest.signer) +
-                                         " signed it, and has no digest; its signature is not "
-                                         "verified",
+                                     subject + " names the signer " +
+                                         json::quoted(manifest.signer) +
+                                         " but has no digest, so its signature is not verified; "
+                                         "sign it again",
                                      true));
             return;
         }
         if (manifest.digest == digest_of(text, tools)) return;
         faults_.push_back(
             placed(*manifest.digest_place, "project-pack",
-                   whose + " was changed after it was signed: its digest is not that of its "
-                           "pack.yaml and tools.yaml; install it again, or sign it again"));
+                   subject + " was changed after it was signed: its digest does not match its "
+                             "pack.yaml and tools.yaml; install it again, or sign it again"));
     }
 
     // `has_file`: the pack has a tools.yaml.
     void check_pack(const PackOfProject& pack, const std::vector<Draft>& drafts, bool has_file) {
         const bool has_tools = has_file || pack.manifest.entrypoints.has_value();
         const Manifest& manifest = pack.manifest;
-        const std::string whose = "the pack " + json::quoted(manifest.pack.id);
+        const std::string subject = "the pack " + json::quoted(manifest.pack.id);
         const auto fault = [&](const Fault& place, const char* rule, std::string message) {
             faults_.push_back(placed(place, rule, std::move(message)));
         };
@@ -404,14 +405,15 @@ private:
             if (place) faults_.push_back(placed(*place, rule, std::move(message), true));
         };
         if (!has_tools) {
-            fault(manifest.place, "project-pack",
-                  whose + " binds no tools; give it a tools.yaml, or \"entrypoints\" in pack.yaml");
+            fault(
+                manifest.place, "project-pack",
+                subject + " binds no tools; give it a tools.yaml, or \"entrypoints\" in pack.yaml");
             return;
         }
         const auto [same, is_new] = packs_.emplace(manifest.pack.id, manifest.place.file);
         if (!is_new) {
             fault(manifest.place, "project-pack",
-                  whose + " is here twice, also in " + same->second + "; remove one");
+                  subject + " is also in " + same->second + "; remove one of them");
         }
         std::vector<std::string_view> bound;
         for (const Draft& draft : drafts) bound.push_back(draft.binding.name);
@@ -421,19 +423,20 @@ private:
             listed.push_back(name);
             if (std::binary_search(bound.begin(), bound.end(), name)) continue;
             fault(place, "project-pack",
-                  whose + " lists the tool " + json::quoted(name) + ", and binds it to nothing");
+                  subject + " lists the tool " + json::quoted(name) +
+                      " but does not bind it; bind it in tools.yaml, or remove it from \"tools\"");
         }
         std::sort(listed.begin(), listed.end());
         for (const Draft& draft : drafts) {
             if (std::binary_search(listed.begin(), listed.end(), draft.binding.name)) continue;
             fault(draft.place, "project-pack",
-                  whose + " binds the tool " + json::quoted(draft.binding.name) +
-                      ", and does not list it under \"tools\" in pack.yaml");
+                  subject + " binds the tool " + json::quoted(draft.binding.name) +
+                      " but does not list it; add it to \"tools\" in pack.yaml");
         }
         UnknownNames unknown(faults_, "project-pack", bound);
         for (const auto& [name, declared] : pack.capabilities) {
             if (unknown.knows(name)) continue;
-            unknown.tell(declared.place, whose + " does not bind the tool " + json::quoted(name),
+            unknown.tell(declared.place, subject + " does not bind the tool " + json::quoted(name),
                          name);
         }
         const auto is_used = [&](RunnerKind runner, auto&& is_unset) {
@@ -443,19 +446,16 @@ private:
         };
         if (!is_used(RunnerKind::Service, [](const Binding& its) { return its.url.empty(); })) {
             warn(manifest.url_place, kNoEffect,
-                 whose +
-                     ": \"service_url\" has no effect: no tool with the runner service is "
-                     "without a \"url\"");
+                 subject +
+                     ": \"service_url\" has no effect: no tool with the runner service uses it");
         }
         if (!is_used(RunnerKind::Container, [](const Binding& its) { return its.image.empty(); })) {
             warn(manifest.image_place, kNoEffect,
-                 whose +
-                     ": \"image\" has no effect: no tool with the runner container is without "
-                     "one");
+                 subject + ": \"image\" has no effect: no tool with the runner container uses it");
         }
         if (has_file) {
             warn(manifest.entrypoints_place, kNoEffect,
-                 whose + ": \"entrypoints\" has no effect: the pack has a tools.yaml");
+                 subject + ": \"entrypoints\" has no effect: the pack has a tools.yaml");
         }
     }
 
@@ -473,14 +473,14 @@ private:
         warn_of_unused(draft, binding.runner, faults_);
         if (binding.url.empty() && pack != nullptr) binding.url = pack->url;
         if (binding.image.empty() && pack != nullptr) binding.image = pack->image;
-        // An image of a pack's tool is the pack's, as there is no other.
+        // A pack's container tool always runs the pack's image: the settings cannot name one.
         const bool is_of_pack =
             pack != nullptr && (binding.runner == RunnerKind::Container ||
                                 (binding.runner == RunnerKind::Service && !binding.url.empty()));
         binding.is_unvouched = is_of_pack;
         if (pack != nullptr && !binding.enforcement.empty()) {
             binding.enforcement.clear();
-            // With another runner it has no effect anyway, and that was told.
+            // For the other runners warn_of_unused() has already reported it.
             if (binding.runner == RunnerKind::Container) {
                 faults_.push_back(placed(
                     draft.fields.at("enforcement"), kNoEffect,
@@ -492,7 +492,7 @@ private:
         if (binding.url.empty()) binding.url = settings_.service_url;
         binding.timeout_ms =
             draft.timeout_ms.value_or(settings_.timeout_ms.value_or(kDefaultTimeoutMs));
-        // Packs are code of others.
+        // Packs are third-party code: sandboxed by default.
         binding.sandbox =
             binding.runner == RunnerKind::Local && draft.sandbox.value_or(pack != nullptr);
         binding.warm = draft.warm.value_or(settings_.warm);
@@ -507,7 +507,7 @@ private:
                 std::error_code none;
                 const std::string folder = pack_folder + below;
                 if (!fs::is_directory(folder, none)) continue;
-                // It may be read under every guarantee.
+                // Folders of the path stay readable under every guarantee.
                 if (!is_below(folder, pack_folder)) {
                     faults_.push_back(draft.place);
                     faults_.back().rule = "project-pack";
@@ -540,24 +540,24 @@ private:
             json::append_pointer(faults_.back().pointer, field);
             faults_.back().message = "the tool " + json::quoted(binding.name) + ": " + what;
         };
-        // One that is given and wrong has its fault already.
+        // An invalid "url" has already been reported.
         if (binding.runner == RunnerKind::Service && binding.url.empty() &&
             !draft.fields.contains("url")) {
             fault("url",
-                  "its runner is service, and it has no \"url\"; write one, or set service_url in "
-                  "[python_tools] of namel3ss.toml or the variable N3_TOOL_SERVICE_URL");
+                  "its runner is service, but it has no \"url\"; set \"url\", service_url in "
+                  "[python_tools] of namel3ss.toml, or the variable N3_TOOL_SERVICE_URL");
         }
         if (binding.runner == RunnerKind::Container && binding.image.empty()) {
-            fault("image", "its runner is container, and it has no \"image\"");
+            fault("image", "its runner is container, but it has no \"image\"; set \"image\"");
         }
-        // It would be an option of the container's program, for example "-v/:/host".
+        // The container program would take it as an option, for example "-v/:/host".
         if (binding.image.starts_with('-')) {
-            fault("image", "the name of an image does not begin with \"-\"");
+            fault("image", "the name of an image must not begin with \"-\"");
         }
         tools_.push_back({std::make_shared<Binding>(std::move(binding)), std::move(draft.place)});
     }
 
-    // What the user says of a container, or of the service of a pack.
+    // Applies the user's statement about a container, or about the service of a pack.
     void vouch(const Override& given, bool is_of_pack, Binding& binding) {
         if (given.enforcement.empty()) return;
         if (is_of_pack || binding.runner == RunnerKind::Container) {
@@ -565,16 +565,17 @@ private:
             binding.enforcement = given.enforcement;
             return;
         }
-        faults_.push_back(
-            placed(given.fields.at("enforcement"), kNoEffect,
-                   "\"enforcement\" has no effect: the tool " + json::quoted(binding.name) +
-                       (binding.runner == RunnerKind::Local
-                            ? " is local; its binding has \"sandbox\""
-                            : " is a service of yours, which is asked what it enforces"),
-                   true));
+        faults_.push_back(placed(given.fields.at("enforcement"), kNoEffect,
+                                 "\"enforcement\" has no effect: the tool " +
+                                     json::quoted(binding.name) +
+                                     (binding.runner == RunnerKind::Local
+                                          ? " is local; use \"sandbox\" in its binding"
+                                          : " is your own service, which reports what it enforces"),
+                                 true));
     }
 
-    // One name must have one tool: a pack's that the user chose, or the only one.
+    // Leaves one tool of each name: the one of the pinned pack, or else a tool that cannot be
+    // called because of the collision.
     void settle_packs() {
         std::map<std::string_view, std::vector<size_t>> by_name;
         for (size_t i = 0; i < tools_.size(); ++i) {
@@ -624,7 +625,7 @@ private:
         }
     }
 
-    // Packs and tools that [tool_packs] names, and that are not there.
+    // Warns of unknown packs and tools in [tool_packs].
     void check_mentions() {
         UnknownNames unknown(faults_, "project-pack", {known_packs_.begin(), known_packs_.end()});
         for (const auto& [pack, tool, place] : settings_.mentions) {
@@ -650,8 +651,8 @@ private:
     Settings settings_;
     Policy policy_;
     PythonEnvironment python_;
-    std::map<std::string, std::string> packs_;  // id → pack.yaml, of those that are used
-    std::vector<std::string> known_packs_;      // their ids, and those of the others
+    std::map<std::string, std::string> packs_;  // id → pack.yaml, of the enabled packs
+    std::vector<std::string> known_packs_;      // ids of all packs, enabled or not
     std::vector<Bound> tools_;
     std::vector<size_t> contained_;
 };
@@ -684,7 +685,7 @@ bool has_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-// Whether Python would find the module and its function. Runs nothing.
+// Checks that Python would find the module and its function. Runs nothing.
 template <typename Report>
 void check_entry(const Binding& binding, Report&& report) {
     const size_t colon = binding.entry.find(':');
@@ -711,11 +712,11 @@ void check_entry(const Binding& binding, Report&& report) {
             }
             if (has_word(text, function)) return;
             return report("project-entry", "entry",
-                          "nothing in " + path + end + " is called " + json::quoted(function) +
-                              "; unless it is made when the module is imported, calls fail",
+                          path + end + " does not define " + json::quoted(function) +
+                              "; calls fail unless the import of the module creates it",
                           true);
         }
-        // A native module or one that is compiled.
+        // A native module, or a module without its source, cannot be checked.
         fs::directory_iterator file(fs::path(module).parent_path(), none), last;
         const std::string start = fs::path(module).filename().string() + ".";
         for (; !none && file != last; file.increment(none)) {
@@ -724,15 +725,14 @@ void check_entry(const Binding& binding, Report&& report) {
                 return;
         }
     }
-    const std::string missing = "there is no module " + path + ".py in the project";
+    const std::string missing = "the project has no module " + path + ".py";
     if (is_folder) {
         return report("project-entry", "entry",
-                      path + " is a folder without __init__.py, which has no functions", false);
+                      path + " is a folder without __init__.py, so it has no functions", false);
     }
     if (has_package) return report("project-entry", "entry", missing, false);
     report("project-entry", "entry",
-           missing + "; unless it is installed in " + binding.python.interpreter + ", calls fail",
-           true);
+           missing + "; calls fail unless it is installed in " + binding.python.interpreter, true);
 }
 
 bool has_errors(const Faults& faults, size_t first) {
@@ -806,8 +806,7 @@ void check(const std::string& folder, const Surroundings& surroundings, Faults& 
         }
         if (binding.runner != RunnerKind::Local) continue;
         if (binding.kind == "node") {
-            report("project-runner", "kind", "there is no runner for tools of the kind node here",
-                   false);
+            report("project-runner", "kind", "tools of the kind node are not supported", false);
             continue;
         }
         const bool starts_nothing =

@@ -17,7 +17,7 @@ namespace narratoria::tool::project {
 
 namespace {
 
-// Python's own names in a program that is Python, or that loads its library.
+// True if the program contains symbols of Python: it is Python, or loads libpython.
 bool has_python(std::istream& program) {
     constexpr std::array<std::string_view, 4> kNames = {"Py_BytesMain", "Py_Main", "Py_RunMain",
                                                         "pypy_main"};
@@ -45,11 +45,11 @@ std::string interpreter_problem(const PythonEnvironment& python, bool starts_not
     std::array<char, 4> start{};
     file.read(start.data(), start.size());
     const std::string_view magic(start.data(), static_cast<size_t>(file.gcount()));
-    // Some programs may be executed and not read.
+    // A program may be executable but not readable; then there is nothing to check.
     if (magic.empty()) return {};
     if (magic == "\177ELF") {
         file.seekg(0);
-        return has_python(file) ? "" : python.interpreter + " is a program, and it is not Python";
+        return has_python(file) ? "" : python.interpreter + " is a program, but not Python";
     }
     return starts_nothing ? script_problem(python) : std::string();
 }
@@ -57,10 +57,10 @@ std::string interpreter_problem(const PythonEnvironment& python, bool starts_not
 std::string script_problem(const PythonEnvironment& python) {
     if (process::interpreter_line(python.interpreter).empty()) return {};
     return python.interpreter +
-           " is a script, and no_subprocess keeps it from starting Python; name the program itself "
-           "with \"python\" under [python_tools] in namel3ss.toml (" +
+           " is a script, and no_subprocess prevents it from starting Python; set \"python\" under "
+           "[python_tools] in namel3ss.toml to the program itself (" +
            process::shell_word(python.interpreter) +
-           " -c 'import sys; print(sys.executable)' prints it), or make a .venv";
+           " -c 'import sys; print(sys.executable)' prints it), or create a .venv";
 }
 
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
@@ -72,15 +72,14 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
                           : fs::exists(root + "/requirements.txt", none) ? "requirements"
                                                                          : "none";
     const std::string venv = root + "/.venv";
-    // A broken link is there, too: the user meant a virtual environment.
+    // A dangling link counts as well: the user wanted a virtual environment.
     if (fs::symlink_status(venv, none).type() != fs::file_type::not_found) {
         python.kind = "venv";
         python.interpreter = venv + "/bin/python";
         if (!process::is_program(python.interpreter)) {
-            python.problem = "the project has a .venv without Python: there is no program " +
-                             python.interpreter +
-                             "; make it again with \"python3 -m venv --clear " + venv +
-                             "\", or remove it";
+            python.problem = "the project has a .venv without Python: " + python.interpreter +
+                             " is not a program; create it again with \"python3 -m venv --clear " +
+                             venv + "\", or remove it";
         }
         return python;
     }
@@ -92,8 +91,8 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
             python.interpreter = process::find_program(configured, environment, ignored);
         }
         if (!process::is_program(python.interpreter)) {
-            python.problem = "the Python that namel3ss.toml names, " + json::quoted(configured) +
-                             ", is no program";
+            python.problem = "\"python\" under [python_tools] in namel3ss.toml, " +
+                             json::quoted(configured) + ", is not a program";
         }
         return python;
     }

@@ -7,15 +7,15 @@
 
 namespace narratoria::tool::project {
 
-// The Python of a project: that of its .venv if it has one, else `configured`, else the python3 of
-// the tools' PATH in `environment` (NAME=value). The path for PYTHONPATH stays empty.
+// Finds the Python of a project: its .venv, else `configured`, else python3 in the PATH of
+// `environment` (the tools' variables, NAME=value). Leaves `path`, for PYTHONPATH, empty.
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
                               const std::vector<std::string>& environment);
 
-// Why the interpreter cannot run tools although it is a program; empty if nothing is wrong with it.
-// Looks at the file and runs nothing. `starts_nothing`: it will be kept from starting processes.
+// Returns the reason why an executable interpreter cannot run tools; empty if it can. Reads the
+// file and runs nothing. `starts_nothing`: no_subprocess will be enforced.
 std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing);
-// The part of it for no_subprocess: it is a script, as that of pyenv, which would have to start Python.
+// The check for no_subprocess: fails for a script (such as pyenv's) that has to start Python.
 std::string script_problem(const PythonEnvironment& python);
 
 }  // namespace narratoria::tool::project

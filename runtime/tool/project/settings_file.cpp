@@ -18,14 +18,14 @@ Override read_override(File& file, const Node& name, const Node& value) {
     std::string pointer = "/capability_overrides";
     json::append_pointer(pointer, name.text);
     out.place = file.place_of(name.byte, pointer);
-    const std::string whose = "the override of the tool " + json::quoted(name.text);
+    const std::string subject = "the override of the tool " + json::quoted(name.text);
     if (value.kind != Node::Kind::Map) {
         file.fault(value.byte, "project-type", pointer,
-                   whose + " must be a table, as in { no_network = true }, not " +
+                   subject + " must be a table, as in { no_network = true }, not " +
                        std::string(describe(value)));
         return out;
     }
-    Fields fields(file, value, whose, pointer);
+    Fields fields(file, value, subject, pointer);
     std::vector<std::string_view> known{kSecretsAllowed, kUnsafe, kEnforcement};
     for (size_t i = 0; i < kGuarantees; ++i) known.push_back(name_of(static_cast<Guarantee>(i)));
     fields.allow(known);
@@ -43,7 +43,7 @@ Override read_override(File& file, const Node& name, const Node& value) {
             const std::optional<bool> is_required = fields.boolean(key.text);
             if (is_required == true) out.guarantees.require(*guarantee, GuaranteeSource::User);
             if (is_required == false) {
-                fields.warn_of_no_effect(key.text, "false takes no guarantee back; leave it out");
+                fields.warn_of_no_effect(key.text, "false does not lift a guarantee; remove it");
             }
         }
     }
@@ -116,16 +116,16 @@ Policy read_policy(File& file) {
         const bool is_of_installation = key.text == "max_risk" ||
                                         key.text == "allow_unverified_installs" ||
                                         key.text == "allow_unverified_enable";
-        fields.warn_of_no_effect(
-            key.text, is_of_installation ? "it is about installing packs, which is not done here"
-                                         : "only \"allowed_capabilities\" is read here");
+        fields.warn_of_no_effect(key.text, is_of_installation
+                                               ? "it concerns only the installation of packs"
+                                               : "only \"allowed_capabilities\" is used here");
     }
     if (const Node* allowed = fields.table("allowed_capabilities")) {
         const std::string pointer = "/allowed_capabilities";
-        const std::string whose = "\"allowed_capabilities\" of the policy";
-        Fields(file, *allowed, whose, pointer)
+        const std::string subject = "\"allowed_capabilities\" of the policy";
+        Fields(file, *allowed, subject, pointer)
             .allow({"filesystem", "network", "env", "subprocess"});
-        require_levels(file, *allowed, whose, pointer, false, GuaranteeSource::Policy,
+        require_levels(file, *allowed, subject, pointer, false, GuaranteeSource::Policy,
                        policy.guarantees);
         policy.place = fields.place_of("allowed_capabilities");
     }

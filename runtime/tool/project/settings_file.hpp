@@ -11,16 +11,16 @@
 
 namespace narratoria::tool::project {
 
-// What the user requires of one tool, over what the tool and its pack say.
+// Additional requirements of the user for one tool, from [capability_overrides].
 struct Override {
     Guarantees guarantees;
     bool allow_unsafe = false;
-    std::string enforcement;  // what the user says of a container, or of a pack's service; or empty
+    std::string enforcement;  // the user vouches for a container or a pack's service; or empty
     Fault place;
     std::map<std::string, Fault> fields;  // the places of its fields
 };
 
-// namel3ss.toml, as far as it is about tools.
+// The settings of namel3ss.toml that concern tools.
 struct Settings {
     std::optional<uint32_t> timeout_ms;
     std::string service_url;
@@ -32,20 +32,20 @@ struct Settings {
     // Ids of installed packs.
     std::optional<std::vector<std::string>> enabled_packs;
     std::vector<std::string> disabled_packs;
-    std::map<std::string, std::string> pinned_tools;  // name → the pack whose tool it is
-    // What the three name.
+    std::map<std::string, std::string> pinned_tools;  // tool → pack
+    // A pack or tool named in the three fields above.
     struct Mention {
         std::string pack;
-        std::string tool;  // of pinned_tools
+        std::string tool;  // only from pinned_tools
         Fault place;
     };
     std::vector<Mention> mentions;
 };
 
-// What all packs are kept from.
+// Guarantees that apply to the tools of all packs.
 struct Policy {
     Guarantees guarantees;
-    std::optional<Fault> place;  // if it keeps them from something
+    std::optional<Fault> place;  // of "allowed_capabilities", if the file has it
 };
 
 Settings read_settings(File& file);

@@ -18,7 +18,7 @@ std::string_view describe(const Node& node) {
         case Node::Kind::Null: return "nothing";
         case Node::Kind::Boolean: return "true or false";
         case Node::Kind::Integer: return "a whole number";
-        case Node::Kind::Text: return "a text";
+        case Node::Kind::Text: return "a string";
         case Node::Kind::Other: return "a number or a date";
         case Node::Kind::List: return "a list";
         case Node::Kind::Map: break;
@@ -48,7 +48,7 @@ void File::add(size_t byte, const char* rule, std::string pointer, std::string m
     constexpr size_t kMost = 100;
     if (!is_warning) ++errors_;
     if (++count_ > kMost + 1) return;
-    if (count_ == kMost + 1) message = "there are more faults after this one";
+    if (count_ == kMost + 1) message = "more faults follow and are not listed";
     faults_.push_back(place_of(byte, std::move(pointer)));
     faults_.back().rule = rule;
     faults_.back().message = std::move(message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the files of a project say, whether in YAML or in TOML: a tree of values with their places.
+// The parsed form of a project's YAML and TOML files: a tree of values with their positions.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Entry;
 struct Node {
     enum class Kind : uint8_t { Null, Boolean, Integer, Text, Other, List, Map };
     Kind kind = Kind::Null;
-    std::string text;  // of a scalar, as it is written; of a text, its content
-    size_t byte = 0;   // where it begins
+    std::string text;  // of a scalar, as written in the file; of a string, its content
+    size_t byte = 0;   // offset of its first byte in the file
     std::vector<Node> items;
-    // In the order of the file. No two keys are equal.
+    // In the order of the file. Keys are unique.
     std::vector<Entry> members;
 
     const Node* find(std::string_view key) const;
@@ -31,10 +31,10 @@ struct Entry {
     Node key;
     Node value;
 };
-// For people: "a list", "a number".
+// Returns the kind for messages, such as "a list".
 std::string_view describe(const Node& node);
 
-// One file of a project and what is wrong with it.
+// One file of a project. Appends its faults to the list of the project.
 class File {
 public:
     // `name` is relative to the project.
@@ -43,17 +43,17 @@ public:
 
     const std::string& name() const { return name_; }
     std::string_view text() const { return text_; }
-    // Of the byte order mark that the text begins with, or 0. It is no column.
+    // The size of the leading byte order mark, or 0. The mark does not count as a column.
     size_t mark_size() const { return text_.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
 
-    // Past a hundred, faults of a file are counted and not listed.
+    // Lists at most a hundred faults of a file; the others are only counted.
     void fault(size_t byte, const char* rule, std::string pointer, std::string message);
     void warn(size_t byte, const char* rule, std::string pointer, std::string message);
-    // How many there were that are no warnings, those that are not listed too.
+    // The number of faults that are not warnings, including unlisted ones.
     size_t errors() const { return errors_; }
-    // The number of faults in the list, of all files.
+    // The length of the list, which has the faults of all files.
     size_t listed() const { return faults_.size(); }
-    // A fault that has a place only.
+    // Returns a fault with a position and without rule and message.
     Fault place_of(size_t byte, std::string pointer) const;
 
 private:
@@ -63,22 +63,22 @@ private:
     std::string name_;
     std::string_view text_;
     Faults& faults_;
-    // The last position that was asked for, so that places in the order of the file cost one scan.
+    // The last position that was looked up: positions in the order of the file cost one scan.
     mutable size_t at_ = 0;
     mutable json::Position position_{1, 1};
     size_t count_ = 0;
     size_t errors_ = 0;
 };
 
-// What a file holds at most. Beyond this the readers refuse it unread.
+// The size limit of a file. The readers refuse a larger one without reading it.
 inline constexpr size_t kMaxFileBytes = size_t{256} * 1024;
 inline constexpr size_t kMaxDepth = 16;
 
-// The rule of warnings of what is understood, and changes nothing.
+// The rule of warnings about valid fields that have no effect.
 inline constexpr const char* kNoEffect = "project-no-effect";
 
-// Reads one YAML document. Refuses anchors, aliases and tags: nothing in a project needs them, and a
-// file of aliases can stand for more than memory holds. Nothing is returned if it is not valid.
+// Parses one YAML document. Refuses anchors, aliases and tags: no project needs them, and aliases
+// can expand to more than fits into memory. Adds a fault and returns nothing if it is invalid.
 std::optional<Node> parse_yaml(File& file);
 // The same for TOML.
 std::optional<Node> parse_toml(File& file);

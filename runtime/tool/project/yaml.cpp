@@ -16,7 +16,7 @@
 namespace narratoria::tool::project {
 namespace {
 
-// Ends the parsing. Never leaves parse_yaml().
+// Thrown to stop the parser. parse_yaml() catches it.
 struct Refusal {
     size_t byte;
     const char* rule;
@@ -28,7 +28,7 @@ bool is_digits(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// By the core schema of YAML 1.2, for an unquoted scalar.
+// Determines the kind of an unquoted scalar by the core schema of YAML 1.2.
 Node::Kind kind_of(std::string_view text) {
     for (const std::string_view each : {"true", "True", "TRUE", "false", "False", "FALSE"}) {
         if (text == each) return Node::Kind::Boolean;
@@ -41,7 +41,7 @@ Node::Kind kind_of(std::string_view text) {
         number == ".nan") {
         return Node::Kind::Other;
     }
-    // 1.5, .5, 1e3; "0.1.0" is a text.
+    // 1.5, .5 and 1e3 are numbers; 0.1.0 is a string.
     const size_t exponent = number.find_first_of("eE");
     if (exponent != std::string_view::npos) {
         std::string_view power = number.substr(exponent + 1);
@@ -82,7 +82,7 @@ private:
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (root_) {
             throw Refusal{byte_of(mark), "project-yaml",
-                          "this file has a second document; it must have one"};
+                          "the file has a second document; remove it"};
         }
     }
     void OnDocumentEnd() override {}
@@ -92,14 +92,14 @@ private:
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
         throw Refusal{byte_of(mark), "project-yaml-alias",
-                      "an alias (*name) is not read here; write the value itself"};
+                      "aliases (*name) are not supported; write the value itself"};
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
-        // The parser makes single bytes of these two.
+        // The parser turns these two escapes into single bytes.
         if (!utf8::is_valid(value)) {
             throw Refusal{byte_of(mark), "project-yaml",
-                          "the escapes \\N and \\_ are not read here; write \\u0085 or \\u00A0"};
+                          "the escapes \\N and \\_ are not supported; write \\u0085 or \\u00A0"};
         }
         // The parser's tag is "!" for a quoted scalar.
         Node node = made(mark, tag, anchor, tag == "!" ? Node::Kind::Text : kind_of(value));
@@ -121,11 +121,11 @@ private:
               Node::Kind kind) const {
         if (anchor != YAML::NullAnchor) {
             throw Refusal{byte_of(mark), "project-yaml-alias",
-                          "an anchor (&name) is not read here; leave it out"};
+                          "anchors (&name) are not supported; remove it"};
         }
         if (!tag.empty() && tag != "?" && tag != "!") {
             throw Refusal{byte_of(mark), "project-yaml",
-                          "a tag (" + tag + ") is not read here; leave it out"};
+                          "tags (" + tag + ") are not supported; remove it"};
         }
         Node node;
         node.kind = kind;
@@ -135,17 +135,18 @@ private:
 
     struct Open {
         Node node;
-        std::optional<Node> key;  // of a table: waits for its value
+        std::optional<Node> key;  // of a table: the key whose value comes next
         std::unordered_set<std::string> keys;
     };
 
     void open(Node node) {
         if (open_.size() == kMaxDepth) {
             throw Refusal{node.byte, "project-yaml",
-                          "this is nested deeper than " + std::to_string(kMaxDepth) + " levels"};
+                          "values are nested deeper than " + std::to_string(kMaxDepth) + " levels"};
         }
         if (!open_.empty() && open_.back().node.kind == Node::Kind::Map && !open_.back().key) {
-            throw Refusal{node.byte, "project-yaml", "a key must be a text, not a list or a table"};
+            throw Refusal{node.byte, "project-yaml",
+                          "a key must be a string, not a list or a table"};
         }
         open_.push_back({std::move(node), std::nullopt, {}});
     }
@@ -167,7 +168,7 @@ private:
             return;
         }
         if (outer.key) {
-            // The parser's place of a value that is missing is that of what follows.
+            // For a missing value the parser gives the position of the next token.
             if (node.kind == Node::Kind::Null) node.byte = outer.key->byte;
             outer.node.members.push_back({std::move(*outer.key), std::move(node)});
             outer.key.reset();
@@ -179,7 +180,7 @@ private:
         if (!outer.keys.insert(node.text).second) {
             has_twice_ = true;
             file_.fault(node.byte, "project-twice", "",
-                        json::quoted(node.text) + " stands here twice; remove one");
+                        json::quoted(node.text) + " is set twice; remove one");
         }
         outer.key = std::move(node);
     }
@@ -196,11 +197,11 @@ private:
 std::optional<Node> parse_yaml(File& file) {
     const size_t valid = utf8::valid_prefix(file.text());
     if (valid != file.text().size()) {
-        file.fault(valid, "project-yaml", "", "this is not UTF-8");
+        file.fault(valid, "project-yaml", "", "the file is not valid UTF-8");
         return std::nullopt;
     }
     if (const size_t nul = file.text().find('\0'); nul != std::string_view::npos) {
-        file.fault(nul, "project-yaml", "", "this holds a NUL character");
+        file.fault(nul, "project-yaml", "", "the file must not contain a NUL character");
         return std::nullopt;
     }
     Builder builder(file);
@@ -214,11 +215,11 @@ std::optional<Node> parse_yaml(File& file) {
         return std::nullopt;
     } catch (const YAML::DeepRecursion&) {
         file.fault(0, "project-yaml", "",
-                   "this is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+                   "values are nested deeper than " + std::to_string(kMaxDepth) + " levels");
         return std::nullopt;
     } catch (const YAML::Exception& exception) {
         file.fault(builder.byte_of(exception.mark), "project-yaml", "",
-                   "this is not YAML: " + utf8::repaired(exception.msg));
+                   "the file is not valid YAML: " + utf8::repaired(exception.msg));
         return std::nullopt;
     }
     return builder.take();

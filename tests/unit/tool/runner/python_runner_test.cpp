@@ -869,7 +869,7 @@ TEST_F(PythonRunnerTest, ExplainsAPythonThatIsAScriptUnderAGuaranteeThatKeepsItF
     binding.guarantees.require(Guarantee::NoSubprocess, GuaranteeSource::User);
     const Heard heard = call();
     EXPECT_EQ(heard.outcome.code, "SPAWN_FAILED");
-    EXPECT_THAT(heard.outcome.error, HasSubstr("is a script, and no_subprocess keeps it from"));
+    EXPECT_THAT(heard.outcome.error, HasSubstr("is a script, and no_subprocess prevents it from"));
 }
 
 // A call of a process that the test plays.
