@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test of the command gets: a folder of its own, and a way to run the command in it."""
+"""Fixtures for tests of the command: a folder for each test and a way to run the command in it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from harness import Command
 
 @pytest.fixture(autouse=True)
 def data(tmp_path_factory, monkeypatch):
-    """The folder of the user's data, where games are kept: never the real one."""
+    """Replaces the user's data folder, where games are saved, by a temporary one."""
     folder = tmp_path_factory.mktemp("data")
     monkeypatch.setenv("XDG_DATA_HOME", str(folder))
     return folder
@@ -16,7 +16,7 @@ def data(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def command(tmp_path):
-    """The command, run in a fresh folder; nothing of it is left running after the test."""
+    """Runs the command in a fresh folder; ends its processes after the test."""
     one = Command(tmp_path)
     yield one
     one.end()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command as people and scripts do: as a process, with pipes or on a terminal.
+"""Runs the command as users and scripts do: as a process, on pipes or on a terminal.
 
-Nothing here sleeps: a test waits for an event, an end of file or an exit, with a deadline.
+Nothing here sleeps: a test waits for an event, an end of file or a process exit, with a deadline.
 """
 
 import errno
@@ -24,7 +24,7 @@ NARRATORIA = BUILD / "bin" / "narratoria"
 TORCH = SOURCE / "examples" / "stories" / "torch"
 DEADLINE = 300
 
-# What differs between the terminals and locales of those who run the tests.
+# Variables that depend on the terminal and the locale of the person who runs the tests.
 UNSET = ("NO_COLOR", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE", "COLUMNS", "LINES")
 
 
@@ -35,7 +35,7 @@ def environment(**changes):
 
 
 def default_signals():
-    """As a person's shell starts a command: nothing ignored, nothing blocked."""
+    """Resets signals to what an interactive shell gives a command: none ignored, none blocked."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -92,10 +92,10 @@ class Command:
         )
 
     def waiting_tool(self, name="wait", on_term="exit 0"):
-        """A tool that says it is ready and then waits for its end."""
+        """A tool that logs "ready" and then waits until it is ended."""
         return self.script(
             name,
-            # The shell would tell of the sleep that a SIGTERM ends.
+            # Without 2>/dev/null the shell would report that SIGTERM killed its sleep.
             "#!/bin/sh\nexec 2>/dev/null\n"
             f"trap '{on_term}' TERM\n"
             f"echo '{log('ready')}'\n"
@@ -119,7 +119,7 @@ class Command:
         return path
 
     def plan(self, *tools, name="plan.json", **members):
-        """A plan of tools, which are paths, or dicts with what is special about them."""
+        """Writes a plan. A tool is a path, or a dict of members that override the defaults."""
         described = []
         for tool in tools:
             one = dict(tool) if isinstance(tool, dict) else {"toolPath": str(tool)}
@@ -146,7 +146,7 @@ class Command:
     # ---------------------------------------------------------------- running
 
     def __call__(self, *arguments, stdin=b"", env=None, cwd=None, **options):
-        """Runs to the end."""
+        """Runs the command to completion."""
         if isinstance(stdin, str):
             stdin = stdin.encode()
         done = subprocess.run(
@@ -168,13 +168,13 @@ class Command:
         )
 
     def start(self, *arguments, **options):
-        """Starts it with its event stream at hand: see Running."""
+        """Starts the command with its event stream on a pipe; see Running."""
         running = Running(self, arguments, **options)
         self.running.append(running)
         return running
 
     def on_terminal(self, *arguments, **options):
-        """Starts it on a terminal of its own: see Terminal."""
+        """Starts the command on its own terminal; see Terminal."""
         terminal = Terminal(self, arguments, **options)
         self.running.append(terminal)
         return terminal
@@ -185,7 +185,7 @@ class Command:
 
 
 class Running:
-    """`narratoria run` in the background; its events come through a pipe, one by one."""
+    """`narratoria run` in the background; its event records are read from a pipe."""
 
     def __init__(self, command, arguments, env=None):
         reader, writer = os.pipe()
@@ -205,7 +205,7 @@ class Running:
         self.records = []
 
     def wait_for(self, wanted, deadline=DEADLINE):
-        """The first record that `wanted` accepts, of those to come."""
+        """Reads records until `wanted` accepts one, and returns it."""
         limit = time.monotonic() + deadline
         while True:
             while b"\n" in self.buffer:
@@ -215,9 +215,9 @@ class Running:
                 if wanted(record):
                     return record
             ready, _, _ = select.select([self.reader], [], [], max(0, limit - time.monotonic()))
-            assert ready, f"not in time; until now: {self.records}"
+            assert ready, f"no such record before the deadline; records: {self.records}"
             piece = os.read(self.reader, 65536)
-            assert piece, f"the stream ended; until now: {self.records}\n{self.finish()}"
+            assert piece, f"the stream ended too early; records: {self.records}\n{self.finish()}"
             self.buffer += piece
 
     def wait_for_log(self, message="ready"):
@@ -240,7 +240,7 @@ class Running:
 
 
 class Terminal:
-    """The command on a terminal of its own: what it prints, as bytes and as a screen."""
+    """The command on its own pseudo-terminal; `seen` is the output so far."""
 
     def __init__(self, command, arguments, env=None, columns=80, rows=24, stdout=None,
                  is_controlling=True):
@@ -277,7 +277,7 @@ class Terminal:
         os.write(self.descriptor, text if isinstance(text, bytes) else text.encode())
 
     def read_until(self, pattern, deadline=DEADLINE):
-        """Everything up to the first place that matches, of what is to come."""
+        """Reads until the output after the previous match matches; returns it up to there."""
         limit = time.monotonic() + deadline
         expression = re.compile(pattern.encode())
         start = self.read_to
@@ -287,7 +287,7 @@ class Terminal:
                 self.read_to = found.end()
                 return self.seen[start : found.end()].decode("utf-8", "replace")
             assert self._read(limit - time.monotonic()), (
-                f"{pattern!r} did not come; seen: {self.seen[start:]!r}"
+                f"{pattern!r} did not appear; output since the last match: {self.seen[start:]!r}"
             )
 
     def _read(self, seconds):
@@ -297,7 +297,7 @@ class Terminal:
         try:
             piece = os.read(self.descriptor, 65536)
         except OSError as error:
-            if error.errno != errno.EIO:  # the other side is closed
+            if error.errno != errno.EIO:  # EIO: every process has closed the other side
                 raise
             piece = b""
         self.seen += piece
@@ -321,10 +321,10 @@ class Terminal:
 
 
 def screen(text, columns=80):
-    """What a terminal shows in the end: the lines that are left after all cursor movements.
+    """The lines that a terminal shows after all cursor movements.
 
-    Knows what the live display uses (up, erase below, erase line, colours, cursor on and off); it
-    fails on anything else, so that nothing unexpected slips by.
+    Supports only what the live display uses: cursor up, erase below, erase line, colours, and
+    cursor on and off. It fails on every other sequence.
     """
     lines = [""]
     row = 0

@@ -28,7 +28,7 @@ def checks(*arguments, **options):
     return {check["name"]: check for check in json.loads(ended.stdout)["checks"]}, ended.returncode
 
 
-def test_it_lists_every_guarantee_with_its_mechanism():
+def test_doctor_lists_every_guarantee_with_its_mechanism():
     ended = doctor("--json", NARRATORIA_CONTAINER_RUNTIME="")
     report = json.loads(ended.stdout)
     assert [check["name"] for check in report["checks"]] == NAMES
@@ -38,13 +38,13 @@ def test_it_lists_every_guarantee_with_its_mechanism():
         assert check["optional"] == (check["name"] in OPTIONAL)
 
 
-def test_it_says_the_same_for_people():
+def test_text_output_lists_the_same_checks():
     ended = doctor(NARRATORIA_CONTAINER_RUNTIME="")
     assert [line.split()[1] for line in ended.stdout.splitlines()] == NAMES
     assert ended.stderr == ""
 
 
-def test_without_landlock_it_says_what_is_missing():
+def test_doctor_reports_missing_landlock():
     ended = doctor(before=[BUILD / "tests" / "escape" / "escape_masked"])
     assert ended.returncode == 1
     lines = ended.stdout.splitlines()
@@ -54,13 +54,13 @@ def test_without_landlock_it_says_what_is_missing():
         assert "the kernel has no Landlock; it needs Linux 5.13" in line
 
 
-def test_an_empty_list_of_guarantees_is_refused(command):
+def test_empty_sandbox_list_is_refused(command):
     ran = command("run", command.plan(command.tool("nothing")), "--sandbox", "")
     assert ran.status == 2, ran
     assert "--sandbox" in ran.err
 
 
-def test_it_looks_at_the_folder_for_temporary_files(tmp_path):
+def test_doctor_checks_the_temporary_folder(tmp_path):
     found, _ = checks(TMPDIR=str(tmp_path))
     assert found["temporary_folder"]["ok"] and str(tmp_path) in found["temporary_folder"]["mechanism"]
     found, status = checks(TMPDIR=str(tmp_path / "none"))
@@ -68,7 +68,7 @@ def test_it_looks_at_the_folder_for_temporary_files(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_finds_the_library_that_services_need():
+def test_doctor_finds_libcurl():
     if ctypes.util.find_library("curl") is None and ctypes.util.find_library("curl-gnutls") is None:
         pytest.skip("libcurl is not here: apt-get install libcurl4")
     found, _ = checks()
@@ -82,7 +82,7 @@ def program(folder, name, text):
     return path
 
 
-def test_what_only_some_tools_need_may_be_missing(tmp_path):
+def test_optional_programs_may_be_missing(tmp_path):
     program(tmp_path, "sh", 'exec /bin/sh "$@"')
     found, status = checks(PATH=str(tmp_path))
     for name in ("getent", "python3", "docker", "podman"):
@@ -90,7 +90,7 @@ def test_what_only_some_tools_need_may_be_missing(tmp_path):
     assert status == (0 if all(check["ok"] or check["optional"] for check in found.values()) else 1)
 
 
-def test_it_asks_container_runtimes_for_version_and_rights(tmp_path):
+def test_doctor_reports_container_runtime_version_and_rights(tmp_path):
     client = """case $1 in
 version) echo 7.8.9 ;;
 info) echo "$ANSWER" ;;
@@ -107,7 +107,7 @@ esac
     assert found["podman"]["mechanism"] == f"{tmp_path}/podman, as root, runc"
 
 
-def test_a_container_runtime_that_crashes_is_not_fine(tmp_path):
+def test_crashing_container_runtime_is_not_ok(tmp_path):
     for number in ("SEGV", "TERM"):
         program(tmp_path, "podman", f"kill -{number} $$")
         found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
@@ -115,7 +115,7 @@ def test_a_container_runtime_that_crashes_is_not_fine(tmp_path):
 
 
 @pytest.mark.skipif(not os.access(PYTHON, os.X_OK), reason=f"needs {PYTHON}")
-def test_it_tries_the_python_and_tells_a_script_from_a_program(tmp_path):
+def test_doctor_runs_python3_and_detects_wrapper_scripts(tmp_path):
     program(tmp_path, "python3", f'exec {PYTHON} "$@"')
     found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
     assert found["python3"]["version"].startswith("3.") and "a script" in found["python3"]["mechanism"]

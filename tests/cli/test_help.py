@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help, version, misuse, and how quickly the command starts."""
+"""Help, version and misuse of the command."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ def test_help_has_no_escapes_and_needs_no_home(command):
     ("validate", "plan", "plan.json"), ("validate", "plan", "plan.json", "--json"),
     ("tool", "check", "./light"),
 ], ids=" ".join)
-def test_a_full_device_is_told_and_exits_with_1(command, words):
+def test_full_device_is_reported_and_exits_with_1(command, words):
     command.plan(command.tool("light", done()))
     with open("/dev/full", "wb") as full:
         ran = command(*words, stdout=full)
@@ -43,7 +43,7 @@ def test_a_full_device_is_told_and_exits_with_1(command, words):
     assert os.strerror(errno.ENOSPC) in ran.err and "standard output" in ran.err
 
 
-def test_a_reader_that_went_away_is_no_fault(command):
+def test_broken_pipe_is_not_an_error(command):
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "wb", closefd=True) as gone:
@@ -58,7 +58,7 @@ def test_version_names_the_library(command):
 
 
 @pytest.mark.parametrize("words", [[], ["sing"], ["tool"], ["tool", "sing"]], ids=" ".join)
-def test_misuse_exits_with_2_and_points_at_the_help(command, words):
+def test_misuse_exits_with_2_and_points_to_the_help(command, words):
     ran = command(*words)
     assert ran.status == 2, ran
     assert ran.out == ""
@@ -75,7 +75,7 @@ def test_misuse_exits_with_2_and_points_at_the_help(command, words):
         (["tool"], "give a command: run, check"),
     ],
 )
-def test_a_word_that_is_no_command_is_named_with_those_there_are(command, arguments, said):
+def test_unknown_command_is_reported_with_the_known_ones(command, arguments, said):
     ran = command(*arguments)
     assert ran.status == 2, ran
     assert said in ran.err
@@ -108,7 +108,7 @@ def test_a_word_that_is_no_command_is_named_with_those_there_are(command, argume
         (["serve", "--story", "x", "--port", "65536"], "a whole number from 0 to 65535"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_named_with_what_to_write(command, arguments, said):
+def test_command_line_mistake_is_reported_with_the_fix(command, arguments, said):
     command.plan(command.tool("light", done()))
     ran = command(*arguments)
     assert ran.status == 2, ran

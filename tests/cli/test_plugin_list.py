@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria plugin list: what can be found, and why the rest cannot."""
+"""narratoria plugin list: the plugins that load, and why the others do not."""
 
 import json
 import shutil
@@ -9,13 +9,13 @@ from harness import BUILD, environment
 PROBE = BUILD / "tests" / "plugins" / "probe.so"
 
 
-def test_what_is_installed_is_listed_with_its_version(command):
+def test_installed_plugins_are_listed_with_their_versions(command):
     ran = command("plugin", "list")
     assert ran.status == 0, ran
     assert "narratoria.console 1.0.0" in ran.out and "not requested" in ran.out
 
 
-def test_a_story_loads_what_lies_in_its_plugins_folder(command):
+def test_story_loads_plugins_from_its_plugins_folder(command):
     command.story({"go": [{"narrative": "Gone."}]})
     plugins = command.folder / "story" / "plugins"
     plugins.mkdir()
@@ -44,19 +44,19 @@ def test_a_file_is_listed_once(command):
         assert ran.out.count("text.so") == ran.out.count("text.so: refused: it is not a shared library") == 1, ran
 
 
-def test_what_is_asked_for_and_not_there_is_told(command):
+def test_requested_but_missing_plugin_is_reported(command):
     ran = command("plugin", "list", "--explain", "--plugin", "org.example.nowhere")
     assert "org.example.nowhere: wanted by the host: no folder has a plugin with this id" in ran.out
 
 
-def test_the_search_is_there_for_programs(command):
+def test_json_output_lists_the_search_places(command):
     ran = command("plugin", "list", "--json")
     found = json.loads(ran.out)
     assert found["safeMode"] is False
     assert "the installation" in [place["from"] for place in found["places"]]
 
 
-def test_safe_mode_leaves_out_the_storys_plugins(command):
+def test_safe_mode_refuses_the_plugins_of_a_story(command):
     command.story({"go": [{"narrative": "Gone."}]})
     plugins = command.folder / "story" / "plugins"
     plugins.mkdir()
@@ -72,7 +72,7 @@ def test_a_story_with_faults_is_refused(command):
     assert ran.status == 2 and "story.toml" in ran.err
 
 
-def test_play_loads_a_plugin_file_and_goes_on_without_one_that_is_none(command):
+def test_play_refuses_a_bad_plugin_option_but_skips_a_bad_file(command):
     command.story({"go": [{"narrative": "Gone."}]})
     ran = command("play", "--story", "story", "--plugin", str(PROBE), "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
@@ -90,7 +90,7 @@ def test_play_loads_a_plugin_file_and_goes_on_without_one_that_is_none(command):
     assert ran.out.count("bad.so is left out") == 1, ran
 
 
-def test_what_plugins_say_of_themselves_is_shown_when_asked_for(command):
+def test_plugin_logs_are_shown_with_log_info(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[plugins."test.probe"]\ndo = "chat"\n')
     arguments = ("play", "--story", "story", "--plugin", str(PROBE), "go")
     assert "test.probe: good day" not in command(*arguments).out
@@ -98,7 +98,7 @@ def test_what_plugins_say_of_themselves_is_shown_when_asked_for(command):
     assert command("play", "--log", "loud", "go").status == 2
 
 
-def test_a_plugin_goes_on_while_the_player_thinks(command):
+def test_plugin_runs_while_play_waits_for_input(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[plugins."test.probe"]\ndo = "chat_later"\n')
     terminal = command.on_terminal("play", "--story", "story", "--plugin", str(PROBE))
     terminal.read_until("a while has passed")
@@ -106,7 +106,7 @@ def test_a_plugin_goes_on_while_the_player_thinks(command):
     assert terminal.finish().status == 0
 
 
-def test_a_narrator_plugin_may_be_chosen(command):
+def test_narrator_option_selects_a_plugin(command):
     command.story({"go": [{"narrative": "Gone."}]})
     ran = command("play", "--story", "story", "--plugin", str(PROBE),
                   "--narrator", "test.probe", "go")

@@ -14,7 +14,7 @@ SPINNER = "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]"
 
 
 def gated(command, *steps, name="light"):
-    """A tool that writes one step and waits for a line through its pipe."""
+    """A tool that writes each step and then waits for a line on its pipe; see go()."""
     body = "".join(f"printf '%s\\n' '{step}'\nread line <&3\n" for step in steps)
     os.mkfifo(command.folder / f"go-{name}")
     return command.script(
@@ -29,7 +29,7 @@ def go(command, name="light"):
 
 # covers: 000-4.1-log-is-shown, 004-status-live
 # covers: 003-13.4.7-log
-def test_a_running_tool_has_a_line_with_its_last_log_and_a_bar(command):
+def test_running_tool_shows_its_last_log_and_a_progress_bar(command):
     plan = command.plan(gated(command, log("half way", progress=0.5)))
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)
     shown = terminal.read_until("half way")
@@ -40,7 +40,7 @@ def test_a_running_tool_has_a_line_with_its_last_log_and_a_bar(command):
     assert ran.status == 0, ran
 
 
-def test_a_finished_tool_leaves_one_line_and_the_terminal_is_as_before(command):
+def test_finished_tool_leaves_one_line_and_shows_the_cursor(command):
     plan = command.plan(gated(command, log("half way")))
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)
     terminal.read_until("half way")
@@ -49,11 +49,11 @@ def test_a_finished_tool_leaves_one_line_and_the_terminal_is_as_before(command):
     left = [line for line in screen(ran.out) if line]
     assert len(left) == 1, left
     assert re.fullmatch(r"✓ light in [0-9.]+ s: Torch lit\.", left[0])
-    # The cursor was hidden while lines were redrawn, and shown again.
+    # The cursor is hidden during redraws and shown again at the end.
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
 
 
-def test_a_log_message_is_cut_to_the_width_of_the_terminal(command):
+def test_log_message_is_truncated_to_the_terminal_width(command):
     plan = command.plan(gated(command, log("漢字" * 100)))
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=60)
     terminal.read_until("…")
@@ -67,12 +67,12 @@ def test_a_log_message_is_cut_to_the_width_of_the_terminal(command):
         assert wide < 60, plain
 
 
-def test_a_resized_window_is_respected_at_the_next_drawing(command):
+def test_next_redraw_uses_the_resized_width(command):
     plan = command.plan(gated(command, log("x" * 200)))
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=100)
     terminal.read_until("x{50}…")
     terminal.resize(40)
-    # The old line now takes three rows: the next drawing goes up as many.
+    # The old line now takes three rows, so the next redraw moves up three rows.
     drawn = terminal.read_until(r"(?s)\x1b\[3A\x1b\[J.*?…")
     plain = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", drawn[drawn.rindex("\x1b[J") :])
     assert len(plain.strip()) < 40
@@ -89,7 +89,7 @@ def test_control_characters_do_not_reach_the_live_display(command):
     assert "\x1b[2J" not in ran.out and "\x07" not in ran.out
 
 
-def test_more_tools_than_rows_are_counted(command):
+def test_tools_that_do_not_fit_are_counted(command):
     tools = [gated(command, log("here"), name=f"tool{number}") for number in range(8)]
     plan = command.plan(*[{"toolPath": tool, "async": True} for tool in tools], parallel=True)
     terminal = command.on_terminal(
@@ -102,7 +102,7 @@ def test_more_tools_than_rows_are_counted(command):
     assert sum(line.startswith("✓ tool") for line in screen(ran.out)) == 8
 
 
-def test_no_color_keeps_the_live_display_and_leaves_out_the_colours(command):
+def test_no_color_keeps_the_live_display_without_colours(command):
     plan = command.plan(gated(command, log("half way", progress=0.5)))
     terminal = command.on_terminal(
         "run", plan, stdout=subprocess.DEVNULL,
@@ -114,7 +114,7 @@ def test_no_color_keeps_the_live_display_and_leaves_out_the_colours(command):
     assert "\x1b[" in ran.out
 
 
-def test_colours_are_there_without_no_color(command):
+def test_empty_no_color_keeps_the_colours(command):
     terminal = command.on_terminal(
         "run", command.plan(command.tool("light", done())), stdout=subprocess.DEVNULL,
         env=environment(TERM="xterm-256color", NO_COLOR=""))
@@ -122,7 +122,7 @@ def test_colours_are_there_without_no_color(command):
 
 
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {}], ids=["dumb", "no TERM"])
-def test_a_terminal_that_knows_no_cursor_gets_plain_lines(command, variables):
+def test_terminal_without_cursor_control_gets_plain_lines(command, variables):
     plan = command.plan(command.tool("light", done()))
     terminal = command.on_terminal(
         "run", plan, stdout=subprocess.DEVNULL, env=environment(**variables))
@@ -131,7 +131,7 @@ def test_a_terminal_that_knows_no_cursor_gets_plain_lines(command, variables):
     assert ran.out.startswith("started light (")
 
 
-def test_the_result_on_the_terminal_comes_after_the_display(command):
+def test_result_is_printed_after_the_live_display(command):
     plan = command.plan(gated(command, log("half way")))
     terminal = command.on_terminal("run", plan)
     terminal.read_until("half way")
@@ -141,7 +141,7 @@ def test_the_result_on_the_terminal_comes_after_the_display(command):
     assert text.index("✓ light") < text.index('{"planId"')
 
 
-def test_ctrl_c_typed_on_the_terminal_cancels_and_restores_it(command):
+def test_typed_ctrl_c_cancels_and_restores_the_terminal(command):
     terminal = command.on_terminal(
         "run", command.plan(command.waiting_tool()), stdout=subprocess.DEVNULL)
     terminal.read_until("ready")
@@ -151,7 +151,7 @@ def test_ctrl_c_typed_on_the_terminal_cancels_and_restores_it(command):
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
 
 
-def test_a_second_ctrl_c_restores_the_cursor_too(command):
+def test_second_ctrl_c_also_restores_the_cursor(command):
     plan = command.plan(command.waiting_tool(on_term=":"))
     terminal = command.on_terminal("run", plan, "--grace-ms", "0", stdout=subprocess.DEVNULL)
     terminal.read_until("ready")
@@ -163,9 +163,9 @@ def test_a_second_ctrl_c_restores_the_cursor_too(command):
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
 
 
-def test_a_stopped_command_shows_the_cursor_and_draws_again_when_it_goes_on(command):
+def test_sigtstp_shows_the_cursor_and_sigcont_redraws(command):
     plan = command.plan(command.waiting_tool())
-    # With the terminal as its own it would lead an orphaned process group, which is never stopped.
+    # With a controlling terminal it would lead an orphaned process group, which SIGTSTP never stops.
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, is_controlling=False)
     terminal.read_until("ready")
     terminal.signal(signal.SIGTSTP)
@@ -178,8 +178,8 @@ def test_a_stopped_command_shows_the_cursor_and_draws_again_when_it_goes_on(comm
     assert terminal.finish().status == 130
 
 
-def test_it_is_drawn_at_most_20_times_a_second(command):
-    """A thousand logs at once are a few drawings, not a thousand."""
+def test_display_redraws_at_most_20_times_a_second(command):
+    """A burst of a thousand logs causes a few redraws, not a thousand."""
     logs = "".join(f"{log(f'line {number}')}\n" for number in range(1000))
     tool = command.script(
         "chatty", f"#!/bin/sh\ncat >/dev/null\ncat <<'EVENTS'\n{logs}EVENTS\necho '{done()}'\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria run: Ctrl-C and its kin, at any moment."""
+"""narratoria run: SIGINT, SIGTERM and SIGHUP at any moment."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from harness import NARRATORIA, done, environment, log, patch
 
 
-def test_ctrl_c_cancels_writes_what_there_is_and_exits_with_130(command):
+def test_ctrl_c_cancels_keeps_results_and_exits_with_130(command):
     tool = command.script(
         "wait",
         f"#!/bin/sh\nexec 2>/dev/null\ntrap 'exit 0' TERM\necho '{patch(step=1)}'\necho '{log('ready')}'\n"
@@ -33,7 +33,7 @@ def test_ctrl_c_cancels_writes_what_there_is_and_exits_with_130(command):
 @pytest.mark.parametrize(
     "number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
     ids=["SIGINT", "SIGTERM", "SIGHUP"])
-def test_the_exit_status_names_the_signal(command, number, status):
+def test_exit_status_is_128_plus_the_signal(command, number, status):
     running = command.start("run", command.plan(command.waiting_tool()))
     running.wait_for_log()
     running.signal(number)
@@ -42,7 +42,7 @@ def test_the_exit_status_names_the_signal(command, number, status):
     assert ran.result["success"] is False
 
 
-def test_the_tool_gets_its_grace_and_the_command_waits_for_it(command):
+def test_command_waits_for_the_tool_in_its_grace_period(command):
     running = command.start("run", command.plan(command.waiting_tool(on_term=": >tidied-up; exit 0")))
     running.wait_for_log()
     running.signal(signal.SIGINT)
@@ -50,8 +50,8 @@ def test_the_tool_gets_its_grace_and_the_command_waits_for_it(command):
     assert (command.folder / "tidied-up").exists()
 
 
-def test_a_second_ctrl_c_leaves_at_once(command):
-    tool = command.waiting_tool(on_term=":")  # it does not go when it is asked to
+def test_second_ctrl_c_exits_at_once(command):
+    tool = command.waiting_tool(on_term=":")  # it ignores SIGTERM
     state = command.file("game.json", {"gold": 7})
     running = command.start("run", command.plan(tool), "--state", state, "--grace-ms", "0")
     running.wait_for_log()
@@ -68,7 +68,7 @@ def test_a_second_ctrl_c_leaves_at_once(command):
     "kind",
     ["plan_started", "tool_pending", "tool_started", "attempt_started", "tool_event", "attempt_ended",
      "tool_ended", "plan_ended"])
-def test_ctrl_c_at_any_moment_leaves_whole_files(command, kind):
+def test_ctrl_c_at_any_moment_leaves_complete_files(command, kind):
     state = command.file("game.json", {"gold": 7})
     tools = [command.tool(f"tool{number}", log("here"), patch(step=number), done()) for number in range(3)]
     running = command.start("run", command.plan(*tools), "--state", state, "--result", "result.json")
@@ -78,7 +78,7 @@ def test_ctrl_c_at_any_moment_leaves_whole_files(command, kind):
     assert ran.out == ""
     result = json.loads((command.folder / "result.json").read_text())
     states = [tool["state"] for tool in result["toolResults"]]
-    # On a busy machine it may be over before the signal is there.
+    # On a busy machine the plan may be complete before the signal arrives.
     assert ran.status == 130 or (ran.status == 0 and result["success"]), ran
     assert set(states) <= {"completed", "failed", "skipped"} and len(states) == 3
     completed = states.count("completed")
@@ -87,7 +87,7 @@ def test_ctrl_c_at_any_moment_leaves_whole_files(command, kind):
     assert not [name for name in os.listdir(command.folder) if name.startswith(".")]
 
 
-def test_ctrl_c_during_the_wait_before_a_retry(command):
+def test_ctrl_c_during_the_retry_backoff_cancels(command):
     tool = command.tool("light", done(ok=False))
     plan = command.plan({"toolPath": tool, "retryPolicy": {"maxRetries": 3, "backoffMs": 20000}})
     running = command.start("run", plan)
@@ -99,16 +99,16 @@ def test_ctrl_c_during_the_wait_before_a_retry(command):
 
 
 def until_it_catches(process, number):
-    """Waits until the process has a handler for the signal, as /proc tells."""
+    """Waits until the process has a handler for the signal, according to /proc."""
     while process.poll() is None:
         with open(f"/proc/{process.pid}/status") as status:
             caught = int(next(line for line in status if line.startswith("SigCgt")).split()[1], 16)
         if caught & (1 << (number - 1)):
             return
-    raise AssertionError("it ended before it caught the signal")
+    raise AssertionError("the process ended before it had a handler for the signal")
 
 
-def test_ctrl_c_before_the_plan_was_read_leaves(command):
+def test_ctrl_c_before_the_plan_is_read_exits(command):
     reader, writer = os.pipe()
     process = subprocess.Popen(
         [NARRATORIA, "run", "-"], stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -123,8 +123,8 @@ def test_ctrl_c_before_the_plan_was_read_leaves(command):
     assert out == b""
 
 
-def test_an_ignored_interrupt_stays_ignored(command):
-    """As in a shell's background job or under nohup."""
+def test_ignored_sigint_stays_ignored(command):
+    """A shell's background job and nohup start the command with signals ignored."""
     tool = command.script(
         "wait", f"#!/bin/sh\necho '{log('ready')}'\nread line < go\necho '{done()}'\n")
     os.mkfifo(command.folder / "go")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JSON Schemas, the sample documents and `narratoria validate` agree.
 
-The tables of tests/conformance/schemas say what is expected; see the README there. The comparison
-with the command needs NARRATORIA_BUILD_DIR (for example build/release); without it those tests are
-reported as skipped.
+The tables in tests/conformance/schemas hold the expected verdicts; see the README there. The
+comparison with the command needs NARRATORIA_BUILD_DIR (for example build/release); without it,
+those tests are skipped.
 """
 
 import json
@@ -21,7 +21,7 @@ SCHEMAS = SOURCE / "abi" / "schemas"
 CORPUS = SOURCE / "tests" / "conformance" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# By the document's name: the file's name before its version, and the name of its table.
+# By document name, which is the file name without its version, and the name of its table.
 SCHEMA_FILES = {
     re.match(r"[a-z]+(-[a-z]+)*", path.name)[0]: path
     for path in sorted(SCHEMAS.glob("*.schema.json"))
@@ -40,7 +40,7 @@ def make_validator(schema):
     try:
         from referencing import Registry, Resource
     except ImportError:
-        # jsonschema before 4.18, as distributions ship it: urllib does not join "#/..." to a URN.
+        # jsonschema before 4.18, which distributions ship. urllib does not join "#/..." to a URN.
         def join(base, reference):
             return base.partition("#")[0] + reference if reference.startswith("#") else reference
 
@@ -54,12 +54,12 @@ VALIDATORS = {name: make_validator(DOCUMENTS[path]) for name, path in SCHEMA_FIL
 
 
 def bytes_of(entry, valid):
-    """The document of an entry: a text and its last newline, a changed valid one, or parts."""
+    """The document of an entry: a text with a final newline, an edited valid document, or parts."""
     if isinstance(entry, str):
         return f"{entry}\n".encode()
     if isinstance(entry, dict):
         base = valid[entry["base"]]
-        assert base.count(entry["old"]) == 1, f"this is not once in its base: {entry}"
+        assert base.count(entry["old"]) == 1, f'"old" must occur once in its base: {entry}'
         return f"{base.replace(entry['old'], entry['new'])}\n".encode()
     parts = []
     for part in entry:
@@ -86,7 +86,7 @@ VERDICTS = ("valid", "invalid", "rules")
 
 
 def documents(verdict, *names):
-    """Parametrizes with the tables of a verdict, for all schemas or those that are named."""
+    """Parametrizes with the tables that have the verdict, for all schemas or the named ones."""
     chosen = [
         name for name, table in TABLES.items() if verdict in table and name in (names or TABLES)
     ]
@@ -94,7 +94,7 @@ def documents(verdict, *names):
 
 
 def values_of(name, document):
-    """The JSON values in a document; ValueError, of UTF-8 or of JSON, if it is anything else."""
+    """The JSON values in a document; ValueError if it is not valid UTF-8 or not valid JSON."""
     text = document.decode("utf-8")
     if name != "event":
         return [json.loads(text)]
@@ -117,21 +117,21 @@ def schema_faults(name, verdict):
 
 
 def listed(wrong):
-    """All of them: pytest shortens what it compares."""
+    """Formats all faults, because pytest shortens the values that it compares."""
     return "".join(
         f"\n{reason}: {'; '.join(faults) or 'no fault'}" for reason, faults in wrong.items()
     )
 
 
 def objects_in(schema):
-    """The properties of every object that a schema describes, each with their place."""
+    """Yields (place, properties) of every object that a schema describes."""
     stack = [("", schema)]
     while stack:
         place, node = stack.pop()
         if isinstance(node, dict):
             if isinstance(node.get("properties"), dict):
                 yield place, node["properties"]
-            # What stands in a condition restates properties in order to test them.
+            # Conditions only repeat properties in order to test them.
             stack += [
                 (f"{place}/{key}", child)
                 for key, child in node.items()
@@ -151,7 +151,7 @@ def test_schema_is_well_formed(path):
     assert schema["title"]
     assert re.search(
         r"spec 00[0234] (§\d|\w+|\")", schema["description"]
-    ), "cite the paragraph it comes from"
+    ), "the description must cite the paragraph of the specification"
 
 
 @pytest.mark.parametrize("path", SCHEMA_FILES.values(), ids=lambda path: path.name)
@@ -163,7 +163,7 @@ def test_every_property_is_described(path):
         if isinstance(property_schema, dict)
         and not {"description", "$ref", "const", "enum", "not"} & set(property_schema)
     ]
-    assert not bare, "these need a description"
+    assert not bare, "these properties need a description"
 
 
 def test_every_schema_has_a_table_of_documents():
@@ -193,7 +193,7 @@ def test_schema_refuses_for_one_reason(name):
     ("plugin-ids", "plugin", lambda properties: properties["id"]),
     ("extension-ids", "plugin", lambda properties: properties["extensions"]["items"])],
     ids=["media-types", "plugin-ids", "extension-ids"])
-def test_a_pattern_is_the_runtimes_rule(table, schema, pattern_of):
+def test_schema_pattern_matches_the_runtime_rule(table, schema, pattern_of):
     found = []
     for _, properties in objects_in(DOCUMENTS[SCHEMA_FILES[schema]]):
         try:
@@ -201,7 +201,7 @@ def test_a_pattern_is_the_runtimes_rule(table, schema, pattern_of):
         except KeyError:
             continue
     (pattern,) = found
-    # Python's $ also matches before a last newline, that of JSON Schema does not.
+    # Python's $ also matches before a final newline; that of JSON Schema does not.
     pattern = pattern.removeprefix("^").removesuffix("$")
     cases = load(SOURCE / "tests" / "conformance" / "cases" / f"{table}.json")
     assert [text for text in cases["valid"] if not re.fullmatch(pattern, text)] == []
@@ -209,7 +209,7 @@ def test_a_pattern_is_the_runtimes_rule(table, schema, pattern_of):
 
 
 @documents("rules")
-def test_schema_cannot_say(name):
+def test_schema_accepts_what_only_the_rules_refuse(name):
     wrong = {}
     for reason, document in TABLES[name]["rules"].items():
         try:
@@ -218,7 +218,7 @@ def test_schema_cannot_say(name):
             continue
         if faults:
             wrong[reason] = faults
-    assert not wrong, f"the schema refuses these: they belong to [invalid]{listed(wrong)}"
+    assert not wrong, f"the schema refuses these; move them to [invalid]:{listed(wrong)}"
 
 
 @pytest.fixture(scope="session")
@@ -227,12 +227,12 @@ def command():
     if not folder:
         pytest.skip("NARRATORIA_BUILD_DIR is not set: the command is not compared with the schemas")
     program = (SOURCE / folder / "bin" / "narratoria").resolve()
-    assert program.is_file(), f"{program} is not there: build it, or correct NARRATORIA_BUILD_DIR"
+    assert program.is_file(), f"{program} is missing; build it or correct NARRATORIA_BUILD_DIR"
     return program
 
 
 def judged(command, folder, name, verdict):
-    """The exit status, and {reason: faults} of the command for every document of a table."""
+    """Runs the command on every document of a table; returns its exit status and {reason: faults}."""
     paths = {}
     for reason, document in TABLES[name][verdict].items():
         path = folder / f"{reason}.json"
@@ -276,7 +276,7 @@ def test_command_refuses_what_the_schema_refuses(command, tmp_path, name):
 
 # covers: 003-13.7-plan-schema, 003-13.7-result-schema, 003-13.7-event-schema
 @documents("rules", "event", "plan", "result", "tool")
-def test_command_refuses_what_no_schema_can_say(command, tmp_path, name):
+def test_command_refuses_what_the_schema_cannot_express(command, tmp_path, name):
     status, found = judged(command, tmp_path, name, "rules")
     accepted = {reason: faults for reason, faults in found.items() if not any(faults)}
     assert not accepted, listed(accepted)

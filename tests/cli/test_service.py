@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of a project that are HTTP services, with the service in examples/service."""
+"""Project tools that are HTTP services, tested with the service in examples/service."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ SERVICE = SOURCE / "examples" / "service" / "service.py"
 
 
 class Service:
-    """A running service; `url` is where its tools are."""
+    """A running service; `url` is the address of its tools."""
 
     def __init__(self, *options, **env):
         self.process = subprocess.Popen([sys.executable, SERVICE, "--port", "0", *options],
@@ -32,7 +32,7 @@ class Service:
 
 @pytest.fixture
 def run(command):
-    """Runs the tool "greeter", bound to a URL; its end and its trace."""
+    """Runs the tool "greeter", bound to a URL; returns the finished command and the trace."""
     project = command.folder / "project"
     (project / ".namel3ss").mkdir(parents=True)
 
@@ -54,7 +54,7 @@ NO_NETWORK = '[capability_overrides]\ngreeter = { no_network = true }\n'
 
 
 # covers: 001-service-success, 001-trace-service
-def test_a_tool_is_called_over_http(run):
+def test_tool_is_called_over_http(run):
     with Service() as service:
         ran, trace = run(service.url, {"name": "Ada"})
     assert ran.status == 0, ran
@@ -65,7 +65,7 @@ def test_a_tool_is_called_over_http(run):
     assert "enforcement_level" not in call
 
 
-def test_the_error_of_a_service_is_the_tools(run):
+def test_service_error_is_reported_as_the_tool_error(run):
     with Service() as service:
         ran, trace = run(service.url, {})
     assert ran.status == 1, ran
@@ -75,7 +75,7 @@ def test_the_error_of_a_service_is_the_tools(run):
 
 
 # covers: 001-handshake-request, 001-trace-handshake
-def test_guarantees_are_asked_for_in_a_handshake(run):
+def test_handshake_requests_the_guarantees(run):
     with Service("--enforced", "no_network,no_subprocess") as service:
         ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)
     assert ran.status == 0, ran
@@ -84,7 +84,7 @@ def test_guarantees_are_asked_for_in_a_handshake(run):
     assert call["enforcement_level"] == "enforced"
 
 
-def test_a_service_that_does_not_enforce_is_not_called(run):
+def test_service_without_enforcement_is_not_called(run):
     with Service() as service:
         ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)
         assert ran.status == 1, ran
@@ -98,7 +98,7 @@ def test_a_service_that_does_not_enforce_is_not_called(run):
     assert trace[-1]["unsafe_override"] is True
 
 
-def test_a_service_that_is_not_there_is_named(run):
+def test_unreachable_service_is_reported_with_its_url(run):
     with Service() as service:
         pass
     ran, trace = run(service.url, {"name": "Ada"})
@@ -108,7 +108,7 @@ def test_a_service_that_is_not_there_is_named(run):
     assert trace[-1]["status"] == "error"
 
 
-def test_a_service_is_asked_for_what_the_command_requires_of_all_tools(run):
+def test_sandbox_option_applies_to_services(run):
     with Service("--enforced", "no_network") as service:
         ran, trace = run(service.url, {"name": "Ada"}, "", "--sandbox", "no_network")
     assert ran.status == 0, ran
@@ -116,7 +116,7 @@ def test_a_service_is_asked_for_what_the_command_requires_of_all_tools(run):
     assert call["enforcement_level"] == "enforced"
 
 
-def test_a_service_without_what_the_command_requires_is_not_called_whatever_the_project_allows(run):
+def test_project_cannot_waive_sandbox_option_for_a_service(run):
     unsafe = "[capability_overrides]\ngreeter = { allow_unsafe_execution = true }\n"
     with Service() as service:
         ran, trace = run(service.url, {"name": "Ada"}, unsafe, "--sandbox", "no_network")
@@ -129,7 +129,7 @@ def secrets(*names):
     return f"[capability_overrides]\ngreeter = {{ secrets_allowed = {json.dumps(names)} }}\n"
 
 
-def test_the_example_says_which_secrets_its_process_has_and_keeps_no_others(run, tmp_path):
+def test_example_service_passes_only_the_allowed_secrets(run, tmp_path):
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "sample_tool.py").write_text(
         "import os\ndef greet(payload):\n    return [os.environ.get(name) for name in payload['names']]\n")

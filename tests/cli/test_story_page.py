@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/writing-a-story.md: the story that it shows is one."""
+"""The story in docs/writing-a-story.md is valid and plays as the page says."""
 
 import re
 
@@ -26,17 +26,17 @@ def well(command, tmp_path):
     return rope
 
 
-def test_it_has_no_faults(command, well):
+def test_story_on_the_page_is_valid(command, well):
     assert command("validate", "story", well(DONE)).status == 0
 
 
-def test_its_patterns_capture_and_others_are_unmatched(command, well):
+def test_patterns_capture_and_other_prompts_are_unmatched(command, well):
     story = well("read -r request; case $request in *'\"thing\":\"bucket\"'*) " + DONE + ";; esac")
     played = command("play", "--story", story, "  i LOWER the   bucket!", "Sing")
     assert "The rope runs through your hands." in played.out
     assert 'The well does not understand "Sing".' in played.out
 
 
-def test_what_failed_is_answered_by_the_next_answer(command, well):
+def test_failed_answer_falls_through_to_the_next_one(command, well):
     played = command("play", "--story", well("exit 1"), "Lower the bucket into the well.")
     assert "The rope is stuck. The bucket stays where it is." in played.out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria tool run: one tool, its events as they are."""
+"""narratoria tool run: runs one tool and prints its events unchanged."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def invocation(command):
 
 
 # covers: 000-9-minimal-tool
-def test_the_minimal_tool_of_the_specification_completes(command):
+def test_minimal_tool_of_the_specification_completes(command):
     lines = [
         '{"version":"0","type":"log","level":"info","message":"Starting"}',
         '{"version":"0","type":"state_patch","patch":{"flags":{"torchLit":true}}}',
@@ -53,7 +53,7 @@ def test_the_input_may_be_a_file_or_standard_input(command):
     assert invocation(command)["input"] == {"from": "stdin"}
 
 
-def test_without_input_it_is_an_empty_object(command):
+def test_input_defaults_to_an_empty_object(command):
     command("tool", "run", command.script("echo", ECHO))
     assert invocation(command)["input"] == {}
 
@@ -81,7 +81,7 @@ def test_a_name_with_a_colon_or_quotes_is_still_a_file(command):
         assert command("tool", "run", name).status == 0
 
 
-def test_a_failed_tool_exits_with_1_and_its_diagnostics_are_shown(command):
+def test_failed_tool_exits_with_1_and_shows_its_diagnostics(command):
     tool = command.tool(
         "break", event("error", errorCode="E", errorMessage="m"), done(ok=False, summary="no"),
         before="echo 'Traceback: \x1b[2J here' >&2")
@@ -92,14 +92,14 @@ def test_a_failed_tool_exits_with_1_and_its_diagnostics_are_shown(command):
     assert ran.err.endswith("the tool failed\n")
 
 
-def test_it_is_tried_once(command):
+def test_failed_tool_is_not_retried(command):
     tool = command.tool("break", done(ok=False), before='echo tried >> "$PWD/tries"')
     command("tool", "run", tool)
     assert (command.folder / "tries").read_text() == "tried\n"
 
 
 # covers: 000-5.2-unknown-type
-def test_a_broken_line_is_explained(command):
+def test_invalid_event_is_reported_with_line_and_pointer(command):
     tool = command.tool("odd", log("before"), event("telepathy"), log("after"), done())
     ran = command("tool", "run", tool)
     assert ran.status == 1, ran
@@ -131,7 +131,7 @@ def test_a_refused_asset_is_a_warning(command):
         (["light", "--cgroup", "."], '"." is no cgroup2 folder'),
     ],
 )
-def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+def test_misuse_is_refused_with_advice(command, arguments, said):
     command.tool("light", done(), before='touch "$PWD/it-ran"')
     command.file("plain", "#!/bin/sh\n")
     ran = command("tool", "run", *arguments)
@@ -141,21 +141,21 @@ def test_misuse_is_refused_with_what_to_do(command, arguments, said):
     assert not (command.folder / "it-ran").exists()
 
 
-def test_the_advice_for_a_file_that_is_not_executable_is_a_command(command):
+def test_advice_for_non_executable_file_is_a_command(command):
     command.file("my tool's", "#!/bin/sh\n")
     ran = command("tool", "run", "./my tool's")
     assert ran.status == 2, ran
     assert "chmod +x './my tool'\\''s'" in ran.err, ran
 
 
-def test_a_broken_interpreter_is_a_failure_with_its_reason(command):
+def test_missing_interpreter_is_a_spawn_failure(command):
     ran = command("tool", "run", command.script("broken", "#!/no/such/interpreter\n"))
     assert ran.status == 1, ran
     assert "SPAWN_FAILED" in ran.err
 
 
 # covers: 000-5.4-streaming
-def test_events_come_as_they_are_written(command):
+def test_events_are_printed_as_they_arrive(command):
     tool = command.script(
         "slow", f"#!/bin/sh\necho '{log('one')}'\nread line < go\necho '{done()}'\n")
     os.mkfifo(command.folder / "go")
@@ -179,7 +179,7 @@ def test_ctrl_c_ends_the_tool_and_exits_with_130(command):
     assert process.returncode == 130
 
 
-def test_a_reader_that_goes_away_ends_the_tool_quietly(command):
+def test_broken_pipe_ends_the_tool_silently(command):
     tool = command.script("endless", f"#!/bin/sh\nexec yes '{log('again')}'\n")
     process = subprocess.Popen(
         [NARRATORIA, "tool", "run", tool], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
