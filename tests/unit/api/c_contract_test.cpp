@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conventions of narratoria/base.h, call by call: structs that are smaller or larger than ours,
-// NULL wherever it may stand, text that is no text, and the error that the caller owns.
+// The conventions of narratoria/base.h, call by call: structs smaller or larger than this
+// version's, NULL arguments, invalid text, and the error that the caller owns.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::string text(nar_str view) {
     return view.size == 0 ? std::string() : std::string(view.data, static_cast<size_t>(view.size));
 }
 
-// An error for many calls.
+// One nar_error for several calls; cleared by the destructor.
 struct CallError {
     CallError() = default;
     ~CallError() { nar_error_clear(&error); }
@@ -62,8 +62,7 @@ protected:
     nar_session* session = nullptr;
 };
 
-// A struct in memory of exactly `size` bytes, with nothing readable promised behind it: what
-// sanitizers watch.
+// A struct of exactly `size` bytes on the heap, so that sanitizers report a read past its end.
 template <typename Struct>
 class Sized {
 public:
@@ -81,7 +80,7 @@ private:
 
 // ---- names and versions
 
-TEST(CStatus, EveryStatusHasItsNameAndSentence) {
+TEST(CStatus, EveryStatusHasANameAndASentence) {
 #define EXPECT_STATUS(name, value, sentence)     \
     EXPECT_STREQ(nar_status_name(value), #name); \
     EXPECT_STREQ(nar_status_text(value), sentence);
@@ -92,12 +91,12 @@ TEST(CStatus, EveryStatusHasItsNameAndSentence) {
     EXPECT_STRNE(nar_status_text(12345), "");
 }
 
-TEST(CStatus, TheVersionIsThatOfTheHeaders) {
+TEST(CStatus, LibraryVersionMatchesHeaders) {
     EXPECT_EQ(nar_abi_version(), NAR_ABI_VERSION);
     EXPECT_THAT(nar_library_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
 }
 
-TEST(CStatus, KindsHaveNamesAndOthersNone) {
+TEST(CStatus, OnlyKnownEventKindsHaveNames) {
     for (uint32_t kind = 1; kind <= NAR_KIND_SESSION_MOVED; ++kind)
         EXPECT_NE(nar_kind_name(kind), nullptr);
     EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
@@ -108,8 +107,8 @@ TEST(CStatus, KindsHaveNamesAndOthersNone) {
 
 // ---- sessions
 
-// A view without data is the empty text, whatever its size says.
-TEST(CSession, AStateWithoutDataIsTheEmptyOne) {
+// A view with null data is the empty text, whatever its size.
+TEST(CSession, StateWithoutDataIsEmpty) {
     nar_engine* engine = nullptr;
     nar_session* session = nullptr;
     nar_text* state = nullptr;
@@ -142,7 +141,7 @@ TEST(CNull, IsAllowedWhereThereIsNothingToDo) {
     EXPECT_EQ(nar_result_cancelled(nullptr), 0u);
 }
 
-TEST(CNull, IsAnInvalidArgumentElsewhereWithAndWithoutAnError) {
+TEST(CNull, IsAnInvalidArgumentElsewhere) {
     CallError error;
     for (nar_error* each : {static_cast<nar_error*>(nullptr), static_cast<nar_error*>(error)}) {
         nar_text* place = nullptr;
@@ -180,7 +179,7 @@ TEST(CNull, IsAnInvalidArgumentElsewhereWithAndWithoutAnError) {
     EXPECT_FALSE(error.message().empty());
 }
 
-TEST_F(CContract, APlaceForTheAnswerIsNeeded) {
+TEST_F(CContract, OutputArgumentMustNotBeNull) {
     EXPECT_EQ(nar_session_read_state(session, {}, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_history(session, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_assets(session, nullptr, error), NAR_INVALID_ARGUMENT);
@@ -192,7 +191,7 @@ TEST_F(CContract, APlaceForTheAnswerIsNeeded) {
     EXPECT_EQ(nar_event_to_json(&event, nullptr, error), NAR_INVALID_ARGUMENT);
 }
 
-TEST(CNull, ACountWithoutAListIsRefused) {
+TEST(CNull, CountWithoutListIsRefused) {
     CallError error;
     nar_engine* engine = nullptr;
     nar_engine_options options{};
@@ -207,7 +206,7 @@ TEST(CNull, ACountWithoutAListIsRefused) {
     EXPECT_EQ(engine, nullptr);
 }
 
-TEST_F(CContract, ATextOfNullIsTheEmptyText) {
+TEST_F(CContract, NullTextIsEmptyText) {
     EXPECT_EQ(nar_session_patch_state(session, {nullptr, 0}, error), NAR_INVALID_DOCUMENT);
     EXPECT_EQ(nar_session_execute(session, {nullptr, 7}, {nullptr, 7}, nullptr, error),
               NAR_INVALID_DOCUMENT);
@@ -219,14 +218,14 @@ TEST_F(CContract, ATextOfNullIsTheEmptyText) {
 
 // ---- sizes
 
-TEST(CSize, AnOlderHostsShorterOptionsAreDefaultsBehindTheirEnd) {
+TEST(CSize, FieldsMissingFromShorterOptionsGetDefaults) {
     CallError error;
     const nar_str bad[] = {NAR_STR("no equals sign")};
     nar_engine_options options{};
     options.jobs = 2;
     options.environment = bad;
     options.environment_count = 1;
-    // Up to `jobs`: the faulty environment lies behind the end and is not looked at.
+    // The struct ends after `jobs`. The invalid environment lies past the end and must not be read.
     const Sized<nar_engine_options> older(options, offsetof(nar_engine_options, root));
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(older.get(), &engine, error), NAR_OK) << error.message();
@@ -236,7 +235,7 @@ TEST(CSize, AnOlderHostsShorterOptionsAreDefaultsBehindTheirEnd) {
     EXPECT_THAT(error.message(), HasSubstr("no equals sign"));
 }
 
-TEST(CSize, ANewerHostsLongerOptionsAreTakenAsFarAsWeKnowThem) {
+TEST(CSize, UnknownFieldsOfLongerOptionsAreIgnored) {
     CallError error;
     nar_engine_options options{};
     options.jobs = 3;
@@ -250,7 +249,7 @@ TEST(CSize, ANewerHostsLongerOptionsAreTakenAsFarAsWeKnowThem) {
     EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
 }
 
-TEST_F(CContract, AStructWithoutASizeIsRefusedByName) {
+TEST_F(CContract, StructWithoutSizeIsRefusedByName) {
     nar_engine* other = nullptr;
     nar_engine_options options{};
     EXPECT_EQ(nar_engine_create(&options, &other, error), NAR_INVALID_ARGUMENT);
@@ -279,7 +278,7 @@ TEST_F(CContract, AStructWithoutASizeIsRefusedByName) {
     EXPECT_EQ(one, nullptr);
 }
 
-TEST_F(CContract, ASinkThatEndsBeforeDetachedIsNeverToldOfIt) {
+TEST_F(CContract, ShorterSinkGetsNoDetachedCallback) {
     nar_event_sink sink{};
     int seen = 0;
     sink.user = &seen;
@@ -287,7 +286,7 @@ TEST_F(CContract, ASinkThatEndsBeforeDetachedIsNeverToldOfIt) {
         EXPECT_EQ(event->size, sizeof(nar_event));
         ++*static_cast<int*>(user);
     };
-    sink.detached = [](void*) { FAIL() << "it lies behind the end"; };
+    sink.detached = [](void*) { FAIL() << "it lies past the struct's end"; };
     const Sized<nar_event_sink> older(sink, offsetof(nar_event_sink, detached));
     uint64_t id = 0;
     ASSERT_EQ(nar_session_attach_sink(session, older.get(), &id, error), NAR_OK);
@@ -298,7 +297,7 @@ TEST_F(CContract, ASinkThatEndsBeforeDetachedIsNeverToldOfIt) {
     EXPECT_EQ(nar_session_detach_sink(session, id, error), NAR_NOT_FOUND);
 }
 
-TEST(CSize, AnEventOfAnOlderLibraryIsWritten) {
+TEST(CSize, ShorterEventIsWritten) {
     CallError error;
     nar_event event{};
     event.kind = NAR_KIND_WARNING;
@@ -322,7 +321,7 @@ TEST(CSize, AnEventOfAnOlderLibraryIsWritten) {
     nar_text_release(json);
 }
 
-TEST(CSize, AnEventWhoseTextsAreNullIsWritten) {
+TEST(CSize, EventWithNullTextsIsWritten) {
     CallError error;
     nar_event event{};
     event.size = sizeof event;
@@ -334,9 +333,9 @@ TEST(CSize, AnEventWhoseTextsAreNullIsWritten) {
     nar_text_release(json);
 }
 
-// ---- texts that are none
+// ---- invalid texts
 
-TEST_F(CContract, WhatIsNoUtf8IsRefusedAndNamedInUtf8) {
+TEST_F(CContract, InvalidUtf8IsRefusedWithAValidMessage) {
     const nar_str broken = NAR_STR("{\"a\":\"\xFF\"}");
     const auto expect_readable = [&] {
         EXPECT_TRUE(narratoria::utf8::is_valid(error.message())) << error.message();
@@ -386,7 +385,7 @@ TEST_F(CContract, WhatIsNoUtf8IsRefusedAndNamedInUtf8) {
     expect_readable();
 }
 
-TEST_F(CContract, APathWithANulIsNotCutOffThere) {
+TEST_F(CContract, PathWithNulIsNotTruncated) {
     const Folder folder;
     nar_engine* another = nullptr;
     nar_engine_options options{};
@@ -406,7 +405,7 @@ TEST_F(CContract, APathWithANulIsNotCutOffThere) {
     EXPECT_THAT(error.message(), HasSubstr("NUL"));
 }
 
-TEST_F(CContract, LimitsOfAllProcessesNeedACgroupFolderThatWorks) {
+TEST_F(CContract, ProcessGroupLimitsNeedAWorkingCgroupFolder) {
     const Folder folder;
     nar_engine* another = nullptr;
     nar_limits limits{};
@@ -433,24 +432,25 @@ TEST_F(CContract, LimitsOfAllProcessesNeedACgroupFolderThatWorks) {
     EXPECT_EQ(error.code(), "CGROUP");
     EXPECT_THAT(error.message(), StartsWith("\"" + path + "\" is no cgroup2 folder"));
     options.limits = nullptr;
-    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO) << "also without limits";
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO) << "even without limits";
     EXPECT_EQ(another, nullptr);
 
-    // No limit needs nothing.
+    // Unlimited values need no cgroup folder.
     options.cgroup = {};
     options.limits = &limits;
     limits.processes = NAR_NONE;
     limits.resident_bytes = UINT64_MAX;
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_OK) << error.message();
     nar_engine_destroy(another, nullptr);
-    // A host that was built before these fields is read no further than it reaches.
+    // A host built before these fields existed passes a shorter struct; its fields are not read
+    // past the end.
     limits.processes = 20;
     limits.size = offsetof(nar_limits, resident_bytes);
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_OK) << error.message();
     nar_engine_destroy(another, nullptr);
 }
 
-TEST_F(CContract, AStoryWithLimitsOfAllProcessesIsRefusedWithoutACgroupFolder) {
+TEST_F(CContract, StoryWithProcessLimitsNeedsACgroupFolder) {
     const Folder folder;
     const std::string path = folder.path();
     folder.write("story.toml", "title = \"t\"\n[limits]\nprocesses = 9\n");
@@ -464,7 +464,7 @@ TEST_F(CContract, AStoryWithLimitsOfAllProcessesIsRefusedWithoutACgroupFolder) {
     EXPECT_EQ(other, nullptr);
 }
 
-TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {
+TEST_F(CContract, StateThatIsNotAnObjectIsRefusedWithItsPosition) {
     for (const char* state : {"[]", "1", "null", "{\"a\":}", "{} {}"}) {
         nar_session_options options{};
         options.size = sizeof options;
@@ -478,7 +478,7 @@ TEST_F(CContract, StatesThatAreNoObjectsAreRefusedWithTheirPlace) {
     }
 }
 
-TEST_F(CContract, PointersIntoTheStateAreReadOrRefused) {
+TEST_F(CContract, StatePointersAreReadOrRefused) {
     ASSERT_EQ(nar_session_patch_state(
                   session, NAR_STR("{\"a\":{\"b/c\":[1,{\"d\":null}],\"~\":\"x\"}}"), error),
               NAR_OK);
@@ -500,7 +500,7 @@ TEST_F(CContract, PointersIntoTheStateAreReadOrRefused) {
     EXPECT_EQ(read("/a~"), "NAR_INVALID_ARGUMENT");
 }
 
-TEST_F(CContract, TheStateIsMeasuredAtAPointerWithoutACopy) {
+TEST_F(CContract, StateSizeAtAPointerNeedsNoCopy) {
     ASSERT_EQ(
         nar_session_patch_state(
             session, NAR_STR("{\"a\":{\"b\":[1,{\"d\":null,\"e\":2}]},\"s\":\"[1,2]\"}"), error),
@@ -508,7 +508,7 @@ TEST_F(CContract, TheStateIsMeasuredAtAPointerWithoutACopy) {
     const auto measure = [&](std::string_view pointer) -> std::string {
         uint64_t count = 77;
         const nar_status status = nar_session_state_size(session, view(pointer), &count, error);
-        // Without a count the same answer is given.
+        // A null count gives the same status.
         EXPECT_EQ(nar_session_state_size(session, view(pointer), nullptr, error), status);
         return status == NAR_OK ? std::to_string(count) : nar_status_name(status);
     };
@@ -527,7 +527,7 @@ TEST_F(CContract, TheStateIsMeasuredAtAPointerWithoutACopy) {
 
 // ---- the error
 
-TEST_F(CContract, AnErrorIsReplacedByEachFailureAndEmptiedByEachSuccess) {
+TEST_F(CContract, FailureReplacesAndSuccessClearsTheError) {
     EXPECT_EQ(nar_session_patch_state(session, NAR_STR("[]"), error), NAR_INVALID_DOCUMENT);
     EXPECT_EQ(error.error.status, NAR_INVALID_DOCUMENT);
     EXPECT_EQ(error.code(), "PATCH");
@@ -544,7 +544,7 @@ TEST_F(CContract, AnErrorIsReplacedByEachFailureAndEmptiedByEachSuccess) {
     nar_error_clear(error);
 }
 
-TEST_F(CContract, ErrnoIsLeftAlone) {
+TEST_F(CContract, CallsPreserveErrno) {
     errno = 4711;
     nar_session_options options{};
     options.size = sizeof options;
@@ -562,7 +562,7 @@ TEST_F(CContract, ErrnoIsLeftAlone) {
     EXPECT_EQ(errno, 4711);
 }
 
-TEST(CErrors, OneThatIsAllZeroesServesAsWell) {
+TEST(CErrors, ZeroedErrorIsValid) {
     nar_error error{};
     EXPECT_EQ(nar_engine_create(nullptr, nullptr, &error), NAR_INVALID_ARGUMENT);
     EXPECT_NE(error.message.size, 0u);
@@ -570,9 +570,9 @@ TEST(CErrors, OneThatIsAllZeroesServesAsWell) {
     EXPECT_EQ(error.message.size, 0u);
 }
 
-// ---- what a host's callbacks may get wrong, and the log
+// ---- faults of the host's callbacks, and the log
 
-TEST_F(CContract, AnExceptionOfASinkIsReportedByTheDrivingCallAndDetachesTheSink) {
+TEST_F(CContract, ThrowingSinkIsReportedByTheDrivingCallAndDetached) {
     nar_event_sink sink{};
     sink.size = sizeof sink;
     int calls = 0;
@@ -593,11 +593,11 @@ TEST_F(CContract, AnExceptionOfASinkIsReportedByTheDrivingCallAndDetachesTheSink
     EXPECT_THAT(error.message(), HasSubstr("event sink"));
     EXPECT_THAT(error.message(), HasSubstr("no room on the page"));
     EXPECT_EQ(calls, 1);
-    EXPECT_EQ(ended, 1) << "the work is done all the same";
-    EXPECT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK) << "told once";
+    EXPECT_EQ(ended, 1) << "the plan still completes";
+    EXPECT_EQ(nar_engine_run_until_idle(engine, error), NAR_OK) << "reported once";
 }
 
-TEST_F(CContract, AnExceptionOfAHandlerIsReportedByTheDrivingCall) {
+TEST_F(CContract, ThrowingHandlerIsReportedByTheDrivingCall) {
     nar_execution_handler handler{};
     handler.size = sizeof handler;
     handler.ended = [](void*, nar_result* result) {
@@ -611,12 +611,12 @@ TEST_F(CContract, AnExceptionOfAHandlerIsReportedByTheDrivingCall) {
     EXPECT_THAT(error.message(), HasSubstr("no handler today"));
 }
 
-TEST(CLog, ALineNamesItsSession) {
+TEST(CLog, LineNamesItsSession) {
     std::vector<std::string> lines;
     nar_engine_options options{};
     options.size = sizeof options;
     options.user = &lines;
-    options.log = [](void*, uint32_t, nar_str) { FAIL() << "log_line is set, too"; };
+    options.log = [](void*, uint32_t, nar_str) { FAIL() << "log_line is also set"; };
     options.log_line = [](void* user, const nar_log_line* line) {
         EXPECT_EQ(line->size, sizeof(nar_log_line));
         static_cast<std::vector<std::string>*>(user)->push_back(std::to_string(line->level) + " " +
@@ -639,7 +639,7 @@ TEST(CLog, ALineNamesItsSession) {
     EXPECT_THAT(lines, ElementsAre(StartsWith("3 evening: plugin /no/such/file.so is left out")));
 }
 
-TEST(CLog, WithoutOptionsWarningsGoToStderr) {
+TEST(CLog, WarningsGoToStderrByDefault) {
     CallError error;
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(nullptr, &engine, error), NAR_OK);
@@ -659,7 +659,7 @@ TEST(CLog, WithoutOptionsWarningsGoToStderr) {
     EXPECT_THAT(said, ::testing::EndsWith("\n"));
 }
 
-// ---- limits of what is asked for
+// ---- limits of the options
 
 TEST(COptions, JobsHaveALimit) {
     CallError error;
@@ -695,7 +695,7 @@ TEST(COptions, HistoryMayBeUnlimited) {
     EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
 }
 
-TEST(COptions, APatchAndAStateBeyondTheirLimitsAreRefused) {
+TEST(COptions, PatchAndStateAboveTheirLimitsAreRefused) {
     CallError error;
     nar_limits limits{};
     limits.size = sizeof limits;
@@ -726,7 +726,7 @@ TEST(COptions, APatchAndAStateBeyondTheirLimitsAreRefused) {
     EXPECT_EQ(nar_engine_destroy(engine, error), NAR_OK);
 }
 
-TEST(COptions, AnAllowedSchemeIsAScheme) {
+TEST(COptions, AllowedSchemesMustBeValidSchemes) {
     CallError error;
     nar_engine_options options{};
     options.size = sizeof options;
@@ -738,8 +738,8 @@ TEST(COptions, AnAllowedSchemeIsAScheme) {
     EXPECT_THAT(error.message(), HasSubstr("\"http:\" in allow_schemes is no scheme"));
 }
 
-// The base is refused: it is not the user's alone.
-TEST(COptions, ASessionWithoutAnOutputFolderRunsAndSaysWhy) {
+// The output folder is refused because other users can enter it.
+TEST(COptions, SessionWithoutOutputFolderRunsAndSaysWhy) {
     Folder folder;
     std::filesystem::create_directories(folder / "open");
     std::filesystem::permissions(folder / "open", std::filesystem::perms(0755));
@@ -787,7 +787,7 @@ TEST(COptions, ASessionWithoutAnOutputFolderRunsAndSaysWhy) {
     EXPECT_THAT(log, HasSubstr("name a folder that only this user may enter"));
 }
 
-TEST_F(CContract, AWriterThatRefusesIsWhatWritingAnswers) {
+TEST_F(CContract, WritingReturnsTheStatusOfARefusingWriter) {
     nar_execution_handler handler{};
     handler.size = sizeof handler;
     nar_result* kept = nullptr;
@@ -806,13 +806,13 @@ TEST_F(CContract, AWriterThatRefusesIsWhatWritingAnswers) {
     nar_result_release(kept);
 }
 
-TEST_F(CContract, APromptNeedsANarrator) {
+TEST_F(CContract, PromptNeedsANarrator) {
     EXPECT_EQ(nar_session_prompt(session, NAR_STR("go"), nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(error.code(), "NO_NARRATOR");
     EXPECT_THAT(error.message(), HasSubstr("story"));
 }
 
-TEST_F(CContract, ANarratorNeedsGenerate) {
+TEST_F(CContract, NarratorNeedsGenerate) {
     nar_narrator narrator{};
     narrator.size = sizeof narrator;
     nar_session_options options{};

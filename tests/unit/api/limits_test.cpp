@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of limits in narratoria/limits.h and what is written by hand beside it.
+// The limits listed in narratoria/limits.h match the hand-written lists elsewhere.
 #include "narratoria/limits.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::vector<Row> rows() {
 #undef NARRATORIA_LIMIT
 }
 
-TEST(Limits, AreTheOnesOfTheStorysSchema) {
+TEST(Limits, MatchTheStorySchema) {
     std::ifstream file(test::in_source("abi/schemas/story-1.schema.json"));
     std::stringstream text;
     text << file.rdbuf();
@@ -41,7 +41,7 @@ TEST(Limits, AreTheOnesOfTheStorysSchema) {
         names.push_back(row.name);
         ASSERT_TRUE(limits.has(row.name));
         EXPECT_THAT(limits[row.name]["description"].string(), StartsWith(row.text)) << row.name;
-        // 0 selects the engine's limit, and 1 is the least of most.
+        // 0 selects the engine's limit. The smallest explicit value of most limits is 1.
         const test::Json own = limits[row.name];
         if (row.least == 1) {
             EXPECT_EQ(own["minimum"].integer(), 0) << row.name;
@@ -52,7 +52,7 @@ TEST(Limits, AreTheOnesOfTheStorysSchema) {
     EXPECT_THAT(limits.keys(), ElementsAreArray(names));
 }
 
-TEST(Limits, TakeTheLargestValueOfAFieldForNoLimit) {
+TEST(Limits, LargestFieldValueMeansUnlimited) {
     nar_limits given{};
     given.size = sizeof given;
     engine::Limits limits;
@@ -82,7 +82,7 @@ TEST(Limits, TakeTheLargestValueOfAFieldForNoLimit) {
     EXPECT_EQ(limits.history_patches, UINT32_MAX);
     EXPECT_EQ(limits.patch_bytes, UINT64_MAX);
     EXPECT_EQ(limits.state_bytes, UINT64_MAX);
-    EXPECT_EQ(engine::script_limits(limits).steps, 0u) << "there 0 is no limit";
+    EXPECT_EQ(engine::script_limits(limits).steps, 0u) << "0 means unlimited there";
     EXPECT_EQ(engine::script_limits(limits).milliseconds, 0u);
 }
 

@@ -43,7 +43,7 @@ TEST(Record, IsOneLineWithEveryFieldInOrder) {
               R"("attempt":2,"kind":"tool_event","event":{"type":"log"}})");
 }
 
-TEST(Record, HasNullAndAnEmptyObjectForWhatIsMissing) {
+TEST(Record, MissingFieldsAreNullOrAnEmptyObject) {
     nar_event event{};
     event.kind = 999;
     event.body = {nullptr, 5};
@@ -53,9 +53,9 @@ TEST(Record, HasNullAndAnEmptyObjectForWhatIsMissing) {
               R"("toolId":null,"attempt":null,"kind":"kind_999","event":{}})");
 }
 
-TEST(Record, HasTheTimeOfTheCLibrary) {
+TEST(Record, TimeMatchesTheCLibrary) {
     std::mt19937_64 random(1);
-    // 0001-01-01 to 9999-12-31.
+    // From 0001-01-01 to 9999-12-31.
     std::uniform_int_distribution<int64_t> seconds(-62135596800, 253402300799);
     for (int i = 0; i < 100000; ++i) {
         const int64_t second = i < 3 ? i - 1 : seconds(random);
@@ -76,7 +76,7 @@ TEST(Record, HasTheTimeOfTheCLibrary) {
     EXPECT_LE(nar_record_write_time(INT64_MAX, text), text + sizeof text);
 }
 
-TEST(Record, EscapesAsTheWriterOfTheRuntimeDoes) {
+TEST(Record, EscapesLikeTheJsonWriter) {
     std::mt19937 random(1);
     for (int i = 0; i < 20000; ++i) {
         std::string text(random() % 40, 'x');
@@ -91,7 +91,7 @@ TEST(Record, EscapesAsTheWriterOfTheRuntimeDoes) {
     }
 }
 
-TEST(Record, HasRoomForTheLongestTexts) {
+TEST(Record, LongestTextsFit) {
     const std::string text(1000, '\x01');
     nar_event event{};
     event.kind = NAR_KIND_ASSET_PLACEHOLDER;

@@ -76,7 +76,7 @@ TEST(Validate, ListsFaultsInTheOrderOfTheText) {
     EXPECT_NE(request, std::string::npos);
 }
 
-TEST(Validate, RefusesWhatItCannotCheck) {
+TEST(Validate, RefusesUnknownKindsAndInvalidArguments) {
     nar_error error = NAR_ERROR_INIT;
     nar_text* faults = nullptr;
     EXPECT_EQ(nar_validate(NAR_DOCUMENT_PLAN, view("{}"), nullptr, &error), NAR_INVALID_ARGUMENT);
@@ -92,7 +92,7 @@ TEST(Validate, RefusesWhatItCannotCheck) {
     nar_error_clear(&error);
 }
 
-TEST(Validate, TakesNoTextAtAll) {
+TEST(Validate, AcceptsNullText) {
     for (const uint32_t document : {NAR_DOCUMENT_EVENTS, NAR_DOCUMENT_PLAN, NAR_DOCUMENT_RESULT}) {
         nar_text* faults = nullptr;
         ASSERT_EQ(nar_validate(document, {nullptr, 0}, &faults, nullptr), NAR_OK);
@@ -101,7 +101,7 @@ TEST(Validate, TakesNoTextAtAll) {
     }
 }
 
-TEST(Validate, IsCalledFromAnyThread) {
+TEST(Validate, IsThreadSafe) {
     std::vector<std::thread> threads;
     std::vector<std::string> listed(4);
     for (std::string& mine : listed) {

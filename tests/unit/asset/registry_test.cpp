@@ -56,7 +56,7 @@ protected:
     std::string message;
 };
 
-// Sets TMPDIR until it is destroyed.
+// Sets TMPDIR and restores it in the destructor.
 class TemporaryFolder {
 public:
     explicit TemporaryFolder(const std::string& path) {
@@ -74,7 +74,7 @@ private:
 
 constexpr const char* kScratch = "narratoria-scratch-01234567-89ab-4cde-8f01-23456789abcd-1";
 
-TEST_F(RegistryTest, RefusesWhatGoesWithASandbox) {
+TEST_F(RegistryTest, RefusesFilesInsideAScratchFolder) {
     const TemporaryFolder temporary(folder.path());
     std::filesystem::create_directory(folder / kScratch);
     folder.write(std::string(kScratch) + "/torch.png", "");
@@ -85,7 +85,7 @@ TEST_F(RegistryTest, RefusesWhatGoesWithASandbox) {
     EXPECT_EQ(listed(), Json("[]"));
 }
 
-TEST_F(RegistryTest, TakesWhatIsInAnotherFolderOfANameLikeThatOfASandbox) {
+TEST_F(RegistryTest, AcceptsFilesInFoldersWithSimilarNames) {
     const TemporaryFolder temporary(folder.path());
     for (const std::string& name :
          {std::string("narratoria-scratch-story"), "stories/" + std::string(kScratch)}) {
@@ -95,7 +95,7 @@ TEST_F(RegistryTest, TakesWhatIsInAnotherFolderOfANameLikeThatOfASandbox) {
     }
 }
 
-TEST_F(RegistryTest, ListsWhatItHas) {
+TEST_F(RegistryTest, ListsAllAssets) {
     folder.write("torch \"lit\".png", "");
     EXPECT_EQ(listed(), Json("[]"));
     EXPECT_EQ(code_of(asset("torch \"lit\".png")), "");
@@ -110,7 +110,7 @@ TEST_F(RegistryTest, ListsWhatItHas) {
     EXPECT_EQ(listed()[1]["metadata"], Json(R"({"width":2})"));
 }
 
-TEST_F(RegistryTest, ListsWhatIsNewerThanARecord) {
+TEST_F(RegistryTest, ListsAssetsNewerThanARecord) {
     folder.write("1.png", "");
     EXPECT_EQ(registry.latest_seq(), 0u);
     EXPECT_EQ(code_of(asset("1.png", "first")), "");
@@ -122,12 +122,12 @@ TEST_F(RegistryTest, ListsWhatIsNewerThanARecord) {
     EXPECT_EQ(code_of(again), "");
     ASSERT_EQ(listed(7).size(), 1u);
     EXPECT_EQ(listed(7)[0]["assetId"].string(), "first")
-        << "though it has the place of an older one";
+        << "although it replaced an older asset in place";
     EXPECT_EQ(registry.latest_seq(), 20u);
 }
 
 // covers: 000-7-validate-files
-TEST_F(RegistryTest, RefusesWhatCannotBeReadAndSaysWhy) {
+TEST_F(RegistryTest, RefusesUnreadableFilesWithTheReason) {
     EXPECT_EQ(code_of(asset("nothing.png")), "ASSET_UNREADABLE");
     EXPECT_THAT(message, HasSubstr(folder / "nothing.png"));
     EXPECT_THAT(message, HasSubstr("No such file"));
@@ -142,11 +142,11 @@ TEST_F(RegistryTest, RefusesWhatCannotBeReadAndSaysWhy) {
     EXPECT_TRUE(registry.assets().empty());
 }
 
-TEST_F(RegistryTest, RefusesAFileThatMayNotBeRead) {
+TEST_F(RegistryTest, RefusesAFileWithoutReadPermission) {
     folder.write("secret.png", "", 0000);
     if (::geteuid() == 0) {
-        // Everything may be read by root: as another user it is looked at in a thread of its own,
-        // whose identity alone is changed.
+        // Root can read every file. A thread that switches its own effective user does the check;
+        // the raw system call changes this thread only.
         std::string code;
         std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
         std::thread([&] {
@@ -161,7 +161,8 @@ TEST_F(RegistryTest, RefusesAFileThatMayNotBeRead) {
 }
 
 TEST_F(RegistryTest, DoesNotOpenAFifoOrASocket) {
-    // Opening a fifo that nobody writes to would wait; a writer would see a reader come.
+    // Opening a fifo without a writer would block, and opening it with one would be visible to the
+    // writer.
     const std::string fifo = folder.fifo("fifo");
     const Descriptor writer(::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     ASSERT_TRUE(writer);
@@ -185,18 +186,18 @@ TEST_F(RegistryTest, FollowsASymbolicLinkToAFile) {
     EXPECT_EQ(registry.assets()[0].path, folder / "link.png") << "as the tool named it";
 }
 
-TEST_F(RegistryTest, RefusesWhatIsNoMediaType) {
+TEST_F(RegistryTest, RefusesInvalidMediaTypes) {
     folder.write("torch.png", "");
     Asset one = asset("torch.png");
     one.media_type = "png \"" + std::string(200, 'x');
     EXPECT_EQ(code_of(one), "ASSET_INVALID");
     EXPECT_THAT(message, HasSubstr("image/png"));
     EXPECT_LT(message.size(), 200u);
-    EXPECT_EQ(code_of(asset("torch.png")), "") << "the assetId was not used up";
+    EXPECT_EQ(code_of(asset("torch.png")), "") << "the refused asset did not take the assetId";
 }
 
 // covers: 000-4.3-asset-id-unique
-TEST_F(RegistryTest, OneAttemptMayUseAnAssetIdOnce) {
+TEST_F(RegistryTest, AssetIdIsUniqueWithinAnAttempt) {
     folder.write("1.png", "");
     folder.write("2.png", "");
     EXPECT_EQ(code_of(asset("1.png")), "");
@@ -208,11 +209,11 @@ TEST_F(RegistryTest, OneAttemptMayUseAnAssetIdOnce) {
     EXPECT_EQ(code_of(other_tool), "");
     Asset other_execution = asset("2.png");
     other_execution.execution = 2;
-    EXPECT_EQ(code_of(other_execution), "") << "also of a plan with the same id";
+    EXPECT_EQ(code_of(other_execution), "") << "even from a plan with the same id";
     EXPECT_EQ(registry.assets().size(), 3u);
 }
 
-TEST_F(RegistryTest, ALaterAttemptReplacesInPlace) {
+TEST_F(RegistryTest, LaterAttemptReplacesInPlace) {
     folder.write("1.png", "");
     folder.write("2.png", "");
     EXPECT_EQ(code_of(asset("1.png", "first")), "");
@@ -225,7 +226,7 @@ TEST_F(RegistryTest, ALaterAttemptReplacesInPlace) {
     EXPECT_EQ(registry.assets()[0].path, folder / "2.png");
     EXPECT_EQ(registry.assets()[0].seq, 20u);
     EXPECT_EQ(code_of(again), "ASSET_DUPLICATE");
-    // One that is refused leaves the earlier attempt's as it was.
+    // A refused asset leaves the earlier attempt's asset unchanged.
     Asset missing = asset("missing.png", "second");
     missing.attempt = 2;
     EXPECT_EQ(code_of(missing), "ASSET_UNREADABLE");
@@ -243,7 +244,7 @@ TEST_F(RegistryTest, NamesWithSeparatorsAreKeptApart) {
     EXPECT_EQ(registry.assets().size(), 2u);
 }
 
-TEST_F(RegistryTest, FilesAreLeftAlone) {
+TEST_F(RegistryTest, FilesAreNeitherChangedNorRemoved) {
     folder.write("torch.png", "picture");
     {
         Registry short_lived(folder.path());

@@ -24,7 +24,7 @@ TEST(Block, IsZeroedWhateverItsSize) {
     free_block(nullptr, 9 * kMiB);
 }
 
-// From malloc into a mapping of its own, from there to huge pages, and on.
+// The sizes cross the thresholds from malloc to a mapping of its own and to huge pages.
 TEST(Block, KeepsItsContentWhileItGrows) {
     std::uint32_t* block = nullptr;
     std::size_t count = 0;

@@ -22,7 +22,7 @@ protected:
     int calls = 0;
 };
 
-TEST_F(CountdownTest, APauseDoesNotCount) {
+TEST_F(CountdownTest, PausedTimeDoesNotCount) {
     start(100);
     clock.advance(60);
     countdown->pause();
@@ -36,10 +36,10 @@ TEST_F(CountdownTest, APauseDoesNotCount) {
     EXPECT_EQ(calls, 1);
     countdown->resume();
     clock.advance(1000);
-    EXPECT_EQ(calls, 1) << "it is over";
+    EXPECT_EQ(calls, 1) << "it has expired";
 }
 
-TEST_F(CountdownTest, ZeroIsNoLimit) {
+TEST_F(CountdownTest, ZeroMeansNoLimit) {
     start(0);
     countdown->pause();
     countdown->resume();
@@ -47,7 +47,7 @@ TEST_F(CountdownTest, ZeroIsNoLimit) {
     EXPECT_EQ(calls, 0);
 }
 
-TEST_F(CountdownTest, StoppedItNeverCalls) {
+TEST_F(CountdownTest, StoppedCountdownNeverFires) {
     start(100);
     countdown->stop();
     countdown->resume();
@@ -58,7 +58,7 @@ TEST_F(CountdownTest, StoppedItNeverCalls) {
     EXPECT_EQ(calls, 0);
 }
 
-TEST_F(CountdownTest, ItMayBeStartedAgainOrDestroyedInItsCall) {
+TEST_F(CountdownTest, CallbackMayRestartOrDestroyIt) {
     countdown->start(10, [this] {
         ++calls;
         countdown->start(10, [this] {

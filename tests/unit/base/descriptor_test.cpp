@@ -19,7 +19,7 @@ bool closes_on_exec(const Descriptor& descriptor) {
 
 Descriptor null_device() { return Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)); }
 
-// Closes standard input for one test. The tests of a program run one at a time.
+// Closes standard input until it is destroyed. The tests of one program run one at a time.
 class WithoutStandardInput {
 public:
     WithoutStandardInput() : saved_(::fcntl(0, F_DUPFD_CLOEXEC, 3)) { ::close(0); }
@@ -31,7 +31,7 @@ private:
     Descriptor saved_;
 };
 
-TEST(Descriptor, ClosesItsNumberOnce) {
+TEST(Descriptor, ClosesItsDescriptorOnce) {
     int number = -1;
     {
         Descriptor first = null_device();
@@ -45,7 +45,7 @@ TEST(Descriptor, ClosesItsNumberOnce) {
     EXPECT_FALSE(is_open(number));
 }
 
-TEST(Descriptor, AssignmentLeavesTheOldNumberToTheSource) {
+TEST(Descriptor, MoveAssignmentSwapsDescriptors) {
     Descriptor kept = null_device();
     const int old = kept.get();
     {
@@ -71,17 +71,17 @@ TEST(Pipe, CarriesBytesAndIsClosedOnExec) {
     EXPECT_EQ(byte, 'x');
 }
 
-TEST(Pipe, NeverTakesTheNumberOfAStandardStream) {
+TEST(Pipe, NeverUsesAStandardStreamNumber) {
     const WithoutStandardInput closed;
     Pipe pipe;
     ASSERT_EQ(make_pipe(pipe), 0);
     EXPECT_GT(pipe.read.get(), 2);
     EXPECT_GT(pipe.write.get(), 2);
     EXPECT_TRUE(closes_on_exec(pipe.read));
-    EXPECT_FALSE(is_open(0)) << "the number that was moved away from is closed again";
+    EXPECT_FALSE(is_open(0)) << "the low number was closed after the move";
 }
 
-TEST(StandardStreamsTaken, OccupiesClosedStreamsWhileItLives) {
+TEST(StandardStreamsTaken, OccupiesClosedStreamsUntilDestroyed) {
     const WithoutStandardInput closed;
     const auto next_number = [] { return Descriptor(::fcntl(1, F_DUPFD_CLOEXEC, 3)).get(); };
     const int next = next_number();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A clock that stands still until the test moves it. Its timers run inside advance().
+// A clock that advances only when the test calls advance(), which also runs the timers that fall
+// due.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +25,7 @@ public:
         std::erase_if(timers_, [&](const auto& each) { return each.first.second == timer; });
     }
 
-    // Calls the timers that become due, the earliest first; a timer may start others.
+    // Runs the timers that become due, earliest first. A timer may start other timers.
     void advance(int64_t milliseconds) {
         const int64_t end = now_ms_ + milliseconds;
         while (!timers_.empty() && timers_.begin()->first.first <= end) {
@@ -42,7 +43,8 @@ private:
 
     int64_t now_ms_ = 0;
     uint64_t last_ = 0;
-    std::map<std::pair<int64_t, uint64_t>, std::function<void()>> timers_;  // by due time, number
+    std::map<std::pair<int64_t, uint64_t>, std::function<void()>>
+        timers_;  // keyed by due time and number
 };
 
 }  // namespace narratoria::test

@@ -11,7 +11,7 @@ namespace {
 
 using namespace narratoria;
 
-TEST(Fault, IsListedWithLineAndColumnOfItsByte) {
+TEST(Fault, HasLineAndColumnOfItsByte) {
     const Faults faults = {{"rule-a", "/tools/0", 6, "é is wrong", ""},
                            {"rule-b", "", 0, "\"quoted\"", ""}};
     std::string out = "x";
@@ -25,7 +25,7 @@ TEST(Fault, IsListedWithLineAndColumnOfItsByte) {
     EXPECT_EQ(out, "[]");
 }
 
-TEST(Fault, OfAFileKeepsThePlaceThatWasFoundThere) {
+TEST(Fault, FileFaultKeepsItsGivenPosition) {
     Fault fault{"story-key", "/times/try", 30, "unknown", "story.toml"};
     fault.line = 4;
     fault.column = 2;
@@ -37,7 +37,7 @@ TEST(Fault, OfAFileKeepsThePlaceThatWasFoundThere) {
               "story.toml: line 4, column 2: /times/try: unknown [story-key]");
 }
 
-TEST(Fault, OfAWholeFileHasNoPosition) {
+TEST(Fault, WholeFileFaultHasNoPosition) {
     Fault fault{"story-file", "", 0, "is not there", "story.toml"};
     fault.has_position = false;
     std::string out;
@@ -48,16 +48,16 @@ TEST(Fault, OfAWholeFileHasNoPosition) {
     EXPECT_EQ(describe_faults({fault}, ""), "story.toml: is not there [story-file]");
 }
 
-TEST(Fault, IsDescribedInALine) {
+TEST(Fault, IsDescribedInOneLine) {
     const Faults faults = {{"r", "/a", 3, "is wrong", ""}, {"s", "", 0, "is bad", ""}};
     EXPECT_EQ(describe_faults(faults, "ab\nc"),
               "line 2, column 1: /a: is wrong [r]\nline 1, column 1: is bad [s]");
     EXPECT_EQ(describe_faults({}, ""), "");
 }
 
-// A large document may have a fault in every line: the text is gone through once for all of them.
-// (Counting from the start for each takes hours, and ends at the time limit of a test.)
-TEST(Fault, ListsOfAHundredThousandDoNotRescanTheText) {
+// A large document may have a fault in every line. The lines are counted once for all faults;
+// counting from the start for each fault would take hours and exceed the test's time limit.
+TEST(Fault, HundredThousandFaultsScanTheTextOnce) {
     std::string text;
     Faults faults;
     for (int i = 0; i < 100000; ++i) {

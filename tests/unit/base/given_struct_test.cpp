@@ -15,7 +15,7 @@ struct Options {
     uint64_t added_later;
 };
 
-TEST(GivenStruct, OfAnOlderCallerHasZerosInTheNewFields) {
+TEST(GivenStruct, ShorterStructHasZerosInNewFields) {
     const Options given{offsetof(Options, added_later), 7, 9};
     Options read{1, 1, 1};
     ASSERT_TRUE(read_struct(&given, read));
@@ -23,7 +23,7 @@ TEST(GivenStruct, OfAnOlderCallerHasZerosInTheNewFields) {
     EXPECT_EQ(read.added_later, 0u);
 }
 
-TEST(GivenStruct, OfANewerCallerIsReadAsFarAsItIsKnown) {
+TEST(GivenStruct, LongerStructIsReadUpToKnownFields) {
     struct {
         Options known;
         uint64_t newer;
@@ -37,7 +37,7 @@ TEST(GivenStruct, OfANewerCallerIsReadAsFarAsItIsKnown) {
     EXPECT_EQ(out.beside, 5u);
 }
 
-TEST(GivenStruct, WithoutASizeIsRefusedAndNoStructIsZeros) {
+TEST(GivenStruct, ZeroSizeIsRefusedAndNullIsAllZeros) {
     const Options empty{};
     Options read{1, 1, 1};
     EXPECT_FALSE(read_struct(&empty, read));

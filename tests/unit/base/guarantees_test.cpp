@@ -34,7 +34,7 @@ TEST(GuaranteeNames, AreReadAndWritten) {
     EXPECT_EQ(guarantee_of(""), std::nullopt);
 }
 
-TEST(GuaranteeNames, MakeTheMessagesOfTheSpecification) {
+TEST(GuaranteeNames, FormTheMessagesOfTheSpecification) {
     const auto message = [](Guarantee each) { return blocked_message("t", each); };
     EXPECT_EQ(message(Guarantee::NoFilesystemWrite), "Tool \"t\" cannot write to the filesystem.");
     EXPECT_EQ(message(Guarantee::NoFilesystemRead), "Tool \"t\" cannot read from the filesystem.");
@@ -52,7 +52,7 @@ TEST(GuaranteeMerge, NothingIsRequiredAtFirst) {
     EXPECT_EQ(none.secrets(), std::nullopt);
 }
 
-TEST(GuaranteeMerge, OnlyTightensAndTellsTheLastSource) {
+TEST(GuaranteeMerge, OnlyTightensAndNamesTheLastSource) {
     Guarantees merged = read("no_network,no_subprocess", Source::Pack);
     merged.tighten(read("no_network", Source::Tool));
     merged.tighten(Guarantees());
@@ -76,7 +76,7 @@ TEST(GuaranteeMerge, IntersectsSecrets) {
     EXPECT_TRUE(merged.any());
 }
 
-TEST(GuaranteeMerge, APureToolHasAllAndNoSecrets) {
+TEST(GuaranteeMerge, PureToolHasAllGuaranteesAndNoSecrets) {
     Guarantees pure = read("secrets_allowed=A", Source::Pack);
     pure.require_all(Source::Tool);
     for (size_t i = 0; i < kGuarantees; ++i) {
@@ -86,7 +86,7 @@ TEST(GuaranteeMerge, APureToolHasAllAndNoSecrets) {
     EXPECT_EQ(sources_of(pure), sources_of(read("all", Source::Tool)));
 }
 
-TEST(GuaranteeLists, AreRefusedWithWhatThereIs) {
+TEST(GuaranteeLists, UnknownNamesAreRefusedWithTheValidOnes) {
     for (const char* list : {"no_networks", "", "no_network,", "NO_NETWORK", "secrets"}) {
         Guarantees guarantees;
         std::string why;

@@ -10,7 +10,7 @@
 namespace narratoria {
 namespace {
 
-TEST(Hash, DependsOnTheTextAndTheSeedAlone) {
+TEST(Hash, DependsOnlyOnTextAndSeed) {
     const std::string one = "the same text in two places";
     const std::string two = one;
     EXPECT_EQ(hash_text(one, 1), hash_text(two, 1));
@@ -18,8 +18,8 @@ TEST(Hash, DependsOnTheTextAndTheSeedAlone) {
     EXPECT_EQ(hash_seed(), hash_seed());
 }
 
-// Lengths 0 to 70 take every path: by bytes, by two overlapping loads, and in blocks of 16.
-TEST(Hash, SeesEveryByteOfEveryLength) {
+// Lengths 0 to 70 cover every code path: single bytes, two overlapping loads, and blocks of 16.
+TEST(Hash, DependsOnEveryByteAtEveryLength) {
     for (std::size_t length = 0; length <= 70; ++length) {
         const std::string text(length, 'x');
         std::set<std::uint64_t> hashes{hash_text(text, 7)};
@@ -38,14 +38,14 @@ TEST(Hash, ReadsOnlyTheText) {
     EXPECT_EQ(hash_text(std::string_view(text).substr(7, 6), 3), hash_text("middle", 3));
 }
 
-// A table uses the lowest bits, so these must differ for keys that are alike.
+// Hash tables use the lowest bits, so these must differ for similar keys.
 TEST(Hash, SpreadsSimilarKeysOverTheLowBits) {
     constexpr std::size_t kSlots = 1024;
     std::set<std::uint64_t> slots;
     for (std::size_t i = 0; i < kSlots; ++i) {
         slots.insert(hash_text("key" + std::to_string(i), 11) % kSlots);
     }
-    // Random keys fill 63 of 100 slots.
+    // Random keys would fill 63% of the slots.
     EXPECT_GT(slots.size(), kSlots * 55 / 100);
 }
 

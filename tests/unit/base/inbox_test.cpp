@@ -53,7 +53,7 @@ public:
     nar_status end(uint64_t token, const char* text) {
         return inbox.send_end(this, token, Answer{text});
     }
-    // A round without waiting.
+    // Runs one round without blocking.
     void round() { loop.run_for(0); }
     static Inbox::Post counting(int& count) {
         return {[](void* user) { ++*static_cast<int*>(user); },
@@ -70,7 +70,7 @@ public:
                 }};
 };
 
-TEST_F(InboxTest, APostRunsOnceInTheNextRound) {
+TEST_F(InboxTest, PostRunsOnceInTheNextRound) {
     int count = 0;
     std::thread([&] { EXPECT_EQ(inbox.post(*this, counting(count)), NAR_OK); }).join();
     EXPECT_EQ(count, 0);
@@ -81,7 +81,7 @@ TEST_F(InboxTest, APostRunsOnceInTheNextRound) {
     EXPECT_FALSE(inbox.has_waiting(*this));
 }
 
-TEST_F(InboxTest, APosterThatHasTooManyWaitingIsBusy) {
+TEST_F(InboxTest, PosterAboveItsQueueLimitIsBusy) {
     int count = 0;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(inbox.post(*this, counting(count)), NAR_OK);
     EXPECT_EQ(inbox.post(*this, counting(count)), NAR_BUSY);
@@ -91,7 +91,7 @@ TEST_F(InboxTest, APosterThatHasTooManyWaitingIsBusy) {
     round();
 }
 
-TEST_F(InboxTest, PostersTakeTurnsWhateverTheyHaveWaiting) {
+TEST_F(InboxTest, PostersTakeTurnsWhateverTheirQueueLength) {
     struct Recorder : Inbox::Poster {
         explicit Recorder(std::vector<std::string>& calls) : Poster(10), into(calls) {}
         void run_post(const Inbox::Post& post) override {
@@ -110,10 +110,10 @@ TEST_F(InboxTest, PostersTakeTurnsWhateverTheyHaveWaiting) {
     inbox.forget_posts(busy);
     EXPECT_FALSE(inbox.has_waiting(busy));
     round();
-    EXPECT_EQ(calls.size(), 4U) << "a forgotten poster has no turn";
+    EXPECT_EQ(calls.size(), 4U) << "a forgotten poster gets no turn";
 }
 
-TEST_F(InboxTest, ForgottenPostsAreDroppedAndNotRun) {
+TEST_F(InboxTest, ForgottenPostsAreDroppedWithoutRunning) {
     int count = 0;
     inbox.post(*this, counting(count));
     inbox.post(*this, counting(count));
@@ -123,7 +123,7 @@ TEST_F(InboxTest, ForgottenPostsAreDroppedAndNotRun) {
     EXPECT_THAT(calls, ElementsAre("drop", "drop"));
 }
 
-TEST_F(InboxTest, APostMadeByAPostWaitsForTheNextRound) {
+TEST_F(InboxTest, PostFromAPostWaitsForTheNextRound) {
     struct Again {
         InboxTest* test;
         int runs = 0;
@@ -144,7 +144,7 @@ TEST_F(InboxTest, APostMadeByAPostWaitsForTheNextRound) {
     EXPECT_EQ(again.runs, 2);
 }
 
-TEST_F(InboxTest, TheFirstEndOfATokenCounts) {
+TEST_F(InboxTest, FirstEndOfATokenWins) {
     const uint64_t token = open();
     EXPECT_FALSE(inbox.has_end(token));
     EXPECT_EQ(end(token, "first"), NAR_OK);
@@ -153,12 +153,12 @@ TEST_F(InboxTest, TheFirstEndOfATokenCounts) {
     EXPECT_EQ(inbox.send_output(this, token, "late"), NAR_STALE);
     round();
     EXPECT_THAT(calls, ElementsAre("end first"));
-    EXPECT_EQ(end(token, "third"), NAR_STALE) << "delivered, and not closed yet";
+    EXPECT_EQ(end(token, "third"), NAR_STALE) << "delivered, but not closed yet";
     inbox.close(token);
     EXPECT_EQ(end(token, "fourth"), NAR_GONE);
 }
 
-TEST_F(InboxTest, AnEndThatWasNotDeliveredGoesWithItsToken) {
+TEST_F(InboxTest, ClosingATokenDropsItsUndeliveredEnd) {
     const uint64_t token = open();
     EXPECT_EQ(end(token, "too late"), NAR_OK);
     inbox.close(token);
@@ -166,7 +166,7 @@ TEST_F(InboxTest, AnEndThatWasNotDeliveredGoesWithItsToken) {
     EXPECT_THAT(calls, IsEmpty());
 }
 
-TEST_F(InboxTest, TheTokenOfAnotherOwnerOrKindIsGone) {
+TEST_F(InboxTest, ForeignTokenIsGone) {
     const uint64_t token = open();
     EXPECT_EQ(inbox.send_end(&loop, token, Answer{"foreign"}), NAR_GONE);
     EXPECT_EQ(inbox.send_output(&loop, token, "foreign"), NAR_GONE);
@@ -186,7 +186,7 @@ TEST_F(InboxTest, OutputIsDeliveredInPiecesBeforeTheEnd) {
                                    "output 200", "end done"));
 }
 
-TEST_F(InboxTest, AReceiverThatClosesItsTokenGetsNoMore) {
+TEST_F(InboxTest, ClosedTokenReceivesNothingMore) {
     closes = open();
     inbox.send_diagnostics(this, closes, "why");
     inbox.send_output(this, closes, "out");
@@ -212,7 +212,7 @@ TEST_F(InboxTest, WaitingOutputIsBounded) {
     EXPECT_EQ(inbox.send_output(this, token, "x"), NAR_OK);
 }
 
-TEST_F(InboxTest, TheLastOutputHasRoomInAnyCase) {
+TEST_F(InboxTest, LastOutputAlwaysFits) {
     const uint64_t token = open();
     EXPECT_EQ(inbox.send_output(this, token, std::string(Inbox::kMaxOutput, 'x')), NAR_OK);
     EXPECT_EQ(inbox.send_end(this, token, Answer{"end"}, "last"), NAR_OK);
@@ -221,7 +221,7 @@ TEST_F(InboxTest, TheLastOutputHasRoomInAnyCase) {
     EXPECT_EQ(calls[calls.size() - 2], "output last");
 }
 
-TEST_F(InboxTest, AReceiverThatThrowsDoesNotLoseWhatIsBehindIt) {
+TEST_F(InboxTest, ThrowingReceiverDoesNotLoseLaterMessages) {
     throws = true;
     inbox.send_output(this, open(), "first");
     inbox.send_output(this, open(), "second");
@@ -241,7 +241,7 @@ TEST_F(InboxTest, AllTokensOfAnOwnerEndTogether) {
     EXPECT_THAT(calls, ElementsAre("end by itself", "end together"));
 }
 
-TEST_F(InboxTest, LogLinesComeInOrderAndTheSurplusIsCounted) {
+TEST_F(InboxTest, LogLinesStayInOrderAndExcessIsCounted) {
     for (size_t i = 0; i < Inbox::kMaxLines + 2; ++i) inbox.log(3, "line " + std::to_string(i));
     round();
     ASSERT_EQ(lines.size(), Inbox::kMaxLines + 1);
@@ -249,7 +249,7 @@ TEST_F(InboxTest, LogLinesComeInOrderAndTheSurplusIsCounted) {
     EXPECT_EQ(lines.back(), "2 more log lines of plugins came too fast and were dropped");
 }
 
-TEST_F(InboxTest, ManyThreadsSendAndNothingIsLost) {
+TEST_F(InboxTest, NothingSentByManyThreadsIsLost) {
     const uint64_t token = open();
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {

@@ -20,7 +20,7 @@ void work_for(uint64_t microseconds) {
     }
 }
 
-// Pipes that always have something to read.
+// Pipes that are always readable.
 class LoopBudget : public testing::Test {
 protected:
     void SetUp() override {
@@ -34,7 +34,7 @@ protected:
     std::array<Pipe, 8> pipes_;
 };
 
-TEST_F(LoopBudget, IsLookedAtBetweenTwoDescriptors) {
+TEST_F(LoopBudget, IsCheckedBetweenDescriptors) {
     std::array<std::unique_ptr<Watch>, 8> watches;
     std::array<int, 8> turns{};
     for (size_t i = 0; i < pipes_.size(); ++i) {
@@ -49,16 +49,16 @@ TEST_F(LoopBudget, IsLookedAtBetweenTwoDescriptors) {
         loop_.run_for(500);
         int made = 0;
         for (size_t i = 0; i < turns.size(); ++i) made += turns[i] - before[i];
-        // The second begins in time, a third would not.
+        // The second callback starts within the budget; a third would not.
         EXPECT_LE(made, 2);
     }
-    // And none is passed over.
+    // No watch is starved.
     const auto [fewest, most] = std::minmax_element(turns.begin(), turns.end());
     EXPECT_GT(*fewest, 0);
     EXPECT_LE(*most - *fewest, 2);
 }
 
-TEST_F(LoopBudget, LeavesNoTurnToAWatchThatHasStopped) {
+TEST_F(LoopBudget, SkipsDeferredWatchesThatHaveStopped) {
     std::array<std::unique_ptr<Watch>, 8> watches;
     for (size_t i = 0; i < pipes_.size(); ++i) {
         watches[i] = std::make_unique<Watch>(loop_);
@@ -70,15 +70,15 @@ TEST_F(LoopBudget, LeavesNoTurnToAWatchThatHasStopped) {
             watches[i]->stop();
         });
     }
-    loop_.run_for(1);    // most are put off
-    loop_.run_for(500);  // the first of them ends the others
+    loop_.run_for(1);    // most watches are deferred
+    loop_.run_for(500);  // the first one stops the others
     const auto left = std::count_if(watches.begin(), watches.end(),
                                     [](const auto& watch) { return watch != nullptr; });
     EXPECT_EQ(left, 1);
     loop_.run_for(500);
 }
 
-TEST_F(LoopBudget, IsSharedByReadingAndByWhatWasDeferred) {
+TEST_F(LoopBudget, IsSharedByWatchesAndDeferredTasks) {
     Watch watch(loop_);
     int read = 0, deferred = 0;
     watch.start(pipes_[0].read.get(), [&read] {
@@ -100,7 +100,7 @@ TEST_F(LoopBudget, IsSharedByReadingAndByWhatWasDeferred) {
     task = [] {};
 }
 
-TEST_F(LoopBudget, OfNoneIsOneRoundForAll) {
+TEST_F(LoopBudget, ZeroBudgetRunsEveryWatchOnce) {
     std::array<std::unique_ptr<Watch>, 8> watches;
     int turns = 0;
     for (size_t i = 0; i < pipes_.size(); ++i) {

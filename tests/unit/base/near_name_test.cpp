@@ -15,7 +15,7 @@ std::string_view near(std::string_view name) {
     return near_name(name, kKnown);
 }
 
-TEST(NearName, IsTheOneThatAFewLettersAway) {
+TEST(NearName, IsAFewLettersAway) {
     EXPECT_EQ(near("dependancies"), "dependencies");
     EXPECT_EQ(near("depencencies"), "dependencies");
     EXPECT_EQ(near("dependencie"), "dependencies");
@@ -35,13 +35,13 @@ TEST(NearName, IgnoresCaseAndSeparators) {
     EXPECT_EQ(near("RETRY_POLICY"), "retryPolicy");
 }
 
-TEST(NearName, MayBeLongerThanABeginning) {
+TEST(NearName, PrefixMatchesTheFullName) {
     EXPECT_EQ(near("retry"), "retryPolicy");
     EXPECT_EQ(near("timeout"), "timeoutMs");
     EXPECT_EQ(near("env"), "") << "too short to mean one";
 }
 
-TEST(NearName, IsNoneForOtherWords) {
+TEST(NearName, UnrelatedWordsHaveNone) {
     for (const char* word : {"", "note", "output", "x", "id", "requested", "title", "inputSchema",
                              "continue", "comment", "a_rather_long_name_that_means_something"}) {
         EXPECT_EQ(near(word), "") << word;

@@ -8,7 +8,8 @@
 namespace narratoria {
 namespace {
 
-// The first two and the last are NIST's; the others fill a block to each side of its length.
+// The first two and the last are NIST's vectors; the others end just before and after a block's
+// end.
 TEST(Sha256, MatchesKnownSums) {
     EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -20,11 +20,11 @@ std::string encoded(uint32_t code) {
     return {static_cast<char>(0xF0 | (code >> 18)), tail(12), tail(6), tail(0)};
 }
 
-TEST(Utf8, IsJudgedAsTheStressTestDemands) {
+TEST(Utf8, MatchesTheStressTest) {
     for (const test::ByteCase& each : test::utf8_cases()) {
         EXPECT_EQ(utf8::valid_prefix(each.text), each.valid) << each.what;
         EXPECT_EQ(utf8::is_valid(each.text), each.valid == each.text.size()) << each.what;
-        // The same wherever it stands among plain text.
+        // The result is the same at every offset within plain text.
         for (size_t shift = 1; shift < 20; ++shift) {
             const std::string before(shift, 'x');
             EXPECT_EQ(utf8::valid_prefix(before + each.text), shift + each.valid) << each.what;
@@ -40,7 +40,8 @@ TEST(Utf8, EveryCharacterIsValidAndEverySurrogateIsNot) {
         if (utf8::is_surrogate(text) != is_surrogate) FAIL() << std::hex << code;
     }
     EXPECT_FALSE(utf8::is_surrogate("\xED"));
-    EXPECT_FALSE(utf8::is_surrogate("\xED\xC0\x80")) << "the second byte continues nothing";
+    EXPECT_FALSE(utf8::is_surrogate("\xED\xC0\x80"))
+        << "the second byte is not a continuation byte";
 }
 
 TEST(Utf8, EveryInvalidByteIsRepairedByOneReplacementCharacter) {

@@ -28,7 +28,7 @@ TEST(Uuid, IsOfVersion4InLowerCase) {
     }
 }
 
-TEST(Uuid, IsAnotherEachTime) {
+TEST(Uuid, IsUnique) {
     std::set<std::string> seen;
     for (int i = 0; i < 10000; ++i) seen.insert(make_uuid());
     EXPECT_EQ(seen.size(), 10000u);

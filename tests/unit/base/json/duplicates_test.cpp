@@ -26,15 +26,15 @@ std::vector<std::string> duplicates(std::string_view text) {
     return all;
 }
 
-TEST(DuplicateKeys, AreThoseThatAnEarlierMemberOfTheObjectHas) {
+TEST(DuplicateKeys, RepeatAKeyOfAnEarlierMember) {
     EXPECT_THAT(duplicates(R"({"a":1,"a":2})"), ElementsAre("/a 7"));
     EXPECT_THAT(duplicates(R"([{"x":{"b":1}},{"b":[0,{"~":1,"c":2,"~":3}]}])"),
                 ElementsAre("/1/b/1/~0 36"));
     EXPECT_THAT(duplicates(R"({"a":1,"\u0061":2,"a":3})"), ElementsAre("/a 7", "/a 18"))
-        << "however it is written";
+        << "however it is escaped";
 }
 
-TEST(DuplicateKeys, AreNoneInDifferentObjects) {
+TEST(DuplicateKeys, EqualKeysOfDifferentObjectsAreNotDuplicates) {
     EXPECT_THAT(duplicates(R"({"a":{"a":{"a":1}},"b":{"a":1}})"), IsEmpty());
     EXPECT_THAT(duplicates("5"), IsEmpty());
     EXPECT_THAT(duplicates(std::string(512, '[') + std::string(512, ']')), IsEmpty());

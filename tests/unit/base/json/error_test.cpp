@@ -10,7 +10,7 @@ namespace {
 
 using namespace narratoria::json;
 
-TEST(JsonRules, HaveANameOfTheirOwnEach) {
+TEST(JsonRules, HaveUniqueNames) {
     std::vector<std::string> names;
     using Kind = ParseError::Kind;
     for (const Kind kind :

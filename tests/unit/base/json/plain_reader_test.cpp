@@ -9,8 +9,8 @@ namespace {
 
 using namespace narratoria::json;
 
-// Plain JSON has a reader of its own; a string with an escape in front of a value sends both to
-// RapidJSON. The tapes must be the same, byte for byte of each value.
+// JSON without escapes has its own reader; a string with an escape before the value sends both to
+// RapidJSON. Both readers must produce the same tape.
 void expect_same_tape(Value plain, Value other, const std::string& text) {
     ASSERT_EQ(plain.type(), other.type()) << text;
     EXPECT_EQ(plain.raw(), other.raw()) << text;
@@ -34,7 +34,7 @@ void expect_same_tape(Value plain, Value other, const std::string& text) {
     }
 }
 
-TEST(JsonTape, IsTheSameFromBothReaders) {
+TEST(JsonTape, BothReadersProduceTheSameTape) {
     for (const std::string text :
          {R"({})", R"([])", R"({"a":{}})", R"([[],[[]],{"":[]}])", R"("")", R"(-0)", R"(0.0)",
           R"( { "a" : [ 1 , -2.50 , true , false , null ] , "b" : "ä€🔥" } )",

@@ -17,7 +17,7 @@ namespace {
 using namespace narratoria::json;
 using namespace std::string_literals;
 
-// A text that ends kPadding bytes before memory that must not be touched.
+// A text with kPadding bytes after it, directly followed by inaccessible memory.
 class TextBeforeGuard {
 public:
     explicit TextBeforeGuard(std::string_view text) {
@@ -31,7 +31,7 @@ public:
         if (mprotect(pages_ + readable_, page, PROT_NONE) != 0) throw std::bad_alloc();
         char* const begin = pages_ + readable_ - kPadding - text.size();
         std::memcpy(begin, text.data(), text.size());
-        // Only the first byte of the padding is promised to be zero.
+        // Only the first byte of the padding is guaranteed to be zero.
         std::memset(begin + text.size(), '"', kPadding);
         begin[text.size()] = '\0';
         text_ = {begin, text.size()};
@@ -74,8 +74,8 @@ TEST(JsonNumber, IsRefusedOutsideTheRangeOfADouble) {
     }
 }
 
-// A document of the runtime's own has those of others in it.
-TEST(JsonDepth, IsTakenAFewLevelsDeeperWhereOnesOwn) {
+// A document that the runtime writes embeds documents of others, so it may nest deeper.
+TEST(JsonDepth, OwnDocumentsMayNestDeeper) {
     Document document;
     ParseError error;
     const std::string with_escape = "[\"\\n\"," + nested(kDepthOfOwn - 1) + "]";
@@ -87,7 +87,7 @@ TEST(JsonDepth, IsTakenAFewLevelsDeeperWhereOnesOwn) {
     }
 }
 
-TEST(JsonDepth, IsTakenUpTo512Levels) {
+TEST(JsonDepth, IsLimitedTo512Levels) {
     Document document;
     ParseError error;
     EXPECT_TRUE(document.parse(nested(512), error)) << error.message;
@@ -96,7 +96,7 @@ TEST(JsonDepth, IsTakenUpTo512Levels) {
     for (const size_t levels : {size_t{513}, size_t{10000}, size_t{1000000}}) {
         ASSERT_FALSE(document.parse(nested(levels), error));
         EXPECT_EQ(error.kind, ParseError::Kind::TooDeep);
-        EXPECT_EQ(error.byte, 512u) << "the bracket that is one too many";
+        EXPECT_EQ(error.byte, 512u) << "the first bracket above the limit";
         EXPECT_EQ(error.message, "the value is nested deeper than 512 levels");
     }
     std::string objects;
@@ -119,14 +119,14 @@ struct Refused {
 
 class JsonRefusal : public testing::TestWithParam<Refused> {};
 
-TEST_P(JsonRefusal, NamesTheKindTheByteAndTheReason) {
+TEST_P(JsonRefusal, NamesKindByteAndReason) {
     Document document;
     ParseError error;
     ASSERT_FALSE(document.parse(GetParam().text, error)) << GetParam().text;
     EXPECT_EQ(error.kind, GetParam().kind) << rule_of(error.kind) << ": " << error.message;
     EXPECT_EQ(error.byte, GetParam().byte) << error.message;
     EXPECT_EQ(error.message, GetParam().message);
-    // And in memory that ends right behind the padding.
+    // Again in memory that ends right after the padding.
     const TextBeforeGuard guarded(GetParam().text);
     Tape tape;
     ParseError again;
@@ -183,9 +183,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"[\xE9]", Kind::InvalidUtf8, 1, kNotUtf8},
         Refused{"\"é\\n\xE9x\"", Kind::InvalidUtf8, 5, kNotUtf8},
         Refused{"\"0123456789abcdefghi\xE9\"", Kind::InvalidUtf8, 20, kNotUtf8},
-        // The first of several faults, also when the string is never closed.
+        // The first of several faults is reported, even if the string is never closed.
         Refused{"\"\xFF", Kind::InvalidUtf8, 1, kNotUtf8},
-        // A multi-byte character cut by the end of a string is not completed by what follows.
+        // A multi-byte character truncated at the end of a string is not completed by later bytes.
         Refused{"[\"\xC3\",\"\xA9\"]", Kind::InvalidUtf8, 2, kNotUtf8},
         Refused{"\"\xED\xA0\xBD\"", Kind::LoneSurrogate, 1, kHalfInText},
         Refused{"\"ab\xED\xBF\xBF\"", Kind::LoneSurrogate, 3, kHalfInText},
@@ -194,11 +194,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"("\ud83d\u0041")", Kind::LoneSurrogate, 1, kHalfInEscape},
         Refused{R"("ab\udc00")", Kind::LoneSurrogate, 3, kHalfInEscape},
         Refused{R"("\ud83d\udd25\\\udc00")", Kind::LoneSurrogate, 15, kHalfInEscape},
-        // Halves in the wrong order: the reader stops at the high one.
+        // Surrogates in the wrong order: the reader stops at the high one.
         Refused{R"("é\udd25\ud83d")", Kind::LoneSurrogate, 9, kHalfInEscape},
         Refused{R"({"\udfff":1})", Kind::LoneSurrogate, 2, kHalfInEscape}));
 
-// The rest of the grammar: that it is refused, and where, whatever the words.
+// The rest of the grammar: each text is refused at the right byte; the message is not compared.
 TEST(JsonSyntax, IsRefusedWhereItBreaks) {
     struct Case {
         std::string_view text;
@@ -220,9 +220,9 @@ TEST(JsonSyntax, IsRefusedWhereItBreaks) {
     }
 }
 
-// The bytes behind the padding are never touched: of texts of every length, so that the end falls
-// on each place of the wide loads, plain, with escapes and beyond ASCII.
-TEST(JsonPadding, IsAllThatIsReadBehindTheText) {
+// The reader never touches bytes after the padding. Texts of every length put the end at each
+// position of the wide loads: plain, with escapes, and non-ASCII.
+TEST(JsonPadding, ReaderStaysWithinThePadding) {
     for (size_t length = 0; length < 70; ++length) {
         for (const std::string_view last : {"", "\\n", "é", "🔥"}) {
             const std::string content = std::string(length, 'x') + std::string(last);
@@ -250,7 +250,7 @@ TEST(JsonPadding, IsAllThatIsReadBehindTheText) {
     }
 }
 
-TEST(RapidJsonReader, SaysThatACommaIsTooMany) {
+TEST(RapidJsonReader, ReportsTrailingComma) {
     for (const auto& [text, byte] : {std::pair("[1,]", 3u),
                                      {"[1,,2]", 3u},
                                      {"{\"a\":1,}", 7u},

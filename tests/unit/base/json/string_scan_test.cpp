@@ -23,8 +23,8 @@ Scan scan(std::string text) {
     return {static_cast<std::size_t>(end - text.data()), high};
 }
 
-// Up to three blocks of 16 bytes, so that the byte that ends the run has each place in a block.
-TEST(StringScan, StopsAtEachByteThatEndsAPlainRun) {
+// Up to three blocks of 16 bytes, so that the terminating byte takes each position of a block.
+TEST(StringScan, StopsAtEachSpecialByte) {
     for (std::size_t length = 0; length < 48; ++length) {
         for (const char stop : {'"', '\\', '\0', '\n', '\x1F'}) {
             const Scan found = scan(std::string(length, 'x') + stop + "\"");
@@ -44,7 +44,7 @@ TEST(StringScan, PassesEveryOtherByte) {
     EXPECT_TRUE(found.high);
 }
 
-TEST(StringScan, ReportsBytesOver0x7FOnlyInFrontOfTheStop) {
+TEST(StringScan, ReportsBytesOver0x7FOnlyBeforeTheStop) {
     for (std::size_t place = 0; place < 40; ++place) {
         std::string text(40, 'x');
         text[place] = '\x80';

@@ -17,7 +17,7 @@ using namespace narratoria::json;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-// The value written again, from the tape alone: strings decoded and encoded anew.
+// Writes the value from the tape alone: strings are decoded and encoded again.
 void rewrite(std::string& out, Value value) {
     if (value.is_object()) {
         ObjectWriter writer(out);
@@ -51,8 +51,8 @@ std::string rewritten(std::string_view text) {
     return out;
 }
 
-// What a value is, and that its own bytes are exactly what was written.
-TEST(JsonTape, TellsEachTypeAndItsBytes) {
+// Each value has its type and exactly its own bytes.
+TEST(JsonTape, HasTypeAndBytesOfEachValue) {
     struct Case {
         std::string_view text;
         Type type;
@@ -82,7 +82,7 @@ TEST(JsonTape, TellsEachTypeAndItsBytes) {
     }
 }
 
-TEST(JsonTape, GivesMembersInTheirOrderAndElementsInTheirs) {
+TEST(JsonTape, KeepsTheOrderOfMembersAndElements) {
     Document document;
     ParseError error;
     ASSERT_TRUE(document.parse(R"({"z":1,"a":[true,[],{"b":null}],"m":{},"q":"x"})", error));
@@ -100,7 +100,7 @@ TEST(JsonTape, GivesMembersInTheirOrderAndElementsInTheirs) {
     EXPECT_FALSE(document.root().find("nobody"));
 }
 
-TEST(JsonTape, CountsTheLastOfDuplicateKeys) {
+TEST(JsonTape, LastDuplicateKeyWins) {
     Document document;
     ParseError error;
     ASSERT_TRUE(document.parse(R"({"a":1,"b":2,"a":{"x":1},"\u0061":3})", error));
@@ -119,7 +119,7 @@ TEST(JsonTape, DecodesEveryEscape) {
         {R"("\u0022\u005c")", "\"\\"},
         {R"("a\nb\nc")", "a\nb\nc"},
         {R"("\u0031\u0032")", "12"},
-        // Bytes over 0x7F right behind an escape, in front of one, and between two.
+        // Bytes over 0x7F right after an escape, right before one, and between two.
         {"\"\\né\"", "\né"},
         {"\"é\\n\"", "é\n"},
         {"\"\\t€\\t🔥\\t\"", "\t€\t🔥\t"},
@@ -133,7 +133,7 @@ TEST(JsonTape, DecodesEveryEscape) {
         ASSERT_TRUE(document.parse(each.text, error)) << each.text << ": " << error.message;
         EXPECT_EQ(document.root().text(), each.content) << each.text;
         EXPECT_EQ(document.root().raw(), each.text);
-        // The same as a key and as a member.
+        // Again as a key and as a member.
         const std::string object =
             "{" + std::string(each.text) + ":" + std::string(each.text) + "}";
         ASSERT_TRUE(document.parse(object, error)) << object << ": " << error.message;
@@ -143,7 +143,7 @@ TEST(JsonTape, DecodesEveryEscape) {
     }
 }
 
-TEST(JsonTape, FindsTheBytesOfStringsWithEscapesWhereverTheyStand) {
+TEST(JsonTape, FindsTheBytesOfStringsWithEscapes) {
     const std::string text =
         R"({"\n":"\n", "a" : [ "\t" , "\t", 1, "\t", {}, "\t", [], "\t" , null, "b", "\\\"" ],)"
         R"("\"":{"\r":"\r"},"end":"\u00e9"})";
@@ -160,11 +160,11 @@ TEST(JsonTape, FindsTheBytesOfStringsWithEscapesWhereverTheyStand) {
     EXPECT_EQ(elements, R"("\t" "\t" 1 "\t" {} "\t" [] "\t" null "b" "\\\"" )");
     EXPECT_EQ(root.find("\"").find("\r").raw(), R"("\r")");
     EXPECT_EQ(root.find("end").raw(), R"("\u00e9")");
-    // The bytes are those of the text, not a copy.
+    // raw() points into the text; it is not a copy.
     EXPECT_EQ(root.find("end").raw().data(), document.text().data() + text.find(R"("\u00e9")"));
 }
 
-// Each string's bytes were once found by way of the one before it: a million of them was a million
+// raw() once located each string through the one before it, so a million strings recursed a million
 // calls deep.
 TEST(JsonTape, FindsTheBytesOfAMillionStringsWithEscapes) {
     std::string text = "[";
@@ -181,7 +181,7 @@ TEST(JsonTape, FindsTheBytesOfAMillionStringsWithEscapes) {
     EXPECT_EQ(count, 1000000u);
 }
 
-TEST(JsonTape, IsWrittenAgainAsItWas) {
+TEST(JsonTape, RoundTrips) {
     for (const std::string_view text :
          {R"({"a":[1,2.50,-0,1e5,"x",{"b":[[],{}]}],"c":"é\n","d":true,"e":null})", R"([[[[[]]]]])",
           R"("")", R"({"":{"":""}})"}) {
@@ -189,7 +189,7 @@ TEST(JsonTape, IsWrittenAgainAsItWas) {
     }
 }
 
-TEST(JsonTape, IsUsedAgainForTheNextText) {
+TEST(JsonTape, CanBeReusedForTheNextText) {
     Tape tape;
     ParseError error;
     const std::string padding(kPadding, '\0');
@@ -207,7 +207,7 @@ TEST(JsonTape, IsUsedAgainForTheNextText) {
     }
 }
 
-TEST(JsonNumber, IsKeptAsItWasWritten) {
+TEST(JsonNumber, KeepsItsOriginalSpelling) {
     for (const std::string_view text :
          {"0", "-0", "0.0", "-0.0e-0", "1E5", "1e+5", "123456789012345678901234567890",
           "-99999999999999999999999999.5", "0.1000000000000000055511151231257827",
@@ -218,7 +218,7 @@ TEST(JsonNumber, IsKeptAsItWasWritten) {
     }
 }
 
-TEST(JsonNumber, IsAWholeNumberWhenItsValueIsOne) {
+TEST(JsonNumber, IsWholeWhenItsValueIsWhole) {
     struct Case {
         std::string_view text;
         std::optional<int64_t> integer;
@@ -253,7 +253,7 @@ TEST(JsonNumber, IsAWholeNumberWhenItsValueIsOne) {
     EXPECT_EQ(document.root().number(), std::nullopt);
 }
 
-TEST(Document, TakesMemoryForItsTextAndItsValues) {
+TEST(Document, UsesMemoryForItsTextAndValues) {
     const std::string text = '"' + std::string(300000, 'x') + '"';
     const narratoria::hostile::MemoryGrowth memory;
     std::vector<std::unique_ptr<Document>> all;

@@ -13,7 +13,7 @@ namespace {
 using namespace narratoria::json;
 using namespace std::string_view_literals;
 
-TEST(JsonWriting, EscapesWhatMustBe) {
+TEST(JsonWriting, EscapesOnlyWhereRequired) {
     struct Case {
         std::string_view text;
         std::string_view json;
@@ -34,7 +34,7 @@ TEST(JsonWriting, EscapesWhatMustBe) {
     }
 }
 
-TEST(JsonWriting, EveryTextComesBackAsItWas) {
+TEST(JsonWriting, EveryTextRoundTrips) {
     std::string all;
     for (char32_t code = 0; code < 0x300; ++code) {
         if (code < 0x80) {
@@ -52,7 +52,7 @@ TEST(JsonWriting, EveryTextComesBackAsItWas) {
     EXPECT_EQ(document.root().text(), all);
 }
 
-TEST(JsonWriting, ObjectsOfEveryKindOfMember) {
+TEST(JsonWriting, WritesObjectsWithEveryKindOfMember) {
     std::string out = "x";
     ObjectWriter writer(out);
     writer.string("a\"", "b\n").number("n", INT64_MIN).boolean("t", true).boolean("f", false);
@@ -66,7 +66,7 @@ TEST(JsonWriting, ObjectsOfEveryKindOfMember) {
     EXPECT_EQ(out, "{}");
 }
 
-TEST(JsonWriting, CompactTextIsOneLineWithStringsUntouched) {
+TEST(JsonWriting, CompactTextIsOneLineWithUnchangedStrings) {
     std::string out;
     append_compact(out, "{ \"a b\" :\n [ 1 ,\t\"\\\" x\\\\\" ] ,\r\n \"c\":{ } }");
     EXPECT_EQ(out, R"({"a b":[1,"\" x\\"],"c":{}})");
