@@ -16,7 +16,7 @@ using event::Decoder;
 using event::Event;
 using event::Field;
 
-// A line with the zero and the padding that the framer puts behind it.
+// A line followed by the zero byte and the padding that the framer provides.
 class PaddedLine {
 public:
     explicit PaddedLine(std::string_view text) : memory_(text), size_(text.size()) {
@@ -66,18 +66,18 @@ TEST(Decoder, TakesTheSixTypes) {
          event::Type::Error},
         {R"({"version":"0","type":"done","ok":true})", event::Type::Done},
     };
-    Decoder decoder;  // one for all of them, as in a stream
+    Decoder decoder;  // shared by all lines, as in a stream
     for (const Taken& each : cases) {
         const PaddedLine padded("  " + std::string(each.line) + "\t");
         Event event;
         ASSERT_TRUE(decoder.decode(padded.text(), event)) << decoder.fault().message;
         EXPECT_EQ(event.type, each.type);
-        EXPECT_EQ(event.line, each.line) << "the object alone, byte for byte";
+        EXPECT_EQ(event.line, each.line) << "the object only, byte for byte";
         EXPECT_TRUE(decoder.faults(padded.text()).empty());
     }
 }
 
-TEST(Decoder, GivesEachFieldOfAnEvent) {
+TEST(Decoder, DecodesEveryFieldOfAnAsset) {
     const PaddedLine padded(
         R"({"version":"0","type":"asset","requestId":"r","timestamp":"2026-01-24T18:30:00Z",)"
         R"("assetId":"lit","kind":"image","mediaType":"image\/png","path":"/tmp/é",)"
@@ -96,7 +96,7 @@ TEST(Decoder, GivesEachFieldOfAnEvent) {
     EXPECT_EQ(event.text(Field::Summary), "");
 }
 
-TEST(Decoder, GivesTheFieldsOfTheOtherTypes) {
+TEST(Decoder, DecodesTheFieldsOfTheOtherTypes) {
     Decoder decoder;
     Event event;
     const PaddedLine log(
@@ -128,11 +128,11 @@ TEST(Decoder, GivesTheFieldsOfTheOtherTypes) {
     const PaddedLine patch(R"({"type":"state_patch","version":"0","patch":{"a":null}})");
     ASSERT_TRUE(decoder.decode(patch.text(), event));
     EXPECT_EQ(event.field(Field::Patch).raw(), R"({"a":null})");
-    EXPECT_FALSE(event.field(Field::Result)) << "nothing stays of the event before";
+    EXPECT_FALSE(event.field(Field::Result)) << "no field of the previous event remains";
 }
 
 // covers: 000-3-additional-fields, 000-8-unknown-fields, 004-envelope-additional-fields
-TEST(Decoder, KeepsFieldsItDoesNotKnow) {
+TEST(Decoder, KeepsUnknownFields) {
     const std::string_view line =
         R"({"later":{"version":"1"},"version":"0","type":"done","Ok":1,"ok":true,"level":7,)"
         R"("patch":null,"":[],"summar":"x"})";
@@ -143,7 +143,7 @@ TEST(Decoder, KeepsFieldsItDoesNotKnow) {
     EXPECT_EQ(event.line, line);
 }
 
-TEST(Decoder, CountsTheLastOfDuplicateKeys) {
+TEST(Decoder, LastDuplicateKeyWins) {
     EXPECT_EQ(type_of(R"({"version":"1","version":"0","type":"x","type":"done","ok":1,"ok":true})"),
               "done");
     EXPECT_EQ(rules_of(R"({"version":"0","type":"done","ok":true,"ok":1})"),
@@ -181,10 +181,10 @@ TEST_P(BrokenLine, IsRefusedWithRulePointerByteAndMessage) {
     EXPECT_EQ(decoder.fault().byte, expected.byte);
     EXPECT_EQ(decoder.fault().message, expected.message);
     const Faults all = decoder.faults(padded.text());
-    ASSERT_EQ(all.size(), 1u) << "these lines break one rule";
+    ASSERT_EQ(all.size(), 1u) << "each of these lines breaks one rule";
     EXPECT_EQ(all[0].message, expected.message);
 
-    // The decoder goes on with the next line.
+    // The decoder continues with the next line.
     const PaddedLine next(R"({"version":"0","type":"done","ok":true})");
     EXPECT_TRUE(decoder.decode(next.text(), event));
 }
@@ -237,7 +237,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"version":"0","type":"done","ok":true,"timestamp":null})", "event-field-type",
                "/timestamp", 51, "\"timestamp\" must be a string, not null"}));
 
-// A field of a type with a value that breaks it, at a place that does not move.
+// An event that ends with `field`, so that the fault's offset is known. If `value` is empty, the
+// field is missing.
 Broken broken(const std::string& type, const std::string& good, const std::string& field,
               const std::string& value, const std::string& rule, const std::string& message) {
     const std::string begin = R"({"version":"0","type":")" + type + "\"," + good;
@@ -313,7 +314,7 @@ std::vector<Broken> broken_fields() {
 INSTANTIATE_TEST_SUITE_P(Fields, BrokenLine, testing::ValuesIn(broken_fields()));
 
 // covers: 000-4.4-payload, 004-log-fields, 004-done-summary
-TEST(Decoder, TakesOptionalFieldsOfAnyContentOfTheirType) {
+TEST(Decoder, AcceptsAnyContentOfOptionalFields) {
     for (
         const char* line :
         {R"({"version":"0","type":"log","level":"debug","message":"m","fields":{"a":[{}]}})",
@@ -338,7 +339,7 @@ TEST(Decoder, ListsEveryFaultOfALine) {
                                                         "/type event-field-missing"}));
 }
 
-TEST(Decoder, AnswersFastAndListsTheSameFirstFault) {
+TEST(Decoder, FirstFaultMatchesTheFullList) {
     const PaddedLine padded(R"({"version":"0","type":"log","level":1,"message":2})");
     Decoder decoder;
     Event event;
@@ -348,7 +349,7 @@ TEST(Decoder, AnswersFastAndListsTheSameFirstFault) {
               (std::vector<std::string>{"/level event-field-type", "/message event-field-type"}));
 }
 
-// Everything that a decoder says of a line.
+// All that the decoder reports about a line, as text to compare.
 std::string told_of(Decoder& decoder, std::string_view line) {
     const PaddedLine padded(line);
     Event event;
@@ -366,8 +367,8 @@ std::string told_of(Decoder& decoder, std::string_view line) {
     return told;
 }
 
-// What the lines of a tool begin with is not read anew in each.
-TEST(Decoder, TakesEachLineAsIfItWereTheFirst) {
+// The decoder caches the common beginning of a tool's lines.
+TEST(Decoder, CachedPrefixDoesNotChangeTheResult) {
     const std::string same = R"({"version":"0","type":"state_patch","requestId":"r",)";
     Decoder decoder;
     for (const std::string& line : std::vector<std::string>{
@@ -397,13 +398,14 @@ TEST(Decoder, TakesEachLineAsIfItWereTheFirst) {
     }
 }
 
-TEST(Decoder, TakesLinesOfAllKindsInAnyOrderAsIfEachWereTheFirst) {
+TEST(Decoder, RandomLinesDecodeAsWithAFreshDecoder) {
     std::mt19937 random(20261122);
     const auto one_of = [&](const std::vector<std::string>& texts) {
         return texts[random() % texts.size()];
     };
     for (int tool = 0; tool < 3000; ++tool) {
-        // A tool has few ways to begin, much alike, and few to go on; most are those of an event.
+        // A tool's lines begin in a few similar ways and continue in a few; most members belong to
+        // one event.
         const auto member = [&] {
             return one_of({R"("version":"0",)", R"("version":"1",)", R"("type":"log",)",
                            R"("type":"state_patch",)", R"("type" : "done", )",
@@ -436,7 +438,7 @@ TEST(Decoder, TakesLinesOfAllKindsInAnyOrderAsIfEachWereTheFirst) {
     }
 }
 
-TEST(Excerpt, ShowsWhatStandsAroundAByte) {
+TEST(Excerpt, ShowsTheTextAroundAByte) {
     EXPECT_EQ(event::excerpt("short", 2), "short");
     EXPECT_EQ(event::excerpt("", 0), "");
     EXPECT_EQ(event::excerpt("short", 999), "short");
@@ -446,7 +448,7 @@ TEST(Excerpt, ShowsWhatStandsAroundAByte) {
     EXPECT_EQ(event::excerpt(line, 300), "…" + std::string(30, 'x'));
 }
 
-TEST(Excerpt, IsSafeToPrintWhateverTheLineHolds) {
+TEST(Excerpt, IsSafeToPrintForAnyLine) {
     EXPECT_EQ(event::excerpt("a\x1B[31m\x07\x7F\t"s, 0), "a\\x1B[31m\\x07\\x7F\\x09");
     EXPECT_EQ(event::excerpt("a\0b"s, 0), "a\\x00b");
     EXPECT_EQ(event::excerpt("\xFF", 0), "\xEF\xBF\xBD");

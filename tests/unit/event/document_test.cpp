@@ -38,9 +38,9 @@ std::vector<Found> check(std::string_view text) {
 
 const std::string kGood = R"({"version":"0","type":"done","ok":true})";
 
-// The schema and this check judge each sample document alike.
+// The schema and this check give the same verdict for each sample document.
 // covers: 003-13.7-event-schema
-TEST(EventDocument, IsJudgedAsTheCorpusSays) {
+TEST(EventDocument, MatchesTheVerdictsOfTheCorpus) {
     const auto documents = test::sample_documents("event");
     for (const test::SampleDocument& each : documents) {
         EXPECT_EQ(check(each.text).empty(), each.verdict == "valid")
@@ -49,20 +49,20 @@ TEST(EventDocument, IsJudgedAsTheCorpusSays) {
     EXPECT_GT(documents.size(), 150u);
 }
 
-TEST(EventDocument, IsOneEventOverManyLinesOrOneALine) {
+TEST(EventDocument, IsOneEventOrOneEventPerLine) {
     EXPECT_TRUE(check(kGood).empty());
     EXPECT_TRUE(
         check("\n\n{\n\"version\": \"0\",\n\"type\": \"done\",\n\"ok\": true\n}\n").empty());
     EXPECT_TRUE(check(kGood + "\n" + kGood + "\r\n\n  \t\r\n" + kGood).empty());
 }
 
-TEST(EventDocument, WithoutAnEventIsAFault) {
+TEST(EventDocument, MustContainAnEvent) {
     for (const std::string& text : {""s, "\n"s, " \t\r\n\n"s}) {
         EXPECT_EQ(check(text), (std::vector<Found>{{"event-none", "", 0}}));
     }
 }
 
-TEST(EventDocument, FaultsCountTheirBytesInTheDocument) {
+TEST(EventDocument, FaultOffsetsCountFromTheDocumentStart) {
     const std::string text = kGood + "\n\nLighting torch...\n" + kGood + "\n" +
                              R"({"version":"1","type":"log"})" + "\r\n[]\n";
     const size_t third = kGood.size() + 2;
@@ -74,19 +74,19 @@ TEST(EventDocument, FaultsCountTheirBytesInTheDocument) {
                                                {"event-object", "", fifth + 30}}));
 }
 
-TEST(EventDocument, OfOneEventKeepsItsOwnPlaces) {
+TEST(EventDocument, SingleEventKeepsItsOffsets) {
     EXPECT_EQ(check("{\n  \"version\": \"0\",\n  \"type\": \"log\",\n  \"level\": 1,\n"
                     "  \"message\": \"m\"\n}\n"),
               (std::vector<Found>{{"event-field-type", "/level", 48}}));
 }
 
-TEST(EventDocument, NamesThePlaceWhereOneEventOverManyLinesBreaks) {
+TEST(EventDocument, LocatesTheFaultOfAMultiLineEvent) {
     EXPECT_EQ(check("{\n  \"version\": \"0\",\n  \"type\" \"log\"\n}\n"),
               (std::vector<Found>{{"json-syntax", "", 29}}));
     EXPECT_EQ(check("{\n  \"version\": \"0\",\n"), (std::vector<Found>{{"json-syntax", "", 20}}));
 }
 
-TEST(EventDocument, NamesEachLineThatIsHalfAnEvent) {
+TEST(EventDocument, ReportsEachTruncatedLine) {
     EXPECT_EQ(check("{\"version\":\"0\",\n" + kGood + "\n{\"type\":\n"),
               (std::vector<Found>{{"json-syntax", "", 15},
                                   {"json-syntax", "", 16 + kGood.size() + 1 + 8}}));
@@ -108,14 +108,14 @@ TEST(EventDocument, ReportsATimestampThatIsNotIso8601AsAWarning) {
 
     const Faults invalid =
         event::check_document(R"({"version":"0","type":"done","timestamp":"","ok":1})");
-    ASSERT_EQ(invalid.size(), 2u) << "an event with a fault is looked at to its end";
+    ASSERT_EQ(invalid.size(), 2u) << "every fault of an event is listed";
     EXPECT_EQ(invalid[0].rule, "event-timestamp");
     EXPECT_EQ(invalid[1].rule, "event-field-type");
 
     const Faults number =
         event::check_document(R"({"version":"0","type":"done","timestamp":1,"ok":true})");
     ASSERT_EQ(number.size(), 1u);
-    EXPECT_FALSE(number[0].is_warning) << "a timestamp that is no text is a fault";
+    EXPECT_FALSE(number[0].is_warning) << "a timestamp that is not a string is a fault";
 }
 
 // covers: 000-4.3-media-type, 004-asset-media-type
@@ -135,24 +135,25 @@ TEST(EventDocument, ChecksMediaTypes) {
                   (std::vector<Found>{{"event-media-type", "/mediaType", asset("").size() - 3}}))
             << bad;
     }
-    // Together with another fault of the event, and in the order of the text.
+    // With another fault of the same event; faults come in the order of the text.
     EXPECT_EQ(check(asset("png", R"(,"metadata":[])")),
               (std::vector<Found>{{"event-media-type", "/mediaType", 78},
                                   {"event-field-type", "/metadata", 95}}));
-    // An empty one is one fault, not two; a field of another type's event is none.
+    // An empty media type is one fault, not two. A mediaType field in another event type is
+    // ignored.
     EXPECT_EQ(check(asset("")).size(), 1u);
     EXPECT_TRUE(check(R"({"version":"0","type":"done","ok":true,"mediaType":"png"})").empty());
 }
 
-TEST(EventDocument, IsJudgedEventByEvent) {
+TEST(EventDocument, ChecksEachEventSeparately) {
     const std::string asset =
         R"({"version":"0","type":"asset","assetId":"a","kind":"k","path":"p","mediaType":"a/b"})";
     EXPECT_TRUE(check(kGood + "\n" + asset + "\n" + asset + "\n" + kGood).empty())
-        << "what concerns the invocation as a whole is another check";
+        << "a separate check covers the whole invocation";
 }
 
 // covers: 000-4.6-exactly-one-done
-TEST(EventDocument, WarnsOfAnOutputWithoutDoneOrWithEventsAfterIt) {
+TEST(EventDocument, WarnsOfMissingDoneAndOfEventsAfterDone) {
     const std::string patch = R"({"version":"0","type":"state_patch","patch":{}})";
     const auto warning_of = [](const std::string& text) {
         const Faults faults = event::check_document(text);
@@ -166,7 +167,7 @@ TEST(EventDocument, WarnsOfAnOutputWithoutDoneOrWithEventsAfterIt) {
     EXPECT_EQ(warning_of(kGood + "\n" + patch + "\n" + patch),
               "event-after-done @" + std::to_string(kGood.size() + 1));
     EXPECT_TRUE(event::check_document(patch + "\n" + kGood).empty());
-    EXPECT_TRUE(event::check_document(patch).empty()) << "one event alone is no output";
+    EXPECT_TRUE(event::check_document(patch).empty()) << "a single event is not an output";
 }
 
 TEST(EventDocument, ListsAHundredThousandFaultsInOrder) {

@@ -34,12 +34,12 @@ std::ostream& operator<<(std::ostream& out, const Framed& framed) {
     return out;
 }
 
-// Feeds the chunks one after the other, each in memory of its own that ends with the padding.
+// Feeds the chunks in order, each from its own memory block that ends with the padding.
 Framed frame(const std::vector<std::string>& chunks, uint64_t limit) {
     LineFramer framer(limit);
     Framed framed;
     auto take = [&](const Line& line) {
-        EXPECT_EQ(line.text.data()[line.text.size()], '\0') << "what follows a line is a zero";
+        EXPECT_EQ(line.text.data()[line.text.size()], '\0') << "a zero byte follows each line";
         framed.lines.emplace_back(line.text, line.number, line.offset);
         return true;
     };
@@ -65,7 +65,7 @@ std::vector<std::string> texts(const Framed& framed) {
 constexpr uint64_t kNoLimit = UINT64_MAX / 2;
 
 // covers: 000-2.3-newline
-TEST(LineFramer, CutsAtNewlinesAndTakesWhatEndsWithout) {
+TEST(LineFramer, SplitsAtNewlinesAndAcceptsAnUnterminatedLine) {
     const Framed framed = frame({"one\ntwo\n\nfour"}, kNoLimit);
     const Framed expected = {{{"one", 1, 0}, {"two", 2, 4}, {"", 3, 8}, {"four", 4, 9}}, false, 0};
     EXPECT_EQ(framed, expected);
@@ -75,22 +75,22 @@ TEST(LineFramer, CutsAtNewlinesAndTakesWhatEndsWithout) {
 }
 
 // covers: 000-2.3-newline
-TEST(LineFramer, TakesCarriageReturnsInFrontOfNewlines) {
+TEST(LineFramer, RemovesCarriageReturnsBeforeNewlines) {
     const Framed framed = frame({"one\r\n\r\nth\rree\nfour\r"}, kNoLimit);
     const Framed expected = {
         {{"one", 1, 0}, {"", 2, 5}, {"th\rree", 3, 7}, {"four", 4, 14}}, false, 0};
     EXPECT_EQ(framed, expected);
     EXPECT_EQ(texts(frame({"a\r\r\n"}, kNoLimit)), std::vector<std::string>{"a\r"})
-        << "only the one in front of the newline is its part";
+        << "only a CR directly before the newline is removed";
 }
 
-TEST(LineFramer, KeepsWhatIsNoText) {
+TEST(LineFramer, KeepsInvalidUtf8) {
     const std::string bytes = "a\0b\xFF\x01"s;
     EXPECT_EQ(texts(frame({bytes + "\n" + bytes}, kNoLimit)),
               (std::vector<std::string>{bytes, bytes}));
 }
 
-TEST(LineFramer, GivesWholeLinesWithoutCopyingThem) {
+TEST(LineFramer, DeliversWholeLinesWithoutCopying) {
     std::string buffer = "one\ntwo\n";
     buffer.append(json::kPadding, '\0');
     LineFramer framer(100);
@@ -102,7 +102,7 @@ TEST(LineFramer, GivesWholeLinesWithoutCopyingThem) {
     EXPECT_EQ(places, (std::vector<const char*>{buffer.data(), buffer.data() + 4}));
 }
 
-TEST(LineFramer, StopsWhenTold) {
+TEST(LineFramer, StopsWhenTheCallbackSaysSo) {
     std::string buffer = "one\ntwo\nthree\n";
     buffer.append(json::kPadding, '\0');
     LineFramer framer(100);
@@ -113,7 +113,7 @@ TEST(LineFramer, StopsWhenTold) {
     EXPECT_EQ(framer.line_number(), 2u);
 }
 
-TEST(LineFramer, TakesALineAtTheLimitAndRefusesOneByteMore) {
+TEST(LineFramer, AcceptsALineAtTheLimitAndRefusesOneByteMore) {
     const std::string at_limit(10, 'x');
     for (const std::string& end : {"\n"s, "\r\n"s, ""s, "\r"s}) {
         EXPECT_EQ(texts(frame({at_limit + end}, 10)), std::vector<std::string>{at_limit});
@@ -122,14 +122,14 @@ TEST(LineFramer, TakesALineAtTheLimitAndRefusesOneByteMore) {
         EXPECT_EQ(over.over_limit_line, 2u);
         EXPECT_EQ(texts(over), std::vector<std::string>{"ok"});
     }
-    // A carriage return that ends no line counts.
+    // A carriage return that does not end a line counts toward the limit.
     EXPECT_TRUE(frame({at_limit + "\rx\n"}, 10).over_limit);
     EXPECT_TRUE(frame({at_limit + "\r\r\n"}, 10).over_limit);
     EXPECT_TRUE(frame({at_limit + "\r\r"}, 10).over_limit);
 }
 
 // covers: 000-2.3-newline
-TEST(LineFramer, TakesTheCarriageReturnOfALineAtTheLimitFromTwoReads) {
+TEST(LineFramer, CarriageReturnSplitFromItsNewlineIsNotCounted) {
     const std::string at_limit(10, 'x');
     EXPECT_EQ(texts(frame({at_limit + "\r", "\nnext\n"}, 10)),
               (std::vector<std::string>{at_limit, "next"}));
@@ -138,7 +138,7 @@ TEST(LineFramer, TakesTheCarriageReturnOfALineAtTheLimitFromTwoReads) {
     EXPECT_TRUE(frame({at_limit + "\r", "\r\n"}, 10).over_limit);
 }
 
-TEST(LineFramer, HoldsNoMoreThanTheLimitOfALineWithoutEnd) {
+TEST(LineFramer, BuffersAtMostTheLimitOfAnEndlessLine) {
     LineFramer framer(1000);
     std::vector<char> chunk(600 + json::kPadding, 'x');
     auto take = [](const Line&) { return true; };
@@ -150,8 +150,8 @@ TEST(LineFramer, HoldsNoMoreThanTheLimitOfALineWithoutEnd) {
 }
 
 // covers: 000-2.3-newline
-TEST(LineFramer, GivesTheSameLinesHoweverTheStreamIsSplit) {
-    std::mt19937 random(20261121);  // NOLINT: the same streams each time
+TEST(LineFramer, LinesDoNotDependOnHowTheStreamIsSplit) {
+    std::mt19937 random(20261121);  // NOLINT: fixed seed: the same streams in each run
     auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };
     for (int round = 0; round < 3000; ++round) {
         std::string stream;

@@ -13,7 +13,7 @@
 namespace narratoria::event {
 namespace {
 
-// Notes "seq:kind" of what it gets, and then does what a test wants.
+// Records "seq:kind" of each event, then runs the test's callback.
 struct Recorder {
     std::vector<std::string> seen;
     int detached = 0;
@@ -54,14 +54,14 @@ class StreamTest : public testing::Test {
 protected:
     Recorder& recorder() { return recorders_.emplace_back(); }
 
-    std::deque<Recorder> recorders_;  // the stream tells them of its end
+    std::deque<Recorder> recorders_;  // outlives the stream, which calls detached()
     uint32_t depth_ = 0;
     Stream stream_{"s", depth_};
     using List = std::vector<std::string>;
 };
 
-TEST_F(StreamTest, NumbersWhateverIsPublishedAndSendsEachSinkItsKinds) {
-    EXPECT_EQ(stream_.publish(Kind::Prompt, {}, "{}"), 1u) << "also without a sink";
+TEST_F(StreamTest, NumbersAllRecordsAndFiltersKindsPerSink) {
+    EXPECT_EQ(stream_.publish(Kind::Prompt, {}, "{}"), 1u) << "even without a sink";
     Recorder& all = recorder();
     Recorder& prompts = recorder();
     stream_.attach(all.sink());
@@ -91,8 +91,8 @@ TEST_F(StreamTest, SendsSubjectAndBodyAsGiven) {
     EXPECT_EQ(depth_, 0u);
 }
 
-// Every sink sees the same order, whichever of them publishes.
-TEST_F(StreamTest, WhatASinkPublishesFollowsTheRecordThatItGot) {
+// All sinks see the same order, regardless of which sink publishes.
+TEST_F(StreamTest, RecordPublishedBySinkFollowsTheCurrentOne) {
     Recorder& first = recorder();
     Recorder& second = recorder();
     first.then = [&](const nar_event& event) {
@@ -106,7 +106,7 @@ TEST_F(StreamTest, WhatASinkPublishesFollowsTheRecordThatItGot) {
     EXPECT_EQ(second.seen, expected);
 }
 
-TEST_F(StreamTest, ASinkThatAnswersEachRecordWithAnotherIsStoppedAndNamed) {
+TEST_F(StreamTest, EndlesslyPublishingSinkIsStoppedAndNamed) {
     Recorder& sink = recorder();
     Watcher watcher;
     Watcher other;
@@ -125,7 +125,7 @@ TEST_F(StreamTest, ASinkThatAnswersEachRecordWithAnotherIsStoppedAndNamed) {
     EXPECT_EQ(other.dropped, 0u);
 }
 
-TEST_F(StreamTest, ASinkThatThrowsGetsNothingMore) {
+TEST_F(StreamTest, ThrowingSinkGetsNothingMore) {
     Recorder& bad = recorder();
     Recorder& good = recorder();
     Watcher watcher;
@@ -141,7 +141,7 @@ TEST_F(StreamTest, ASinkThatThrowsGetsNothingMore) {
     EXPECT_EQ(bad.detached, 0);
 }
 
-TEST_F(StreamTest, ASinkThatWritesIntoTheRecordGetsNothingMoreAndTheLaterSinksGetTheTrueRecord) {
+TEST_F(StreamTest, SinkThatModifiesARecordIsDroppedAndRecordRestored) {
     Recorder& bad = recorder();
     Recorder& good = recorder();
     Watcher watcher;
@@ -164,7 +164,7 @@ TEST_F(StreamTest, ASinkThatWritesIntoTheRecordGetsNothingMoreAndTheLaterSinksGe
     EXPECT_EQ(bodies, (List{R"({"text":"a"})", R"({"text":"b"})"}));
 }
 
-TEST_F(StreamTest, ASinkThatWritesIntoATextIsFoundAndTheTextIsRestored) {
+TEST_F(StreamTest, SinkThatModifiesATextIsFoundAndTextRestored) {
     for (const size_t field : {0u, 1u, 2u, 3u}) {
         Recorder& bad = recorder();
         Recorder& good = recorder();
@@ -188,12 +188,12 @@ TEST_F(StreamTest, ASinkThatWritesIntoATextIsFoundAndTheTextIsRestored) {
         stream_.publish(Kind::ToolStarted, {plan, tool, 1}, body);
         EXPECT_EQ(watcher.wrote, 1) << field;
         EXPECT_EQ(seen, "splantool{}") << field;
-        EXPECT_EQ(body, "{}") << "the runtime reads it, too";
+        EXPECT_EQ(body, "{}") << "the runtime reads it as well";
         stream_.detach_all();
     }
 }
 
-TEST_F(StreamTest, AWriterOfLaterToolEventsIsFoundWithinSixtyOneOfThem) {
+TEST_F(StreamTest, LateToolEventWriterIsFoundWithinSixtyOneEvents) {
     Recorder& bad = recorder();
     Watcher watcher;
     uint64_t writes = 0;
@@ -214,7 +214,7 @@ TEST_F(StreamTest, AWriterOfLaterToolEventsIsFoundWithinSixtyOneOfThem) {
     EXPECT_LE(writes, 61u);
 }
 
-TEST_F(StreamTest, AWriterOfLaterRecordsIsFoundAtOnceUnlessNoSinkComesAfterIt) {
+TEST_F(StreamTest, LateRecordWriterIsFoundAtOnceUnlessItIsLast) {
     const auto send_thousands = [&] {
         for (int i = 0; i < 2'000; ++i) {
             Event event;
@@ -241,7 +241,7 @@ TEST_F(StreamTest, AWriterOfLaterRecordsIsFoundAtOnceUnlessNoSinkComesAfterIt) {
     }
 }
 
-TEST_F(StreamTest, TheViolationsOfSinksWithoutAWatcherGoToTheDefaultOne) {
+TEST_F(StreamTest, DefaultWatcherGetsViolationsOfUnwatchedSinks) {
     Watcher host;
     stream_.set_default_watcher(host);
     Recorder& thrower = recorder();
@@ -257,7 +257,7 @@ TEST_F(StreamTest, TheViolationsOfSinksWithoutAWatcherGoToTheDefaultOne) {
     EXPECT_EQ(thrower.seen.size() + writer.seen.size(), 2u);
 }
 
-TEST_F(StreamTest, SinksCanBeAttachedAndDetachedWhileARecordIsSent) {
+TEST_F(StreamTest, SinksCanAttachAndDetachDuringASend) {
     Recorder& first = recorder();
     Recorder& second = recorder();
     Recorder& late = recorder();
@@ -273,7 +273,7 @@ TEST_F(StreamTest, SinksCanBeAttachedAndDetachedWhileARecordIsSent) {
     stream_.publish(Kind::Prompt, {}, "{}");
     EXPECT_EQ(second.seen, List{});
     EXPECT_EQ(second.detached, 1);
-    EXPECT_EQ(late.seen, List{}) << "it gets the next one";
+    EXPECT_EQ(late.seen, List{}) << "it gets only the next record";
     stream_.publish(Kind::Prompt, {}, "{}");
     EXPECT_EQ(late.seen, List{record(2, Kind::Prompt)});
 }

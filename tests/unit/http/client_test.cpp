@@ -34,7 +34,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Remembers an exchange.
+// Records one exchange.
 class Heard : public Listener {
 public:
     void on_response(const Response& its_response) override {
@@ -74,7 +74,7 @@ int threads() {
     return count;
 }
 
-// True if the other side has closed a connection of this process.
+// True if a peer has closed a connection of this process.
 bool has_half_closed_connection() {
     for (const auto& [number, target] : hostile::open_descriptors()) {
         tcp_info info{};
@@ -134,7 +134,7 @@ protected:
 
 HttpServer* HttpClient::server = nullptr;
 
-// ---- what works
+// ---- successful exchanges
 
 TEST_F(HttpClient, GetsAResponse) {
     const Heard heard = play("/hello");
@@ -183,14 +183,14 @@ TEST_F(HttpClient, DeliversAnyStatus) {
     }
 }
 
-TEST_F(HttpClient, UsesAConnectionAgain) {
+TEST_F(HttpClient, ReusesAConnection) {
     const std::string first = play("/connection").body;
     EXPECT_EQ(play("/connection").body, first);
     EXPECT_EQ(play(post("/echo", "x")).body, "x");
     EXPECT_EQ(play("/connection").body, first);
 }
 
-TEST_F(HttpClient, ReadsWhatComesByteByByteOrWithoutALengthOrAfterHints) {
+TEST_F(HttpClient, ReadsSlowUnsizedAndHintedResponses) {
     for (const char* path :
          {"/byte-by-byte", "/no-length", "/early-hints", "/too-short-a-length"}) {
         const Heard heard = play(path);
@@ -200,7 +200,7 @@ TEST_F(HttpClient, ReadsWhatComesByteByByteOrWithoutALengthOrAfterHints) {
     }
 }
 
-TEST_F(HttpClient, ShowsBytesAsTheyArrive) {
+TEST_F(HttpClient, DeliversBytesAsTheyArrive) {
     Heard stream, go;
     std::unique_ptr<Exchange> trigger;
     stream.on_bytes = [&] {
@@ -221,7 +221,7 @@ TEST_F(HttpClient, RunsAThousandExchangesAtOnceOnOneThread) {
     rlimit more = old;
     more.rlim_cur = old.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &more);
-    const HttpServer large;  // with the raised limit
+    const HttpServer large;  // with the raised descriptor limit
     const int before = threads();
     std::vector<Heard> heard(1000);
     std::vector<std::unique_ptr<Exchange>> exchanges;
@@ -241,19 +241,19 @@ TEST_F(HttpClient, RunsAThousandExchangesAtOnceOnOneThread) {
     ::setrlimit(RLIMIT_NOFILE, &old);
 }
 
-TEST_F(HttpClient, WorksWithinABudget) {
+TEST_F(HttpClient, StaysWithinTheTimeBudget) {
     Heard heard;
     const auto exchange = client.start(get("/hello"), heard);
     while (heard.ends == 0) loop.run_for(200);
     EXPECT_EQ(heard.body, "hello");
 }
 
-TEST_F(HttpClient, LooksNamesUpInAProcess) {
+TEST_F(HttpClient, ResolvesNamesInAChildProcess) {
     const int before = threads();
     char name[256] = {};
     ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
     Request request = get("/hello");
-    request.times.connect_ms = 0;  // where no server of names answers, the end comes late
+    request.times.connect_ms = 0;  // without a reachable name server, the lookup fails late
     request.url = "http://" + std::string(name) + ":" + std::to_string(server->port()) + "/hello";
     Heard heard;
     int most = 0;
@@ -263,7 +263,7 @@ TEST_F(HttpClient, LooksNamesUpInAProcess) {
         loop.run_once();
         most = std::max(most, threads());
     }
-    // The server listens on 127.0.0.1, which need not be an address of the name.
+    // The server listens on 127.0.0.1 only; the host name may resolve to another address.
     EXPECT_TRUE(!heard.failed || heard.error.failure == Failure::Connect ||
                 heard.error.failure == Failure::Lookup)
         << heard.error.text;
@@ -277,7 +277,7 @@ TEST_F(HttpClient, LooksNamesUpInAProcess) {
     EXPECT_EQ(threads(), before);
 }
 
-TEST_F(HttpClient, FindsLocalhostWithoutAProcess) {
+TEST_F(HttpClient, ResolvesLocalhostWithoutAChildProcess) {
     Request request = get("/hello");
     request.url = "http://localhost:" + std::to_string(server->port()) + "/hello";
     const int before = threads();
@@ -289,7 +289,7 @@ TEST_F(HttpClient, FindsLocalhostWithoutAProcess) {
     EXPECT_EQ(threads(), before);
 }
 
-TEST_F(HttpClient, IgnoresProxiesOfTheEnvironment) {
+TEST_F(HttpClient, IgnoresProxyVariables) {
     for (const char* name : {"http_proxy", "all_proxy", "ALL_PROXY"}) {
         ::setenv(name, "http://127.0.0.1:1", 1);
     }
@@ -297,9 +297,9 @@ TEST_F(HttpClient, IgnoresProxiesOfTheEnvironment) {
     for (const char* name : {"http_proxy", "all_proxy", "ALL_PROXY"}) ::unsetenv(name);
 }
 
-// ---- what does not
+// ---- failures
 
-TEST_F(HttpClient, RefusesWhatIsNoRequest) {
+TEST_F(HttpClient, RefusesInvalidRequests) {
     Request request;
     request.url = "ftp://ann:secret@127.0.0.1/";
     EXPECT_EQ(fail(request, Failure::Setup).text,
@@ -315,7 +315,7 @@ TEST_F(HttpClient, RefusesWhatIsNoRequest) {
     EXPECT_THAT(fail(request, Failure::Setup).text, HasSubstr("name of a header"));
 }
 
-TEST_F(HttpClient, SaysThatNobodyListens) {
+TEST_F(HttpClient, ReportsRefusedConnection) {
     Request request;
     request.url = "http://ann:secret@127.0.0.1:1/a?key=secret";
     const Error error = fail(request, Failure::Connect);
@@ -335,7 +335,7 @@ TEST_F(HttpClient, RefusesRedirects) {
                   "final address.");
 }
 
-TEST_F(HttpClient, EndsWithEachOfItsTimes) {
+TEST_F(HttpClient, EnforcesEachTimeout) {
     Request request = get("/stall");
     request.times.first_byte_ms = 30;
     const Error first = fail(request, Failure::Time);
@@ -353,8 +353,8 @@ TEST_F(HttpClient, EndsWithEachOfItsTimes) {
                 HasSubstr("the answer was not complete within 200 ms (5 bytes had arrived)"));
 }
 
-TEST_F(HttpClient, EndsAConnectionThatDoesNotComeAbout) {
-    // The backlog of this socket is full, so that the kernel drops further connections.
+TEST_F(HttpClient, TimesOutAConnectionAttempt) {
+    // The backlog of this socket is full, so the kernel drops further connections.
     const Descriptor listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -379,7 +379,7 @@ TEST_F(HttpClient, EndsAConnectionThatDoesNotComeAbout) {
     EXPECT_FALSE(error.sent);
 }
 
-TEST_F(HttpClient, TellsHowAResponseWasLost) {
+TEST_F(HttpClient, ReportsHowAResponseWasLost) {
     EXPECT_THAT(fail("/close", Failure::Lost).text,
                 HasSubstr("the server closed the connection before it answered. The request was "
                           "sent; the server may have acted on it."));
@@ -438,15 +438,15 @@ TEST_F(HttpClient, LimitsTheHeaders) {
     }
 }
 
-TEST_F(HttpClient, SendsARequestAgainOnlyIfNothingOfItWasSent) {
-    // The server reads the second request on a connection, and closes it without an answer.
+TEST_F(HttpClient, RetriesARequestOnlyIfNoByteWasSent) {
+    // The server reads the second request on a connection and closes it without a response.
     const std::string before = count_of("/close");
     const Heard lost = play(post("/close", "once"));
     EXPECT_EQ(lost.error.failure, Failure::Lost) << lost.error.text;
     EXPECT_TRUE(lost.error.sent);
     EXPECT_THAT(lost.error.text, HasSubstr("is not sent again"));
     EXPECT_EQ(std::stoi(count_of("/close")), std::stoi(before) + 1);
-    // The server closes a connection behind its answer: the next request takes another.
+    // The server closes the connection after its response; the next request opens a new one.
     for (int i = 0; i < 20; ++i) {
         EXPECT_FALSE(play("/hello-and-close").failed);
         while (!has_half_closed_connection()) {
@@ -455,15 +455,15 @@ TEST_F(HttpClient, SendsARequestAgainOnlyIfNothingOfItWasSent) {
     }
 }
 
-// ---- ends
+// ---- cancellation and cleanup
 
-TEST_F(HttpClient, IsCancelledByDestroyingTheExchange) {
+TEST_F(HttpClient, DestroyingTheExchangeCancelsIt) {
     Heard heard, other;
     auto exchange = client.start(get("/stall"), heard);
     loop.run_for(0);
     exchange.reset();
     EXPECT_EQ(client.running(), 0u);
-    exchange = client.start(get("/hello"), heard);  // before anything happened
+    exchange = client.start(get("/hello"), heard);  // before anything is sent
     exchange.reset();
     exchange = client.start(get("/stream"), heard);
     while (heard.body.empty()) loop.run_once();
@@ -474,7 +474,7 @@ TEST_F(HttpClient, IsCancelledByDestroyingTheExchange) {
     EXPECT_EQ(other.body, "hello");
 }
 
-TEST_F(HttpClient, LetsAListenerDestroyItsExchangeAndOthersInAnyCall) {
+TEST_F(HttpClient, ListenerMayDestroyExchangesInAnyCallback) {
     for (int when = 0; when < 3; ++when) {
         Heard heard, stalled, last;
         std::unique_ptr<Exchange> exchange, other, next;
@@ -494,7 +494,7 @@ TEST_F(HttpClient, LetsAListenerDestroyItsExchangeAndOthersInAnyCall) {
     }
 }
 
-TEST_F(HttpClient, PassesAListenersExceptionToWhoDrivesTheLoop) {
+TEST_F(HttpClient, ListenerExceptionReachesTheLoopDriver) {
     Heard heard;
     heard.on_bytes = [] { throw std::runtime_error("of the listener"); };
     const auto exchange = client.start(get("/hello"), heard);
@@ -510,7 +510,7 @@ TEST_F(HttpClient, PassesAListenersExceptionToWhoDrivesTheLoop) {
     EXPECT_EQ(heard.body, "hello");
 }
 
-TEST_F(HttpClient, LeavesNoDescriptorAndPassesNoneToPrograms) {
+TEST_F(HttpClient, LeaksNoDescriptorAndSetsCloseOnExec) {
     { Loop first; }
     std::map<int, std::string> before;
     {
@@ -527,7 +527,7 @@ TEST_F(HttpClient, LeavesNoDescriptorAndPassesNoneToPrograms) {
             sockaddr_storage address{};
             socklen_t size = sizeof address;
             ::getsockname(number, reinterpret_cast<sockaddr*>(&address), &size);
-            // libcurl's own pair of local sockets has no such option.
+            // libcurl's internal socket pair is not close-on-exec.
             if (address.ss_family != AF_INET) continue;
             EXPECT_NE(::fcntl(number, F_GETFD) & FD_CLOEXEC, 0) << number;
         }
@@ -575,7 +575,7 @@ TEST_F(HttpClient, FailsWhenDescriptorsRunOut) {
 
 // ---- TLS
 
-// A server with a certificate for localhost that it has signed itself.
+// A server with a self-signed certificate for localhost.
 class HttpsClient : public HttpClient {
 protected:
     static void SetUpTestSuite() {
@@ -609,7 +609,7 @@ protected:
 
 std::string* HttpsClient::certificate = nullptr;
 
-TEST_F(HttpsClient, TrustsTheAuthoritiesThatItIsTold) {
+TEST_F(HttpsClient, TrustsConfiguredAuthorities) {
     client.trust(*certificate);
     const int before = threads();
     const Heard heard = play(get("/hello"));
@@ -627,7 +627,7 @@ TEST_F(HttpsClient, RefusesACertificateOfAnUnknownAuthority) {
     EXPECT_FALSE(error.sent);
 }
 
-TEST_F(HttpsClient, RefusesACertificateOfAnotherName) {
+TEST_F(HttpsClient, RefusesACertificateForAnotherName) {
     client.trust(*certificate);
     Request request;
     request.url = "https://127.0.0.1:" + std::to_string(server->port("tls_port")) + "/hello";
@@ -635,7 +635,7 @@ TEST_F(HttpsClient, RefusesACertificateOfAnotherName) {
                 HasSubstr("the server's certificate is not trusted"));
 }
 
-TEST_F(HttpsClient, HeedsSslCertFile) {
+TEST_F(HttpsClient, HonoursSslCertFile) {
     ::setenv("SSL_CERT_FILE", certificate->c_str(), 1);
     Client informed(loop, pool);
     ::setenv("SSL_CERT_FILE", "/no/such/file", 1);
@@ -650,7 +650,7 @@ TEST_F(HttpsClient, HeedsSslCertFile) {
     EXPECT_THAT(failed.error.text, HasSubstr("the file of trusted authorities cannot be read"));
 }
 
-TEST_F(HttpsClient, SaysThatAServerDoesNotSpeakTls) {
+TEST_F(HttpsClient, ReportsServerWithoutTls) {
     Request request;
     request.url = "https://127.0.0.1:" + std::to_string(server->port()) + "/hello";
     const Heard heard = play(request);
@@ -659,7 +659,7 @@ TEST_F(HttpsClient, SaysThatAServerDoesNotSpeakTls) {
                                         HasSubstr("Does the server speak https on this port?")));
 }
 
-TEST_F(HttpsClient, SaysThatAServerDoesNotAnswerToTls) {
+TEST_F(HttpsClient, ReportsUnansweredTlsHandshake) {
     const Descriptor listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::listen(listening.get(), 8), 0);
     sockaddr_in address{};
@@ -674,11 +674,11 @@ TEST_F(HttpsClient, SaysThatAServerDoesNotAnswerToTls) {
                   "https on this port?");
 }
 
-TEST_F(HttpsClient, RaisesNoSignalWhenTheServerGoes) {
+TEST_F(HttpsClient, LostConnectionRaisesNoSignal) {
     client.trust(*certificate);
     ASSERT_NE(::signal(SIGPIPE, SIG_DFL), SIG_ERR);
     for (const char* path : {"/close", "/reset"}) {
-        // More than the socket takes, so that the rest is written after the reset.
+        // More than the socket buffer holds, so the rest is written after the reset.
         Request request = get(path);
         request.method = "POST";
         request.body.assign(40'000'000, 'x');
@@ -724,7 +724,7 @@ TEST_F(HttpsClient, SpeaksHttp2AndSharesAConnection) {
         EXPECT_EQ(each.response.version, "2");
         EXPECT_EQ(each.body, "hello");
     }
-    // A cancelled stream leaves the connection to others.
+    // Cancelling a stream keeps the connection open for other streams.
     Heard stalled;
     request.url = http2.tls_url("/stall");
     auto exchange = client.start(request, stalled);

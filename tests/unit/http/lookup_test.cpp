@@ -37,7 +37,7 @@ TEST_F(LookupTest, FindsTheAddressesOfAName) {
     EXPECT_EQ(*lookup.find("localhost"), answer->addresses);
 }
 
-TEST_F(LookupTest, SaysThatANameHasNoAddress) {
+TEST_F(LookupTest, ReportsNamesWithoutAddress) {
     std::optional<Answer> answer;
     const auto query = ask("no-such-name.invalid", answer);
     while (!answer) loop.run_once();
@@ -46,7 +46,7 @@ TEST_F(LookupTest, SaysThatANameHasNoAddress) {
     EXPECT_EQ(lookup.find("no-such-name.invalid"), nullptr);
 }
 
-TEST_F(LookupTest, AsksOnceForQueriesOfOneName) {
+TEST_F(LookupTest, QueriesForOneNameShareALookup) {
     std::optional<Answer> first, second;
     const auto one = ask("localhost", first);
     const auto two = ask("localhost", second);
@@ -55,7 +55,7 @@ TEST_F(LookupTest, AsksOnceForQueriesOfOneName) {
     EXPECT_EQ(first->addresses, second->addresses);
 }
 
-TEST_F(LookupTest, EndsItsProcessWhenTheLastQueryGoes) {
+TEST_F(LookupTest, LastCancelledQueryEndsTheProcess) {
     std::optional<Answer> first, second;
     auto one = ask("localhost", first);
     auto two = ask("localhost", second);
@@ -68,7 +68,7 @@ TEST_F(LookupTest, EndsItsProcessWhenTheLastQueryGoes) {
     EXPECT_FALSE(first);
 }
 
-TEST_F(LookupTest, LetsACallbackDestroyTheOtherQueries) {
+TEST_F(LookupTest, CallbackMayDestroyOtherQueries) {
     std::vector<std::unique_ptr<Lookup::Query>> queries;
     int answers = 0;
     for (int i = 0; i < 5; ++i) {
@@ -82,7 +82,7 @@ TEST_F(LookupTest, LetsACallbackDestroyTheOtherQueries) {
     EXPECT_EQ(answers, 1);
 }
 
-TEST(LookupOfAddresses, IsNotNeeded) {
+TEST(LookupOfAddresses, NumericAddressesNeedNoLookup) {
     for (const char* host : {"127.0.0.1", "::1", "localhost", "a.localhost"}) {
         EXPECT_TRUE(is_address(host)) << host;
     }

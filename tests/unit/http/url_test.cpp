@@ -23,7 +23,7 @@ TEST(Url, HasParts) {
     EXPECT_EQ(url.text(), "https://ann:pass@example.com:8443/a/b?c=d");
 }
 
-TEST(Url, HasThePortOfItsSchemeAndThePathSlashByDefault) {
+TEST(Url, DefaultsToSchemePortAndRootPath) {
     EXPECT_EQ(parse("http://a").text(), "http://a/");
     EXPECT_EQ(parse("http://a:80").text(), "http://a/");
     EXPECT_EQ(parse("https://a").port, 443);
@@ -31,7 +31,7 @@ TEST(Url, HasThePortOfItsSchemeAndThePathSlashByDefault) {
     EXPECT_EQ(parse("http://a.b.:81/").authority(), "a.b:81");
 }
 
-TEST(Url, TakesAnIpv6Address) {
+TEST(Url, AcceptsIpv6Addresses) {
     const Url url = parse("http://[::1]:8000/x");
     EXPECT_EQ(url.host, "::1");
     EXPECT_EQ(url.text(), "http://[::1]:8000/x");
@@ -42,12 +42,12 @@ TEST(Url, IsShownWithoutCredentialsAndQuery) {
     EXPECT_EQ(shown("ftp://ann:secret@h"), "(no URL: it does not begin with http:// or https://)");
 }
 
-TEST(Url, OfAnotherPathKeepsTheServerAndLosesTheQuery) {
+TEST(Url, ChangedPathKeepsServerAndDropsQuery) {
     EXPECT_EQ(parse("http://ann:s@h:81/tools?a=b").with_path("/capabilities/handshake").text(),
               "http://ann:s@h:81/capabilities/handshake");
 }
 
-TEST(Url, IsRefusedWhenTwoParsersCouldReadItDifferently) {
+TEST(Url, AmbiguousUrlsAreRefused) {
     for (const char* text : {"",
                              "http:",
                              "http://",
