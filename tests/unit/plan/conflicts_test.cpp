@@ -19,7 +19,7 @@ protected:
             {"toolId":"a","toolPath":"/a"},{"toolId":"b","toolPath":"/b"},
             {"toolId":"c","toolPath":"/c"}]})",
                                 faults));
-        // As a later execution of a session finds them: numbered on.
+        // Writer numbers continue from earlier executions of the session.
         conflicts_.add_writer(kFirst, 2);
         conflicts_.add_writer(kFirst + 1, 0);
         conflicts_.add_writer(kFirst + 2, 1);
@@ -38,7 +38,7 @@ TEST_F(ConflictsTest, NamesPathAndToolsInTheOrderOfWriting) {
     EXPECT_EQ(found_, (std::vector<std::string>{R"({"path":"/door/\"x\"","tools":["c","a"]})"}));
 }
 
-TEST_F(ConflictsTest, TwoToolsThatWriteAPathInTurnAreNamedOnce) {
+TEST_F(ConflictsTest, ToolsThatAlternateOnAPathAreNamedOnce) {
     conflicts_.on_conflict("/x", kA, kB);
     conflicts_.on_conflict("/x", kB, kA);
     conflicts_.on_conflict("/x", kA, kB);
@@ -48,7 +48,7 @@ TEST_F(ConflictsTest, TwoToolsThatWriteAPathInTurnAreNamedOnce) {
     EXPECT_EQ(found_.size(), 3u);
 }
 
-TEST_F(ConflictsTest, EachIsTakenOnceInTheOrderInWhichTheyWereFound) {
+TEST_F(ConflictsTest, EachConflictIsTakenOnceInOrderOfDetection) {
     EXPECT_EQ(conflicts_.take(), nullptr);
     conflicts_.on_conflict("/x", kA, kB);
     conflicts_.on_conflict("/y", kA, kB);
@@ -57,7 +57,7 @@ TEST_F(ConflictsTest, EachIsTakenOnceInTheOrderInWhichTheyWereFound) {
     EXPECT_EQ(conflicts_.take(), nullptr);
 }
 
-TEST_F(ConflictsTest, AToolThatConflictsWithoutEndFillsNoMemory) {
+TEST_F(ConflictsTest, EndlessConflictsUseBoundedMemory) {
     for (size_t i = 0; i < Conflicts::kMaxConflicts + 10; ++i) {
         conflicts_.on_conflict("/" + std::to_string(i), kA, kB);
     }

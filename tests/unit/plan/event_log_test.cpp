@@ -38,7 +38,7 @@ public:
     size_t refuse_after = SIZE_MAX;
 };
 
-// A line of about this size; the number makes each another one.
+// A line of about `size` bytes; `number` makes each line different.
 std::string line(size_t number, size_t size) {
     std::string text = R"({"n":)" + std::to_string(number) + R"(,"x":")";
     text.append(size > text.size() + 2 ? size - text.size() - 2 : 0,
@@ -57,7 +57,7 @@ std::string written(const EventLog& log) {
     return output.text;
 }
 
-// For as long as it lives, spools go there.
+// Sets TMPDIR, where spools are created, and restores it in the destructor.
 class TemporaryFolderSetting {
 public:
     explicit TemporaryFolderSetting(const std::string& path) {
@@ -76,13 +76,13 @@ private:
     std::string before_;
 };
 
-// Memory is for what is not in the file yet.
-TEST(EventLog, KeepsNoMemoryForWhatIsInTheFile) {
+// Only events that are not in the file yet use memory.
+TEST(EventLog, SpilledEventsUseNoMemory) {
     EventLog large(std::make_shared<EventSpool>());
     large.add(line(1, EventSpool::kInMemory + 1));
-    EXPECT_LT(large.allocated(), 256u * 1024) << "one large event, spilled at once";
+    EXPECT_LT(large.allocated(), 256u * 1024) << "one large event is spilled at once";
     for (size_t i = 0; i < 4000; ++i) large.add(line(i, 5000));
-    EXPECT_LE(large.allocated(), 1024u * 1024) << "the file is in use: no chunks any more";
+    EXPECT_LE(large.allocated(), 1024u * 1024) << "the file is in use, so no chunks remain";
 
     const auto spool = std::make_shared<EventSpool>();
     EventLog filling(spool), small(spool);
@@ -92,7 +92,7 @@ TEST(EventLog, KeepsNoMemoryForWhatIsInTheFile) {
     add(small, expected, line(3, 1000));
     EXPECT_GT(small.allocated(), 2000u);
     small.settle();
-    EXPECT_LT(small.allocated(), 100u) << "a small one, when its tool has ended";
+    EXPECT_LT(small.allocated(), 100u) << "a small log, after its tool has ended";
     EXPECT_EQ(written(small), expected);
 }
 
@@ -107,7 +107,7 @@ TEST(EventLog, KeepsEventsVerbatimSeparatedByCommas) {
     EXPECT_EQ(log.count(), 3u);
 }
 
-TEST(EventLog, BelowTheLimitNothingGoesToAFile) {
+TEST(EventLog, EventsBelowTheLimitStayInMemory) {
     auto spool = std::make_shared<EventSpool>();
     EventLog log(spool);
     std::string expected;
@@ -121,7 +121,7 @@ TEST(EventLog, BelowTheLimitNothingGoesToAFile) {
     EXPECT_FALSE(spool->over_limit());
 }
 
-TEST(EventLog, AboveTheLimitTheEventsGoThroughAFileUnchanged) {
+TEST(EventLog, EventsAboveTheLimitAreSpilledUnchanged) {
     auto spool = std::make_shared<EventSpool>();
     EventLog log(spool);
     std::string expected;
@@ -134,10 +134,10 @@ TEST(EventLog, AboveTheLimitTheEventsGoThroughAFileUnchanged) {
     EXPECT_GT(output.from_file, 2 * EventSpool::kInMemory);
     EXPECT_LT(expected.size() - output.from_file, EventSpool::kInMemory + 200000)
         << "no more than the limit stays in memory";
-    EXPECT_EQ(written(log) == expected, true) << "it may be written again";
+    EXPECT_EQ(written(log) == expected, true) << "it can be written again";
 }
 
-TEST(EventLog, ALineLargerThanTheLimitIsTaken) {
+TEST(EventLog, LineLargerThanTheLimitIsAccepted) {
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
     add(log, expected, line(1, 10));
@@ -146,7 +146,7 @@ TEST(EventLog, ALineLargerThanTheLimitIsTaken) {
     EXPECT_EQ(written(log) == expected, true);
 }
 
-TEST(EventLog, InterleavedToolsShareAFileAndStayApart) {
+TEST(EventLog, InterleavedToolsShareAFileWithoutMixing) {
     auto spool = std::make_shared<EventSpool>();
     std::vector<EventLog> logs;
     std::vector<std::string> expected(5);
@@ -155,7 +155,7 @@ TEST(EventLog, InterleavedToolsShareAFileAndStayApart) {
         const size_t which = (i * 2654435761u >> 7) % expected.size();
         add(logs[which], expected[which], line(i, 50 + i % 2000));
     }
-    // One that says little stays in memory while the others spill.
+    // A log with few events stays in memory while the others spill.
     logs.emplace_back(spool);
     logs.back().add("{}");
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -164,7 +164,7 @@ TEST(EventLog, InterleavedToolsShareAFileAndStayApart) {
     EXPECT_EQ(written(logs.back()), "{}");
 }
 
-TEST(EventLog, TheFileHasNoName) {
+TEST(EventLog, SpoolFileHasNoName) {
     const test::Folder folder;
     const TemporaryFolderSetting setting(folder.path());
     auto spool = std::make_shared<EventSpool>();
@@ -178,7 +178,7 @@ TEST(EventLog, TheFileHasNoName) {
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
+TEST(EventLog, EventsStayInMemoryIfNoFileCanBeCreated) {
     const TemporaryFolderSetting setting("/nonexistent/folder");
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
@@ -190,7 +190,7 @@ TEST(EventLog, WhereNoFileCanBeMadeTheEventsStayInMemory) {
     EXPECT_EQ(output.from_file, 0u);
 }
 
-TEST(EventLog, AFileThatRefusedIsNotTriedAgain) {
+TEST(EventLog, FailedFileIsNotRetried) {
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
     const auto fill_to = [&](size_t size) {
@@ -207,7 +207,7 @@ TEST(EventLog, AFileThatRefusedIsNotTriedAgain) {
     EXPECT_EQ(output.from_file, 0u);
 }
 
-TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
+TEST(EventLog, RefusingOutputEndsTheWriting) {
     for (const uint64_t size : {EventSpool::kInMemory / 2, 2 * EventSpool::kInMemory}) {
         EventLog log(std::make_shared<EventSpool>());
         std::string expected;
@@ -220,7 +220,7 @@ TEST(EventLog, AnOutputThatRefusesEndsTheWriting) {
     }
 }
 
-// ---- the result around it
+// ---- the result that contains the events
 
 Result result_of(std::vector<ToolResult> tools) {
     Result result;
@@ -229,7 +229,7 @@ Result result_of(std::vector<ToolResult> tools) {
     return result;
 }
 
-TEST(Result, IsWrittenWithAllItsFieldsInTheirOrder) {
+TEST(Result, HasAllFieldsInOrder) {
     Result result = result_of({});
     result.narrative = "Ende\n";
     result.execution_ms = 12;
@@ -242,7 +242,7 @@ TEST(Result, IsWrittenWithAllItsFieldsInTheirOrder) {
               R"("disabledSkills":[],"stateConflicts":[]})");
 }
 
-TEST(Result, AnAttemptHasAnExitStatusOrASignalOrNeither) {
+TEST(Result, AttemptHasAnExitStatusOrASignalOrNeither) {
     auto spool = std::make_shared<EventSpool>();
     ToolResult tool(spool);
     tool.tool_id = "a";
@@ -271,7 +271,7 @@ TEST(Result, AnAttemptHasAnExitStatusOrASignalOrNeither) {
     EXPECT_EQ(test::Json(output.text)["toolResults"][0]["retryCount"].integer(), 2);
 }
 
-TEST(Result, ALargeOneIsWrittenInPieces) {
+TEST(Result, LargeResultIsWrittenInPieces) {
     auto spool = std::make_shared<EventSpool>();
     Result result = result_of({});
     for (int i = 0; i < 20000; ++i) {
@@ -281,7 +281,7 @@ TEST(Result, ALargeOneIsWrittenInPieces) {
     }
     CountingOutput output;
     ASSERT_TRUE(result.write(output, true));
-    EXPECT_LT(output.refuse_after, SIZE_MAX - 3) << "more than one piece";
+    EXPECT_LT(output.refuse_after, SIZE_MAX - 3) << "the result has more than one piece";
     EXPECT_EQ(test::Json(output.text)["toolResults"].size(), 20000u);
     CountingOutput refusing;
     refusing.refuse_after = 1;

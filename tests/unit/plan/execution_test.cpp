@@ -50,7 +50,7 @@ public:
     std::string text;
 };
 
-// One execution at a time, on a loop that turns only when the test says so.
+// Runs one execution at a time on a loop that turns only when the test calls turn().
 class ExecutionTest : public ::testing::Test {
 protected:
     struct Record {
@@ -72,7 +72,7 @@ protected:
             if (self.on_record) self.on_record(self.records.back());
         };
         stream.attach(sink);
-        // The fixture owns it, so that a test can look at it.
+        // The fixture owns the runner, so that tests can inspect it.
         runners.add(tool::kProcessRunner, {std::shared_ptr<void>(), &runner});
     }
 
@@ -116,17 +116,17 @@ protected:
         result.reset();
         execution = std::make_unique<Execution>(context(), std::move(parsed), std::move(settings),
                                                 [this](std::shared_ptr<Result> ended) {
-                                                    EXPECT_FALSE(result) << "it ended twice";
+                                                    EXPECT_FALSE(result) << "it must end only once";
                                                     result = std::move(ended);
                                                 });
         execution->start();
         turn();
     }
-    // What is due now.
+    // Runs what is due now.
     void turn() {
         for (int i = 0; i < 12; ++i) loop.run_for(0);
     }
-    // Until it is so, however loaded the machine.
+    // Turns the loop until `condition` holds; the deadline is generous for a loaded machine.
     template <typename Condition>
     void wait_until(Condition condition) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
@@ -139,7 +139,7 @@ protected:
         runner.end(name, std::move(outcome));
         turn();
     }
-    // Every tool ends well as soon as it has begun.
+    // Every tool succeeds as soon as it has started.
     void everything_succeeds() {
         runner.on_start = [this](const std::string& name) {
             loop.defer([this, name] { runner.end(name); });
@@ -199,7 +199,7 @@ protected:
         }
         begin(plan({}, kParallel), std::move(settings));
     }
-    // "a" is the optional, asynchronous tool "/a".
+    // Appends `name` as an optional, asynchronous tool with the path "/name".
     uint32_t append(std::string_view name, std::string_view members = kOnce, uint32_t line = 0,
                     std::optional<ToolRefusal> refusal = {}, std::string_view id = {}) {
         auto parsed = std::make_unique<Plan>();
@@ -222,14 +222,14 @@ protected:
 
 // ---- order
 
-TEST_F(ExecutionTest, GivesAToolTheSessionsLimitsWithItsDefinitionsOverThem) {
+TEST_F(ExecutionTest, DefinitionLimitsOverrideTheSessionsLimits) {
     limits.cpu_seconds = 9;
     limits.line_bytes = 1000;
     auto own = std::make_shared<tool::Definition>();
     own->name = "own";
     own->runner = tool::kProcessRunner;
     own->limits.cpu_seconds = 3;
-    own->limits.file_bytes = 0;  // as if it said nothing
+    own->limits.file_bytes = 0;  // no limit given
     own->limits.processes = 7;
     registry.add(own);
     everything_succeeds();
@@ -260,7 +260,7 @@ TEST_F(ExecutionTest, KeepsTheDefinitionOfARunningAttempt) {
     EXPECT_TRUE(watched.expired());
 }
 
-TEST_F(ExecutionTest, ToolsThatOnlyWaitTakeNoneOfTheSlotsOfTheOthers) {
+TEST_F(ExecutionTest, WaitingToolsUseTheirOwnSlots) {
     slots = JobSlots(1);
     waiting_slots = JobSlots(2);
     for (const char* name : {"w1", "w2", "w3"}) {
@@ -283,7 +283,7 @@ TEST_F(ExecutionTest, ToolsThatOnlyWaitTakeNoneOfTheSlotsOfTheOthers) {
     EXPECT_EQ(waiting_slots.used(), 0u);
 }
 
-TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
+TEST_F(ExecutionTest, NothingStartsWithinStart) {
     auto parsed = std::make_unique<Plan>();
     Faults faults;
     ASSERT_TRUE(parsed->parse(plan({tool("a")}), faults));
@@ -294,20 +294,20 @@ TEST_F(ExecutionTest, NothingIsStartedInsideTheCallThatBegins) {
     EXPECT_THAT(runner.started(), ElementsAre("a"));
 }
 
-TEST_F(ExecutionTest, APlanWithoutToolsEndsFromTheLoop) {
+TEST_F(ExecutionTest, PlanWithoutToolsEndsFromTheLoop) {
     begin(plan({}, R"("narrative":"Silence.")"));
     ASSERT_TRUE(result);
     EXPECT_TRUE(result->success);
     EXPECT_THAT(kinds(), ElementsAre("plan_started", "narrative", "plan_ended"));
 }
 
-TEST_F(ExecutionTest, SequentialToolsRunOneByOneTheFirstReadyInThePlansOrder) {
+TEST_F(ExecutionTest, SequentialToolsRunOneByOneInPlanOrder) {
     begin(plan({tool("c", R"("dependencies":["a"])"), tool("a"), tool("b", kAsync)}));
     EXPECT_THAT(runner.running(), ElementsAre("a"));
     end("a");
-    EXPECT_THAT(runner.running(), ElementsAre("c")) << "c became ready and stands before b";
+    EXPECT_THAT(runner.running(), ElementsAre("c")) << "c became ready and precedes b in the plan";
     end("c");
-    EXPECT_THAT(runner.running(), ElementsAre("b")) << "async counts in a parallel plan only";
+    EXPECT_THAT(runner.running(), ElementsAre("b")) << "async matters only in a parallel plan";
     end("b");
     ASSERT_TRUE(result);
     EXPECT_TRUE(result->success);
@@ -339,11 +339,12 @@ TEST_F(ExecutionTest, AsyncToolsShareUpToTheJobLimit) {
     EXPECT_EQ(slots.used(), 0u);
 }
 
-TEST_F(ExecutionTest, ASynchronousToolRunsAloneAndNothingOvertakesIt) {
+TEST_F(ExecutionTest, SynchronousToolRunsAloneAndIsNotOvertaken) {
     begin(plan(
         {tool("a", kAsync), tool("b", kAsync), tool("alone"), tool("c", kAsync), tool("d", kAsync)},
         kParallel));
-    EXPECT_THAT(runner.running(), ElementsAre("a", "b")) << "c and d do not pass alone";
+    EXPECT_THAT(runner.running(), ElementsAre("a", "b"))
+        << "c and d do not overtake the synchronous tool";
     end("a");
     EXPECT_THAT(runner.running(), ElementsAre("b"));
     end("b");
@@ -355,7 +356,7 @@ TEST_F(ExecutionTest, ASynchronousToolRunsAloneAndNothingOvertakesIt) {
     EXPECT_TRUE(result->success);
 }
 
-TEST_F(ExecutionTest, ASynchronousToolStaysAloneWhileItBacksOff) {
+TEST_F(ExecutionTest, SynchronousToolStaysAloneDuringBackoff) {
     begin(
         plan({tool("alone", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})"), tool("a", kAsync)},
              kParallel));
@@ -369,7 +370,7 @@ TEST_F(ExecutionTest, ASynchronousToolStaysAloneWhileItBacksOff) {
     EXPECT_TRUE(result->success);
 }
 
-TEST_F(ExecutionTest, ASlotIsFreeWhileAToolBacksOff) {
+TEST_F(ExecutionTest, BackoffFreesTheSlot) {
     slots = JobSlots(1);
     begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":20})"),
                 tool("b", kAsync)},
@@ -377,7 +378,7 @@ TEST_F(ExecutionTest, ASlotIsFreeWhileAToolBacksOff) {
     EXPECT_THAT(runner.running(), ElementsAre("a"));
     end("a", failed());
     EXPECT_THAT(runner.running(), ElementsAre("b"));
-    // Its time comes while there is no slot: it waits for one.
+    // The backoff ends while no slot is free, so the retry waits for one.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
     while (std::chrono::steady_clock::now() < deadline) loop.run_for(1000);
     EXPECT_THAT(runner.running(), ElementsAre("b"));
@@ -394,7 +395,7 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
     Faults faults;
     ASSERT_TRUE(parsed->parse(plan({tool("x"), tool("y")}), faults));
     bool other_ended = false;
-    // Another session's: of one session only one plan runs at a time.
+    // The second execution belongs to another session: a session runs one plan at a time.
     state::Store other_state{1000};
     Execution other(ExecutionContext{loop, slots, waiting_slots, resolver, stream, other_state,
                                      assets, environment, limits, sandbox},
@@ -414,7 +415,7 @@ TEST_F(ExecutionTest, ExecutionsThatShareSlotsTakeTurns) {
 }
 
 // covers: 003-13.4.2-order, 003-13.4.2-wait, 003-13.4.4-sequential
-TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
+TEST_F(ExecutionTest, AnyGraphFollowsTheRules) {
     std::mt19937 numbers(20261121);
     const auto random = [&] { return static_cast<uint32_t>(numbers()); };
     for (int round = 0; round < 150; ++round) {
@@ -425,7 +426,7 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
         runner.starts.clear();
         runner.most_at_once = 0;
 
-        // Dependencies point along a hidden order, so that there is no cycle.
+        // Dependencies follow a hidden order, so there is no cycle.
         std::vector<uint32_t> order(count);
         for (uint32_t i = 0; i < count; ++i) order[i] = i;
         std::shuffle(order.begin(), order.end(), numbers);
@@ -452,7 +453,7 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
                                             (required[i] ? "true" : "false") + "," + kOnce);
         }
 
-        // The rules, said a second time and more simply.
+        // An independent, simpler statement of the rules.
         std::vector<State> states(count, State::Skipped);
         for (const uint32_t i : order) {
             const bool lacks =
@@ -467,11 +468,12 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
         begin(plan(tools, parallel ? kParallel : R"("parallel":false)"));
         while (!result) {
             const std::vector<std::string> running = runner.running();
-            ASSERT_FALSE(running.empty()) << "it stands still";
+            ASSERT_FALSE(running.empty()) << "the execution is stuck";
             for (const std::string& name : running) {
                 const auto i = static_cast<uint32_t>(std::stoul(name));
                 for (const uint32_t each : dependencies[i]) ASSERT_TRUE(over[each]) << name;
-                ASSERT_TRUE((parallel && async[i]) || running.size() == 1) << name << " runs alone";
+                ASSERT_TRUE((parallel && async[i]) || running.size() == 1)
+                    << name << " must run alone";
             }
             const std::string name = running[random() % running.size()];
             over[std::stoul(name)] = true;
@@ -487,7 +489,7 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
         EXPECT_EQ(slots.used(), 0u);
 
         if (parallel) continue;
-        // Sequential: at each step the first ready tool in the plan's order.
+        // In a sequential plan, each step starts the first ready tool in the plan's order.
         std::vector<bool> has_settled(count, false);
         for (const std::string& name : runner.started()) {
             for (uint32_t i = 0; i < count; ++i) {
@@ -503,7 +505,7 @@ TEST_F(ExecutionTest, AnyGraphRunsByItsRules) {
     }
 }
 
-TEST_F(ExecutionTest, AVeryLongChainNeedsNoStack) {
+TEST_F(ExecutionTest, VeryLongChainDoesNotRecurse) {
     const size_t count = 30000;
     std::vector<std::string> tools;
     for (size_t i = 0; i < count; ++i) {
@@ -524,7 +526,7 @@ TEST_F(ExecutionTest, AVeryLongChainNeedsNoStack) {
     EXPECT_THAT(result->failed_tools, ElementsAre("0"));
 }
 
-TEST_F(ExecutionTest, ManyToolsThatCannotBeStartedEndWithoutARecursion) {
+TEST_F(ExecutionTest, ManyFailedStartsDoNotRecurse) {
     std::vector<std::string> tools;
     for (size_t i = 0; i < 20000; ++i) {
         tools.push_back(
@@ -541,7 +543,7 @@ TEST_F(ExecutionTest, ManyToolsThatCannotBeStartedEndWithoutARecursion) {
 
 // ---- retries
 
-TEST_F(ExecutionTest, AFailureThatCannotSucceedWhenRepeatedIsNotRetried) {
+TEST_F(ExecutionTest, PermanentFailureIsNotRetried) {
     tool::Outcome final = failed("TOOL_FAILED", "spent");
     final.may_retry = false;
     for (const tool::Outcome& outcome :
@@ -554,7 +556,7 @@ TEST_F(ExecutionTest, AFailureThatCannotSucceedWhenRepeatedIsNotRetried) {
     }
 }
 
-TEST_F(ExecutionTest, AnUndefinedMemberCloseToADefinedOneIsAWarning) {
+TEST_F(ExecutionTest, MisspelledMemberIsAWarning) {
     everything_succeeds();
     begin(plan({tool("a", R"("dependancies":["b"],"note":1)"), tool("b")}));
     ASSERT_TRUE(result);
@@ -588,7 +590,7 @@ TEST_F(ExecutionTest, RetriesEndWithTheFirstSuccess) {
     EXPECT_THAT(result->failed_tools, IsEmpty());
 }
 
-TEST_F(ExecutionTest, EachKindOfFailureIsTriedAgain) {
+TEST_F(ExecutionTest, EachKindOfFailureIsRetried) {
     for (const char* code :
          {"TOOL_FAILED", "EXIT_STATUS", "SIGNALED", "PROTOCOL_ERROR", "MISSING_DONE", "CPU_LIMIT",
           "FILE_SIZE_LIMIT", "PROCESS_LIMIT", "MEMORY_LIMIT", "SUPERVISOR_LOST"}) {
@@ -603,7 +605,7 @@ TEST_F(ExecutionTest, EachKindOfFailureIsTriedAgain) {
     }
 }
 
-TEST_F(ExecutionTest, AStartThatFailsIsAnAttemptThatFailed) {
+TEST_F(ExecutionTest, FailedStartIsAFailedAttempt) {
     runner.refusals["a"] = "/a: no such file";
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     wait_until([&] { return result != nullptr; });
@@ -613,7 +615,7 @@ TEST_F(ExecutionTest, AStartThatFailsIsAnAttemptThatFailed) {
     EXPECT_EQ(of("a").attempts[0].exit_status, -1);
 }
 
-TEST_F(ExecutionTest, AFileThatAppearsBetweenTwoTriesIsStarted) {
+TEST_F(ExecutionTest, FileThatAppearsBetweenAttemptsIsStarted) {
     runner.refusals["a"] = "not there yet";
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":2,"backoffMs":30})")}));
     EXPECT_EQ(of_kind(event::Kind::AttemptEnded).size(), 1u);
@@ -624,7 +626,7 @@ TEST_F(ExecutionTest, AFileThatAppearsBetweenTwoTriesIsStarted) {
 }
 
 // covers: 003-13.4.5-backoff
-TEST_F(ExecutionTest, BackoffDoublesUpToThirtySecondsAndIsNeverShorterThanAsked) {
+TEST_F(ExecutionTest, BackoffDoublesButIsNeverShorterThanRequested) {
     const struct {
         uint64_t backoff;
         uint32_t attempts_before;
@@ -644,7 +646,7 @@ TEST_F(ExecutionTest, BackoffDoublesUpToThirtySecondsAndIsNeverShorterThanAsked)
         execution->stop(Stop::Cancelled);
         turn();
     }
-    // 1, 2, 4 … times: the sum tells.
+    // The delays are 10, 20, 40 and 80 ms; only their sum is checked.
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":4,"backoffMs":10})")}));
     const auto start = std::chrono::steady_clock::now();
     for (int attempt = 1; attempt <= 5; ++attempt) {
@@ -655,7 +657,7 @@ TEST_F(ExecutionTest, BackoffDoublesUpToThirtySecondsAndIsNeverShorterThanAsked)
     EXPECT_EQ(of("a").attempts.size(), 5u);
 }
 
-TEST_F(ExecutionTest, ARetryGoesBeforeWhatHasNotBegun) {
+TEST_F(ExecutionTest, RetryPrecedesFirstAttempts) {
     slots = JobSlots(1);
     begin(plan({tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":200})"),
                 tool("b", kAsync), tool("c", kAsync)},
@@ -671,7 +673,7 @@ TEST_F(ExecutionTest, ARetryGoesBeforeWhatHasNotBegun) {
     EXPECT_TRUE(result->success);
 }
 
-TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
+TEST_F(ExecutionTest, OutputAndResultComeFromTheLastAttempt) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})"),
                 tool("b", R"("dependencies":["a"])")}));
     runner.say("a", patch(R"({"first":1,"both":{"x":1}})"));
@@ -688,7 +690,7 @@ TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
     const Json a = document()["toolResults"][0];
     EXPECT_EQ(a["output"], Json(R"({"both":{"y":2}})"));
     EXPECT_EQ(a["result"], Json(R"({"answer":42})"));
-    EXPECT_FALSE(a.has("stderr")) << "the last attempt wrote nothing";
+    EXPECT_FALSE(a.has("stderr")) << "the last attempt wrote nothing to stderr";
     EXPECT_EQ(a["events"].size(), 2u);
     std::string all;
     state.tree().append_json(all);
@@ -697,12 +699,12 @@ TEST_F(ExecutionTest, TheOutputAndResultAreThoseOfTheLastAttempt) {
 
 // ---- failures
 
-TEST_F(ExecutionTest, DependantsOfARequiredFailureAreSkippedWithTheNameTheyLack) {
+TEST_F(ExecutionTest, DependantsOfRequiredFailureAreSkippedWithItsName) {
     begin(plan({tool("top", R"("dependencies":["left","right"])"),
                 tool("left", R"("dependencies":["bad"])"),
                 tool("right", R"("dependencies":["good"])"), tool("bad", kOnce), tool("good")}));
     end("bad", failed());
-    EXPECT_EQ(of_kind(event::Kind::ToolEnded).size(), 3u) << "told at once";
+    EXPECT_EQ(of_kind(event::Kind::ToolEnded).size(), 3u) << "reported at once";
     end("good");
     end("right");
     ASSERT_TRUE(result);
@@ -740,7 +742,7 @@ TEST_F(ExecutionTest, DependantsOfAnOptionalFailureGetNull) {
     EXPECT_FALSE(result->can_replan);
 }
 
-TEST_F(ExecutionTest, TheOperationIsRunUnlessTheInputNamesOne) {
+TEST_F(ExecutionTest, OperationDefaultsToRun) {
     const struct {
         const char* members;
         const char* operation;
@@ -757,7 +759,7 @@ TEST_F(ExecutionTest, TheOperationIsRunUnlessTheInputNamesOne) {
     }
 }
 
-TEST_F(ExecutionTest, InputOnSeveralLinesComesAsOne) {
+TEST_F(ExecutionTest, MultiLineInputIsSentAsOneLine) {
     begin(plan(
         {tool("a", "\"input\": {\n  \"text\": \"two\\nlines  with  blanks\",\n\t\"n\": 1.50\n}")}));
     EXPECT_THAT(runner.starts.back().request,
@@ -765,7 +767,7 @@ TEST_F(ExecutionTest, InputOnSeveralLinesComesAsOne) {
     end("a");
 }
 
-TEST_F(ExecutionTest, AToolsOwnEnvironmentStandsOverTheOthers) {
+TEST_F(ExecutionTest, ToolEnvironmentTakesPrecedence) {
     begin(plan({tool("a", R"("environment":{"TORCH":"lit","NEW":"","TORC":"x"})"), tool("b")}));
     EXPECT_THAT(runner.starts[0].environment,
                 UnorderedElementsAre("PATH=/bin", "TORCH=lit", "NEW=", "TORC=x"));
@@ -774,7 +776,7 @@ TEST_F(ExecutionTest, AToolsOwnEnvironmentStandsOverTheOthers) {
     end("b");
 }
 
-TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
+TEST_F(ExecutionTest, UnknownSchemeIsAFailedAttempt) {
     begin(
         R"({"requestId":"r","tools":[{"toolId":"a","toolPath":"http:x","retryPolicy":{"maxRetries":0}}]})");
     ASSERT_TRUE(result);
@@ -782,9 +784,9 @@ TEST_F(ExecutionTest, ASchemeNobodyKnowsIsAFailedAttempt) {
     EXPECT_THAT(of("a").error, HasSubstr("http"));
 }
 
-// ---- times
+// ---- timeouts
 
-TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
+TEST_F(ExecutionTest, PatchAboveTheLimitEndsTheAttemptUnmerged) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":3,"backoffMs":0})")}));
     runner.say("a", patch(R"({"before":1})"));
     runner.say("a", patch(R"({"large":")" + std::string(1000, 'x') + R"("})"));
@@ -792,7 +794,7 @@ TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
     EXPECT_THAT(runner.terminated, ElementsAre("a"));
     runner.end("a");
     turn();
-    ASSERT_TRUE(result) << "it is not tried again";
+    ASSERT_TRUE(result) << "it is not retried";
     EXPECT_EQ(of("a").attempts.size(), 1u);
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("a").state, State::Failed);
@@ -807,11 +809,11 @@ TEST_F(ExecutionTest, APatchBeyondTheLimitIsNotMergedAndEndsTheAttempt) {
     EXPECT_THAT(warnings[0].body, HasSubstr(R"("code":"PATCH_TOO_LARGE")"));
 }
 
-TEST_F(ExecutionTest, ATryThatTakesTooLongIsEndedAndTriedAgain) {
+TEST_F(ExecutionTest, TimedOutAttemptIsEndedAndRetried) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}), try_time(15));
     wait_until([&] { return runner.terminated.size() == 1; });
-    EXPECT_FALSE(result) << "its end is waited for";
-    // It says that all is well, too late.
+    EXPECT_FALSE(result) << "the attempt ends only when the tool has ended";
+    // The tool reports success, but too late.
     runner.say("a", kDone);
     end("a", succeeded());
     wait_until([&] { return runner.starts.size() == 2; });
@@ -832,7 +834,7 @@ TEST_F(ExecutionTest, ATryThatTakesTooLongIsEndedAndTriedAgain) {
     EXPECT_THAT(result->disabled_skills, ElementsAre("a"));
 }
 
-TEST_F(ExecutionTest, AToolsOwnTimeStandsOverThePlansAndZeroIsNone) {
+TEST_F(ExecutionTest, ToolTimeoutOverridesDefaultAndZeroMeansNone) {
     begin(plan({tool("a", R"("timeoutMs":5000)")}), try_time(60000));
     EXPECT_LE(loop.timeout(), 5000);
     EXPECT_GT(loop.timeout(), 4000);
@@ -848,17 +850,17 @@ TEST_F(ExecutionTest, AToolsOwnTimeStandsOverThePlansAndZeroIsNone) {
     end("a");
 }
 
-TEST_F(ExecutionTest, ATrysTimeIsOverWithItsDone) {
+TEST_F(ExecutionTest, DoneStopsTheAttemptTimeout) {
     begin(plan({tool("a")}), try_time(10000));
     EXPECT_GT(loop.timeout(), 0);
     runner.say("a", kDone);
     turn();
-    EXPECT_EQ(loop.timeout(), -1) << "lingering is the runner's to end";
+    EXPECT_EQ(loop.timeout(), -1) << "the runner limits lingering";
     end("a");
     EXPECT_TRUE(result->success);
 }
 
-TEST_F(ExecutionTest, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
+TEST_F(ExecutionTest, PlanTimeoutKeepsTheDoneOfALingeringTool) {
     begin(plan({tool("a", kAsync), tool("b", kAsync), tool("c", kAsync)}, kParallel),
           plan_time(30));
     runner.say("a", kDone);
@@ -881,7 +883,7 @@ TEST_F(ExecutionTest, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
     EXPECT_EQ(slots.used(), 0u);
 }
 
-TEST_F(ExecutionTest, ADoneWithoutSuccessStandsToo) {
+TEST_F(ExecutionTest, PlanTimeoutKeepsAnUnsuccessfulDone) {
     begin(plan({tool("a", kAsync), tool("b", R"("async":true,"dependencies":["a"])")}, kParallel),
           plan_time(30));
     runner.outcome_of_done = failed("TOOL_FAILED", "wet");
@@ -893,7 +895,7 @@ TEST_F(ExecutionTest, ADoneWithoutSuccessStandsToo) {
     EXPECT_TRUE(result->timed_out);
 }
 
-TEST_F(ExecutionTest, ACancelledPlanFailsAToolThatLingers) {
+TEST_F(ExecutionTest, CancelFailsALingeringTool) {
     begin(plan({tool("a")}));
     runner.say("a", kDone);
     execution->stop(Stop::Cancelled);
@@ -902,7 +904,7 @@ TEST_F(ExecutionTest, ACancelledPlanFailsAToolThatLingers) {
     EXPECT_EQ(of("a").error_code, "CANCELLED");
 }
 
-TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {
+TEST_F(ExecutionTest, PlanTimeoutEndsRunningToolsAndSkipsTheRest) {
     begin(plan({tool("a", kAsync), tool("b", R"("async":true,"retryPolicy":{"backoffMs":10000})"),
                 tool("c", R"("dependencies":["a"],"async":true)"), tool("d", kAsync)},
                kParallel),
@@ -919,7 +921,7 @@ TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {
     EXPECT_EQ(of("a").error_code, "PLAN_TIMEOUT");
     EXPECT_EQ(of("a").output, R"({"begun":1})");
     EXPECT_EQ(of("a").attempts.size(), 1u);
-    EXPECT_EQ(of("b").state, State::Timeout) << "between two tries it runs as well";
+    EXPECT_EQ(of("b").state, State::Timeout) << "a tool between two attempts counts as running";
     EXPECT_EQ(of("b").retry_count(), 0u);
     EXPECT_EQ(of("c").state, State::Skipped);
     EXPECT_EQ(of("c").error_code, "PLAN_TIMEOUT");
@@ -928,7 +930,7 @@ TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {
     EXPECT_THAT(runner.abandoned, ElementsAre("a"));
     EXPECT_EQ(slots.used(), 0u);
     turn();
-    EXPECT_EQ(runner.starts.size(), 3u) << "nothing begins behind the end";
+    EXPECT_EQ(runner.starts.size(), 3u) << "nothing starts after the end";
 }
 
 // ---- cancelling
@@ -937,7 +939,7 @@ TEST_F(ExecutionTest, ThePlansTimeOutEndsWhatRunsAndSkipsTheRest) {
 TEST_F(ExecutionTest, CancellingTakesEffectAtOnce) {
     begin(plan({tool("a"), tool("b")}));
     execution->stop(Stop::Cancelled);
-    ASSERT_TRUE(result) << "before the call returned";
+    ASSERT_TRUE(result) << "the plan ends within the call";
     EXPECT_TRUE(result->cancelled);
     EXPECT_FALSE(result->success);
     EXPECT_FALSE(result->can_replan);
@@ -949,11 +951,11 @@ TEST_F(ExecutionTest, CancellingTakesEffectAtOnce) {
     const size_t told = records.size();
     execution->stop(Stop::Cancelled);
     turn();
-    EXPECT_EQ(records.size(), told) << "a second cancel says nothing";
+    EXPECT_EQ(records.size(), told) << "a second cancel publishes nothing";
 }
 
-// What the attempt before said is not its own.
-TEST_F(ExecutionTest, AStoppedAttemptKeepsItsDiagnosticsAndNothingOfTheOneBefore) {
+// The result and diagnostics of the previous attempt must not be reported for this one.
+TEST_F(ExecutionTest, StoppedAttemptReportsOnlyItsOwnDiagnostics) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     tool::Outcome first = failed();
     first.result = "\"first\"";
@@ -966,8 +968,8 @@ TEST_F(ExecutionTest, AStoppedAttemptKeepsItsDiagnosticsAndNothingOfTheOneBefore
     EXPECT_EQ(of("a").result, "");
 }
 
-TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
-    // Cancels when the n-th record is told, for every n there is, and looks that all holds together.
+TEST_F(ExecutionTest, CanBeCancelledAfterAnyRecord) {
+    // Cancels after the n-th record, for each n, and checks the invariants of the result.
     std::mt19937 random(7);
     const std::string document =
         plan({tool("a", R"("async":true,)"s + kOnce),
@@ -984,7 +986,7 @@ TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
         on_record = [&](const Record&) {
             if (records.size() != moment) return;
             asked = true;
-            // As a session does it: behind the callback.
+            // A session stops an execution after the callback, never inside it.
             loop.defer([&] { execution->stop(Stop::Cancelled); });
         };
         begin(document);
@@ -1005,7 +1007,7 @@ TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
         for (const Record& record : records) {
             if (record.kind == event::Kind::ToolEnded) ++ended;
         }
-        EXPECT_EQ(ended, 5u) << "each tool is told to have ended, once";
+        EXPECT_EQ(ended, 5u) << "each tool's end is reported once";
         EXPECT_EQ(of_kind(event::Kind::PlanEnded).size(), 1u);
         EXPECT_EQ(of_kind(event::Kind::AttemptStarted).size(),
                   of_kind(event::Kind::AttemptEnded).size());
@@ -1014,7 +1016,7 @@ TEST_F(ExecutionTest, ItMayBeCancelledAtAnyMoment) {
     }
 }
 
-TEST_F(ExecutionTest, DestroyingItGivesItsSlotsBackAndTellsNobody) {
+TEST_F(ExecutionTest, DestroyingItFreesSlotsWithoutReporting) {
     begin(plan({tool("a", kAsync), tool("b", kAsync), tool("c", kAsync)}, kParallel));
     const size_t told = records.size();
     execution.reset();
@@ -1027,7 +1029,7 @@ TEST_F(ExecutionTest, DestroyingItGivesItsSlotsBackAndTellsNobody) {
 
 // ---- shortage
 
-TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForARunningToolAndIsNoAttempt) {
+TEST_F(ExecutionTest, DescriptorShortageDelaysStartWithoutAnAttempt) {
     runner.on_start = [this](const std::string& name) {
         if (name == "a") runner.shortages = 3;
     };
@@ -1040,7 +1042,7 @@ TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForARunningToolAndIsNoAttempt
     end("b");
     EXPECT_TRUE(result->success);
     EXPECT_EQ(of("b").attempts.size(), 1u);
-    // One warning when the wait begins and one when it ends.
+    // One warning when the wait begins, and one when it ends.
     const auto warnings = of_kind(event::Kind::Warning);
     ASSERT_EQ(warnings.size(), 2u);
     EXPECT_EQ(Json(warnings[0].body)["code"].string(), "DESCRIPTORS_SHORT");
@@ -1048,7 +1050,7 @@ TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForARunningToolAndIsNoAttempt
     EXPECT_GT(result->descriptor_wait_ms, 0);
 }
 
-TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce) {
+TEST_F(ExecutionTest, DescriptorShortageFailsAtOnceIfNothingRuns) {
     runner.shortages = 1;
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":0})")}));
     wait_until([&] { return result != nullptr; });
@@ -1058,7 +1060,7 @@ TEST_F(ExecutionTest, WithoutDescriptorsAndWithoutARunningToolAStartFailsAtOnce)
     EXPECT_EQ(result->descriptor_wait_ms, 0);
 }
 
-TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForProcessesThatAreEnding) {
+TEST_F(ExecutionTest, DescriptorShortageWaitsForEndingProcesses) {
     runner.shortages = 2;
     Settings settings;
     settings.has_processes = [this] { return runner.shortages > 0; };
@@ -1073,8 +1075,8 @@ TEST_F(ExecutionTest, WithoutDescriptorsAStartWaitsForProcessesThatAreEnding) {
     EXPECT_EQ(Json(warnings[0].body)["code"].string(), "DESCRIPTORS_SHORT");
 }
 
-// The start itself may leave a process that is ending.
-TEST_F(ExecutionTest, WithoutDescriptorsAStartDoesNotWaitForWhatItLeftItself) {
+// The processes to wait for must not be those that the failed start itself left behind.
+TEST_F(ExecutionTest, DescriptorShortageIgnoresTheStartsOwnProcess) {
     runner.shortages = 100;
     Settings settings;
     settings.has_processes = [this] { return runner.shortages < 100; };
@@ -1084,7 +1086,7 @@ TEST_F(ExecutionTest, WithoutDescriptorsAStartDoesNotWaitForWhatItLeftItself) {
     EXPECT_EQ(runner.shortages, 99u);
 }
 
-TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
+TEST_F(ExecutionTest, DescriptorShortageDelaysARetry) {
     begin(plan({tool("long", kAsync),
                 tool("a", R"("async":true,"retryPolicy":{"maxRetries":1,"backoffMs":0})")},
                kParallel));
@@ -1100,7 +1102,7 @@ TEST_F(ExecutionTest, ARetryWithoutDescriptorsWaitsToo) {
 
 // ---- events, warnings, conflicts
 
-TEST_F(ExecutionTest, TheLinesOfInterleavedToolsAreKeptApartAndVerbatim) {
+TEST_F(ExecutionTest, InterleavedLinesStaySeparateAndVerbatim) {
     begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
     const std::string odd =
         R"({ "message":"\u00e9\/" , "level":"info","type":"log","version":"0","n":1.0})";
@@ -1121,7 +1123,7 @@ TEST_F(ExecutionTest, TheLinesOfInterleavedToolsAreKeptApartAndVerbatim) {
               Json(R"({"first":0,"count":0})"));
 }
 
-TEST_F(ExecutionTest, WarningsOfTheRunnerAreToldOnce) {
+TEST_F(ExecutionTest, RunnerWarningsAreReportedOnce) {
     begin(plan({tool("a")}));
     tool::Outcome outcome = succeeded();
     outcome.warning_code = "LINGERED";
@@ -1136,7 +1138,7 @@ TEST_F(ExecutionTest, WarningsOfTheRunnerAreToldOnce) {
     EXPECT_EQ(document()["toolResults"][0]["attempts"][0]["linesAfterDone"].integer(), 3);
 }
 
-TEST_F(ExecutionTest, ForeignRequestIdsAreWarnedOfOnceAnAttempt) {
+TEST_F(ExecutionTest, ForeignRequestIdsAreWarnedOfOncePerAttempt) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     const std::string foreign =
         R"({"version":"0","type":"log","level":"info","message":"m","requestId":"x"})";
@@ -1153,7 +1155,7 @@ TEST_F(ExecutionTest, ForeignRequestIdsAreWarnedOfOnceAnAttempt) {
     end("a");
 }
 
-TEST_F(ExecutionTest, TwoThatOverlapAndWriteTheSamePathAreNamedInTheOrderOfWriting) {
+TEST_F(ExecutionTest, OverlappingWritersAreNamedInTheOrderOfWriting) {
     begin(plan({tool("a", kAsync), tool("b", kAsync)}, kParallel));
     runner.say("b", patch(R"({"torch":{"lit":true,"fuel":1},"b":1})"));
     runner.say("a", patch(R"({"torch":{"lit":false},"a":1})"));
@@ -1161,21 +1163,24 @@ TEST_F(ExecutionTest, TwoThatOverlapAndWriteTheSamePathAreNamedInTheOrderOfWriti
     ASSERT_EQ(conflicts.size(), 1u);
     EXPECT_EQ(Json(conflicts[0].body), Json(R"({"path":"/torch/lit","tools":["b","a"]})"));
     EXPECT_EQ(conflicts[0].tool, "a");
-    EXPECT_EQ(records[records.size() - 2].kind, event::Kind::ToolEvent) << "behind what caused it";
+    EXPECT_EQ(records[records.size() - 2].kind, event::Kind::ToolEvent)
+        << "right after the event that caused it";
     runner.say("b", patch(R"({"torch":{"lit":1}})"));
     runner.say("a", patch(R"({"torch":{"lit":2}})"));
-    EXPECT_EQ(of_kind(event::Kind::StateConflict).size(), 1u) << "a pair and a path are told once";
+    EXPECT_EQ(of_kind(event::Kind::StateConflict).size(), 1u)
+        << "each pair and path is reported once";
     runner.say("a", patch(R"({"torch":{"fuel":null}})"));
     ASSERT_EQ(of_kind(event::Kind::StateConflict).size(), 2u);
     EXPECT_EQ(Json(of_kind(event::Kind::StateConflict)[1].body)["path"].string(), "/torch/fuel");
     end("a");
     end("b");
-    ASSERT_EQ(result->conflicts.size(), 2u) << "and the result has them";
+    ASSERT_EQ(result->conflicts.size(), 2u) << "the result lists them";
     EXPECT_EQ(result->conflicts[0], conflicts[0].body);
 }
 
-TEST_F(ExecutionTest, AValueOverWhatARunningToolRemovedBeforeTheOtherBeganIsAConflict) {
-    // The second finds no descriptors at first, so that the first one is alone when it removes.
+TEST_F(ExecutionTest, OverwritingAnEarlierRemovalIsAConflict) {
+    // The second tool finds no descriptors at first, so the first one is alone when it removes the
+    // value.
     runner.on_start = [this](const std::string& name) {
         if (name == "a") runner.shortages = 1;
     };
@@ -1192,7 +1197,7 @@ TEST_F(ExecutionTest, AValueOverWhatARunningToolRemovedBeforeTheOtherBeganIsACon
     end("b");
 }
 
-TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {
+TEST_F(ExecutionTest, ToolsThatDoNotOverlapDoNotConflict) {
     begin(plan({tool("a"), tool("b")}));
     runner.say("a", patch(R"({"torch":1})"));
     end("a");
@@ -1200,7 +1205,7 @@ TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {
     end("b");
     EXPECT_THAT(of_kind(event::Kind::StateConflict), IsEmpty());
 
-    // One that began when the other had ended, while a third ran throughout.
+    // y starts after x has ended, while "long" runs throughout.
     records.clear();
     begin(plan({tool("long", kAsync), tool("x", kAsync),
                 tool("y", R"("async":true,"dependencies":["x"])")},
@@ -1215,7 +1220,7 @@ TEST_F(ExecutionTest, OneAfterTheOtherIsNoConflict) {
     end("y");
 }
 
-TEST_F(ExecutionTest, TwoAttemptsOfOneToolAreNoConflict) {
+TEST_F(ExecutionTest, AttemptsOfOneToolDoNotConflict) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     runner.say("a", patch(R"({"torch":1})"));
     end("a", failed());
@@ -1225,7 +1230,7 @@ TEST_F(ExecutionTest, TwoAttemptsOfOneToolAreNoConflict) {
     EXPECT_THAT(of_kind(event::Kind::StateConflict), IsEmpty());
 }
 
-TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
+TEST_F(ExecutionTest, UiEventsReachTheSession) {
     std::vector<std::string> seen;
     Settings settings;
     settings.on_ui_event = [&](uint64_t, const event::Subject& subject, const event::Event& event) {
@@ -1245,7 +1250,7 @@ TEST_F(ExecutionTest, UiEventsAreHandedToTheSession) {
 
 // ---- the result
 
-TEST_F(ExecutionTest, DisabledSkillsAreThoseBeforeAndThoseThatFailed) {
+TEST_F(ExecutionTest, DisabledSkillsIncludeEarlierAndFailedOnes) {
     Settings settings;
     settings.disabled_skills = {"old", "b"};
     settings.generation_attempt = 4;
@@ -1267,7 +1272,7 @@ TEST_F(ExecutionTest, DisabledSkillsAreThoseBeforeAndThoseThatFailed) {
     EXPECT_TRUE(ended["canReplan"].boolean());
 }
 
-TEST_F(ExecutionTest, TheHistoryNamesToolAndAttempt) {
+TEST_F(ExecutionTest, HistoryNamesToolAndAttempt) {
     begin(plan({tool("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})")}));
     runner.say("a", patch(R"({"n":1})"));
     end("a", failed());
@@ -1286,25 +1291,25 @@ TEST_F(ExecutionTest, TheHistoryNamesToolAndAttempt) {
 
 // ---- open executions
 
-TEST_F(ExecutionTest, AnOpenOneRunsWhatIsAppendedAndEndsAfterItIsClosed) {
+TEST_F(ExecutionTest, OpenExecutionRunsAppendedToolsUntilClosed) {
     open();
     EXPECT_FALSE(result);
     EXPECT_TRUE(Json(records[0].body)["open"].boolean());
     EXPECT_EQ(append("a", kOnce, 7), 0u);
     EXPECT_EQ(append("b"), 1u);
-    EXPECT_THAT(runner.running(), IsEmpty()) << "nothing starts inside the call";
+    EXPECT_THAT(runner.running(), IsEmpty()) << "nothing starts within the call";
     turn();
     EXPECT_THAT(runner.running(), ElementsAre("a", "b"));
     end("b", failed());
     end("a");
     EXPECT_THAT(settled, ElementsAre("1 failed EXIT_STATUS", "0 completed"));
-    EXPECT_FALSE(result) << "another may follow";
+    EXPECT_FALSE(result) << "more tools may follow";
     EXPECT_EQ(append("c"), 2u);
     turn();
     execution->close();
     EXPECT_EQ(append("late"), Execution::kNone);
     turn();
-    EXPECT_FALSE(result) << "c runs";
+    EXPECT_FALSE(result) << "c still runs";
     end("c");
     ASSERT_TRUE(result);
     EXPECT_TRUE(result->success) << "the tools are optional";
@@ -1325,10 +1330,10 @@ TEST_F(ExecutionTest, AnOpenOneRunsWhatIsAppendedAndEndsAfterItIsClosed) {
     EXPECT_FALSE(document()["toolResults"][1].has("line"));
 }
 
-TEST_F(ExecutionTest, AnOpenOneEndsAtOnceWhenItIsClosedIdle) {
+TEST_F(ExecutionTest, IdleOpenExecutionEndsWhenClosed) {
     open();
     execution->close();
-    EXPECT_FALSE(result) << "from the loop";
+    EXPECT_FALSE(result) << "it ends from the loop";
     turn();
     ASSERT_TRUE(result);
     EXPECT_THAT(result->tools, IsEmpty());
@@ -1337,19 +1342,19 @@ TEST_F(ExecutionTest, AnOpenOneEndsAtOnceWhenItIsClosedIdle) {
     append("b");
     execution->close();
     turn();
-    EXPECT_FALSE(result) << "the first has failed at once, the second runs";
+    EXPECT_FALSE(result) << "the first failed at once; the second runs";
     end("b");
     EXPECT_TRUE(result);
 }
 
-TEST_F(ExecutionTest, AClosedOneTakesNoTools) {
+TEST_F(ExecutionTest, ClosedExecutionAcceptsNoTools) {
     begin(plan({tool("a")}));
     EXPECT_EQ(append("b"), Execution::kNone);
     end("a");
     EXPECT_EQ(result->tools.size(), 1u);
 }
 
-TEST_F(ExecutionTest, ARefusedToolFailsWithoutAnAttempt) {
+TEST_F(ExecutionTest, RefusedToolFailsWithoutAnAttempt) {
     open();
     append("a", kOnce, 0, ToolRefusal{"SKILL_DISABLED", "it failed before"});
     turn();
@@ -1358,10 +1363,10 @@ TEST_F(ExecutionTest, ARefusedToolFailsWithoutAnAttempt) {
     EXPECT_THAT(kinds(), ElementsAre("plan_started", "tool_pending a", "tool_ended a"));
     execution->close();
     turn();
-    EXPECT_THAT(result->disabled_skills, IsEmpty()) << "it did not run";
+    EXPECT_THAT(result->disabled_skills, IsEmpty()) << "the tool did not run";
 }
 
-TEST_F(ExecutionTest, AppendedToolsShareTheSlotsAndAreTriedAgain) {
+TEST_F(ExecutionTest, AppendedToolsShareSlotsAndAreRetried) {
     slots = JobSlots(1);
     open();
     append("a", R"("retryPolicy":{"maxRetries":1,"backoffMs":0})");
@@ -1384,7 +1389,7 @@ TEST_F(ExecutionTest, AppendedToolsShareTheSlotsAndAreTriedAgain) {
     EXPECT_EQ(slots.used(), 0u);
 }
 
-TEST_F(ExecutionTest, OneAppendedToolIsCancelledWhetherItRunsWaitsOrBacksOff) {
+TEST_F(ExecutionTest, AppendedToolCanBeCancelledInAnyState) {
     slots = JobSlots(1);
     open();
     append("a", R"("retryPolicy":{"maxRetries":5,"backoffMs":100000})");
@@ -1405,12 +1410,12 @@ TEST_F(ExecutionTest, OneAppendedToolIsCancelledWhetherItRunsWaitsOrBacksOff) {
     end("last");
     execution->close();
     turn();
-    EXPECT_EQ(settled.size(), 4u) << "each is told once";
+    EXPECT_EQ(settled.size(), 4u) << "each is reported once";
     EXPECT_EQ(slots.used(), 0u);
     EXPECT_THAT(result->disabled_skills, IsEmpty()) << "a cancelled tool has not failed by itself";
 }
 
-TEST_F(ExecutionTest, AbandonedToolsAreCancelledAndToldBeforeTheEnd) {
+TEST_F(ExecutionTest, AbandonedToolsAreReportedCancelledBeforeTheEnd) {
     std::vector<std::string> told;
     Settings settings;
     settings.on_tool_settled = [&](uint32_t, const ToolResult& each) {
@@ -1434,7 +1439,7 @@ TEST_F(ExecutionTest, AbandonedToolsAreCancelledAndToldBeforeTheEnd) {
     EXPECT_EQ(told.size(), 3u);
 }
 
-TEST_F(ExecutionTest, AListenerMayAppendAndStop) {
+TEST_F(ExecutionTest, ListenerMayAppendAndStop) {
     Settings settings;
     settings.on_tool_settled = [&](uint32_t position, const ToolResult&) {
         if (position < 2) EXPECT_EQ(append(position == 0 ? "b" : "c"), position + 1);
@@ -1449,7 +1454,7 @@ TEST_F(ExecutionTest, AListenerMayAppendAndStop) {
     EXPECT_TRUE(result->success);
 }
 
-TEST_F(ExecutionTest, ASinkMayAppendWhileAToolIsReported) {
+TEST_F(ExecutionTest, SinkMayAppendDuringAToolReport) {
     open();
     on_record = [this](const Record& record) {
         if (record.kind == event::Kind::AttemptEnded && record.tool == "a") append("b");
@@ -1464,7 +1469,7 @@ TEST_F(ExecutionTest, ASinkMayAppendWhileAToolIsReported) {
     EXPECT_EQ(of("a").attempts.size(), 1u);
 }
 
-TEST_F(ExecutionTest, ASkillThatFailedAndThenCompletedIsNotDisabled) {
+TEST_F(ExecutionTest, SkillThatFailedThenCompletedIsNotDisabled) {
     open();
     for (const char* id : {"1", "2"}) {
         append("a", kOnce, 0, {}, id);

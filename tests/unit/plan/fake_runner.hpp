@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A runner without processes: the test says what each tool writes and how it ends, and looks at what
-// was started. A tool is named by its target, which is where its path was resolved to: "/a" is "a".
+// A runner without processes: the test decides what each tool writes and how it ends, and inspects
+// what was started. A tool is named by its resolved target without the slash: "/a" is "a".
 
 #include <algorithm>
 #include <functional>
@@ -67,7 +67,7 @@ public:
         return attempt;
     }
 
-    // The tools that run, in the order of their starts.
+    // The running tools, in the order of their starts.
     std::vector<std::string> running() const {
         std::vector<std::string> names;
         for (const FakeAttempt* attempt : running_) names.push_back(attempt->tool);
@@ -79,7 +79,7 @@ public:
         return names;
     }
 
-    // A running tool writes a line.
+    // Lets a running tool write a line.
     void say(std::string_view tool, std::string_view line) {
         std::string memory(line);
         memory.append(json::kPadding, '\0');
@@ -92,7 +92,7 @@ public:
         attempt.listener.on_batch();
         attempt.listener.on_event(event);
     }
-    // A running tool ends.
+    // Ends a running tool.
     void end(std::string_view tool, tool::Outcome outcome = succeeded()) {
         FakeAttempt& attempt = find(tool);
         std::erase(running_, &attempt);
@@ -102,11 +102,11 @@ public:
 
     std::vector<Start> starts;
     std::map<std::string, std::string> refusals;  // tools that cannot be started, and why
-    uint32_t shortages = 0;                       // so many starts find no descriptors
+    uint32_t shortages = 0;                       // the next N starts find no free descriptors
     size_t most_at_once = 0;
-    tool::Outcome outcome_of_done = succeeded();  // of a tool that lingers when it is abandoned
-    std::vector<std::string> terminated;          // asked to end
-    std::vector<std::string> abandoned;           // destroyed while they ran
+    tool::Outcome outcome_of_done = succeeded();  // of a tool abandoned while it lingers
+    std::vector<std::string> terminated;          // tools that were asked to end
+    std::vector<std::string> abandoned;           // tools destroyed while running
     std::function<void(const std::string&)> on_start;
 
 private:

@@ -8,7 +8,7 @@
 namespace narratoria::plan {
 namespace {
 
-// Waits with its name, and notes when it is asked.
+// A named waiter that records when it is called.
 struct Waiter {
     std::string name;
     std::string& asked;
@@ -18,18 +18,18 @@ struct Waiter {
     }
 };
 
-TEST(JobSlots, AreTakenUntilNoneIsFree) {
+TEST(JobSlots, CanBeTakenUntilNoneIsFree) {
     JobSlots slots(2);
     EXPECT_TRUE(slots.take(&slots));
     EXPECT_TRUE(slots.take(&slots));
     EXPECT_FALSE(slots.take(&slots));
     EXPECT_EQ(slots.used(), 2u);
-    EXPECT_FALSE(slots.give_back()) << "nobody waits";
+    EXPECT_FALSE(slots.give_back()) << "nothing waits for a slot";
     EXPECT_EQ(slots.used(), 1u);
     EXPECT_TRUE(slots.take(&slots));
 }
 
-TEST(JobSlots, WaitersAreAskedInTheirOrder) {
+TEST(JobSlots, WaitersAreCalledInOrder) {
     JobSlots slots(1);
     std::string asked;
     Waiter a{"a", asked}, b{"b", asked};
@@ -39,7 +39,7 @@ TEST(JobSlots, WaitersAreAskedInTheirOrder) {
     a.wait(slots);  // keeps its place
     EXPECT_TRUE(slots.give_back());
     EXPECT_EQ(asked, "ab");
-    ASSERT_TRUE(slots.take(&a)) << "which ends its waiting";
+    ASSERT_TRUE(slots.take(&a)) << "taking the slot ends the wait";
     slots.give_back();
     EXPECT_EQ(asked, "abb");
     slots.stop_waiting(&b);
@@ -48,7 +48,7 @@ TEST(JobSlots, WaitersAreAskedInTheirOrder) {
 }
 
 // Two waiters short of descriptors would wake each other forever.
-TEST(JobSlots, AnUnusedSlotDoesNotWakeWhoLacksDescriptors) {
+TEST(JobSlots, UnusedSlotDoesNotWakeDescriptorWaiters) {
     JobSlots slots(1);
     std::string asked;
     Waiter a{"a", asked}, b{"b", asked};
@@ -58,7 +58,7 @@ TEST(JobSlots, AnUnusedSlotDoesNotWakeWhoLacksDescriptors) {
     slots.give_back_unused();
     EXPECT_EQ(asked, "b");
     EXPECT_EQ(slots.used(), 0u);
-    b.wait(slots, JobSlots::WaitReason::Descriptors);  // another reason, the same place
+    b.wait(slots, JobSlots::WaitReason::Descriptors);  // new reason, same place in the queue
     ASSERT_TRUE(slots.take(&slots));
     slots.give_back_unused();
     EXPECT_EQ(asked, "b");
@@ -67,7 +67,7 @@ TEST(JobSlots, AnUnusedSlotDoesNotWakeWhoLacksDescriptors) {
     EXPECT_EQ(asked, "bab");
 }
 
-TEST(JobSlots, WhoIsAskedMayTakeAndStopWaiting) {
+TEST(JobSlots, WaiterMayTakeTheSlotInItsCallback) {
     JobSlots slots(1);
     int calls = 0;
     const char who[3] = {};

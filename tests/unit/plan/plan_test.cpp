@@ -40,7 +40,7 @@ std::vector<uint32_t> row(const plan::Edges& edges, uint32_t tool) {
     return {range.begin(), range.end()};
 }
 
-// "pointer rule" of each fault.
+// "pointer rule" for each fault.
 std::vector<std::string> faults_of(std::string_view text) {
     std::vector<std::string> all;
     for (const Fault& fault : parse(text).faults) {
@@ -61,7 +61,7 @@ std::string list_of(size_t count, const std::function<std::string(size_t)>& elem
     return text + "]";
 }
 
-// Without the kernel's part: on a machine that is short of memory, paging takes most of it.
+// User time only: on a machine short of memory, paging dominates the system time.
 double processor_seconds() {
     rusage used{};
     getrusage(RUSAGE_THREAD, &used);
@@ -69,14 +69,15 @@ double processor_seconds() {
            static_cast<double>(used.ru_utime.tv_usec) / 1e6;
 }
 
-// Ten times what a sanitizer needs, a tenth of what work that grows with the square would take.
+// The limit is ten times what a sanitizer build needs and a tenth of what quadratic work would
+// take.
 void expect_quick(const std::function<void()>& work) {
     const double start = processor_seconds();
     work();
     EXPECT_LT(processor_seconds() - start, 10.0);
 }
 
-// ---- what is taken
+// ---- accepted plans
 
 TEST(Plan, ReadsEveryFieldAndItsDefault) {
     const Parsed parsed = parse(R"({
@@ -128,7 +129,7 @@ TEST(Plan, MetadataMayBeLeftOutAndParentMayBeNull) {
     EXPECT_THAT(parsed.plan->tools, IsEmpty());
 }
 
-TEST(Plan, TextsWithEscapesAreRead) {
+TEST(Plan, TextsWithEscapesAreDecoded) {
     const Parsed parsed =
         parse(R"({"requestId":"\u0072\n","tools":[{"toolId":"\ud83d\udd25","toolPath":"a\/b"},)"
               R"({"toolId":"b","toolPath":"p","dependencies":["🔥"]}]})");
@@ -139,7 +140,7 @@ TEST(Plan, TextsWithEscapesAreRead) {
     EXPECT_THAT(row(parsed.plan->dependencies, 1), ElementsAre(0u));
 }
 
-TEST(Plan, OfDuplicateKeysTheLastOneCounts) {
+TEST(Plan, LastDuplicateKeyWins) {
     const Parsed parsed =
         parse(R"({"requestId":1,"requestId":"r","tools":7,"tools":[)"
               R"({"toolId":"","toolId":"a","toolPath":"p","async":1,"async":true}]})");
@@ -148,7 +149,7 @@ TEST(Plan, OfDuplicateKeysTheLastOneCounts) {
     EXPECT_TRUE(parsed.plan->tools[0].async);
 }
 
-TEST(Plan, DependenciesAreRowsBothWaysWithoutDoubles) {
+TEST(Plan, DependenciesAreIndexedBothWaysWithoutDuplicates) {
     const Parsed parsed = parse(
         R"({"requestId":"r","tools":[{"toolId":"d","toolPath":"p","dependencies":["b","c","b","a"]},)"
         R"({"toolId":"b","toolPath":"p","dependencies":["a"]},{"toolId":"c","toolPath":"p"},)"
@@ -161,7 +162,7 @@ TEST(Plan, DependenciesAreRowsBothWaysWithoutDoubles) {
     EXPECT_THAT(row(parsed.plan->dependents, 1), ElementsAre(0u));
 }
 
-TEST(Plan, WholeNumbersMayBeWrittenInAnyWayThatIsWhole) {
+TEST(Plan, WholeNumbersMayHaveAnyNotation) {
     const Parsed parsed =
         parse(with_tool(R"("retryPolicy":{"maxRetries":3.0,"backoffMs":1e3},"timeoutMs":0)"));
     ASSERT_TRUE(parsed.ok);
@@ -170,7 +171,7 @@ TEST(Plan, WholeNumbersMayBeWrittenInAnyWayThatIsWhole) {
     EXPECT_EQ(parsed.plan->tools[0].try_ms, 0u);
 }
 
-TEST(Plan, TheTextIsCopied) {
+TEST(Plan, KeepsNoReferenceToTheText) {
     auto text = std::make_unique<std::string>(with_tool(R"("input":{"k":"v"})"));
     const Parsed parsed = parse(*text);
     *text = std::string(text->size(), '#');
@@ -179,7 +180,7 @@ TEST(Plan, TheTextIsCopied) {
     EXPECT_EQ(parsed.plan->tools[0].input.raw(), R"({"k":"v"})");
 }
 
-TEST(Plan, ASkillIsTheFileNameWithoutItsExtension) {
+TEST(Plan, SkillIsTheFileNameWithoutExtension) {
     EXPECT_EQ(plan::skill_of("torch-lighter"), "torch-lighter");
     EXPECT_EQ(plan::skill_of("tools/torch-lighter.py"), "torch-lighter");
     EXPECT_EQ(plan::skill_of("/opt/story.v2/tools/torch"), "torch");
@@ -188,10 +189,10 @@ TEST(Plan, ASkillIsTheFileNameWithoutItsExtension) {
     EXPECT_EQ(plan::skill_of("tools/"), "");
 }
 
-// ---- what is refused, and where
+// ---- refused plans and the places of their faults
 
 // covers: 003-13.3-plan-document
-TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
+TEST(PlanFaults, EachNamesItsPositionAndRule) {
     const struct {
         std::string text;
         std::vector<std::string> faults;
@@ -248,7 +249,7 @@ TEST(PlanFaults, EachNamesItsPlaceAndItsRule) {
     for (const auto& each : cases) EXPECT_EQ(faults_of(each.text), each.faults) << each.text;
 }
 
-TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
+TEST(PlanFaults, AllFaultsAreListed) {
     EXPECT_THAT(
         faults_of(R"({"parallel":0,"tools":[{"toolId":"a"},{"toolId":"a","toolPath":"p",)"
                   R"("dependencies":["x"]}]})"),
@@ -257,7 +258,7 @@ TEST(PlanFaults, AllAreListedNotTheFirstAlone) {
                     "/tools/1/dependencies/0 plan-dependency-known"));
 }
 
-TEST(PlanDocument, TakesTimesOfMoreThan32Bits) {
+TEST(PlanDocument, AcceptsTimesAbove32Bits) {
     for (const uint64_t time : {uint64_t{UINT32_MAX}, uint64_t{1} << 32, (uint64_t{1} << 53) - 1}) {
         const Parsed parsed =
             parse(with_tool(R"("timeoutMs":)" + std::to_string(time) +
@@ -268,7 +269,7 @@ TEST(PlanDocument, TakesTimesOfMoreThan32Bits) {
     }
 }
 
-TEST(PlanFaults, ANumberOutOfRangeIsToldTheRange) {
+TEST(PlanFaults, OutOfRangeNumberNamesTheRange) {
     for (const auto& [members, message] :
          {std::pair(R"("timeoutMs":9007199254740992)",
                     "\"timeoutMs\" must be from 0 (no limit) to 9007199254740991"),
@@ -282,7 +283,7 @@ TEST(PlanFaults, ANumberOutOfRangeIsToldTheRange) {
     }
 }
 
-TEST(PlanFaults, TheByteIsWhereTheValueBegins) {
+TEST(PlanFaults, ByteIsTheStartOfTheValue) {
     const std::string text =
         "{\"requestId\": \"r\",\n \"tools\": [ {\"toolId\": \"é\", \"toolPath\": 5,\n"
         "  \"input\": [1]} ]}";
@@ -296,7 +297,7 @@ TEST(PlanFaults, TheByteIsWhereTheValueBegins) {
               "line 3, column 12: /tools/0/input: \"input\" must be an object [plan-field-type]");
 }
 
-TEST(PlanFaults, WhatIsNoJsonIsPlacedToo) {
+TEST(PlanFaults, InvalidJsonHasAPosition) {
     const std::string text = "{\"requestId\": \"r\",\n \"tools\": [}";
     const Parsed parsed = parse(text);
     ASSERT_EQ(parsed.faults.size(), 1u);
@@ -309,7 +310,7 @@ TEST(PlanFaults, WhatIsNoJsonIsPlacedToo) {
     EXPECT_THAT(faults_of("{}\0{}"s), ElementsAre(" json-one-value"));
 }
 
-TEST(PlanFaults, AToolIdUsedTwiceNamesTheFirst) {
+TEST(PlanFaults, DuplicateToolIdNamesTheFirst) {
     const Parsed parsed =
         parse(R"({"requestId":"r","tools":[{"toolId":"x","toolPath":"p"},)"
               R"({"toolId":"a\"b","toolPath":"p"},{"toolId":"a\"b","toolPath":"p"},)"
@@ -321,7 +322,7 @@ TEST(PlanFaults, AToolIdUsedTwiceNamesTheFirst) {
 }
 
 // covers: 003-13.4.1-detect-cycles
-TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
+TEST(PlanFaults, EachCycleIsSpelledOutOnce) {
     const auto tools =
         [](const std::vector<std::pair<std::string, std::vector<std::string>>>& given) {
             std::string text;
@@ -345,7 +346,7 @@ TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
     using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
     EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a"}}}), ElementsAre("a → b → a"));
     EXPECT_THAT(messages(Given{{"a", {"a"}}}), ElementsAre("a → a"));
-    // What leads into a cycle, or hangs on one, is not part of it.
+    // Tools that lead into a cycle, or depend on one, are not part of it.
     EXPECT_THAT(
         messages(
             Given{{"in", {"b"}}, {"b", {"c", "free"}}, {"c", {"b"}}, {"free", {}}, {"x", {"in"}}}),
@@ -353,17 +354,17 @@ TEST(PlanFaults, CyclesAreSpelledOutEachOnce) {
     EXPECT_THAT(
         messages(Given{{"a", {"b"}}, {"b", {"a"}}, {"c", {"d"}}, {"d", {"e"}}, {"e", {"c"}}}),
         ElementsAre("a → b → a", "c → d → e → c"));
-    // Those that share tools, each by itself.
+    // Cycles that share tools are listed separately.
     EXPECT_THAT(messages(Given{{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"b", "a", "c"}}}),
                 ElementsAre("a → b → a", "b → c → b", "a → b → c → a", "c → c"));
     EXPECT_THAT(messages(Given{{"a", {"b", "c"}}, {"b", {"a"}}, {"c", {"a"}}}),
                 ElementsAre("a → b → a", "a → c → a"));
-    // A diamond is none.
+    // A diamond is not a cycle.
     EXPECT_THAT(messages(Given{{"a", {}}, {"b", {"a"}}, {"c", {"a"}}, {"d", {"b", "c"}}}),
                 IsEmpty());
 }
 
-TEST(PlanFaults, OfVeryManyCyclesThatShareToolsAHundredAreListed) {
+TEST(PlanFaults, OverlappingCyclesAreListedUpToAHundred) {
     const auto plan = [](const std::string& prefix, size_t count) {
         return R"({"requestId":"r","tools":)" +
                list_of(count,
@@ -386,13 +387,13 @@ TEST(PlanFaults, OfVeryManyCyclesThatShareToolsAHundredAreListed) {
         EXPECT_EQ(parsed.faults[101].message,
                   "there are more circles, which share tools with those that are told");
     });
-    // Long names make fewer.
+    // With long names, fewer cycles are listed.
     const Parsed parsed = parse(plan(std::string(4000, 'n'), 300));
     EXPECT_LT(parsed.faults.size(), 60u);
     EXPECT_THAT(parsed.faults.back().message, StartsWith("there are more circles"));
 }
 
-TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {
+TEST(PlanFaults, VeryLongCycleIsAbbreviated) {
     const size_t count = 100000;
     const std::string text = R"({"requestId":"r","tools":)" +
                              list_of(count,
@@ -411,7 +412,7 @@ TEST(PlanFaults, AVeryLongCycleIsAbbreviated) {
     });
 }
 
-TEST(PlanFaults, ADisabledSkillIsNamedAtItsToolPath) {
+TEST(PlanFaults, DisabledSkillIsReportedAtItsToolPath) {
     const Parsed parsed = parse(R"({"requestId":"r","disabledSkills":["lever","TORCH"],"tools":[)"
                                 R"({"toolId":"a","toolPath":"tools/lever.py"},)"
                                 R"({"toolId":"b","toolPath":"tools/torch"},)"
@@ -421,8 +422,6 @@ TEST(PlanFaults, ADisabledSkillIsNamedAtItsToolPath) {
     EXPECT_EQ(parsed.faults[0].rule, "plan-skill-disabled");
     EXPECT_THAT(parsed.faults[0].message, HasSubstr("\"lever\""));
 }
-
-// ---- size
 
 // ---- warnings
 
@@ -439,7 +438,7 @@ std::vector<std::string> warnings_of(std::string_view text) {
     return all;
 }
 
-TEST(PlanWarnings, NameUndefinedMembersCloseToDefinedOnes) {
+TEST(PlanWarnings, NameMisspelledMembers) {
     EXPECT_THAT(
         warnings_of(
             R"({"requestId":"r","narative":"","metadata":{"parentPlanID":"p"},"tools":[)"
@@ -452,7 +451,7 @@ TEST(PlanWarnings, NameUndefinedMembersCloseToDefinedOnes) {
             HasSubstr("/tools/1/dependancies ")));
 }
 
-TEST(PlanWarnings, AreNotGivenForMembersOfAnotherMeaning) {
+TEST(PlanWarnings, IgnoreUnrelatedMembers) {
     EXPECT_THAT(
         warnings_of(R"({"requestId":"r","x-note":1,"continue":true,"metadata":{"model":"m"},)"
                     R"("tools":[{"toolId":"a","toolPath":"p","comment":"","label":2,)"
@@ -471,7 +470,9 @@ TEST(PlanWarnings, AreBounded) {
     EXPECT_EQ(parse(text).plan->warnings().size(), plan::Plan::kMaxWarnings);
 }
 
-TEST(PlanSize, AHundredThousandToolsWithAMillionDependenciesAreQuick) {
+// ---- size
+
+TEST(PlanSize, HundredThousandToolsAreParsedQuickly) {
     const size_t count = 100000;
     std::string text = R"({"requestId":"r","tools":[)";
     for (size_t i = 0; i < count; ++i) {
@@ -491,7 +492,7 @@ TEST(PlanSize, AHundredThousandToolsWithAMillionDependenciesAreQuick) {
     });
 }
 
-TEST(PlanSize, ManyFaultsInOnePlaceAreQuick) {
+TEST(PlanSize, ManyFaultsInOnePlaceAreListedQuickly) {
     const size_t count = 100000;
     const auto number = [](size_t i) { return std::to_string(i); };
     const auto dependency = [](size_t i) { return "\"no-" + std::to_string(i) + "\""; };
@@ -514,7 +515,7 @@ TEST(PlanSize, ManyFaultsInOnePlaceAreQuick) {
     }
 }
 
-TEST(PlanSize, ManyToolsAndManyDisabledSkillsAreQuick) {
+TEST(PlanSize, ManyDisabledSkillsAreCheckedQuickly) {
     const size_t count = 100000;
     const std::string text =
         R"({"requestId":"r","disabledSkills":)" +
@@ -532,7 +533,7 @@ TEST(PlanSize, ManyToolsAndManyDisabledSkillsAreQuick) {
     });
 }
 
-TEST(PlanSize, ManyCyclesAreQuick) {
+TEST(PlanSize, ManyCyclesAreFoundQuickly) {
     const size_t count = 100000;
     const std::string text = R"({"requestId":"r","tools":)" +
                              list_of(count,

@@ -24,7 +24,7 @@ QuickCalls::Call call_of(uint32_t number, std::string_view result) {
     return call;
 }
 
-// Of growing and shrinking length; now and then none.
+// A result whose length grows and shrinks with `number` and is sometimes 0.
 std::string result_of(uint32_t number, size_t longest) {
     return std::string(number * 31 % longest, static_cast<char>('a' + number % 26));
 }
@@ -36,7 +36,7 @@ void fill(QuickCalls& calls, uint32_t count, size_t longest) {
     }
 }
 
-// How many there are until the first one that is another.
+// The number of calls read before the first that differs from the expected one.
 uint32_t read(const QuickCalls& calls, size_t longest) {
     QuickCalls::Reader reader(calls);
     QuickCalls::Call call;
@@ -52,7 +52,7 @@ uint32_t read(const QuickCalls& calls, size_t longest) {
     return count;
 }
 
-TEST(QuickCalls, AreReadAsTheyWereAdded) {
+TEST(QuickCalls, AreReadInTheOrderAdded) {
     QuickCalls none;
     EXPECT_EQ(read(none, 100), 0u);
     EXPECT_EQ(none.event_bytes(), 0u);
@@ -65,7 +65,7 @@ TEST(QuickCalls, AreReadAsTheyWereAdded) {
     EXPECT_EQ(read(long_ones, 150'000), 40u);
 }
 
-TEST(QuickCalls, NumberSkillsOnce) {
+TEST(QuickCalls, EachSkillHasOneNumber) {
     QuickCalls calls;
     EXPECT_EQ(calls.number_of("a"), 0u);
     EXPECT_EQ(calls.number_of("b"), 1u);
@@ -73,14 +73,14 @@ TEST(QuickCalls, NumberSkillsOnce) {
     EXPECT_EQ(calls.skill(1), "b");
 }
 
-TEST(QuickCalls, OfAMillionLieInAFile) {
+TEST(QuickCalls, AMillionCallsAreStoredInAFile) {
     QuickCalls calls;
     fill(calls, 1'000'000, 20);
     EXPECT_LE(calls.memory(), EventSpool::kInMemory + 256 * 1024);
     EXPECT_EQ(read(calls, 20), 1'000'000u);
 }
 
-TEST(QuickCalls, StayInMemoryIfThereIsNoRoomForAFile) {
+TEST(QuickCalls, StayInMemoryIfTheFileCannotBeWritten) {
     const test::Folder folder;
     const std::string before = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "";
     ::setenv("TMPDIR", (folder.path() + "/missing").c_str(), 1);

@@ -13,7 +13,7 @@ namespace {
 using namespace narratoria;
 using namespace std::string_literals;
 
-// "pointer rule" of each fault, in the order of the text.
+// "pointer rule" for each fault, in the order of the text.
 std::vector<std::string> check(std::string_view text) {
     json::Document document;
     json::ParseError error;
@@ -49,7 +49,7 @@ const std::string kSkipped = R"("ok":false,"state":"skipped","error":"e","events
 using List = std::vector<std::string>;
 
 // covers: 003-13.7-result-schema
-TEST(ResultRules, JudgeAsTheCorpusSays) {
+TEST(ResultRules, MatchTheVerdictsOfTheCorpus) {
     const auto documents = test::sample_documents("result");
     for (const test::SampleDocument& each : documents) {
         const List found = check(each.text);
@@ -99,7 +99,7 @@ TEST(ResultRules, StateAndOkAndErrorAgree) {
               (List{"/toolResults/0/error result-error", "/toolResults/0/errorCode result-error"}));
 }
 
-TEST(ResultRules, ASkippedToolDidNothing) {
+TEST(ResultRules, SkippedToolHasNoAttempts) {
     EXPECT_TRUE(check(result(tool("a", kSkipped), "[]")).empty());
     EXPECT_EQ(
         check(result(R"({"toolId":"a","output":{"x":1},"executionTime":5,"retryCount":1,)"
@@ -116,7 +116,7 @@ TEST(ResultRules, ASkippedToolDidNothing) {
               "/toolResults/0/attempts/0/events result-missing"}));
 }
 
-TEST(ResultRules, AMergedOutputHoldsNullsOnlyInsideArrays) {
+TEST(ResultRules, MergedOutputHasNullsOnlyInsideArrays) {
     auto with_output = [](const std::string& output) {
         return check(result(R"({"toolId":"a","executionTime":0,"retryCount":0,"output":)" + output +
                                 "," + kCompleted + "}",
@@ -128,7 +128,7 @@ TEST(ResultRules, AMergedOutputHoldsNullsOnlyInsideArrays) {
                     "/toolResults/0/output/d result-output-null"}));
 }
 
-TEST(ResultRules, FailedToolsAreExactlyThoseThatFailedOrTimedOut) {
+TEST(ResultRules, FailedToolsAreThoseThatFailedOrTimedOut) {
     const std::string timed_out = R"("ok":false,"state":"timeout","error":"e","events":[])";
     const std::string tools = tool("a", kCompleted) + "," + tool("b", kFailed) + "," +
                               tool("c", timed_out) + "," + tool("d", kSkipped);
@@ -141,7 +141,7 @@ TEST(ResultRules, FailedToolsAreExactlyThoseThatFailedOrTimedOut) {
               List{"/toolResults/1/toolId result-tool-id-unique"});
 }
 
-TEST(ResultRules, AttemptsLieWithinTheEventsUnlessTheyWereLeftOut) {
+TEST(ResultRules, AttemptsLieWithinTheEventsIfPresent) {
     auto attempts = [](const std::string& first, const std::string& count) {
         return R"(,"attempts":[{"attempt":1,"state":"completed","exitStatus":0,)"
                R"("startedAt":"2026-01-24T18:30:00Z","executionTime":1,"events":{"first":)" +

@@ -23,7 +23,7 @@ struct Entry {
     uint32_t backoff_ms = 100;
 };
 
-// A plan of tools named by their positions.
+// A plan whose tools are named by their positions.
 std::unique_ptr<Plan> plan_of(const std::vector<Entry>& entries, bool parallel = true) {
     std::string text = R"({"requestId":"r","narrative":"","parallel":)";
     text += parallel ? "true" : "false";
@@ -50,7 +50,7 @@ std::unique_ptr<Plan> plan_of(const std::vector<Entry>& entries, bool parallel =
 
 using Tools = std::vector<uint32_t>;
 
-// Starts all that may start now.
+// Starts every tool that may start now.
 Tools start_all(Schedule& schedule) {
     Tools started;
     for (uint32_t tool; (tool = schedule.next()) != Schedule::kNone;) {
@@ -60,14 +60,14 @@ Tools start_all(Schedule& schedule) {
     return started;
 }
 
-TEST(Schedule, OfAPlanWithoutToolsIsSettledAtOnce) {
+TEST(Schedule, EmptyPlanIsSettledAtOnce) {
     const auto plan = plan_of({});
     Schedule schedule(*plan);
     EXPECT_TRUE(schedule.all_settled());
     EXPECT_EQ(schedule.next(), Schedule::kNone);
 }
 
-TEST(Schedule, ToolsOfASequentialPlanRunOneByOneTheFirstReadyInPlanOrder) {
+TEST(Schedule, SequentialToolsRunOneByOneInPlanOrder) {
     const auto plan = plan_of({{{2}}, {}, {}}, false);
     Schedule schedule(*plan);
     for (const uint32_t tool : {1u, 2u, 0u}) {
@@ -77,20 +77,20 @@ TEST(Schedule, ToolsOfASequentialPlanRunOneByOneTheFirstReadyInPlanOrder) {
     EXPECT_TRUE(schedule.all_settled());
 }
 
-TEST(Schedule, AsyncToolsShareAndAnExclusiveOneWaitsAndIsNotOvertaken) {
+TEST(Schedule, ExclusiveToolWaitsForAsyncToolsAndIsNotOvertaken) {
     const auto plan = plan_of({{}, {}, {{}, false}, {}});
     Schedule schedule(*plan);
-    EXPECT_EQ(start_all(schedule), (Tools{0, 1})) << "tool 3 does not overtake tool 2";
+    EXPECT_EQ(start_all(schedule), (Tools{0, 1})) << "tool 3 must not overtake tool 2";
     EXPECT_EQ(schedule.running(), 2u);
     schedule.settle(0, true);
     EXPECT_EQ(start_all(schedule), Tools());
     schedule.settle(1, true);
-    EXPECT_EQ(start_all(schedule), Tools{2}) << "and nothing joins it";
+    EXPECT_EQ(start_all(schedule), Tools{2}) << "nothing runs alongside it";
     schedule.settle(2, true);
     EXPECT_EQ(start_all(schedule), Tools{3});
 }
 
-TEST(Schedule, AnExclusiveToolInBackoffKeepsTheOthersWaiting) {
+TEST(Schedule, ExclusiveToolInBackoffBlocksTheOthers) {
     const auto plan = plan_of({{{}, false, true, 1}, {}});
     Schedule schedule(*plan);
     EXPECT_EQ(start_all(schedule), Tools{0});
@@ -103,7 +103,7 @@ TEST(Schedule, AnExclusiveToolInBackoffKeepsTheOthersWaiting) {
     EXPECT_EQ(start_all(schedule), Tools{1});
 }
 
-TEST(Schedule, RetriesGoFirstInTheOrderInWhichTheirBackoffEnded) {
+TEST(Schedule, RetriesGoFirstInOrderOfTheirBackoffEnds) {
     const Entry retried{{}, true, true, 3};
     const auto plan = plan_of({retried, retried, {}});
     Schedule schedule(*plan);
@@ -119,7 +119,7 @@ TEST(Schedule, RetriesGoFirstInTheOrderInWhichTheirBackoffEnded) {
 }
 
 // covers: 003-13.4.5-backoff
-TEST(Schedule, BackoffDoublesUpToItsLimitUntilTheRetriesAreUsedUp) {
+TEST(Schedule, BackoffDoublesUpToItsLimit) {
     const auto plan = plan_of({{{}, true, true, 10, 100}});
     Schedule schedule(*plan);
     for (const uint64_t expected :
@@ -131,11 +131,11 @@ TEST(Schedule, BackoffDoublesUpToItsLimitUntilTheRetriesAreUsedUp) {
     schedule.start(0);
     EXPECT_EQ(schedule.attempt(0), 11u);
     EXPECT_EQ(schedule.back_off(0), std::nullopt);
-    EXPECT_EQ(schedule.running(), 1u) << "it still has to settle";
+    EXPECT_EQ(schedule.running(), 1u) << "the tool has not settled yet";
 }
 
 // covers: 003-13.4.5-backoff
-TEST(Schedule, ABackoffAboveTheLimitIsNotShortened) {
+TEST(Schedule, BackoffAboveTheLimitIsNotShortened) {
     const auto plan = plan_of({{{}, true, true, 2, 40000}});
     Schedule schedule(*plan);
     for (int i = 0; i < 2; ++i) {
@@ -145,7 +145,7 @@ TEST(Schedule, ABackoffAboveTheLimitIsNotShortened) {
     }
 }
 
-TEST(Schedule, AStartThatIsPutBackNeverWas) {
+TEST(Schedule, PutBackUndoesAStart) {
     const auto plan = plan_of({{{}, false, true, 1}, {}});
     Schedule schedule(*plan);
     schedule.start(0);
@@ -162,8 +162,8 @@ TEST(Schedule, AStartThatIsPutBackNeverWas) {
     EXPECT_EQ(schedule.attempt(0), 2u);
 }
 
-TEST(Schedule, ARequiredFailureSkipsAllDependentsAnOptionalOneReleasesThem) {
-    // 0 → 1 → 2, 3 (optional) → 4, and 5 needs 2 and 4.
+TEST(Schedule, OnlyARequiredFailureSkipsDependents) {
+    // 0 → 1 → 2, 3 (optional) → 4; 5 depends on 2 and 4.
     const auto plan = plan_of({{}, {{0}}, {{1}}, {{}, true, false}, {{3}}, {{2, 4}}});
     Schedule schedule(*plan);
     EXPECT_EQ(start_all(schedule), (Tools{0, 3}));
@@ -180,7 +180,7 @@ TEST(Schedule, ARequiredFailureSkipsAllDependentsAnOptionalOneReleasesThem) {
     EXPECT_TRUE(schedule.all_settled());
 }
 
-TEST(Schedule, AfterStopNothingStartsAndDependentsStayAsTheyAre) {
+TEST(Schedule, StopPreventsStartsAndKeepsDependents) {
     const auto plan = plan_of({{}, {{0}}, {}});
     Schedule schedule(*plan);
     schedule.start(0);
@@ -194,7 +194,7 @@ TEST(Schedule, AfterStopNothingStartsAndDependentsStayAsTheyAre) {
     EXPECT_EQ(schedule.running(), 0u);
 }
 
-// The rules again, each computed from the whole history of a tool instead of from counters.
+// A second implementation of the rules, computed from each tool's whole history, not from counters.
 class Reference {
 public:
     enum class Phase { Open, Running, BackingOff, ToRetry, Completed, Failed, Skipped };
@@ -219,7 +219,7 @@ public:
         }
         return Schedule::kNone;
     }
-    // Skips until nothing changes.
+    // Skips dependents until nothing changes.
     std::vector<uint32_t> skip() {
         std::vector<uint32_t> skipped;
         for (bool changed = true; changed;) {
@@ -261,7 +261,7 @@ public:
     std::vector<uint32_t> retries;
 };
 
-TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
+TEST(Schedule, AnyPlanFollowsTheRulesInAnyOrderOfEvents) {
     using Phase = Reference::Phase;
     std::mt19937 random(20261122);
     for (int round = 0; round < 400; ++round) {
@@ -283,7 +283,7 @@ TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
         const auto plan = plan_of(entries, parallel);
         Schedule schedule(*plan);
         Reference reference(entries, parallel);
-        // Slots are short from time to time: next() is asked, and nothing started.
+        // Slots are sometimes unavailable: next() is called, but nothing is started.
         while (!schedule.all_settled()) {
             const uint32_t next = schedule.next();
             ASSERT_EQ(next, reference.next());
@@ -297,7 +297,7 @@ TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
             }
             ASSERT_EQ(schedule.running(), running.size());
             ASSERT_TRUE(next != Schedule::kNone || !running.empty() || !backing_off.empty())
-                << "nothing can happen any more";
+                << "the schedule is stuck";
             const auto choice = static_cast<uint32_t>(random() % 4);
             if (choice == 0 && !backing_off.empty()) {
                 const uint32_t tool = backing_off[random() % backing_off.size()];
@@ -331,7 +331,7 @@ TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
                     ASSERT_NE(std::find(list.begin(), list.end(), lacking), list.end());
                     ASSERT_TRUE(lacking == tool ||
                                 std::find(skipped.begin(), skipped.end(), lacking) != skipped.end())
-                        << "the one it lacks was told before";
+                        << "the failed dependency was reported earlier";
                     skipped.push_back(each);
                 }
                 std::sort(skipped.begin(), skipped.end());
@@ -345,7 +345,7 @@ TEST(Schedule, AnyPlanUnderAnyOrderOfEventsFollowsTheRules) {
 
 // ---- growth
 
-TEST(Schedule, AToolThatSettlesBeforeItStartsIsNotStarted) {
+TEST(Schedule, SettledToolIsNotStarted) {
     const auto plan = plan_of({{}, {}, {}});
     Schedule schedule(*plan);
     schedule.settle(1, false);
@@ -357,7 +357,7 @@ TEST(Schedule, AToolThatSettlesBeforeItStartsIsNotStarted) {
     EXPECT_TRUE(schedule.all_settled());
 }
 
-TEST(Schedule, ARetryThatSettlesBeforeItStartsIsNotStarted) {
+TEST(Schedule, SettledRetryIsNotStarted) {
     const Entry retried{{}, true, true, 3};
     const auto plan = plan_of({retried, retried});
     Schedule schedule(*plan);
@@ -396,7 +396,7 @@ TEST(Schedule, AppendingIndependentToolsEqualsPlanningThem) {
         };
         while (!planned.all_settled()) {
             const uint32_t next = planned.next();
-            // In time, or earlier.
+            // Tools are appended when they are needed or, at random, earlier.
             while (next != Schedule::kNone && grown_tools->tools.size() <= next) append();
             if (grown_tools->tools.size() < entries.size() && random() % 3 == 0) append();
             ASSERT_EQ(grown.next(), next);
