@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ wrapper: what it adds to the C contract, namely ownership, views and exceptions.
+// The C++ wrapper's additions to the C contract: ownership, views and exceptions.
 #include "narratoria/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ using narratoria::test::error_of;
 constexpr std::string_view kNothing =
     R"({"requestId":"p","narrative":"Nothing moves.","tools":[]})";
 
-// A folder that is removed with its content.
+// A temporary folder, removed with its content in the destructor.
 class Folder {
 public:
     Folder() {
@@ -71,7 +71,7 @@ std::string plan_of(const std::string& tool) {
            R"(","retryPolicy":{"maxRetries":0}}]})";
 }
 
-// A callable that tells when it is freed.
+// A callable whose copies share `alive`, so that a test can observe when the last one is freed.
 struct Witness {
     std::shared_ptr<int> alive = std::make_shared<int>(0);
     std::weak_ptr<int> observe() const { return alive; }
@@ -85,7 +85,7 @@ static_assert(!std::is_copy_constructible_v<Text> && std::is_nothrow_move_constr
 static_assert(std::is_copy_constructible_v<Result>);
 static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) == sizeof(void*));
 
-TEST(EngineWrapper, APlanRunsAndItsResultIsKeptBeyondTheEngine) {
+TEST(EngineWrapper, ResultOutlivesTheEngine) {
     Result result;
     {
         Engine engine;
@@ -100,7 +100,7 @@ TEST(EngineWrapper, APlanRunsAndItsResultIsKeptBeyondTheEngine) {
     EXPECT_NE(result.json().view().find("Nothing moves."), std::string_view::npos);
 }
 
-TEST(EngineWrapper, AResultIsWrittenInPiecesThatMakeItsText) {
+TEST(EngineWrapper, ResultPiecesFormItsText) {
     Engine engine;
     Session session(engine);
     Result result;
@@ -113,7 +113,7 @@ TEST(EngineWrapper, AResultIsWrittenInPiecesThatMakeItsText) {
                  std::length_error);
 }
 
-TEST(EngineWrapper, ASinkSeesTypedEventsInOrder) {
+TEST(EngineWrapper, SinkSeesTypedEventsInOrder) {
     const Folder folder;
     const std::string tool = folder.tool(
         "tool",
@@ -140,7 +140,7 @@ TEST(EngineWrapper, ASinkSeesTypedEventsInOrder) {
     EXPECT_EQ(types, (std::vector<Type>{Type::Log, Type::Done}));
 }
 
-TEST(EngineWrapper, ASinkGetsTheKindsItAskedFor) {
+TEST(EngineWrapper, SinkGetsOnlyTheRequestedKinds) {
     Engine engine;
     Session session(engine);
     std::vector<Kind> seen;
@@ -151,7 +151,7 @@ TEST(EngineWrapper, ASinkGetsTheKindsItAskedFor) {
     EXPECT_EQ(seen, (std::vector<Kind>{Kind::PlanStarted, Kind::PlanEnded}));
 }
 
-TEST(EngineWrapper, ASinkIsFreedWhenItIsTakenOffAndWithItsSession) {
+TEST(EngineWrapper, SinkIsFreedOnDetachAndWithItsSession) {
     Engine engine;
     std::weak_ptr<int> taken_off;
     std::weak_ptr<int> left;
@@ -171,7 +171,7 @@ TEST(EngineWrapper, ASinkIsFreedWhenItIsTakenOffAndWithItsSession) {
     EXPECT_TRUE(left.expired());
 }
 
-TEST(EngineWrapper, ASinkThatTakesItselfOffLivesUntilItReturns) {
+TEST(EngineWrapper, SinkThatDetachesItselfLivesUntilItReturns) {
     Engine engine;
     Session session(engine);
     Witness witness;
@@ -189,7 +189,7 @@ TEST(EngineWrapper, ASinkThatTakesItselfOffLivesUntilItReturns) {
     EXPECT_TRUE(alive.expired());
 }
 
-TEST(EngineWrapper, AReferenceToASinkIsEnough) {
+TEST(EngineWrapper, SinkCanBeAttachedByReference) {
     struct Counter {
         void operator()(Event) noexcept { ++count; }
         int count = 0;
@@ -202,7 +202,7 @@ TEST(EngineWrapper, AReferenceToASinkIsEnough) {
     EXPECT_GT(counter.count, 0);
 }
 
-TEST(EngineWrapper, AnExceptionInASinkIsThrownFromTheDrivingCallAndDrivingGoesOn) {
+TEST(EngineWrapper, SinkExceptionIsRethrownAndDrivingContinues) {
     Engine engine;
     Session session(engine);
     bool ended = false;
@@ -214,7 +214,7 @@ TEST(EngineWrapper, AnExceptionInASinkIsThrownFromTheDrivingCallAndDrivingGoesOn
     EXPECT_TRUE(ended);
 }
 
-TEST(EngineWrapper, AnExceptionInAHandlerOrAPostIsThrownFromTheDrivingCall) {
+TEST(EngineWrapper, HandlerAndPostExceptionsAreRethrown) {
     Engine engine;
     Session session(engine);
     session.execute(kNothing, {}, [](Result) { throw std::domain_error("handler"); });
@@ -224,7 +224,7 @@ TEST(EngineWrapper, AnExceptionInAHandlerOrAPostIsThrownFromTheDrivingCall) {
     engine.run_until_idle();
 }
 
-TEST(EngineWrapper, AFailedCallThrowsWithCodeMessageAndEveryFault) {
+TEST(EngineWrapper, FailedCallThrowsCodeMessageAndAllFaults) {
     Engine engine;
     Session session(engine);
     Witness witness;
@@ -238,11 +238,11 @@ TEST(EngineWrapper, AFailedCallThrowsWithCodeMessageAndEveryFault) {
     EXPECT_FALSE(error.message().empty());
     EXPECT_NE(error.details().find("/requestId"), std::string::npos);
     EXPECT_NE(error.details().find("/tools/0/toolPath"), std::string::npos);
-    EXPECT_TRUE(alive.expired()) << "the handler of a refused plan is freed";
+    EXPECT_TRUE(alive.expired()) << "a refused plan's handler must be freed";
     EXPECT_FALSE(engine.is_busy());
 }
 
-TEST(EngineWrapper, DrivingInsideACallbackIsRefused) {
+TEST(EngineWrapper, DrivingWithinACallbackIsRefused) {
     Engine engine;
     Session session(engine);
     nar_status status = NAR_OK;
@@ -252,7 +252,7 @@ TEST(EngineWrapper, DrivingInsideACallbackIsRefused) {
     EXPECT_EQ(status, NAR_REENTRANT);
 }
 
-TEST(EngineWrapper, ASessionThatOutlivesItsEngineIsOver) {
+TEST(EngineWrapper, SessionThatOutlivesItsEngineIsUnusable) {
     std::optional<Session> session;
     {
         Engine engine;
@@ -264,7 +264,7 @@ TEST(EngineWrapper, ASessionThatOutlivesItsEngineIsOver) {
     EXPECT_EQ(error_of([&] { session->prompt("x", [](Turn) {}); }).status(), NAR_GONE);
 }
 
-TEST(EngineWrapper, DestroyingTheEngineEndsWhatRunsAndTellsItsHandlers) {
+TEST(EngineWrapper, DestroyingTheEngineCancelsAndNotifiesHandlers) {
     const Folder folder;
     const std::string tool = folder.tool("tool", "exec sleep 60\n");
     int ended = 0;
@@ -282,7 +282,7 @@ TEST(EngineWrapper, DestroyingTheEngineEndsWhatRunsAndTellsItsHandlers) {
     EXPECT_TRUE(cancelled);
 }
 
-TEST(EngineWrapper, ALargePlanIsAnnouncedInManyFramesAndBeforeItsFirstStart) {
+TEST(EngineWrapper, LargePlanIsAnnouncedOverManyFrames) {
     Engine engine;
     Session session(engine);
     constexpr size_t kTools = 5000;
@@ -302,7 +302,7 @@ TEST(EngineWrapper, ALargePlanIsAnnouncedInManyFramesAndBeforeItsFirstStart) {
     session.execute(plan, {}, [](Result) {});
     while (pending == 0) engine.run_for(std::chrono::microseconds(50));
     EXPECT_LT(pending, kTools);
-    // All are told even of a plan that ends meanwhile.
+    // Every tool is announced, even if the plan ends meanwhile.
     session.cancel();
     engine.run_until_idle();
     EXPECT_EQ(pending, kTools);
@@ -312,7 +312,7 @@ TEST(EngineWrapper, ALargePlanIsAnnouncedInManyFramesAndBeforeItsFirstStart) {
     EXPECT_EQ(ended_early, 0u);
 }
 
-TEST(EngineWrapper, DestroyIsExplicitAndRefusedInsideCallbacks) {
+TEST(EngineWrapper, DestroyIsIdempotentAndRefusedInCallbacks) {
     Engine engine;
     Session session(engine);
     nar_status inside = NAR_OK;
@@ -326,7 +326,7 @@ TEST(EngineWrapper, DestroyIsExplicitAndRefusedInsideCallbacks) {
     EXPECT_EQ(error_of([&] { engine.run_once(); }).status(), NAR_GONE);
 }
 
-TEST(EngineWrapper, MovingKeepsWhatWasMoved) {
+TEST(EngineWrapper, MovedObjectsStayUsable) {
     Engine first;
     Session session(first);
     Engine second = std::move(first);
@@ -339,12 +339,12 @@ TEST(EngineWrapper, MovingKeepsWhatWasMoved) {
     EXPECT_EQ(error_of([&] { session.state(); }).status(), NAR_GONE);
 }
 
-TEST(EngineWrapper, APostThatNeverRunsIsFreed) {
+TEST(EngineWrapper, PostThatNeverRunsIsFreed) {
     Witness witness;
     const std::weak_ptr<int> alive = witness.observe();
     {
         Engine engine;
-        engine.post([witness = std::move(witness)] { FAIL() << "it ran"; });
+        engine.post([witness = std::move(witness)] { FAIL() << "the post must not run"; });
         EXPECT_FALSE(alive.expired());
     }
     EXPECT_TRUE(alive.expired());
@@ -370,7 +370,7 @@ TEST(EngineWrapper, PostsFromOtherThreadsRunOnTheEngineThread) {
     EXPECT_EQ(ran, 400);
 }
 
-TEST(EngineWrapper, AnotherThreadIsRefusedUntilItAdoptsTheEngine) {
+TEST(EngineWrapper, OtherThreadMustAdoptTheEngine) {
     Engine engine;
     std::thread([&] {
         EXPECT_EQ(error_of([&] { engine.run_once(); }).status(), NAR_WRONG_THREAD);
@@ -381,7 +381,7 @@ TEST(EngineWrapper, AnotherThreadIsRefusedUntilItAdoptsTheEngine) {
     engine.adopt_thread();
 }
 
-TEST(EngineWrapper, TheDescriptorSaysWhenThereIsSomethingToDo) {
+TEST(EngineWrapper, DescriptorIsReadableWhenThereIsWork) {
     Engine engine;
     Session session(engine);
     bool ended = false;
@@ -395,7 +395,7 @@ TEST(EngineWrapper, TheDescriptorSaysWhenThereIsSomethingToDo) {
     EXPECT_TRUE(ended);
 }
 
-TEST(EngineWrapper, ASessionKnowsTheTitleOfItsStory) {
+TEST(EngineWrapper, SessionHasItsStorysTitle) {
     Engine engine;
     EXPECT_EQ(Session(engine).title(), "");
     EXPECT_EQ(Session(engine).opening(), "");
@@ -404,7 +404,7 @@ TEST(EngineWrapper, ASessionKnowsTheTitleOfItsStory) {
     EXPECT_EQ(session.opening().substr(0, 9), "{\"text\":\"");
 }
 
-TEST(EngineWrapper, AUuidIsNew) {
+TEST(EngineWrapper, UuidIsUnique) {
     const std::string one = narratoria::make_uuid();
     EXPECT_EQ(one.size(), 36u);
     EXPECT_NE(one, narratoria::make_uuid());
@@ -432,7 +432,7 @@ TEST(EngineWrapper, ValidateListsFaults) {
 // ---- narrators
 
 // covers: 003-14.1-replaceable-narrator
-TEST(EngineWrapper, ANarratorOfTheHostAnswersAPrompt) {
+TEST(EngineWrapper, HostNarratorAnswersAPrompt) {
     Engine engine;
     std::string asked;
     Session session(
@@ -441,7 +441,7 @@ TEST(EngineWrapper, ANarratorOfTheHostAnswersAPrompt) {
              .id = "mine", .generate = [&](std::string_view request, const NarratorReply& reply) {
                  asked = request;
                  EXPECT_TRUE(reply.plan(kNothing));
-                 EXPECT_FALSE(reply.plan(kNothing)) << "the first wins";
+                 EXPECT_FALSE(reply.plan(kNothing)) << "the first reply wins";
              }}});
     Outcome outcome = Outcome::Cancelled;
     std::string narrative;
@@ -458,7 +458,7 @@ TEST(EngineWrapper, ANarratorOfTheHostAnswersAPrompt) {
     EXPECT_NE(asked.find("\"wait\""), std::string::npos);
 }
 
-TEST(EngineWrapper, ANarratorMayAnswerFromAnotherThreadAndAfterTheEnd) {
+TEST(EngineWrapper, NarratorMayAnswerFromAThreadAndTooLate) {
     std::optional<NarratorReply> kept;
     std::thread thinker;
     {
@@ -476,10 +476,10 @@ TEST(EngineWrapper, ANarratorMayAnswerFromAnotherThreadAndAfterTheEnd) {
         thinker.join();
         EXPECT_FALSE(kept->plan(kNothing));
     }
-    EXPECT_FALSE(kept->plan(kNothing)) << "the engine is gone, and the reply knows";
+    EXPECT_FALSE(kept->plan(kNothing)) << "a reply to a destroyed engine returns false";
 }
 
-TEST(EngineWrapper, ANarratorThatThrowsUsesUpAGenerationAndIsHeard) {
+TEST(EngineWrapper, ThrowingNarratorUsesUpAGeneration) {
     Engine engine;
     int asked = 0;
     Session session(engine, {.narrator = Narrator{
@@ -495,7 +495,7 @@ TEST(EngineWrapper, ANarratorThatThrowsUsesUpAGenerationAndIsHeard) {
     EXPECT_EQ(outcome, Outcome::Completed);
 }
 
-TEST(EngineWrapper, ACancelledRequestIsToldToItsNarrator) {
+TEST(EngineWrapper, CancelledRequestNotifiesItsNarrator) {
     Engine engine;
     std::uint64_t open = 0;
     std::uint64_t cancelled = 0;
@@ -513,7 +513,7 @@ TEST(EngineWrapper, ACancelledRequestIsToldToItsNarrator) {
     EXPECT_EQ(outcome, Outcome::Cancelled);
 }
 
-TEST(EngineWrapper, TheNarratorIsFreedWithItsSessionAndWhenTheSessionCannotBeMade) {
+TEST(EngineWrapper, NarratorIsFreedWithItsSessionOrIfCreationFails) {
     Engine engine;
     Witness one;
     Witness two;

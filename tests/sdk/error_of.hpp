@@ -6,7 +6,7 @@
 
 namespace narratoria::test {
 
-// The Error that a call throws.
+// The Error that `call` throws; a test failure if it throws none.
 template <class Call>
 Error error_of(Call&& call) {
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host that does what the contract says and no more, and remembers what it was asked.
+// A host that implements the plugin contract exactly and records every call.
 
 #include <algorithm>
 #include <condition_variable>
@@ -31,11 +31,11 @@ public:
         void* user;
     };
     struct Waiting {
-        std::int64_t what;  // milliseconds, or a descriptor
+        std::int64_t what;  // milliseconds, or a file descriptor
         void (*function)(void*);
         void* user;
         std::uint32_t events = 0;
-        void (*on_ready)(void*, std::uint32_t) = nullptr;  // or `function`
+        void (*on_ready)(void*, std::uint32_t) = nullptr;  // used instead of `function` if set
     };
     struct Running {
         std::vector<std::string> arguments;
@@ -45,7 +45,7 @@ public:
         void* user = nullptr;
         std::string input;
         bool is_input_closed = false;
-        std::int64_t grace_ms = -1;  // of terminate
+        std::int64_t grace_ms = -1;  // as passed to terminate
     };
     struct Invoked {
         std::uint64_t token;
@@ -66,9 +66,9 @@ public:
 
     const nar_host* raw() const { return &raw_; }
 
-    // ---- what a test sets
-    std::set<std::string> missing;    // ids that it does not offer
-    std::set<std::string> too_short;  // ids whose struct ends after its first two numbers
+    // ---- settings of the test
+    std::set<std::string> missing;    // ids of extensions that are not offered
+    std::set<std::string> too_short;  // ids whose struct ends after two numbers
     std::string settings = "{}";
     std::string story;
     std::string title;
@@ -76,14 +76,14 @@ public:
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
     int cancels = 0;
-    bool is_older = false;   // than what its structs have grown by since their first release
-    bool is_active = false;  // between init and deinit
-    nar_status write_status = NAR_OK;  // of a process
-    std::string start_failure;         // of a process
+    bool is_older = false;             // offers only the first release's structs
+    bool is_active = false;            // between init and deinit
+    nar_status write_status = NAR_OK;  // result of writing to a process
+    std::string start_failure;         // why a process cannot be started
     nar_status invoke_status = NAR_OK;
     std::string invoke_failure;
 
-    // ---- what it was asked
+    // ---- recorded calls
     std::vector<std::string> log;  // "error: text"
     std::vector<std::string> patches;
     std::vector<std::string> published;  // "name=value"
@@ -92,7 +92,7 @@ public:
     std::map<std::uint64_t, Waiting> timers;
     std::map<std::uint64_t, Waiting> polls;
     std::map<std::uint64_t, Running> processes;
-    std::vector<std::int64_t> released;             // the grace of each process that was released
+    std::vector<std::int64_t> released;             // the grace period of each released process
     std::map<std::uint64_t, std::string> plans;     // by token
     std::map<std::uint64_t, std::string> failures;  // by token
     std::map<std::uint64_t, Invoked> invoked;       // by number
@@ -101,8 +101,8 @@ public:
     std::map<std::uint64_t, std::string> diagnostics;
     std::map<std::uint64_t, Ended> ended;
     std::map<std::uint64_t, std::vector<std::string>> commands;
-    std::set<std::uint64_t> dead;  // tokens that were given up
-    int refused_calls = 0;         // STALE, GONE: what a host logs with the plugin's id
+    std::set<std::uint64_t> dead;  // tokens that are no longer valid
+    int refused_calls = 0;         // STALE or GONE: a host logs it with the plugin's id
 
     void run_posted() {
         for (const Posted& one : std::exchange(posted, {})) one.function(one.user);
@@ -135,7 +135,7 @@ public:
         node.mapped().on_outcome(node.mapped().user, node.mapped().token, number,
                                  {outcome.data(), outcome.size()});
     }
-    // Until the invocation has ended, which another thread may do.
+    // Waits for the invocation to end; another thread may end it.
     Ended wait_for_end(std::uint64_t token) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return ended.count(token) != 0; });
@@ -207,7 +207,7 @@ private:
         if (!self.is_here()) return self.refuse(NAR_WRONG_THREAD);
         const auto found = self.state.find(text(pointer));
         if (found == self.state.end()) return NAR_NOT_FOUND;
-        // In two pieces: a reader may not take one for the whole.
+        // Writes two pieces, so a reader must not assume that the first is complete.
         const std::string& json = found->second;
         const nar_status first = write(user, {json.data(), 1});
         return first != NAR_OK ? first : write(user, {json.data() + 1, json.size() - 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria/plugin.hpp: what it adds to the C contract, namely a class per extension, exceptions that
-// never reach the host, and handles that are safe when they are late.
+// narratoria/plugin.hpp adds to the C contract: a class per extension, exceptions that never reach
+// the host, and handles that are safe to use too late.
 #include "narratoria/plugin.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---- the plugin of this program, by the macro
+// ---- the plugin that this program exports by the macro
 
 class Rain final : public plugin::UiHandler, public plugin::EventSink {
 public:
@@ -53,7 +53,7 @@ namespace {
 std::string_view view(nar_str text) { return narratoria::detail::to_view(text); }
 nar_str c(std::string_view text) { return narratoria::detail::to_c(text); }
 
-// ---- plugins of the tests, without the macro: one program has one entry
+// ---- further plugins, without the macro, because a program has only one entry
 
 template <class Class>
 struct Described {
@@ -63,7 +63,7 @@ struct Described {
     static constexpr auto& kExtensions = Class::kExtensions;
 };
 
-// One instance of a class on a fake host, as a host has it.
+// One instance of a class, loaded into a fake host.
 template <class Class>
 class Loaded {
 public:
@@ -79,7 +79,8 @@ public:
     Loaded(const Loaded&) = delete;
     Loaded& operator=(const Loaded&) = delete;
 
-    // As a session ends: what is left of timers, polls and posts goes before deinit.
+    // Ends the instance as a session does: remaining timers, polls and posts are dropped before
+    // deinit.
     void end() {
         if (!host_.is_active) return;
         host_.drop_posted();
@@ -108,7 +109,7 @@ private:
     void* instance_ = nullptr;
 };
 
-// A sink whose behaviour a test gives: what a plugin does while it is active.
+// A sink that runs the test's function, so that it acts while the plugin is active.
 class Acting final : public plugin::EventSink {
 public:
     static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_EVENT_SINK};
@@ -134,7 +135,7 @@ void send_event(const Loaded<Acting>& loaded, std::string_view body = "{}") {
         .event(loaded.instance(), &event);
 }
 
-// Runs a function of the plugin's on the engine thread, in active life, with its host.
+// Runs a function on the engine thread while the plugin is active, with the plugin's host.
 template <class Function>
 void in_plugin(FakeHost& fake, Function&& function) {
     Loaded<Acting> loaded(fake);
@@ -151,7 +152,7 @@ nar_host_description host_of(std::uint32_t abi_version) {
     return {sizeof(nar_host_description), abi_version, NAR_STR("test"), NAR_STR("9.9.9")};
 }
 
-TEST(PluginEntry, SaysWhatTheMacroSays) {
+TEST(PluginEntry, MatchesTheMacro) {
     const auto host = host_of(NAR_ABI_VERSION);
     const nar_plugin* described = nullptr;
     ASSERT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
@@ -164,7 +165,7 @@ TEST(PluginEntry, SaysWhatTheMacroSays) {
     EXPECT_EQ("narratoria.event_sink/1", view(described->extensions[1]));
 }
 
-TEST(PluginEntry, KeepsTheSameInTheNote) {
+TEST(PluginEntry, NoteMatchesTheEntry) {
     EXPECT_STREQ("Narratoria", nar_plugin_note.owner);
     EXPECT_STREQ(
         R"({"schema":"plugin/1","id":"org.example.rain","name":"Rain, or snow","version":"1.2.3",)"
@@ -172,7 +173,7 @@ TEST(PluginEntry, KeepsTheSameInTheNote) {
         nar_plugin_note.text);
 }
 
-TEST(PluginEntry, RefusesAHostOfAnotherMajorVersionAndNamesBoth) {
+TEST(PluginEntry, RefusesAnotherMajorVersionAndNamesBoth) {
     const auto host = host_of(7u << 16 | 4u);
     const nar_plugin* described = nullptr;
     nar_failure failure{};
@@ -184,13 +185,13 @@ TEST(PluginEntry, RefusesAHostOfAnotherMajorVersionAndNamesBoth) {
     EXPECT_THAT(failure.message, HasSubstr("7.4"));
 }
 
-TEST(PluginEntry, TakesAHostOfALaterMinorVersion) {
+TEST(PluginEntry, AcceptsALaterMinorVersion) {
     const auto host = host_of(NAR_ABI_VERSION + 3);
     const nar_plugin* described = nullptr;
     EXPECT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
 }
 
-TEST(PluginEntry, KnowsTheExtensionsOfTheClassAndNoOther) {
+TEST(PluginEntry, HasOnlyTheExtensionsOfItsClass) {
     const auto host = host_of(NAR_ABI_VERSION);
     const nar_plugin* described = nullptr;
     ASSERT_EQ(NAR_OK, nar_plugin_entry(&host, &described, nullptr));
@@ -227,7 +228,7 @@ public:
     static inline std::optional<plugin::Host> kept;
 };
 
-TEST(PluginConstructor, RefusesTheInstanceWithWhatItThrows) {
+TEST(PluginConstructor, ExceptionRefusesTheInstance) {
     FakeHost host;
     host.settings = R"({"colour": 3})";
     const Loaded<Picky> loaded(host);
@@ -235,7 +236,7 @@ TEST(PluginConstructor, RefusesTheInstanceWithWhatItThrows) {
     EXPECT_STREQ(R"({"colour": 3})", loaded.failure.message);
 }
 
-TEST(PluginConstructor, LeavesHandlesThatDoNothingWhenItThrows) {
+TEST(PluginConstructor, ExceptionLeavesInertHandles) {
     FakeHost host;
     host.settings = "[]";
     const Loaded<Picky> loaded(host);
@@ -244,7 +245,7 @@ TEST(PluginConstructor, LeavesHandlesThatDoNothingWhenItThrows) {
     EXPECT_THAT(host.log, IsEmpty());
 }
 
-TEST(PluginConstructor, IsToldWhatWorksOnlyAfterIt) {
+TEST(PluginConstructor, CallsThatNeedAnActiveInstanceSaySo) {
     FakeHost host;
     host.story = "state";
     const Loaded<Picky> loaded(host);
@@ -253,7 +254,7 @@ TEST(PluginConstructor, IsToldWhatWorksOnlyAfterIt) {
     EXPECT_THAT(loaded.failure.message, HasSubstr("narratoria.state/1"));
 }
 
-TEST(PluginFailure, IsCutBetweenLettersAndEndsInANul) {
+TEST(PluginFailure, IsTruncatedBetweenCharactersAndTerminated) {
     struct {
         nar_failure failure;
         char behind = 'x';
@@ -296,14 +297,14 @@ nar_status show(const Loaded<Showing>& loaded, std::string_view name, std::strin
         .handle(loaded.instance(), &event);
 }
 
-TEST(PluginUiHandler, TakesOrDeclines) {
+TEST(PluginUiHandler, HandlesOrDeclines) {
     FakeHost host;
     const Loaded<Showing> loaded(host);
     EXPECT_EQ(NAR_OK, show(loaded, "rain", R"({"drops":2})"));
     EXPECT_EQ(NAR_DECLINED, show(loaded, "rain", "{}"));
 }
 
-TEST(PluginUiHandler, FailsAndLogsWhatItThrows) {
+TEST(PluginUiHandler, LogsItsExceptionAndFails) {
     FakeHost host;
     const Loaded<Showing> loaded(host);
     EXPECT_EQ(NAR_FAILED, show(loaded, "broken", "{}"));
@@ -313,7 +314,7 @@ TEST(PluginUiHandler, FailsAndLogsWhatItThrows) {
                             "error: handle threw: an exception that is not a std::exception"));
 }
 
-TEST(PluginUiHandler, WithoutNamesIsAskedForEachEvent) {
+TEST(PluginUiHandler, WithoutNamesGetsEveryEvent) {
     FakeHost host;
     const Loaded<Showing> loaded(host);
     const auto& handler = loaded.extension<nar_ui_handler_extension>(NAR_EXTENSION_UI_HANDLER);
@@ -322,7 +323,7 @@ TEST(PluginUiHandler, WithoutNamesIsAskedForEachEvent) {
     EXPECT_EQ(0, handler.priority);
 }
 
-TEST(PluginAssetRenderer, TakesDeclinesOrFails) {
+TEST(PluginAssetRenderer, HandlesDeclinesOrFails) {
     FakeHost host;
     const Loaded<Showing> loaded(host);
     const auto& renderer =
@@ -340,7 +341,7 @@ TEST(PluginAssetRenderer, TakesDeclinesOrFails) {
     EXPECT_TRUE(host.has_logged("render threw: it is gone"));
 }
 
-TEST(PluginDescription, HasAnIdByTheRuntimesRule) {
+TEST(PluginDescription, IdFollowsTheRuntimesRule) {
     const narratoria::test::Json ids = narratoria::test::cases("plugin-ids");
     for (const std::string& id : ids["valid"].strings()) {
         EXPECT_TRUE(plugin::detail::is_plugin_id(id)) << id;
@@ -364,7 +365,7 @@ TEST(PluginEventSink, GetsEachRecord) {
     EXPECT_EQ(0u, loaded.extension<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK).kinds);
 }
 
-TEST(PluginEventSink, WritesARecordAsTheLibraryDoesWithoutLinkingIt) {
+TEST(PluginEventSink, WritesRecordsLikeTheLibraryWithoutLinkingIt) {
     nar_event raw{};
     raw.size = sizeof raw;
     raw.seq = 18446744073709551;
@@ -389,7 +390,7 @@ TEST(PluginEventSink, WritesARecordAsTheLibraryDoesWithoutLinkingIt) {
     EXPECT_EQ(of_library(), plugin::Event(raw).json());
 }
 
-TEST(PluginEventSink, LogsWhatItThrows) {
+TEST(PluginEventSink, LogsItsException) {
     FakeHost host;
     const Loaded<Acting> loaded(host);
     Acting::act = [](const plugin::Event&) { throw std::runtime_error("disk full"); };
@@ -475,7 +476,7 @@ TEST(PluginNarrator, InvokesToolsAndRepliesWithTheirOutcomes) {
     EXPECT_THAT(host.log, IsEmpty());
 }
 
-TEST(PluginNarrator, AnInvocationThatIsRefusedSaysWhy) {
+TEST(PluginNarrator, RefusedInvocationSaysWhy) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     auto expect = [&](std::uint64_t token, nar_status status, const char* why) {
@@ -498,7 +499,7 @@ TEST(PluginNarrator, AnInvocationThatIsRefusedSaysWhy) {
     expect(2, NAR_GONE, "the request has ended");
 }
 
-TEST(PluginNarrator, AHostWithoutInvocationsIsToldAsAnError) {
+TEST(PluginNarrator, MissingInvocationsExtensionIsAnError) {
     FakeHost host;
     host.missing = {NAR_HOST_INVOKE};
     const Loaded<Telling> loaded(host);
@@ -521,7 +522,7 @@ TEST(PluginNarrator, CancelsOneInvocation) {
     EXPECT_EQ("no", host.failures[1]);
 }
 
-TEST(PluginNarrator, LogsWhatAnOutcomesFunctionThrows) {
+TEST(PluginNarrator, LogsExceptionsOfOutcomeFunctions) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 1, [&](auto, const plugin::Reply& reply) {
@@ -534,7 +535,7 @@ TEST(PluginNarrator, LogsWhatAnOutcomesFunctionThrows) {
     EXPECT_TRUE(host.has_logged("confused"));
 }
 
-TEST(PluginNarrator, FunctionsOfOutcomesThatNeverComeEndWithTheInstance) {
+TEST(PluginNarrator, PendingOutcomeFunctionsAreFreedWithTheInstance) {
     FakeHost host;
     auto held = std::make_shared<int>(1);
     {
@@ -560,14 +561,14 @@ TEST(PluginNarrator, SecondAnswerDoesNotReachTheHost) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST(PluginNarrator, FailsTheRequestWithWhatItThrows) {
+TEST(PluginNarrator, ExceptionFailsTheRequest) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 1, [](auto, auto) { throw std::runtime_error("the model is not there"); });
     EXPECT_EQ("the model is not there", host.failures[1]);
 }
 
-TEST(PluginNarrator, AnswerBeforeTheExceptionStands) {
+TEST(PluginNarrator, AnswerBeforeAnExceptionIsKept) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 1, [](auto, const plugin::Reply& reply) {
@@ -579,14 +580,14 @@ TEST(PluginNarrator, AnswerBeforeTheExceptionStands) {
     EXPECT_TRUE(host.has_logged("generate threw: and then"));
 }
 
-TEST(PluginNarrator, ForgottenReplyFailsTheRequest) {
+TEST(PluginNarrator, DestroyedReplyFailsTheRequest) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 1, [](auto, auto) {});
     EXPECT_THAT(host.failures[1], HasSubstr("without a reply"));
 }
 
-TEST(PluginNarrator, CancelledReplyIsNoLongerWantedAndSaysNothing) {
+TEST(PluginNarrator, CancelledReplyIsInert) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     std::unique_ptr<plugin::Reply> kept;
@@ -602,7 +603,7 @@ TEST(PluginNarrator, CancelledReplyIsNoLongerWantedAndSaysNothing) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST(PluginNarrator, CancelOfWhatIsAnsweredIsNothing) {
+TEST(PluginNarrator, CancelAfterAnAnswerIsHarmless) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
     ask(loaded, 8, [&](auto, const plugin::Reply& reply) { reply.plan("{}"); });
@@ -627,7 +628,7 @@ TEST(PluginNarrator, LateReplyAfterTheInstanceHasEndedDoesNothing) {
     kept.reset();
 }
 
-TEST(PluginNarrator, RepliesOfOtherThreadsMayMeetTheEnd) {
+TEST(PluginNarrator, RepliesFromThreadsMayRaceWithTheEnd) {
     for (int round = 0; round < 50; ++round) {
         FakeHost host;
         Loaded<Telling> loaded(host);
@@ -714,7 +715,7 @@ protected:
     }();
 };
 
-TEST_F(InvocationTest, SaysWhatTheClassSays) {
+TEST_F(InvocationTest, MatchesTheClass) {
     ASSERT_EQ(2u, runner().scheme_count);
     EXPECT_EQ("launcher", view(runner().schemes[0]));
     ASSERT_EQ(2u, tools().tool_count);
@@ -725,7 +726,7 @@ TEST_F(InvocationTest, SaysWhatTheClassSays) {
     EXPECT_EQ("", view(tools().tools[0]->input_schema));
 }
 
-TEST_F(InvocationTest, ShowsWhatIsToBeRun) {
+TEST_F(InvocationTest, ShowsTheRequestedTool) {
     start(1, [](const plugin::InvocationRequest& request, const plugin::Invocation& one) {
         EXPECT_EQ("launcher:tools/door:2", request.tool_path());
         EXPECT_EQ("tools/door:2", request.path_behind_scheme());
@@ -737,7 +738,7 @@ TEST_F(InvocationTest, ShowsWhatIsToBeRun) {
     });
 }
 
-TEST_F(InvocationTest, TellsEventsDiagnosticsAndTheEnd) {
+TEST_F(InvocationTest, ReportsEventsDiagnosticsAndTheEnd) {
     EXPECT_EQ(NAR_OK, start(1, [](const auto&, const plugin::Invocation& one) {
                   EXPECT_TRUE(one.output("{\"version\":"));
                   EXPECT_TRUE(one.event("\"0\"}"));
@@ -753,7 +754,7 @@ TEST_F(InvocationTest, TellsEventsDiagnosticsAndTheEnd) {
     EXPECT_EQ(77u, host.ended[1].resident_kb);
 }
 
-TEST_F(InvocationTest, TakesNothingAfterItsEnd) {
+TEST_F(InvocationTest, AcceptsNothingAfterItsEnd) {
     start(1, [](const auto&, const plugin::Invocation& one) {
         EXPECT_TRUE(one.ended());
         EXPECT_FALSE(one.ended());
@@ -763,7 +764,7 @@ TEST_F(InvocationTest, TakesNothingAfterItsEnd) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST_F(InvocationTest, DoneIsTheLastEventAndTheEnd) {
+TEST_F(InvocationTest, DoneEndsTheInvocation) {
     invoke(4, [](const auto&, const plugin::Invocation& one) { one.done(true, "A \"6\".\n"); });
     EXPECT_EQ("weather", Running::tool);
     EXPECT_EQ(R"({"version":"0","type":"done","ok":true,"summary":"A \"6\".\n"})"
@@ -773,7 +774,7 @@ TEST_F(InvocationTest, DoneIsTheLastEventAndTheEnd) {
     EXPECT_EQ("", host.ended[4].code);
 }
 
-TEST_F(InvocationTest, RunnerThatThrowsHasNotStarted) {
+TEST_F(InvocationTest, ThrowingRunnerHasNotStarted) {
     EXPECT_EQ(NAR_FAILED, start(1, [](const auto&, const auto&) {
                   throw std::runtime_error("the cluster is full");
               }));
@@ -782,7 +783,7 @@ TEST_F(InvocationTest, RunnerThatThrowsHasNotStarted) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST_F(InvocationTest, HandleOfARunnerThatThrewIsDead) {
+TEST_F(InvocationTest, HandleOfAThrowingRunnerIsInert) {
     std::unique_ptr<plugin::Invocation> kept;
     start(1, [&](const auto&, plugin::Invocation one) {
         kept = std::make_unique<plugin::Invocation>(std::move(one));
@@ -793,7 +794,7 @@ TEST_F(InvocationTest, HandleOfARunnerThatThrewIsDead) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST_F(InvocationTest, HandsAProcessOver) {
+TEST_F(InvocationTest, HandsOverAProcess) {
     EXPECT_EQ(NAR_OK, start(1, [](const auto&, const plugin::Invocation& one) {
                   EXPECT_TRUE(one.run({"nice", "tools/door"}));
               }));
@@ -801,13 +802,13 @@ TEST_F(InvocationTest, HandsAProcessOver) {
     EXPECT_THAT(host.ended, IsEmpty());
 }
 
-TEST_F(InvocationTest, ToolThatThrowsFailsWithWhatItThrew) {
+TEST_F(InvocationTest, ToolExceptionFailsTheInvocation) {
     invoke(1, [](const auto&, const auto&) { throw std::runtime_error("no such town"); });
     EXPECT_EQ("PLUGIN_EXCEPTION", host.ended[1].code);
     EXPECT_EQ("no such town", host.ended[1].error);
 }
 
-TEST_F(InvocationTest, ToolThatThrowsAfterItsEndIsLogged) {
+TEST_F(InvocationTest, ToolExceptionAfterItsEndIsLogged) {
     invoke(1, [](const auto&, const plugin::Invocation& one) {
         one.done(true);
         throw std::runtime_error("oh");
@@ -817,12 +818,12 @@ TEST_F(InvocationTest, ToolThatThrowsAfterItsEndIsLogged) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
-TEST_F(InvocationTest, ForgottenInvocationFails) {
+TEST_F(InvocationTest, DestroyedInvocationFails) {
     invoke(1, [](const auto&, const auto&) {});
     EXPECT_EQ("PLUGIN_DROPPED", host.ended[1].code);
 }
 
-TEST_F(InvocationTest, KnowsThatItWasCancelledAndMayStillTellItsEnd) {
+TEST_F(InvocationTest, CancelledInvocationMayStillReportItsEnd) {
     std::unique_ptr<plugin::Invocation> kept;
     start(6, [&](const auto&, plugin::Invocation one) {
         kept = std::make_unique<plugin::Invocation>(std::move(one));
@@ -835,7 +836,7 @@ TEST_F(InvocationTest, KnowsThatItWasCancelledAndMayStillTellItsEnd) {
     EXPECT_EQ(1u, host.ended.count(6));
 }
 
-TEST_F(InvocationTest, GivenUpInvocationAnswersFalse) {
+TEST_F(InvocationTest, AbandonedInvocationReturnsFalse) {
     std::unique_ptr<plugin::Invocation> kept;
     start(6, [&](const auto&, plugin::Invocation one) {
         kept = std::make_unique<plugin::Invocation>(std::move(one));
@@ -844,7 +845,7 @@ TEST_F(InvocationTest, GivenUpInvocationAnswersFalse) {
     EXPECT_FALSE(kept->event("{}"));
     EXPECT_FALSE(kept->ended());
     kept.reset();
-    EXPECT_EQ(1, host.refused_calls) << "the host was asked once, and believed";
+    EXPECT_EQ(1, host.refused_calls) << "the handle asks the host only once";
 }
 
 TEST_F(InvocationTest, LateHandleAfterTheInstanceHasEndedDoesNothing) {
@@ -889,7 +890,7 @@ TEST(PluginHost, Publishes) {
     EXPECT_THAT(fake.published, ElementsAre("url=http://127.0.0.1/"));
 }
 
-TEST(PluginHost, WithoutNewerPartsOfTheSettingsIsAnOlderOne) {
+TEST(PluginHost, OlderHostLacksNewerSettings) {
     FakeHost fake;
     fake.is_older = true;
     fake.title = "The Torch";
@@ -916,7 +917,7 @@ TEST(PluginHost, ReadsAndPatchesTheState) {
     EXPECT_THAT(fake.patches, ElementsAre(R"({"door":null})"));
 }
 
-TEST(PluginHost, SubmitsAPromptUnlessOneWaits) {
+TEST(PluginHost, SubmitsAPromptUnlessOneIsWaiting) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {
         EXPECT_TRUE(host.submit_prompt("I wait"));
@@ -926,13 +927,13 @@ TEST(PluginHost, SubmitsAPromptUnlessOneWaits) {
     EXPECT_THAT(fake.prompts, ElementsAre("I wait"));
 }
 
-TEST(PluginHost, CancelsWhatRuns) {
+TEST(PluginHost, CancelsTheRunningTurn) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) { host.cancel(); });
     EXPECT_EQ(1, fake.cancels);
 }
 
-TEST(PluginHost, OfAHostFromBeforeTheCancelEverythingElseWorks) {
+TEST(PluginHost, OlderHostLacksOnlyCancel) {
     FakeHost fake;
     fake.is_older = true;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -943,7 +944,7 @@ TEST(PluginHost, OfAHostFromBeforeTheCancelEverythingElseWorks) {
     });
 }
 
-TEST(PluginHost, NamesWhatItsHostDoesNotOffer) {
+TEST(PluginHost, NamesExtensionsThatTheHostLacks) {
     for (const bool is_short : {false, true}) {
         FakeHost fake;
         (is_short ? fake.too_short : fake.missing) = {NAR_HOST_STATE, NAR_HOST_TIMER, NAR_HOST_LOG};
@@ -980,7 +981,7 @@ TEST(PluginHost, DoesNothingAfterTheInstanceHasEnded) {
     EXPECT_EQ(NAR_GONE, error_of([&] { static_cast<void>(kept->settings()); }).status());
 }
 
-TEST(PluginPost, RunsInOrderAndLogsWhatIsThrown) {
+TEST(PluginPost, RunsInOrderAndLogsExceptions) {
     FakeHost fake;
     std::string order;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -994,7 +995,7 @@ TEST(PluginPost, RunsInOrderAndLogsWhatIsThrown) {
     EXPECT_TRUE(fake.has_logged("a posted function threw: slipped"));
 }
 
-TEST(PluginPost, DropsWhatNeverRuns) {
+TEST(PluginPost, DropsPostsThatNeverRun) {
     FakeHost fake;
     int ran = 0;
     int dropped = 0;
@@ -1008,7 +1009,7 @@ TEST(PluginPost, DropsWhatNeverRuns) {
     EXPECT_EQ(1, witness.use_count());
 }
 
-TEST(PluginPost, DropIsNotCalledForWhatRan) {
+TEST(PluginPost, DropIsNotCalledAfterARun) {
     FakeHost fake;
     int ran = 0;
     int dropped = 0;
@@ -1046,7 +1047,7 @@ TEST(PluginTimer, RunsOnceAndMayBeRestarted) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginTimer, IsStoppedWhenItGoes) {
+TEST(PluginTimer, StopsWhenDestroyed) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {
         {
@@ -1081,7 +1082,7 @@ TEST(PluginTimer, MayDestroyOrRestartItself) {
     EXPECT_EQ(3, ran);
 }
 
-TEST(PluginTimer, LogsWhatItsFunctionThrows) {
+TEST(PluginTimer, LogsExceptionsOfItsFunction) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {
         const plugin::Timer timer(host, 1ms, [] { throw std::runtime_error("tick"); });
@@ -1090,7 +1091,7 @@ TEST(PluginTimer, LogsWhatItsFunctionThrows) {
     EXPECT_TRUE(fake.has_logged("a timer's function threw: tick"));
 }
 
-TEST(PluginTimer, OfAnEndedInstanceIsLeftToTheHost) {
+TEST(PluginTimer, IsLeftToTheHostAfterTheInstanceEnds) {
     FakeHost fake;
     plugin::Timer timer;
     plugin::Poll poll;
@@ -1104,7 +1105,7 @@ TEST(PluginTimer, OfAnEndedInstanceIsLeftToTheHost) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginPoll, CallsUntilItGoesAlsoFromItsOwnFunction) {
+TEST(PluginPoll, MayBeDestroyedInItsOwnFunction) {
     FakeHost fake;
     int calls = 0;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -1124,7 +1125,7 @@ TEST(PluginPoll, CallsUntilItGoesAlsoFromItsOwnFunction) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginPoll, WaitsForWhatItIsToldTo) {
+TEST(PluginPoll, WaitsForTheRequestedEvents) {
     FakeHost fake;
     std::vector<plugin::Ready> seen;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -1144,7 +1145,7 @@ TEST(PluginPoll, WaitsForWhatItIsToldTo) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginPoll, OfAHostFromBeforeTheWritabilityWaitsForReadabilityOnly) {
+TEST(PluginPoll, OlderHostSupportsOnlyReadability) {
     FakeHost fake;
     fake.is_older = true;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -1158,7 +1159,7 @@ TEST(PluginPoll, OfAHostFromBeforeTheWritabilityWaitsForReadabilityOnly) {
 
 // ---------------------------------------------------------------- Process
 
-TEST(PluginProcess, IsStartedWrittenToAndEnded) {
+TEST(PluginProcess, StartsTakesInputAndEnds) {
     FakeHost fake;
     std::string heard;
     std::vector<int> exits;
@@ -1193,7 +1194,7 @@ TEST(PluginProcess, IsStartedWrittenToAndEnded) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginProcess, IsKilledWithItsObjectAndLeftToTheHostWithItsInstance) {
+TEST(PluginProcess, IsKilledByItsDestructorButNotByItsInstance) {
     FakeHost fake;
     std::optional<plugin::Process> left;
     in_plugin(fake, [&](const plugin::Host& host) {
@@ -1212,7 +1213,7 @@ TEST(PluginProcess, IsKilledWithItsObjectAndLeftToTheHostWithItsInstance) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
-TEST(PluginProcess, SaysWhyItWasNotStartedAndLogsWhatItsFunctionsThrow) {
+TEST(PluginProcess, ReportsStartFailureAndLogsExceptions) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {
         plugin::ProcessEvents events;

@@ -24,7 +24,7 @@ using narratoria::tool::OutputLost;
 
 namespace {
 
-/// A pipe whose ends close themselves; `drain` closes the writing end and returns all that was written.
+/// A pipe that closes its ends; drain() closes the writing end and returns everything written.
 class Pipe {
 public:
     Pipe() { EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0); }
@@ -62,7 +62,7 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
-/// What `emit` writes, without the envelope's common beginning.
+/// Everything that `emit` writes.
 std::string emitted(const std::function<void(Events&)>& emit) {
     Pipe pipe;
     Events events(pipe.writing());
@@ -86,7 +86,7 @@ Outcome run_with(const std::string& invocation, Function function) {
     return {status, output.drain()};
 }
 
-/// The byte at which reading fails, or -1 when it does not.
+/// The byte at which parsing fails, or -1 if it succeeds.
 long fault_offset(std::string_view text) {
     try {
         json::parse(text);
@@ -106,7 +106,7 @@ std::string nested(std::size_t levels) {
 
 // ---- JSON: reading -------------------------------------------------------------------------------
 
-TEST(ToolJsonReader, KeepsEveryKindAndTheOrderOfMembers) {
+TEST(ToolJsonReader, KeepsEveryTypeAndTheOrderOfMembers) {
     const std::string text =
         R"({"z":null,"a":[true,false,0,-7,1.5,"x",[],{}],"m":{"deep":{"er":[1]}}})";
     EXPECT_EQ(round_trip(text), text);
@@ -133,7 +133,7 @@ TEST(ToolJsonReader, ReadsRealNumbersExactly) {
     EXPECT_TRUE(std::signbit(number));
 }
 
-TEST(ToolJsonReader, TakesWhatIsTooNearToZeroAsZeroAndRefusesWhatIsTooLarge) {
+TEST(ToolJsonReader, UnderflowIsZeroAndOverflowIsRefused) {
     double number = 1;
     for (const char* text : {"1e-400", "0.0001e-330", "1E-99999999999999999999"}) {
         ASSERT_TRUE(json::parse(text).get_number(number)) << text;
@@ -154,7 +154,7 @@ TEST(ToolJsonReader, DecodesEscapesAndSurrogatePairs) {
               std::string("\"\\/\b\f\n\r\tA\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80\0", 19));
 }
 
-TEST(ToolJsonReader, RefusesWhatIsNotJsonAndSaysWhere) {
+TEST(ToolJsonReader, RefusesInvalidJsonWithItsPosition) {
     EXPECT_EQ(fault_offset(""), 0);
     EXPECT_EQ(fault_offset("  "), 2);
     EXPECT_EQ(fault_offset("tru"), 0);
@@ -172,7 +172,7 @@ TEST(ToolJsonReader, RefusesWhatIsNotJsonAndSaysWhere) {
     EXPECT_EQ(fault_offset("\"a\nb\""), 2);
 }
 
-TEST(ToolJsonReader, RefusesNumbersThatOnlyOtherLanguagesKnow) {
+TEST(ToolJsonReader, RefusesNonJsonNumbers) {
     for (const char* text :
          {"01", "+1", ".5", "1.", "1.e1", "1e", "1e+", "-", "-a", "0x10", "NaN", "Infinity"}) {
         EXPECT_NE(fault_offset(text), -1) << text;
@@ -191,18 +191,18 @@ TEST(ToolJsonReader, RefusesBrokenEscapesSurrogatesAndUtf8) {
     }
 }
 
-TEST(ToolJsonReader, RefusesNestingBeyondTheLimitWithoutOverflowingTheStack) {
+TEST(ToolJsonReader, RefusesDeepNestingWithoutStackOverflow) {
     EXPECT_EQ(fault_offset(nested(json::kDeepestNesting)), -1);
     EXPECT_EQ(fault_offset(nested(json::kDeepestNesting + 1)),
               static_cast<long>(json::kDeepestNesting));
     EXPECT_EQ(fault_offset(std::string(1'000'000, '[')), static_cast<long>(json::kDeepestNesting));
 }
 
-TEST(ToolJsonReader, KeepsTheLastValueOfARepeatedName) {
+TEST(ToolJsonReader, LastDuplicateNameWins) {
     EXPECT_EQ(round_trip(R"({"a":1,"b":2,"a":3,"c":4,"a":5,"b":6})"), R"({"a":5,"b":6,"c":4})");
 }
 
-TEST(ToolJsonReader, ReadsAHugeObjectInTimeThatGrowsWithItsSize) {
+TEST(ToolJsonReader, ReadsAHugeObjectInLinearTime) {
     std::string text = "{";
     for (int index = 0; index < 200'000; ++index) {
         text += (index == 0 ? "\"k" : ",\"k") + std::to_string(index) + "\":0";
@@ -255,7 +255,7 @@ TEST(ToolJsonValue, FindsByJsonPointer) {
     EXPECT_THROW(value.find("/~"), std::invalid_argument);
 }
 
-TEST(ToolJsonValue, TellsWholeNumbersFromOthers) {
+TEST(ToolJsonValue, DistinguishesWholeNumbers) {
     std::int64_t whole = 0;
     for (const char* text : {"3", "3.0", "3e0", "30E-1"}) {
         ASSERT_TRUE(json::parse(text).get_integer(whole)) << text;
@@ -278,12 +278,12 @@ TEST(ToolJsonValue, WritesNumbersThatReadBackTheSame) {
               "18446744073709551615");
 }
 
-TEST(ToolJsonValue, EscapesWhatAStringMayNotHold) {
+TEST(ToolJsonValue, EscapesOnlyWhereRequired) {
     EXPECT_EQ(json::Value(std::string("\"\\/\n\r\t\b\x01\x1F\x7F\0", 11)).text(),
               "\"\\\"\\\\/\\n\\r\\t\\u0008\\u0001\\u001f\x7F\\u0000\"");
 }
 
-TEST(ToolJsonValue, TakesAsUtf8WhatTheRuntimeTakes) {
+TEST(ToolJsonValue, AcceptsTheSameUtf8AsTheRuntime) {
     for (const narratoria::test::ByteCase& each : narratoria::test::utf8_cases()) {
         size_t at = 0;
         while (at < each.text.size() && json::utf8_step(each.text, at).well_formed) {
@@ -309,7 +309,7 @@ TEST(ToolJsonValue, ReplacesIllFormedUtf8) {
 
 // ---- The invocation ------------------------------------------------------------------------------
 
-TEST(ToolInvocation, HoldsWhatTheRuntimeWrote) {
+TEST(ToolInvocation, HasTheFieldsThatTheRuntimeWrote) {
     const Invocation invocation = Invocation::parse(
         R"({"requestId":"r1","tool":"dice","operation":"roll","future":[],)"
         R"("input": {"sides" : 6.0, "name":"d\u00e4"} ,)"
@@ -334,19 +334,19 @@ TEST(ToolInvocation, IsEmptyWhenNothingWasWritten) {
     }
 }
 
-TEST(ToolInvocation, TakesTheLastOfTwoInputs) {
+TEST(ToolInvocation, LastDuplicateInputWins) {
     const Invocation invocation = Invocation::parse(R"({"input":{"a":1},"input":{"a":2}})");
     EXPECT_EQ(invocation.integer("/a"), 2);
     EXPECT_EQ(invocation.input_text(), R"({"a":2})");
 }
 
-TEST(ToolInvocation, RefusesWhatIsNone) {
+TEST(ToolInvocation, RefusesInvalidInvocations) {
     for (const char* text : {"nonsense", "[]", R"({"input":[]})", R"({"requestId":1})", "{"}) {
         EXPECT_THROW(Invocation::parse(text), InvalidInput) << text;
     }
 }
 
-TEST(ToolInvocation, AnswersFallbacksForMissingAndNull) {
+TEST(ToolInvocation, ReturnsFallbacksForMissingAndNull) {
     const Invocation invocation =
         Invocation::parse(R"({"input":{"n":null,"b":true,"d":2.5,"s":"x"}})");
     EXPECT_EQ(invocation.string_or("/n", "f"), "f");
@@ -359,7 +359,7 @@ TEST(ToolInvocation, AnswersFallbacksForMissingAndNull) {
     EXPECT_TRUE(invocation.has("/b"));
 }
 
-TEST(ToolInvocation, NamesTheMemberThatIsMissingOrOfAnotherKind) {
+TEST(ToolInvocation, NamesTheMissingOrMistypedMember) {
     const Invocation invocation = Invocation::parse(R"({"input":{"a":{"b":"x"},"d":2.5}})");
     const auto message = [](const std::function<void()>& access) -> std::string {
         try {
@@ -379,7 +379,7 @@ TEST(ToolInvocation, NamesTheMemberThatIsMissingOrOfAnotherKind) {
               R"(input /d: must be a whole number of 64 bits, is 2.5 {"pointer":"/d"})");
 }
 
-TEST(ToolInvocation, IsReadToItsEndHoweverItArrives) {
+TEST(ToolInvocation, IsReadCompletelyInAnyPieces) {
     Pipe pipe;
     ASSERT_EQ(::fcntl(pipe.reading(), F_SETFL, O_NONBLOCK), 0);
     const std::string value(300'000, 'v');
@@ -428,7 +428,7 @@ TEST(ToolEvents, AreTheSixOfTheProtocol) {
 )");
 }
 
-TEST(ToolEvents, StayOneValidLineWhateverTheTextHolds) {
+TEST(ToolEvents, AreOneValidLineForAnyText) {
     const std::string line = emitted([](Events& events) {
         events.log(Level::Error, std::string_view("two\nlines \xFF \0 \"quoted\"", 22));
     });
@@ -438,7 +438,7 @@ TEST(ToolEvents, StayOneValidLineWhateverTheTextHolds) {
     EXPECT_NO_THROW(json::parse(line));
 }
 
-TEST(ToolEvents, TakeProgressOutsideItsRangeAsTheNearerEnd) {
+TEST(ToolEvents, ClampProgressToItsRange) {
     const auto shown = [](double fraction) {
         const std::string line = emitted([&](Events& events) { events.progress(fraction, "m"); });
         return json::parse(line).find("/fields/progress")->text();
@@ -477,7 +477,7 @@ TEST(ToolEvents, EndWithDone) {
               "{\"version\":\"0\",\"type\":\"done\",\"ok\":true}\n");
 }
 
-TEST(ToolEvents, ArriveWholeThroughANarrowPipeThatDoesNotBlock) {
+TEST(ToolEvents, ArriveCompleteThroughANonBlockingPipe) {
     Pipe pipe;
     ASSERT_GT(::fcntl(pipe.writing(), F_SETPIPE_SZ, 4096), 0);
     ASSERT_EQ(::fcntl(pipe.writing(), F_SETFL, O_NONBLOCK), 0);
@@ -497,7 +497,7 @@ TEST(ToolEvents, ArriveWholeThroughANarrowPipeThatDoesNotBlock) {
     EXPECT_EQ(*json::parse(text).find("/message")->if_string(), message);
 }
 
-TEST(ToolEvents, ArriveWholeThoughSignalsInterruptTheWriting) {
+TEST(ToolEvents, ArriveCompleteDespiteSignals) {
     Pipe pipe;
     struct sigaction action = {};
     struct sigaction before = {};
@@ -523,7 +523,7 @@ TEST(ToolEvents, ArriveWholeThoughSignalsInterruptTheWriting) {
     EXPECT_EQ(*json::parse(text).find("/message")->if_string(), message);
 }
 
-TEST(ToolEvents, OfSeveralThreadsDoNotMix) {
+TEST(ToolEvents, FromSeveralThreadsDoNotInterleave) {
     const std::string lines = emitted([](Events& events) {
         std::vector<std::thread> threads;
         for (int thread = 0; thread < 4; ++thread) {
@@ -547,7 +547,7 @@ TEST(ToolEvents, OfSeveralThreadsDoNotMix) {
     EXPECT_EQ(count, 400);
 }
 
-TEST(ToolEvents, TellWhenTheRuntimeIsGone) {
+TEST(ToolEvents, ReportThatTheRuntimeIsGone) {
     Pipe pipe;
     pipe.close_end(0);
     struct sigaction ignored = {};
@@ -561,7 +561,7 @@ TEST(ToolEvents, TellWhenTheRuntimeIsGone) {
 
 // ---- run -----------------------------------------------------------------------------------------
 
-TEST(ToolRun, GivesTheInvocationAndLeavesDoneToTheFunction) {
+TEST(ToolRun, PassesTheInvocationAndKeepsTheFunctionsDone) {
     const Outcome run =
         run_with(R"({"input":{"who":"Ada"}})", [](const Invocation& invocation, Events& events) {
             events.done(true, "Hello " + invocation.string("/who"));
@@ -571,7 +571,7 @@ TEST(ToolRun, GivesTheInvocationAndLeavesDoneToTheFunction) {
               "{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"summary\":\"Hello Ada\"}\n");
 }
 
-TEST(ToolRun, EmitsDoneForAFunctionThatReturnsWithout) {
+TEST(ToolRun, EmitsDoneIfTheFunctionDoesNot) {
     EXPECT_EQ(run_with("", [](const Invocation&, Events&) {}).lines,
               "{\"version\":\"0\",\"type\":\"done\",\"ok\":true}\n");
     const Outcome failed =
@@ -616,7 +616,7 @@ TEST(ToolRun, TurnsAnyExceptionIntoAnErrorAndDone) {
               "TOOL_FAILURE");
 }
 
-TEST(ToolRun, ExitsWithOneWhenItFailsAfterDone) {
+TEST(ToolRun, ExitsWithOneOnFailureAfterDone) {
     testing::internal::CaptureStderr();
     const Outcome run = run_with("", [](const Invocation&, Events& events) {
         events.done(true);
@@ -627,7 +627,7 @@ TEST(ToolRun, ExitsWithOneWhenItFailsAfterDone) {
     EXPECT_EQ(run.lines, "{\"version\":\"0\",\"type\":\"done\",\"ok\":true}\n");
 }
 
-TEST(ToolRun, KeepsStandardOutputForEventsAndSendsOtherOutputToStandardError) {
+TEST(ToolRun, RedirectsOtherOutputToStandardError) {
     Pipe output;
     Pipe diagnostics;
     const pid_t child = ::fork();
