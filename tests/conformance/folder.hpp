@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A folder for one test, and small tools in it.
+// A temporary folder for one test, and small shell tools in it.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace narratoria::test {
 
-// A fresh folder, removed with everything in it.
+// A new folder, removed with its content in the destructor.
 class Folder {
 public:
     Folder() {
@@ -55,11 +55,11 @@ public:
         return file;
     }
 
-    // A shell tool that reads its input and then does this.
+    // A shell tool that reads its input line and then runs `script`.
     std::string tool(std::string_view name, std::string_view script) const {
         return write(name, "#!/bin/sh\nread -r invocation\n" + std::string(script) + "\n", 0755);
     }
-    // One that prints these lines and exits.
+    // A tool that prints `lines` and exits.
     std::string says(std::string_view name, std::initializer_list<std::string_view> lines,
                      int exit_status = 0) const {
         std::string script = "cat <<'EVENTS'\n";

@@ -4,20 +4,24 @@
 
     tests/conformance/generate_table.py            writes docs/conformance.md
     tests/conformance/generate_table.py --check    changes nothing; exit 1 with what is missing
-    tests/conformance/generate_table.py --list     prints the ids, for whoever writes a test
+    tests/conformance/generate_table.py --list     prints the ids, for the author of a test
 
-The requirements are rows of requirements.toml beside this file. A test says what it shows in the
-comment directly above it, with nothing between them but decorators; a list goes on over a comma
-at the end of a line:
+The requirements are rows of requirements.toml in this folder. A test lists the requirements that it
+shows in the comment directly above it; only decorators may stand between them. A comma at the end
+of a line continues the list:
 
     // covers: 000-4.2-merge-deep, 000-4.2-merge-arrays
     TEST(Merge, ReplacesArraysAsAWhole)
 
-Tests are TEST, TEST_F, TEST_P, TYPED_TEST and TYPED_TEST_P in C++; in C these with one argument,
-functions `test_…`, and `main`, which stands for the whole file; functions and methods `test_…` in
-Python; functions `test_…` in shell scripts, whose head comment stands for the whole file;
-`test("…"` and `it("…"` in TypeScript, the player's page and its suite in a browser. A test that is
-disabled shows nothing and must not carry the mark.
+Tests are:
+
+    C++          TEST, TEST_F, TEST_P, TYPED_TEST and TYPED_TEST_P
+    C            the same macros with one argument, functions `test_…`, and `main` for the whole file
+    Python       functions and methods `test_…`
+    shell        functions `test_…`, and the head comment for the whole file
+    TypeScript   `test("…"` and `it("…"`: the player's page and its browser suite
+
+A disabled test shows nothing and must not carry the mark.
 """
 
 import argparse
@@ -41,7 +45,7 @@ SPECIFICATIONS = {
     "003": "Spec 003: plan execution",
     "004": "Spec 004: data model",
 }
-# Where tests are; the page's own lie beside its sources.
+# The folders with tests; the web page's tests are next to its sources.
 FOLDERS = ("tests", "plugins/web/page/src")
 
 MARK = re.compile(r"^covers:\s*(.*)$")
@@ -70,7 +74,7 @@ class Requirement:
 
 @dataclass
 class CommentBlock:
-    """Comment lines that stand alone and follow each other."""
+    """Consecutive comment lines that have a line to themselves."""
 
     first_line: int
     lines: list
@@ -117,7 +121,8 @@ def faults_of(requirement):
 
 
 def marks_in(block):
-    """The ids a block names, each with its line; and the lines with a mark in their middle."""
+    """The ids that a block names, each with its line, and the lines with a mark in their
+    middle."""
     ids, misplaced, continued = [], [], False
     for number, text in enumerate(block.lines, block.first_line):
         match = MARK.match(text)
@@ -153,7 +158,7 @@ def c_comment_blocks(lines):
 def c_test_at(lines, line, file):
     if line > len(lines) or not lines[line - 1].strip():
         return None
-    # Long names break the line inside the brackets.
+    # clang-format may break a long macro call inside the parentheses.
     match = CPP_TEST.match(" ".join(lines[line - 1 : line + 3]))
     if match:
         names = [name for name in match.groups() if name]
@@ -165,7 +170,7 @@ def c_test_at(lines, line, file):
 
 
 def typescript_test_at(lines, line, file):
-    # Long titles break the line behind the bracket.
+    # Long titles may follow the parenthesis on the next line.
     match = TYPESCRIPT_TEST.match(" ".join(lines[line - 1 : line + 3]))
     if not match:
         return None
@@ -219,7 +224,7 @@ def scan_shell(text, file):
 
 
 def python_tests(tree, file):
-    """{first line, decorators included: (name, is skipped)} of every test function."""
+    """{first line, including decorators: (name, is skipped)} of every test function."""
     found = {}
 
     def visit(body, prefix):
@@ -278,7 +283,7 @@ def test_files(folder):
 def attach_tests(requirements, root, findings):
     for file in (file for folder in FOLDERS for file in test_files(root / folder)):
         relative = file.relative_to(root).as_posix()
-        # Reading bytes and looking for the mark first keeps the check quick; few files carry it.
+        # Few files carry the mark, so searching the raw bytes first keeps the check fast.
         content = file.read_bytes()
         if b"covers:" not in content or file.resolve() == Path(__file__).resolve():
             continue
@@ -290,13 +295,13 @@ def attach_tests(requirements, root, findings):
         for block, test in scanned:
             ids, misplaced = marks_in(block)
             place = f"{relative}:{block.first_line}"
-            findings += [f"{relative}:{line}: the mark begins its line" for line in misplaced]
+            findings += [f"{relative}:{line}: the mark must begin its line" for line in misplaced]
             if ids and test is None:
                 names = ", ".join(name for name, _ in ids)
                 findings.append(f"{place}: covers {names}, but no test follows directly below")
                 continue
             if ids and "DISABLED_" in test:
-                findings.append(f"{place}: {test.split()[0]} is disabled and shows nothing")
+                findings.append(f"{place}: {test.split()[0]} is disabled, so it must not cover a requirement")
                 continue
             for name, line in ids:
                 if name in requirements:
@@ -305,12 +310,12 @@ def attach_tests(requirements, root, findings):
                     close = difflib.get_close_matches(name, requirements, 1)
                     hint = f"; did you mean {close[0]}?" if close else ""
                     findings.append(
-                        f"{relative}:{line}: {name!r} is no id in requirements.toml{hint}"
+                        f"{relative}:{line}: {name!r} is not an id in requirements.toml{hint}"
                     )
 
 
 def escaped(text):
-    """For a cell of a table: bars everywhere, angle brackets outside of code."""
+    """Escapes text for a table cell: bars everywhere, angle brackets outside code."""
     parts = text.replace("|", "\\|").split("`")
     parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
     return "`".join(parts)

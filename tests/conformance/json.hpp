@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON as tests read it: by path, with a sentence instead of a crash where something is missing.
-// Deliberately not the runtime's own reader, which is what is being tested.
+// JSON access by path for tests; a missing value throws with a message. Deliberately independent of
+// the runtime's own reader, which is under test.
 
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
@@ -24,7 +24,7 @@ public:
     explicit Json(std::string_view text) : document_(std::make_shared<rapidjson::Document>()) {
         document_->Parse<rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
         if (document_->HasParseError()) {
-            throw std::invalid_argument("no JSON at byte " +
+            throw std::invalid_argument("invalid JSON at byte " +
                                         std::to_string(document_->GetErrorOffset()) + ": " +
                                         std::string(text.substr(0, 400)));
         }
@@ -36,7 +36,7 @@ public:
         return Json(document_, &value_->FindMember(name(key))->value);
     }
     Json operator[](const char* key) const { return (*this)[std::string_view(key)]; }
-    // A template, so that 0 is an index and not a null pointer.
+    // A template, so that the literal 0 is an index and not a null pointer.
     template <class Index, std::enable_if_t<std::is_integral_v<Index>, int> = 0>
     Json operator[](Index index) const {
         const auto at = static_cast<rapidjson::SizeType>(index);
@@ -86,7 +86,7 @@ public:
     bool is_null() const { return value_->IsNull(); }
     bool is_object() const { return value_->IsObject(); }
 
-    // Compact, in the document's own order.
+    // Compact text in the document's order.
     std::string text() const {
         rapidjson::StringBuffer buffer;
         rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -94,7 +94,7 @@ public:
         return {buffer.GetString(), buffer.GetSize()};
     }
 
-    // The order of an object's members does not count.
+    // Ignores the order of members.
     bool operator==(const Json& other) const { return *value_ == *other.value_; }
     friend std::ostream& operator<<(std::ostream& out, const Json& json) {
         return out << json.text();

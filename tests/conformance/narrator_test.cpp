@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spec 003 §13.6 and §14, and the player's prompt of spec 004: from a prompt to a plan and, when it
-// fails, to the next one. With a narrator of the host's, and with the template narrator of a story.
+// Spec 003 §13.6 and §14, and the player's prompt of spec 004: from a prompt to a plan and, if it
+// fails, to the next plan. Uses a host's narrator and a story's template narrator.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string plan_named(std::string_view request_id, const std::vector<std::strin
     return plan.replace(plan.find(own), own.size(), R"("requestId":)" + json_text(request_id));
 }
 
-// Tool paths of a narrator's plan begin in the engine's root: the stage's folder.
+// Tool paths in a narrator's plan are relative to the engine's root, which is the stage's folder.
 struct NarratorStage : Stage {
     explicit NarratorStage(ScriptedNarrator& scripted)
         : Stage({}, {.narrator = scripted.narrator()}) {
@@ -36,7 +36,7 @@ struct NarratorStage : Stage {
     }
 };
 
-// A story with two tools, one of which fails.
+// Creates a story with two tools, one of which fails.
 std::string story_in(const Folder& folder) {
     folder.write("story/story.toml",
                  "title = \"A cave\"\n[narrator]\nname = \"template\"\n"
@@ -56,10 +56,10 @@ std::string story_in(const Folder& folder) {
     return folder / "story";
 }
 
-// ---- what a narrator is asked, spec 004 PlayerPrompt
+// ---- the narrator's request, spec 004 PlayerPrompt
 
 // covers: 004-prompt-session-id, 004-prompt-timestamp, 004-prompt-generates-plan
-TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
+TEST(PlayerPrompt, NarratorGetsTextTimestampAndSessionOnce) {
     ScriptedNarrator scripted({tells("You listen.")});
     Stage stage({},
                 {.id = "game-7", .state = R"({"room":"hall"})", .narrator = scripted.narrator()});
@@ -67,7 +67,7 @@ TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 1u);
     EXPECT_EQ(ended.narrative, "You listen.");
-    ASSERT_EQ(scripted.requests.size(), 1u) << "one plan for a prompt that succeeds";
+    ASSERT_EQ(scripted.requests.size(), 1u) << "a successful prompt needs one plan";
     const Json request = scripted.requests[0];
     EXPECT_EQ(request["schema"].string(), "narrator-request/1");
     EXPECT_EQ(request["sessionId"].string(), "game-7");
@@ -85,12 +85,12 @@ TEST(PlayerPrompt, ANarratorIsAskedOnceWithTheWordsTheTimeAndTheSession) {
 }
 
 // covers: 004-prompt-text
-TEST(PlayerPrompt, AnEmptyOneIsRefusedAndNoNarratorIsAsked) {
+TEST(PlayerPrompt, EmptyPromptIsRefusedWithoutAskingANarrator) {
     ScriptedNarrator scripted({tells("never")});
     NarratorStage stage(scripted);
     try {
         stage.session.prompt("");
-        FAIL() << "it was taken";
+        FAIL() << "the empty prompt was accepted";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
         EXPECT_THAT(std::string(error.message()), HasSubstr("empty"));
@@ -100,10 +100,10 @@ TEST(PlayerPrompt, AnEmptyOneIsRefusedAndNoNarratorIsAsked) {
     EXPECT_THAT(stage.recorder.records, IsEmpty());
 }
 
-// ---- answers that are no plan, §13.3 and §13.4 rule 1
+// ---- invalid answers, §13.3 and §13.4 rule 1
 
 // covers: 003-13.3-plan-document, 003-13.6-returns-plan
-TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNext) {
+TEST(NarratorLoop, InvalidAnswerUsesUpAGenerationAndReportsFaults) {
     ScriptedNarrator scripted(
         {"Once upon a time", R"({"requestId":"r","tools":[{"toolId":"a"}]})", tells("At last.")});
     NarratorStage stage(scripted);
@@ -116,8 +116,10 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
     EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
                 ElementsAre("/tools/0/toolPath plan-field-missing"));
     EXPECT_EQ(scripted.requests[2]["generationAttempt"].integer(), 3);
-    EXPECT_TRUE(scripted.requests[1]["parentPlanId"].is_null()) << "the first answer had no id";
-    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "r") << "its plan was refused";
+    EXPECT_TRUE(scripted.requests[1]["parentPlanId"].is_null())
+        << "the first answer has no requestId";
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "r")
+        << "the refused plan is the parent";
     std::vector<std::string> codes;
     for (const Record& record : stage.recorder.of(Kind::Warning)) {
         codes.push_back(record.body["code"].string());
@@ -126,7 +128,7 @@ TEST(NarratorLoop, AnAnswerThatIsNoPlanUsesUpAGenerationAndItsFaultsGoWithTheNex
 }
 
 // covers: 003-13.4.1-reject-and-ask
-TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
+TEST(NarratorLoop, CyclicPlanIsRefusedAndANewOneRequested) {
     ScriptedNarrator scripted(
         {plan_named("circle", {entry("a", "works", R"("dependencies":["b"])"),
                                entry("b", "works", R"("dependencies":["a"])")}),
@@ -138,14 +140,15 @@ TEST(NarratorLoop, APlanWithACycleIsRejectedAndANewOneAskedFor) {
     const Json fault = scripted.requests[1]["planFaults"][0];
     EXPECT_EQ(fault["rule"].string(), "plan-cycle");
     EXPECT_THAT(fault["message"].string(), HasSubstr("a → b → a"));
-    EXPECT_EQ(stage.recorder.one(Kind::PlanStarted).plan_id, "line") << "nothing of the first ran";
+    EXPECT_EQ(stage.recorder.one(Kind::PlanStarted).plan_id, "line")
+        << "no tool of the first plan ran";
 }
 
 // ---- replanning, §13.6
 
 // covers: 003-13.6-parent-plan, 003-13.6-tracks-attempt, 003-13.3-generation-attempt,
 // 003-13.3-parent-plan-id, 003-13.5-generation-attempt
-TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
+TEST(NarratorLoop, RuntimeSetsGenerationAttemptAndParentPlan) {
     ScriptedNarrator scripted(
         {plan_named("one", {entry("a", "fails")}), plan_named("two", {entry("b", "works")})});
     NarratorStage stage(scripted);
@@ -164,7 +167,7 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
     EXPECT_EQ(started[1].body["generationAttempt"].integer(), 2);
     EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
     EXPECT_EQ((*ended.result)["generationAttempt"].integer(), 2);
-    // A busy machine may warn of something else, such as a slow tool.
+    // A loaded machine may cause unrelated warnings, for example about a slow tool.
     for (const auto& warning : stage.recorder.of(Kind::Warning)) {
         EXPECT_THAT(warning.body["code"].string(),
                     AllOf(Ne("GENERATION_ATTEMPT"), Ne("PARENT_PLAN")))
@@ -173,7 +176,7 @@ TEST(NarratorLoop, TheRuntimeSetsGenerationAttemptAndParentPlanItself) {
 }
 
 // covers: 003-13.6-parent-plan, 003-13.3-parent-plan-id
-TEST(NarratorLoop, TheParentOfEachPlanOfAChainIsTheOneBefore) {
+TEST(NarratorLoop, ParentOfEachPlanIsThePreviousOne) {
     ScriptedNarrator scripted(
         {plan_named("one", {entry("a", "fails")}), plan_named("two", {entry("b", "other")}),
          plan_named("three", {entry("c", "works")}, R"("metadata":{"parentPlanId":"two"})")});
@@ -189,11 +192,11 @@ TEST(NarratorLoop, TheParentOfEachPlanOfAChainIsTheOneBefore) {
     EXPECT_TRUE(started[0].body["parentPlanId"].is_null());
     EXPECT_EQ(started[1].body["parentPlanId"].string(), "one");
     EXPECT_EQ(started[2].body["parentPlanId"].string(), "two");
-    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty()) << "it named the right one";
+    EXPECT_THAT(stage.recorder.of(Kind::Warning), IsEmpty()) << "the plan named the right parent";
 }
 
 // covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
-TEST(NarratorLoop, OtherMetadataGivesAWarningAndDoesNotCount) {
+TEST(NarratorLoop, DifferentMetadataIsIgnoredWithAWarning) {
     ScriptedNarrator scripted(
         {plan_named("one", {}, R"("metadata":{"generationAttempt":4,"parentPlanId":"another"})")});
     NarratorStage stage(scripted);
@@ -209,7 +212,7 @@ TEST(NarratorLoop, OtherMetadataGivesAWarningAndDoesNotCount) {
 }
 
 // covers: 003-13.6-consults-disabled, 003-13.3-disabled-skills
-TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
+TEST(NarratorLoop, PlanWithAFailedSkillIsRefused) {
     ScriptedNarrator scripted({plan_named("one", {entry("a", "fails")}),
                                plan_named("two", {entry("ok", "works"), entry("again", "./fails")}),
                                plan_named("three", {entry("b", "works")})});
@@ -221,11 +224,12 @@ TEST(NarratorLoop, APlanThatSelectsAFailedSkillIsRefused) {
     EXPECT_THAT(places(scripted.requests[2]["planFaults"]),
                 ElementsAre("/tools/1/toolPath plan-skill-disabled"));
     EXPECT_THAT(scripted.requests[2]["disabledSkills"].strings(), ElementsAre("fails"));
-    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "two") << "its plan was refused";
+    EXPECT_EQ(scripted.requests[2]["parentPlanId"].string(), "two")
+        << "the refused plan is the parent";
     EXPECT_THAT(stage.recorder.of(Kind::PlanStarted), ::testing::SizeIs(2));
 }
 
-TEST(NarratorLoop, EachWayToRefuseAPlanIsToldInTheNextRequest) {
+TEST(NarratorLoop, NextRequestReportsEachKindOfRefusal) {
     PatientNarrator patient;
     Stage stage({},
                 {.state = R"({"room":{"n":null,"l":[1,null]}})", .narrator = patient.narrator()});
@@ -246,14 +250,14 @@ TEST(NarratorLoop, EachWayToRefuseAPlanIsToldInTheNextRequest) {
     EXPECT_EQ(turn(stage, "go „dort“ hin").generations, 5u);
     ASSERT_EQ(patient.requests.size(), 5u);
     EXPECT_EQ(patient.requests[1]["planFaults"][0]["pointer"].string(), "");
-    EXPECT_EQ(patient.requests[2]["planFaults"].size(), 0u) << "that plan was taken, and failed";
+    EXPECT_EQ(patient.requests[2]["planFaults"].size(), 0u) << "that plan was executed and failed";
     EXPECT_EQ(patient.requests[2]["previousResult"]["planId"].string(), "two");
     EXPECT_EQ(patient.requests[3]["planFaults"][0]["rule"].string(), "plan-skill-disabled");
     EXPECT_EQ(patient.requests[4]["planFaults"][0]["rule"].string(), "narrator-failed");
     EXPECT_EQ(patient.requests[4]["previousResult"]["planId"].string(), "two")
-        << "the last that ran";
+        << "the last plan that ran";
 
-    // test_documents.py validates them against the schema.
+    // test_documents.py validates these requests against the schema.
     if (const char* file = std::getenv("NARRATORIA_KEEP_REQUESTS")) {
         std::ofstream kept(file);
         for (const Json& request : patient.requests) kept << request.text() << '\n';
@@ -261,7 +265,7 @@ TEST(NarratorLoop, EachWayToRefuseAPlanIsToldInTheNextRequest) {
 }
 
 // covers: 003-13.6-five-generations, 003-13.6-fallback, 004-prompt-generates-plan
-TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
+TEST(NarratorLoop, NarratorIsNeverAskedASixthTime) {
     int number = 0;
     ScriptedNarrator scripted([&](const Json&) {
         const std::string skill = "missing-" + std::to_string(++number);
@@ -281,7 +285,7 @@ TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
     EXPECT_EQ(told.body["source"].string(), "fallback");
     EXPECT_EQ(told.body["text"].string(), ended.narrative);
 
-    // The session goes on, and what failed is disabled for the rest of that prompt only.
+    // The session continues, and failed skills stay disabled only until the prompt ends.
     scripted.requests.clear();
     const Ended next = turn(stage, "again");
     EXPECT_EQ(next.generations, 5u);
@@ -291,8 +295,8 @@ TEST(NarratorLoop, ANarratorIsNeverAskedASixthTime) {
 }
 
 // covers: 003-13.4.6-execution-limit
-TEST(NarratorLoop, OnePlanIsExecutedThreeTimesInAPromptAtMost) {
-    // The skill differs each time, so that nothing but the requestId is the same.
+TEST(NarratorLoop, OnePlanIsExecutedAtMostThreeTimesPerPrompt) {
+    // The failing skill differs each time; only the requestId stays the same.
     int number = 0;
     ScriptedNarrator scripted([&](const Json&) {
         return plan_named("the same", {entry("a", "missing-" + std::to_string(++number))});
@@ -305,16 +309,16 @@ TEST(NarratorLoop, OnePlanIsExecutedThreeTimesInAPromptAtMost) {
     EXPECT_THAT(places(scripted.requests[4]["planFaults"]),
                 ElementsAre("/requestId plan-execution-limit"));
 
-    // The host's own plans are not counted.
+    // Plans of the host are not counted.
     for (int i = 0; i < 5; ++i) {
         EXPECT_TRUE(stage.run(plan_named("the same", {entry("a", "works")}))["success"].boolean());
     }
 }
 
-// ---- §14: the template narrator, and others in its place
+// ---- §14: the template narrator and its replacements
 
 // covers: 003-14.1-narrator-stub, 003-13.6-returns-plan, 003-13.3-plan-document
-TEST(TemplateNarrator, TurnsPromptsIntoPlansByTheStorysPatterns) {
+TEST(TemplateNarrator, TurnsPromptsIntoPlansByPatterns) {
     Folder folder;
     const std::string story = story_in(folder);
     Stage stage({}, {.story = story});
@@ -333,7 +337,7 @@ TEST(TemplateNarrator, TurnsPromptsIntoPlansByTheStorysPatterns) {
 }
 
 // covers: 003-13.6-consults-disabled, 003-13.3-disabled-skills, 003-14.3-replan
-TEST(TemplateNarrator, TakesAnotherAnswerWhenASkillHasFailed) {
+TEST(TemplateNarrator, UsesAnotherAnswerAfterASkillFailed) {
     Folder folder;
     const std::string story = story_in(folder);
     Stage stage({}, {.story = story});
@@ -346,14 +350,15 @@ TEST(TemplateNarrator, TakesAnotherAnswerWhenASkillHasFailed) {
     ASSERT_EQ(started.size(), 2u);
     EXPECT_EQ(started[1].body["parentPlanId"].string(), started[0].plan_id);
     EXPECT_THAT((*ended.result)["disabledSkills"].strings(), ElementsAre("fails"));
-    EXPECT_EQ(turn(stage, "light the torch").generations, 2u) << "the next prompt tries it again";
+    EXPECT_EQ(turn(stage, "light the torch").generations, 2u)
+        << "the next prompt tries the skill again";
 }
 
 // covers: 003-14.1-replaceable-narrator
-TEST(TemplateNarrator, IsReplacedByAHostsNarratorOverTheSameStory) {
+TEST(TemplateNarrator, CanBeReplacedByAHostNarrator) {
     Folder folder;
     const std::string story = story_in(folder);
-    // The same plan as the story's own, from elsewhere.
+    // The story's own plan, from a host's narrator.
     ScriptedNarrator scripted({plan_named("hosts", {entry("feel", "works")})});
     Stage stage({}, {.story = story, .narrator = scripted.narrator()});
     const Ended ended = turn(stage, "light the torch");
@@ -365,11 +370,11 @@ TEST(TemplateNarrator, IsReplacedByAHostsNarratorOverTheSameStory) {
     for (const Json& tool : scripted.requests[0]["tools"].elements()) {
         names.push_back(tool["name"].string());
     }
-    EXPECT_THAT(names, ElementsAre("fails", "works")) << "it is told the story's tools";
+    EXPECT_THAT(names, ElementsAre("fails", "works")) << "the request lists the story's tools";
 }
 
 // covers: 003-13.6-fallback
-TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
+TEST(TemplateNarrator, FallbackIsTheStorysTemplate) {
     Folder folder;
     const std::string story = story_in(folder);
     ScriptedNarrator scripted({"no plan"});
@@ -377,11 +382,11 @@ TEST(TemplateNarrator, TheFallbackIsTheStorysTemplate) {
     const Ended ended = turn(stage, "light the torch");
     EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.narrative, "The cave is silent: light the torch");
-    EXPECT_FALSE(ended.result) << "no plan ran";
+    EXPECT_FALSE(ended.result) << "no plan has run";
 }
 
 // covers: 000-4.4-choice-next-prompt, 000-4.4-narrative-choice
-TEST(NarratorLoop, TheChoicesOfAPlanComeWithTheTurnAndTheirTextIsAPrompt) {
+TEST(NarratorLoop, ChoicesComeWithTheTurnAndCanBePrompts) {
     ScriptedNarrator scripted([](const Json& request) {
         return request["prompt"]["text"].string() == "Open"
                    ? tells("It opens.")
@@ -397,7 +402,7 @@ TEST(NarratorLoop, TheChoicesOfAPlanComeWithTheTurnAndTheirTextIsAPrompt) {
     EXPECT_THAT(ended.choices.strings(), ElementsAre("Knock", "Open", "Leave"));
     const Ended next = turn(stage, ended.choices[1].string());
     EXPECT_EQ(next.narrative, "It opens.");
-    EXPECT_EQ(next.choices.size(), 0u) << "an old choice is not offered again";
+    EXPECT_EQ(next.choices.size(), 0u) << "old choices are not offered again";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Narrators for tests: they remember what they were asked, and answer what they are told to.
+// Test narrators that record their requests and answer as configured.
 
 #include "conformance/stage.hpp"
 
@@ -8,14 +8,14 @@
 
 namespace narratoria::test {
 
-// Answers each request by a function of it; keeps the requests.
+// Answers each request with a function of the request, and records the requests.
 class ScriptedNarrator {
 public:
     using Answer = std::function<std::string(const Json& request)>;
 
-    // `answer` gives the plan's text.
+    // `answer` returns the plan's text.
     explicit ScriptedNarrator(Answer answer) : answer_(std::move(answer)) {}
-    // One plan after the other, the last one again and again.
+    // Answers with the plans in order, and repeats the last one.
     explicit ScriptedNarrator(std::vector<std::string> plans)
         : answer_([plans = std::move(plans), next = size_t{0}](const Json&) mutable {
               const std::string plan = plans[next];
@@ -39,7 +39,7 @@ private:
     Answer answer_;
 };
 
-// Leaves each request open, for the test to answer.
+// Leaves each request open until the test answers it.
 class PatientNarrator {
 public:
     Narrator narrator() {
@@ -59,7 +59,7 @@ public:
     std::function<void()> on_asked;
 };
 
-// How a prompt ended, kept.
+// A copy of a turn's result, which outlives the callback.
 struct Ended {
     Outcome outcome;
     uint32_t generations;
@@ -77,7 +77,7 @@ inline std::function<void(Turn)> keep(std::optional<Ended>& ended) {
     };
 }
 
-// One prompt, to its end.
+// Runs one prompt to its end.
 inline Ended turn(Stage& stage, std::string_view words) {
     std::optional<Ended> ended;
     stage.session.prompt(words, keep(ended));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spec 003 §13.3 to §13.5 and the plan of spec 004: what is refused, in which order tools run, what
-// becomes of those that fail, and the result. With real tools, as a host sees it.
+// Spec 003 §13.3 to §13.5 and the plan of spec 004: refused plans, the order of tools, failures,
+// and the result. Uses real tools through the host's interface.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Refused with these faults, and nothing was started or told.
+// The plan is refused with exactly these faults; no tool starts and no event is published.
 void expect_refused(std::string_view plan, const std::vector<std::string>& faults) {
     Stage stage;
     stage.folder.tool("tool", "touch ran\necho '" + kDone + "'");
@@ -37,7 +37,7 @@ std::vector<std::string> ids_of(const std::vector<Record>& records) {
     return ids;
 }
 
-// The most tools that ran at one time, by the stream.
+// The maximum number of concurrent tools according to the stream.
 int most_at_once(const Recorder& recorder) {
     int now = 0;
     int most = 0;
@@ -48,7 +48,7 @@ int most_at_once(const Recorder& recorder) {
     return most;
 }
 
-// A pair of tools of which neither can end before the other has begun.
+// Two tools, neither of which can end before the other has started.
 void meeting(const Folder& folder, std::string_view one, std::string_view other) {
     const std::string there = folder.fifo(std::string(one) + "-there");
     const std::string back = folder.fifo(std::string(one) + "-back");
@@ -58,7 +58,7 @@ void meeting(const Folder& folder, std::string_view one, std::string_view other)
                            kDone + "'");
 }
 
-// A tool that fails as often as `failures` says and then completes.
+// A tool that fails `failures` times and then completes.
 void succeeds_after(const Folder& folder, std::string_view name, int failures) {
     folder.tool(name, "echo x >> '" + std::string(name) +
                           ".tries'\n"
@@ -73,7 +73,7 @@ void succeeds_after(const Folder& folder, std::string_view name, int failures) {
 // ---- §13.3 the plan
 
 // covers: 003-13.3-request-id, 004-plan-request-id
-TEST(PlanDocument, TheRequestIdIsNeededAndComesBackInTheResult) {
+TEST(PlanDocument, RequestIdIsRequiredAndRepeatedInTheResult) {
     expect_refused(R"({"tools":[]})", {"/requestId plan-field-missing"});
     expect_refused(R"({"requestId":"","tools":[]})", {"/requestId plan-field-empty"});
     expect_refused(R"({"requestId":7,"tools":[]})", {"/requestId plan-field-type"});
@@ -82,13 +82,13 @@ TEST(PlanDocument, TheRequestIdIsNeededAndComesBackInTheResult) {
 }
 
 // covers: 003-13.3-tool-id
-TEST(PlanDocument, AToolIdThatIsUsedTwiceIsRefused) {
+TEST(PlanDocument, DuplicateToolIdIsRefused) {
     expect_refused(plan_of({entry("a", "tool"), entry("b", "tool"), entry("a", "tool")}),
                    {"/tools/2/toolId plan-tool-id-unique"});
 }
 
 // covers: 004-invocation-ids
-TEST(PlanDocument, ToolIdAndToolPathAreTextsThatAreNotEmpty) {
+TEST(PlanDocument, ToolIdAndToolPathAreNonEmptyStrings) {
     expect_refused(R"({"requestId":"r","tools":[{"toolPath":"tool"},{"toolId":"b"},)"
                    R"({"toolId":"","toolPath":""},{"toolId":3,"toolPath":null}]})",
                    {"/tools/0/toolId plan-field-missing", "/tools/1/toolPath plan-field-missing",
@@ -97,7 +97,7 @@ TEST(PlanDocument, ToolIdAndToolPathAreTextsThatAreNotEmpty) {
 }
 
 // covers: 004-invocation-input
-TEST(PlanDocument, InputIsAnObjectAndMayBeLeftOut) {
+TEST(PlanDocument, InputIsAnOptionalObject) {
     expect_refused(
         plan_of({entry("a", "tool", R"("input":[1])"), entry("b", "tool", R"("input":null)")}),
         {"/tools/0/input plan-field-type", "/tools/1/input plan-field-type"});
@@ -118,7 +118,7 @@ TEST(PlanDocument, DependenciesAreToolIdsOfThePlan) {
 }
 
 // covers: 004-plan-narrative
-TEST(PlanDocument, TheNarrativeIsTextAndIsToldBeforeTheToolsRun) {
+TEST(PlanDocument, NarrativeIsAStringAndPrecedesTheTools) {
     expect_refused(R"({"requestId":"r","narrative":["Once"],"tools":[]})",
                    {"/narrative plan-field-type"});
     Stage stage;
@@ -130,7 +130,7 @@ TEST(PlanDocument, TheNarrativeIsTextAndIsToldBeforeTheToolsRun) {
 }
 
 // covers: 004-plan-tools
-TEST(PlanDocument, ToolsAreAnArrayAndAnEmptyOneIsANarrative) {
+TEST(PlanDocument, ToolsAreAnArrayThatMayBeEmpty) {
     expect_refused(R"({"requestId":"r"})", {"/tools plan-field-missing"});
     expect_refused(R"({"requestId":"r","tools":{}})", {"/tools plan-field-type"});
     expect_refused(R"({"requestId":"r","tools":["torch"]})", {"/tools/0 plan-field-type"});
@@ -167,7 +167,7 @@ TEST(PlanDocument, MaxRetriesIsZeroToTenAndThreeByDefault) {
 }
 
 // covers: 003-13.3-tool-path
-TEST(PlanDocument, AToolPathIsAbsoluteOrRelativeToThePlansFolderAndNeverOnThePath) {
+TEST(PlanDocument, ToolPathIsNeverSearchedOnThePath) {
     Folder elsewhere;
     Stage stage;
     const auto says_where = [](const Folder& folder, std::string_view name,
@@ -182,18 +182,19 @@ TEST(PlanDocument, AToolPathIsAbsoluteOrRelativeToThePlansFolderAndNeverOnThePat
     EXPECT_EQ(tool_of(result, "a")["result"].string(), "absolute");
     EXPECT_EQ(tool_of(result, "b")["result"].string(), "relative");
     EXPECT_EQ(tool_of(result, "c")["result"].string(), "relative");
-    EXPECT_EQ(tool_of(result, "d")["errorCode"].string(), "SPAWN_FAILED") << "true is on the PATH";
+    EXPECT_EQ(tool_of(result, "d")["errorCode"].string(), "SPAWN_FAILED")
+        << "`true` is on the PATH";
 }
 
 // covers: 003-13.3-disabled-skills
-TEST(PlanDocument, ADisabledSkillThatIsSelectedIsRefused) {
+TEST(PlanDocument, DisabledSkillIsRefused) {
     expect_refused(plan_of({entry("a", "tools/torch-lighter.py"), entry("b", "tool")},
                            R"("disabledSkills":["torch-lighter"])"),
                    {"/tools/0/toolPath plan-skill-disabled"});
 }
 
 // covers: 003-13.3-generation-attempt, 003-13.3-parent-plan-id, 003-13.5-generation-attempt
-TEST(PlanDocument, TheMetadataOfAPlanWithoutANarratorIsTakenAsItIs) {
+TEST(PlanDocument, HostPlanMetadataIsUsedUnchanged) {
     expect_refused(
         plan_of({}, R"("metadata":{"generationAttempt":0,"parentPlanId":1})"),
         {"/metadata/generationAttempt plan-range", "/metadata/parentPlanId plan-field-type"});
@@ -210,7 +211,7 @@ TEST(PlanDocument, TheMetadataOfAPlanWithoutANarratorIsTakenAsItIs) {
 // ---- §13.4 rule 1
 
 // covers: 003-13.4.1-detect-cycles
-TEST(PlanExecution, CyclesAreFoundBeforeAnythingRunsAndSpelledOut) {
+TEST(PlanExecution, CyclesAreReportedBeforeAnyToolRuns) {
     const std::string plan =
         plan_of({entry("free", "tool"), entry("a", "tool", R"("dependencies":["c"])"),
                  entry("b", "tool", R"("dependencies":["a"])"),
@@ -227,7 +228,7 @@ TEST(PlanExecution, CyclesAreFoundBeforeAnythingRunsAndSpelledOut) {
 // ---- rules 2 to 4: order
 
 // covers: 003-13.4.2-order, 003-13.4.4-sequential
-TEST(PlanExecution, ToolsRunInAnOrderThatRespectsTheirDependenciesAndThePlansOwn) {
+TEST(PlanExecution, ToolsRunInDependencyOrderThenPlanOrder) {
     Stage stage;
     stage.folder.tool("tool", "echo '" + kDone + "'");
     const Json result =
@@ -242,7 +243,7 @@ TEST(PlanExecution, ToolsRunInAnOrderThatRespectsTheirDependenciesAndThePlansOwn
 }
 
 // covers: 003-13.4.2-wait, 004-invocation-waits
-TEST(PlanExecution, AToolDoesNotBeginBeforeAllItsDependenciesHaveCompleted) {
+TEST(PlanExecution, ToolStartsAfterAllItsDependencies) {
     Stage stage({.jobs = 8});
     succeeds_after(stage.folder, "slow", 2);
     stage.folder.says("quick", {kDone});
@@ -252,14 +253,14 @@ TEST(PlanExecution, AToolDoesNotBeginBeforeAllItsDependenciesHaveCompleted) {
          entry("slow", "slow", R"("async":true,"retryPolicy":{"maxRetries":3,"backoffMs":5})"),
          entry("quick", "quick", R"("async":true)")},
         R"("parallel":true)"));
-    EXPECT_EQ(stage.folder.read("seen"), "3\n") << "all tries of its dependency came first";
+    EXPECT_EQ(stage.folder.read("seen"), "3\n") << "all attempts of its dependency came first";
     const uint64_t began = stage.recorder.seq(Kind::ToolStarted, "after");
     EXPECT_GT(began, stage.recorder.seq(Kind::ToolEnded, "slow"));
     EXPECT_GT(began, stage.recorder.seq(Kind::ToolEnded, "quick"));
 }
 
 // covers: 003-13.4.3-concurrent, 003-13.3-async, 003-13.3-parallel
-TEST(PlanExecution, AsyncToolsOfAParallelPlanRunAtTheSameTime) {
+TEST(PlanExecution, AsyncToolsOfAParallelPlanRunConcurrently) {
     Stage stage({.jobs = 2});
     meeting(stage.folder, "one", "other");
     stage.folder.says("first", {kDone});
@@ -273,7 +274,7 @@ TEST(PlanExecution, AsyncToolsOfAParallelPlanRunAtTheSameTime) {
 }
 
 // covers: 003-13.4.3-both-flags, 003-13.3-parallel, 003-13.3-async
-TEST(PlanExecution, WithOneOfTheTwoFlagsToolsRunOneAfterTheOther) {
+TEST(PlanExecution, ToolsRunSequentiallyWithOnlyOneFlag) {
     const struct {
         const char* plan;
         const char* tool;
@@ -293,7 +294,7 @@ TEST(PlanExecution, WithOneOfTheTwoFlagsToolsRunOneAfterTheOther) {
 }
 
 // covers: 003-13.3-async
-TEST(PlanExecution, ASynchronousToolOfAParallelPlanRunsAlone) {
+TEST(PlanExecution, SynchronousToolOfAParallelPlanRunsAlone) {
     Stage stage({.jobs = 8});
     stage.folder.says("tool", {log("running"), kDone});
     const char* async = R"("async":true)";
@@ -303,7 +304,7 @@ TEST(PlanExecution, ASynchronousToolOfAParallelPlanRunsAlone) {
     const uint64_t began = stage.recorder.seq(Kind::ToolStarted, "alone");
     const uint64_t ended = stage.recorder.seq(Kind::ToolEnded, "alone");
     for (const char* before : {"a", "b"}) {
-        EXPECT_LT(stage.recorder.seq(Kind::ToolEnded, before), began) << "what runs drains first";
+        EXPECT_LT(stage.recorder.seq(Kind::ToolEnded, before), began) << "running tools end first";
     }
     for (const char* behind : {"c", "d"}) {
         EXPECT_GT(stage.recorder.seq(Kind::ToolStarted, behind), ended) << "nothing overtakes it";
@@ -311,7 +312,7 @@ TEST(PlanExecution, ASynchronousToolOfAParallelPlanRunsAlone) {
 }
 
 // covers: 003-13.4.3-core-limit
-TEST(PlanExecution, NoMoreToolsRunAtOnceThanThereAreCores) {
+TEST(PlanExecution, ConcurrencyIsLimitedToTheCores) {
     cpu_set_t set;
     CPU_ZERO(&set);
     ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
@@ -328,7 +329,7 @@ TEST(PlanExecution, NoMoreToolsRunAtOnceThanThereAreCores) {
 }
 
 // covers: 003-13.4.3-core-limit
-TEST(PlanExecution, TheCoresAreThoseOfTheAffinityMask) {
+TEST(PlanExecution, CoresAreThoseOfTheAffinityMask) {
     cpu_set_t all;
     CPU_ZERO(&all);
     ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
@@ -348,12 +349,13 @@ TEST(PlanExecution, TheCoresAreThoseOfTheAffinityMask) {
         tools.push_back(entry("t" + std::to_string(i), "tool", R"("async":true)"));
     }
     EXPECT_TRUE(stage.run(plan_of(tools, R"("parallel":true)"))["success"].boolean());
-    EXPECT_EQ(most_at_once(stage.recorder), 1) << "the mask had one core when the engine was made";
+    EXPECT_EQ(most_at_once(stage.recorder), 1)
+        << "the mask had one core when the engine was created";
 }
 
 // covers: 003-13.4.3-core-limit
-TEST(PlanExecution, AHostMaySetTheNumberOfToolsAtOnce) {
-    // Six that meet in pairs need six places, whatever the cores.
+TEST(PlanExecution, HostMaySetTheConcurrency) {
+    // Six tools that meet in pairs need six slots, whatever the number of cores.
     Stage stage({.jobs = 6});
     std::vector<std::string> tools;
     for (const char* pair : {"x", "y", "z"}) {
@@ -371,7 +373,7 @@ TEST(PlanExecution, AHostMaySetTheNumberOfToolsAtOnce) {
 // ---- rule 5: retries
 
 // covers: 003-13.4.5-retry, 003-13.4.5-retry-count, 003-13.5-retry-count
-TEST(PlanExecution, AToolThatFailsIsTriedAgainUntilItSucceeds) {
+TEST(PlanExecution, FailedToolIsRetriedUntilItSucceeds) {
     Stage stage;
     succeeds_after(stage.folder, "not_ok", 2);
     stage.folder.tool("exits", "[ -e once ] || { touch once; exit 9; }\necho '" + kDone + "'");
@@ -381,7 +383,7 @@ TEST(PlanExecution, AToolThatFailsIsTriedAgainUntilItSucceeds) {
     EXPECT_TRUE(result["success"].boolean());
     const Json tool = tool_of(result, "a");
     EXPECT_EQ(tool["retryCount"].integer(), 2);
-    EXPECT_EQ(tool["events"].size(), 3u) << "of all attempts";
+    EXPECT_EQ(tool["events"].size(), 3u) << "the events of all attempts";
     ASSERT_EQ(tool["attempts"].size(), 3u);
     EXPECT_EQ(tool["attempts"][0]["code"].string(), "TOOL_FAILED");
     EXPECT_EQ(tool["attempts"][2]["state"].string(), "completed");
@@ -391,7 +393,7 @@ TEST(PlanExecution, AToolThatFailsIsTriedAgainUntilItSucceeds) {
 }
 
 // covers: 003-13.4.5-backoff, 003-13.3-backoff
-TEST(PlanExecution, RetriesWaitTwiceAsLongEachTime) {
+TEST(PlanExecution, BackoffDoublesWithEachRetry) {
     Stage stage;
     stage.folder.says("tool", {kFailed});
     const auto gaps = [&](std::string_view policy) {
@@ -404,7 +406,7 @@ TEST(PlanExecution, RetriesWaitTwiceAsLongEachTime) {
         stage.session.detach(sink);
         std::vector<int64_t> milliseconds;
         for (size_t i = 1; i + 1 < times.size(); i += 2) {
-            // Records are stamped in microseconds, timers count in whole milliseconds.
+            // Records have microsecond timestamps, but timers count whole milliseconds.
             milliseconds.push_back((times[i + 1] - times[i]).count() / 1000 + 1);
         }
         return milliseconds;
@@ -420,7 +422,7 @@ TEST(PlanExecution, RetriesWaitTwiceAsLongEachTime) {
 }
 
 // covers: 003-13.4.5-exhausted, 003-13.3-required
-TEST(PlanExecution, WhenRetriesAreUsedUpTheRequiredFlagDecides) {
+TEST(PlanExecution, RequiredFlagDecidesAfterTheLastRetry) {
     for (const bool required : {true, false}) {
         Stage stage;
         stage.folder.says("tool", {}, 4);
@@ -442,7 +444,7 @@ TEST(PlanExecution, WhenRetriesAreUsedUpTheRequiredFlagDecides) {
 // ---- rule 6: failures
 
 // covers: 003-13.4.6-required-dependents, 003-13.3-required, 003-13.5-error
-TEST(PlanExecution, WhatDependsOnAFailedRequiredToolIsSkippedAlsoIndirectly) {
+TEST(PlanExecution, DependantsOfAFailedRequiredToolAreSkipped) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     stage.folder.tool("tool", "touch ran\necho '" + kDone + "'");
@@ -451,7 +453,7 @@ TEST(PlanExecution, WhatDependsOnAFailedRequiredToolIsSkippedAlsoIndirectly) {
                            entry("c", "tool", R"("dependencies":["b"],"required":false)"),
                            entry("d", "tool", R"("dependencies":["c"])")}));
     EXPECT_FALSE(stage.folder.has("ran"));
-    EXPECT_FALSE(result["success"].boolean()) << "required is true by default";
+    EXPECT_FALSE(result["success"].boolean()) << "`required` is true by default";
     for (const auto& [id, lacks, code] : {std::tuple("b", "\"a\"", "DEPENDENCY_FAILED"),
                                           std::tuple("c", "\"b\"", "DEPENDENCY_SKIPPED"),
                                           std::tuple("d", "\"c\"", "DEPENDENCY_SKIPPED")}) {
@@ -465,11 +467,11 @@ TEST(PlanExecution, WhatDependsOnAFailedRequiredToolIsSkippedAlsoIndirectly) {
         EXPECT_EQ(tool["attempts"].size(), 0u);
     }
     EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a"))
-        << "skipped ones have not failed";
+        << "skipped tools are not listed as failed";
 }
 
 // covers: 003-13.4.6-required-fails-plan, 003-13.4.6-independent, 003-13.5-success
-TEST(PlanExecution, IndependentToolsGoOnAndThePlanHasFailed) {
+TEST(PlanExecution, IndependentToolsContinueInAFailedPlan) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     stage.folder.says("tool", {patch(R"({"went":"on"})"), kDone});
@@ -482,7 +484,7 @@ TEST(PlanExecution, IndependentToolsGoOnAndThePlanHasFailed) {
 }
 
 // covers: 003-13.4.6-optional-dependents, 003-13.4.6-optional-continues, 003-13.4.6-optional-logged
-TEST(PlanExecution, AFailedOptionalToolIsNullForItsDependantsAndStopsNothing) {
+TEST(PlanExecution, FailedOptionalToolGivesNullToDependants) {
     Stage stage;
     stage.folder.says("fails", {patch(R"({"half":1})"), kFailed});
     stage.folder.says(
@@ -496,15 +498,16 @@ TEST(PlanExecution, AFailedOptionalToolIsNullForItsDependantsAndStopsNothing) {
     const Json invocation(stage.folder.read("invocation"));
     EXPECT_EQ(invocation["dependencies"], Json(R"({"a":null,"b":{"light":{"on":true}}})"));
     EXPECT_EQ(invocation["results"], Json(R"({"b":[1,2]})"));
-    EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a")) << "optional ones are told too";
+    EXPECT_THAT(result["failedTools"].strings(), ElementsAre("a"))
+        << "optional tools are listed as well";
     EXPECT_EQ(stage.recorder.one(Kind::ToolEnded, "a").body["state"].string(), "failed");
     EXPECT_FALSE(result["canReplan"].boolean());
 }
 
-// ---- rule 7: events, and the conflict of two that run at once
+// ---- rule 7: events, and conflicts between concurrent tools
 
 // covers: 003-13.4.7-collect, 003-13.5-events
-TEST(PlanExecution, AllEventsOfAllToolsAreCollectedVerbatimAndInOrder) {
+TEST(PlanExecution, AllEventsAreCollectedVerbatimInOrder) {
     Stage stage;
     const std::string odd =
         R"({ "type" : "log","version":"0", "level":"info",  "message":"\u00e9 é" ,"x":1.0})";
@@ -527,7 +530,7 @@ TEST(PlanExecution, AllEventsOfAllToolsAreCollectedVerbatimAndInOrder) {
 // ---- §13.5 the result
 
 // covers: 003-13.5-narrative, 003-13.5-execution-time, 003-13.5-result
-TEST(PlanResult, HasAllItsFieldsAlsoWhenNothingHappened) {
+TEST(PlanResult, HasAllFieldsEvenIfNothingRan) {
     Stage stage;
     const Json result = stage.run(plan_of({}));
     EXPECT_THAT(
@@ -547,7 +550,7 @@ TEST(PlanResult, TimesAreWholeMillisecondsFromStartToEnd) {
     const Json result = stage.run(
         plan_of({entry("a", "tool", R"("retryPolicy":{"maxRetries":1,"backoffMs":60})")}));
     const Json tool = tool_of(result, "a");
-    EXPECT_GE(tool["executionTime"].integer(), 59) << "the backing off counts";
+    EXPECT_GE(tool["executionTime"].integer(), 59) << "the backoff counts";
     EXPECT_GE(result["executionTime"].integer(), tool["executionTime"].integer());
     EXPECT_LT(tool["attempts"][0]["executionTime"].integer(), tool["executionTime"].integer());
 }
@@ -574,7 +577,7 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
         EXPECT_EQ(tool["state"].string(), expected[i].second);
         const bool ok = expected[i].second == "completed";
         EXPECT_EQ(tool["ok"].boolean(), ok);
-        EXPECT_EQ(tool.has("error"), !ok) << "an error is there when it is not ok, and only then";
+        EXPECT_EQ(tool.has("error"), !ok) << "exactly the tools that are not ok have an error";
         EXPECT_TRUE(ok || !tool["error"].string().empty());
         const Record ended = stage.recorder.one(Kind::ToolEnded, expected[i].first);
         EXPECT_EQ(ended.body["state"].string(), expected[i].second);
@@ -583,7 +586,7 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
     EXPECT_THAT(result["failedTools"].strings(), ElementsAre("late", "failed"));
     EXPECT_THAT(result["disabledSkills"].strings(), ElementsAre("hangs", "fails"));
 
-    // The stream alone tells each status as it changes: pending, running, and how it ended.
+    // The stream alone reports each status change: pending, running, and the final state.
     std::map<std::string, std::vector<std::string>> statuses;
     for (const Record& record : stage.recorder.records) {
         if (record.kind == Kind::ToolPending) statuses[record.tool_id].push_back("pending");
@@ -599,7 +602,7 @@ TEST(PlanResult, ListsEveryToolInThePlansOrderWithItsState) {
 }
 
 // covers: 004-status-events, 004-status-exit-code, 003-13.4.8-trace
-TEST(PlanResult, TheTraceHasEachAttemptWithItsEventsAndExitStatus) {
+TEST(PlanResult, TraceHasAttemptsWithEventsAndExitStatus) {
     Stage stage;
     stage.folder.tool("tool", "echo '" + log("trying") +
                                   "'\n[ -e once ] || { touch once; exit 5; }\n"
@@ -623,7 +626,7 @@ TEST(PlanResult, TheTraceHasEachAttemptWithItsEventsAndExitStatus) {
 }
 
 // covers: 003-13.5-output
-TEST(PlanResult, TheOutputIsTheDeepMergeOfTheLastAttemptsPatches) {
+TEST(PlanResult, OutputIsTheMergeOfTheLastAttemptsPatches) {
     Stage stage({}, {.state = R"({"torch":{"age":1}})"});
     stage.folder.tool("tool", "[ -e once ] || { touch once; echo '" + patch(R"({"first":1})") +
                                   "'; exit 1; }\necho '" +
@@ -642,7 +645,7 @@ TEST(PlanResult, TheOutputIsTheDeepMergeOfTheLastAttemptsPatches) {
 }
 
 // covers: 003-13.5-can-replan
-TEST(PlanResult, ReplanningIsPossibleAfterAFailureBelowTheFifthAttempt) {
+TEST(PlanResult, CanReplanAfterAFailureBelowTheFifthAttempt) {
     Stage stage;
     stage.folder.says("fails", {kFailed});
     const auto can_replan = [&](std::string_view metadata) {
@@ -655,11 +658,11 @@ TEST(PlanResult, ReplanningIsPossibleAfterAFailureBelowTheFifthAttempt) {
     EXPECT_TRUE(can_replan(R"({"generationAttempt":4})"));
     EXPECT_FALSE(can_replan(R"({"generationAttempt":5})"));
     EXPECT_FALSE(can_replan(R"({"generationAttempt":6})"));
-    EXPECT_FALSE(stage.run(plan_of({}))["canReplan"].boolean()) << "nothing to mend";
+    EXPECT_FALSE(stage.run(plan_of({}))["canReplan"].boolean()) << "the plan did not fail";
 }
 
 // covers: 003-13.5-can-replan, 003-13.5-tool-state
-TEST(PlanResult, ACancelledPlanTellsWhatRanAndWhatDidNotAndIsNotPlannedAgain) {
+TEST(PlanResult, CancelledPlanReportsEachToolAndCannotReplan) {
     Stage stage;
     stage.folder.fifo("never");
     stage.folder.tool("hangs", "echo '" + patch(R"({"begun":true})") + "'\nread -r never < never");
@@ -681,7 +684,7 @@ TEST(PlanResult, ACancelledPlanTellsWhatRanAndWhatDidNotAndIsNotPlannedAgain) {
     EXPECT_EQ(tool_of(result, "unstarted")["errorCode"].string(), "CANCELLED");
 }
 
-TEST(PlanResult, APlansTimeOutEndsWhatRunsAndSkipsTheRest) {
+TEST(PlanResult, PlanTimeoutEndsRunningToolsAndSkipsTheRest) {
     Times times;
     times.plan_ms = 80;
     Stage stage({.times = times});
@@ -694,7 +697,7 @@ TEST(PlanResult, APlansTimeOutEndsWhatRunsAndSkipsTheRest) {
     const Json running = tool_of(result, "running");
     EXPECT_EQ(running["state"].string(), "timeout");
     EXPECT_EQ(running["errorCode"].string(), "PLAN_TIMEOUT");
-    EXPECT_EQ(running["retryCount"].integer(), 0) << "no retry behind a plan's end";
+    EXPECT_EQ(running["retryCount"].integer(), 0) << "no retry after the plan's end";
     EXPECT_EQ(tool_of(result, "unstarted")["state"].string(), "skipped");
     EXPECT_THAT(result["failedTools"].strings(), ElementsAre("running"));
     EXPECT_TRUE(result["canReplan"].boolean());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story whose narrator is a Nuwa script, through the C ABI.
+// A story with a Nuwa script as its narrator, through the C ABI.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ protected:
         engine->run_until_idle();
         return ended.value();
     }
-    // The faults of a story that no session takes.
+    // The faults of a story that no session accepts.
     std::string refusal(std::string_view script) {
         try {
             open(script);
@@ -61,7 +61,7 @@ protected:
     std::optional<Session> session;
 };
 
-TEST_F(ScriptNarrator, WhatItPrintsIsTheNarrative) {
+TEST_F(ScriptNarrator, PrintedTextIsTheNarrative) {
     open(R"(PRINT(FORMAT("You say {p}.", {p: prompt}))
             PRINT(FORMAT("The boat is {c}.", {c: state.boat}))
             PRINT(disabledSkills == []))");
@@ -72,7 +72,7 @@ TEST_F(ScriptNarrator, WhatItPrintsIsTheNarrative) {
     EXPECT_EQ(ended.generations, 1u);
 }
 
-TEST_F(ScriptNarrator, AScriptThatDoesNothingIsAWarningOnce) {
+TEST_F(ScriptNarrator, ScriptThatDoesNothingGivesOneWarning) {
     for (const std::string_view script : {"LET a = 1", "", "// a comment\n"}) {
         recorder.records.clear();
         open(script);
@@ -88,7 +88,7 @@ TEST_F(ScriptNarrator, AScriptThatDoesNothingIsAWarningOnce) {
     }
 }
 
-TEST_F(ScriptNarrator, AScriptThatOnlyCallsToolsIsNoWarning) {
+TEST_F(ScriptNarrator, ScriptThatOnlyCallsToolsGivesNoWarning) {
     open("LET a = CALL look {}");
     EXPECT_EQ(prompt("go").outcome, Outcome::Completed);
     EXPECT_TRUE(recorder.of(Kind::Narrative).empty());
@@ -96,7 +96,7 @@ TEST_F(ScriptNarrator, AScriptThatOnlyCallsToolsIsNoWarning) {
 }
 
 // covers: 002-core-invocation, 002-function-promise
-TEST_F(ScriptNarrator, ItsCallsRunAsTheyComeAndItGoesOnWithTheResult) {
+TEST_F(ScriptNarrator, CallsRunInOrderAndReturnTheirResults) {
     open("\nLET first = CALL look {}\nPRINT(first.far + CALL look {}.far)");
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.narrative, "4");
@@ -109,34 +109,34 @@ TEST_F(ScriptNarrator, ItsCallsRunAsTheyComeAndItGoesOnWithTheResult) {
 }
 
 // covers: 002-state-awareness
-TEST_F(ScriptNarrator, AnotherPromptRunsTheScriptAgainWithTheStateOfThen) {
+TEST_F(ScriptNarrator, NextPromptRunsTheScriptWithTheNewState) {
     open("PRINT(state == {boat: \"red\"}) CALL look {}");
     EXPECT_EQ(prompt("go").narrative, "true");
     EXPECT_EQ(prompt("go").narrative, "false");
 }
 
-TEST_F(ScriptNarrator, AfterAFailedToolItRunsAgainWithTheSkillDisabled) {
+TEST_F(ScriptNarrator, FailedToolRerunsTheScriptWithTheSkillDisabled) {
     open("IF disabledSkills == [] THEN CALL fails {} END PRINT(disabledSkills)");
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
     EXPECT_EQ(ended.narrative, "[fails]");
-    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 1u) << "a CALL is one attempt";
+    EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 1u) << "a CALL makes one attempt";
     EXPECT_THAT(warnings(), ElementsAre(HasSubstr("tale.nuwa:1:30: ToolExecutionError: ")));
 }
 
-TEST_F(ScriptNarrator, AScriptThatFailsInTheSameWayAgainEndsInTheFallback) {
+TEST_F(ScriptNarrator, RepeatedFailureEndsInTheFallback) {
     open("CALL fails {}");
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.narrative, "The river is silent.");
-    // The second run learns that the skill is disabled; a third would learn nothing.
+    // The second run sees the disabled skill; a third run would have the same input.
     EXPECT_EQ(ended.generations, 3u);
     EXPECT_EQ(recorder.of(Kind::AttemptStarted).size(), 1u);
     EXPECT_THAT(log, HasSubstr("tale.nuwa:1:1: ToolExecutionError"));
 }
 
-TEST_F(ScriptNarrator, AnErrorOfTheScriptIsShownWithItsLineAndNothingRunsTwice) {
+TEST_F(ScriptNarrator, ScriptErrorShowsItsLineAndNothingRunsTwice) {
     open("CALL look {}\nPRINT(1 / 0)");
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.outcome, Outcome::Fallback);
@@ -145,11 +145,12 @@ TEST_F(ScriptNarrator, AnErrorOfTheScriptIsShownWithItsLineAndNothingRunsTwice) 
     EXPECT_THAT(warnings(),
                 ElementsAre("the narrator gave no plan: tale.nuwa:2:9: DivisionByZeroError: "
                             "Division by zero.\n  2 | PRINT(1 / 0)\n    |         ^"));
-    EXPECT_EQ(prompt("again").outcome, Outcome::Fallback) << "the next prompt runs it again";
+    EXPECT_EQ(prompt("again").outcome, Outcome::Fallback)
+        << "the next prompt runs the script again";
     EXPECT_EQ(recorder.of(Kind::ToolEnded).size(), 2u);
 }
 
-TEST_F(ScriptNarrator, ACancelledPromptEndsTheScriptAndItsTool) {
+TEST_F(ScriptNarrator, CancelledPromptEndsTheScriptAndItsTool) {
     open("IF prompt == \"wait\" THEN CALL endless {} END PRINT(\"Here.\")");
     folder.tool("tools/endless",
                 "printf '%s\\n' '" + test::log("waiting") + "'; while :; do :; done");
@@ -162,7 +163,7 @@ TEST_F(ScriptNarrator, ACancelledPromptEndsTheScriptAndItsTool) {
     EXPECT_EQ(prompt("on").narrative, "Here.");
 }
 
-TEST_F(ScriptNarrator, AScriptThatComputesForTooLongIsEndedAndNotRunAgain) {
+TEST_F(ScriptNarrator, EndlessScriptIsEndedAndNotRunAgain) {
     open(
         "LET l = [1,2,3,4,5,6,7,8,9,10]\n"
         "FOR a IN l DO FOR b IN l DO FOR c IN l DO FOR d IN l DO FOR e IN l DO FOR f IN l DO "
@@ -175,13 +176,13 @@ TEST_F(ScriptNarrator, AScriptThatComputesForTooLongIsEndedAndNotRunAgain) {
                                         HasSubstr("tale.nuwa: the script did not end in time")));
 }
 
-TEST_F(ScriptNarrator, AStoryWithAScriptThatIsNoneIsRefusedWithItsPlace) {
+TEST_F(ScriptNarrator, InvalidScriptIsRefusedWithItsPosition) {
     EXPECT_THAT(refusal("PRINT(1)\nIF true PRINT(1) END"),
                 HasSubstr("tale.nuwa: line 2, column 9: ParserError: Expected 'THEN'"));
     EXPECT_THAT(refusal("LET a = @"), HasSubstr("tale.nuwa: line 1, column 9: LexerError"));
 }
 
-TEST_F(ScriptNarrator, AScriptThatIsNotThereOrNotOfTheStoryIsAFaultOfStoryToml) {
+TEST_F(ScriptNarrator, MissingOrForeignScriptIsAFaultOfStoryToml) {
     for (const auto& [name, said] :
          {std::pair("gone.nuwa",
                     "the script \\\"gone.nuwa\\\" that narrates the story does not exist"),

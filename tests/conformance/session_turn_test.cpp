@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns as a host with a narrator of its own drives them: late and double answers, answers from
-// threads, what waits, what is cancelled, what runs out of time.
+// Turns with a host's narrator: late and duplicate answers, answers from threads, waiting prompts,
+// cancellation and timeouts.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,18 +32,19 @@ std::string plan_named(std::string_view request_id, const std::vector<std::strin
     return plan.replace(plan.find(own), own.size(), R"("requestId":)" + json_text(request_id));
 }
 
-// Drives until it is so, however loaded the machine; idle or not, it must come.
+// Drives the engine until `condition` holds. The deadline is generous for a loaded machine; an
+// engine that becomes idle first is a failure.
 template <typename Condition>
 void drive_until(Engine& engine, Condition condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
     while (!condition()) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-        ASSERT_TRUE(engine.is_busy()) << "it is idle, and it has not come";
+        ASSERT_TRUE(engine.is_busy()) << "the engine became idle before the condition held";
         engine.run_once();
     }
 }
 
-// What the C call answers, which the wrapper turns into true or false.
+// The C call's status, which the wrapper reduces to true or false.
 nar_status reply_to(Engine& engine, uint64_t token, std::string_view plan) {
     return nar_narrator_reply(engine.raw(), token, {plan.data(), plan.size()}, nullptr);
 }
@@ -63,7 +64,7 @@ protected:
     void prompt(std::string_view words, std::optional<Ended>& ended) {
         stage->session.prompt(words, keep(ended));
     }
-    // Until the narrator has been asked so often.
+    // Drives until the narrator has been asked `times` times.
     void asked(size_t times) {
         drive_until(stage->engine, [&] { return narrator.requests.size() == times; });
     }
@@ -78,10 +79,10 @@ protected:
 
 // ---- answers
 
-TEST_F(SessionTurn, AnAnswerMayComeLater) {
+TEST_F(SessionTurn, AnswerMayComeLater) {
     set_up();
     prompt("go", first);
-    EXPECT_THAT(narrator.requests, IsEmpty()) << "nobody is asked inside the call that submits";
+    EXPECT_THAT(narrator.requests, IsEmpty()) << "no narrator is asked within the submitting call";
     asked(1);
     EXPECT_TRUE(stage->engine.is_busy());
     EXPECT_FALSE(first);
@@ -92,7 +93,7 @@ TEST_F(SessionTurn, AnAnswerMayComeLater) {
     EXPECT_THAT(narrator.cancelled, IsEmpty());
 }
 
-TEST_F(SessionTurn, TheFirstAnswerWinsAndASecondIsStale) {
+TEST_F(SessionTurn, FirstAnswerWinsAndSecondIsStale) {
     set_up();
     prompt("go", first);
     asked(1);
@@ -101,15 +102,15 @@ TEST_F(SessionTurn, TheFirstAnswerWinsAndASecondIsStale) {
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE);
     drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolStarted).empty(); });
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_STALE)
-        << "also while the plan runs";
+        << "also stale while the plan runs";
     stage->session.cancel();
     stage->engine.run_until_idle();
     EXPECT_EQ(reply_to(stage->engine, reply().token(), "{}"), NAR_GONE)
-        << "and when the turn is over";
+        << "gone when the turn is over";
     EXPECT_EQ((*first->result)["planId"].string(), "first");
 }
 
-TEST_F(SessionTurn, ATokenThatNeverWasIsGone) {
+TEST_F(SessionTurn, UnknownTokenIsGone) {
     set_up();
     EXPECT_EQ(reply_to(stage->engine, 0, "{}"), NAR_GONE);
     EXPECT_EQ(reply_to(stage->engine, 12345, "{}"), NAR_GONE);
@@ -117,12 +118,12 @@ TEST_F(SessionTurn, ATokenThatNeverWasIsGone) {
     EXPECT_FALSE(stage->engine.is_busy());
 }
 
-TEST_F(SessionTurn, AnswersComeFromOtherThreads) {
+TEST_F(SessionTurn, AnswersMayComeFromOtherThreads) {
     set_up();
     std::vector<std::thread> threads;
     narrator.on_asked = [&] {
         const NarratorReply to = reply();
-        // Several at once: one of them wins.
+        // Several threads answer at once; one wins.
         for (int i = 0; i < 4; ++i) {
             threads.emplace_back([to, i] { to.plan(tells("from thread " + std::to_string(i))); });
         }
@@ -136,7 +137,7 @@ TEST_F(SessionTurn, AnswersComeFromOtherThreads) {
     EXPECT_EQ(first->generations, 1u);
 }
 
-TEST_F(SessionTurn, ANarratorThatGivesUpUsesAGeneration) {
+TEST_F(SessionTurn, FailingNarratorUsesUpAGeneration) {
     set_up();
     narrator.on_asked = [&] {
         EXPECT_TRUE(reply().fail("the model is not loaded"));
@@ -151,16 +152,16 @@ TEST_F(SessionTurn, ANarratorThatGivesUpUsesAGeneration) {
     const Json fault = request()["planFaults"][0];
     EXPECT_EQ(fault["rule"].string(), "narrator-failed");
     EXPECT_THAT(fault["message"].string(), HasSubstr("the model is not loaded"));
-    EXPECT_NE(first->narrative, "") << "something is told though no story has a template";
+    EXPECT_NE(first->narrative, "") << "the fallback has a narrative even without a story";
 }
 
-TEST_F(SessionTurn, ALateAnswerUsesAGenerationAndIsGone) {
+TEST_F(SessionTurn, LateAnswerUsesUpAGenerationAndIsGone) {
     set_up(times_of(40));
     prompt("go", first);
     asked(1);
     const NarratorReply late = reply();
     asked(2);
-    EXPECT_THAT(narrator.cancelled, ElementsAre(late.token())) << "it is told that it is too late";
+    EXPECT_THAT(narrator.cancelled, ElementsAre(late.token())) << "the late narrator is notified";
     EXPECT_EQ(reply_to(stage->engine, late.token(), tells("late")), NAR_GONE);
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "narrator-time");
     EXPECT_THAT(request()["planFaults"][0]["message"].string(), HasSubstr("40 ms"));
@@ -170,7 +171,7 @@ TEST_F(SessionTurn, ALateAnswerUsesAGenerationAndIsGone) {
     EXPECT_EQ(first->narrative, "in time");
 }
 
-TEST_F(SessionTurn, ANarratorThatNeverAnswersEndsInTheFallback) {
+TEST_F(SessionTurn, SilentNarratorEndsInTheFallback) {
     set_up(times_of(15));
     prompt("go", first);
     stage->engine.run_until_idle();
@@ -180,7 +181,7 @@ TEST_F(SessionTurn, ANarratorThatNeverAnswersEndsInTheFallback) {
     EXPECT_FALSE(first->result);
 }
 
-TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
+TEST_F(SessionTurn, AnswerStopsTheNarratorTimeout) {
     set_up(times_of(60));
     narrator.on_asked = [&] { reply().plan(plan_named("slow", {entry("a", "slow")})); };
     stage->folder.fifo("go");
@@ -188,7 +189,7 @@ TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
                        "echo '" + log("waiting") + "'\nread -r go < go\necho '" + kDone + "'");
     prompt("go", first);
     drive_until(stage->engine, [&] { return !stage->recorder.of(Kind::ToolEvent).empty(); });
-    // Longer than a narrator has.
+    // Longer than the narrator's timeout.
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
     while (std::chrono::steady_clock::now() < until)
         stage->engine.run_for(std::chrono::milliseconds(1));
@@ -199,7 +200,7 @@ TEST_F(SessionTurn, ANarratorsTimeIsOverWhenItHasAnswered) {
     EXPECT_THAT(narrator.cancelled, IsEmpty());
 }
 
-TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
+TEST_F(SessionTurn, FaultsOfARefusedPlanHavePositions) {
     set_up();
     prompt("go", first);
     asked(1);
@@ -217,7 +218,7 @@ TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
     asked(4);
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-utf8");
     EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("fails"));
-    EXPECT_EQ(request()["parentPlanId"].string(), "two") << "its plan was refused";
+    EXPECT_EQ(request()["parentPlanId"].string(), "two") << "the refused plan is the parent";
     reply().plan("");
     asked(5);
     EXPECT_EQ(request()["planFaults"][0]["rule"].string(), "json-empty");
@@ -228,7 +229,7 @@ TEST_F(SessionTurn, TheFaultsOfARefusedPlanTellTheirPlaces) {
     EXPECT_EQ((*first->result)["generationAttempt"].integer(), 5);
 }
 
-TEST_F(SessionTurn, AFailedFifthPlanIsTheEnd) {
+TEST_F(SessionTurn, FailedFifthPlanEndsTheTurn) {
     set_up();
     int number = 0;
     narrator.on_asked = [&] {
@@ -242,7 +243,7 @@ TEST_F(SessionTurn, AFailedFifthPlanIsTheEnd) {
     EXPECT_FALSE((*first->result)["canReplan"].boolean());
 }
 
-TEST_F(SessionTurn, ThePlansOwnDisabledSkillsAreUnitedWithTheRuntimes) {
+TEST_F(SessionTurn, DisabledSkillsOfPlanAndRuntimeAreMerged) {
     set_up();
     prompt("go", first);
     asked(1);
@@ -260,7 +261,7 @@ TEST_F(SessionTurn, ThePlansOwnDisabledSkillsAreUnitedWithTheRuntimes) {
     EXPECT_EQ(first->narrative, "enough");
 }
 
-TEST_F(SessionTurn, TheStateInARequestIsThatOfTheMoment) {
+TEST_F(SessionTurn, RequestHasTheCurrentState) {
     set_up();
     stage->folder.says("lights", {patch(R"({"lit":true})"), kFailed});
     prompt("go", first);
@@ -274,9 +275,9 @@ TEST_F(SessionTurn, TheStateInARequestIsThatOfTheMoment) {
     stage->engine.run_until_idle();
 }
 
-// ---- one thing at a time
+// ---- one turn at a time
 
-TEST_F(SessionTurn, OnePromptMayWaitAndAFurtherOneIsBusy) {
+TEST_F(SessionTurn, OnePromptMayWaitAndTheNextIsBusy) {
     set_up();
     prompt("one", first);
     prompt("two", second);
@@ -296,7 +297,7 @@ TEST_F(SessionTurn, OnePromptMayWaitAndAFurtherOneIsBusy) {
     asked(2);
     EXPECT_TRUE(first);
     EXPECT_EQ(request()["prompt"]["text"].string(), "two");
-    EXPECT_EQ(third_prompt(), NAR_OK) << "the first is over";
+    EXPECT_EQ(third_prompt(), NAR_OK) << "the first prompt has ended";
     reply().plan(tells("two", "p2"));
     asked(3);
     reply().plan(tells("three", "p3"));
@@ -323,7 +324,7 @@ TEST_F(SessionTurn, PlansAndPromptsRunInTheOrderOfSubmission) {
     EXPECT_THAT(started, ElementsAre("p1", "p2", "prompted", "p3"));
 }
 
-TEST_F(SessionTurn, TheNextPromptMayBeSubmittedWhereTheLastOneEnded) {
+TEST_F(SessionTurn, NextPromptMayBeSubmittedInTheTurnHandler) {
     set_up();
     narrator.on_asked = [&] { reply().plan(tells("…")); };
     int turns = 0;
@@ -337,19 +338,19 @@ TEST_F(SessionTurn, TheNextPromptMayBeSubmittedWhereTheLastOneEnded) {
 
 // ---- cancelling
 
-TEST_F(SessionTurn, CancellingWhileTheNarratorThinks) {
+TEST_F(SessionTurn, CancelEndsANarratorsQuestion) {
     set_up();
     prompt("go", first);
     prompt("waits", second);
     asked(1);
     stage->session.cancel();
-    EXPECT_FALSE(first) << "told in a driving call";
+    EXPECT_FALSE(first) << "handlers run only in a driving call";
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
     ASSERT_TRUE(second);
     EXPECT_EQ(first->outcome, Outcome::Cancelled);
     EXPECT_EQ(first->generations, 1u);
-    EXPECT_EQ(second->outcome, Outcome::Cancelled) << "what waits is dropped";
+    EXPECT_EQ(second->outcome, Outcome::Cancelled) << "the waiting prompt is dropped";
     EXPECT_EQ(narrator.requests.size(), 1u);
     EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
     EXPECT_EQ(reply_to(stage->engine, reply().token(), tells("late")), NAR_GONE);
@@ -361,7 +362,7 @@ TEST_F(SessionTurn, CancellingWhileTheNarratorThinks) {
     EXPECT_EQ(third->outcome, Outcome::Completed);
 }
 
-TEST_F(SessionTurn, CancellingWhileAToolRuns) {
+TEST_F(SessionTurn, CancelEndsARunningTool) {
     set_up();
     narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "hangs")})); };
     prompt("go", first);
@@ -370,14 +371,14 @@ TEST_F(SessionTurn, CancellingWhileAToolRuns) {
     stage->engine.run_until_idle();
     ASSERT_TRUE(first);
     EXPECT_EQ(first->outcome, Outcome::Cancelled);
-    EXPECT_EQ(narrator.requests.size(), 1u) << "a cancelled plan is not planned again";
+    EXPECT_EQ(narrator.requests.size(), 1u) << "a cancelled plan is not replanned";
     EXPECT_EQ(tool_of(*first->result, "a")["errorCode"].string(), "CANCELLED");
     EXPECT_FALSE((*first->result)["canReplan"].boolean());
 }
 
-// ---- its end in the stream
+// ---- the turn's end in the stream
 
-TEST_F(SessionTurn, ItsEndIsInTheStreamWithItsOutcomeAndTheChoices) {
+TEST_F(SessionTurn, EndIsInTheStreamWithOutcomeAndChoices) {
     set_up();
     stage->folder.says(
         "asks",
@@ -392,7 +393,7 @@ TEST_F(SessionTurn, ItsEndIsInTheStreamWithItsOutcomeAndTheChoices) {
     EXPECT_THAT(end.plan_id, IsEmpty());
 }
 
-TEST_F(SessionTurn, TheFallbackIsAnEnd) {
+TEST_F(SessionTurn, FallbackIsInTheStream) {
     set_up();
     narrator.on_asked = [&] { reply().fail("no plan"); };
     prompt("go", first);
@@ -401,7 +402,7 @@ TEST_F(SessionTurn, TheFallbackIsAnEnd) {
               R"({"outcome":"fallback","generations":5,"choices":[]})");
 }
 
-TEST_F(SessionTurn, WhatWaitedAndWasCancelledIsInTheStreamToo) {
+TEST_F(SessionTurn, CancelledWaitingPromptIsInTheStream) {
     set_up();
     prompt("go", first);
     prompt("waits", second);
@@ -418,7 +419,7 @@ TEST_F(SessionTurn, WhatWaitedAndWasCancelledIsInTheStreamToo) {
     EXPECT_LT(ends[0].seq, prompts[1].seq);
 }
 
-TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {
+TEST_F(SessionTurn, StreamReportsTheEndBeforeTheHandler) {
     set_up();
     narrator.on_asked = [&] { reply().plan(tells("There.")); };
     size_t ends = 0;
@@ -428,9 +429,9 @@ TEST_F(SessionTurn, TheStreamKnowsTheEndBeforeItsHandlerDoes) {
     EXPECT_EQ(ends, 1u);
 }
 
-// ---- patches by nobody's tool
+// ---- patches without a tool
 
-TEST_F(SessionTurn, AHostsPatchIsInTheStreamAndInTheHistoryUnderItsNumber) {
+TEST_F(SessionTurn, HostPatchHasTheSameNumberInStreamAndHistory) {
     set_up();
     stage->session.patch_state(R"({ "score" : 1 })");
     const Record patched = stage->recorder.one(Kind::StatePatched);
@@ -439,8 +440,8 @@ TEST_F(SessionTurn, AHostsPatchIsInTheStreamAndInTheHistoryUnderItsNumber) {
     EXPECT_EQ(history["patches"][0]["seq"].integer(), static_cast<int64_t>(patched.seq));
 }
 
-// Every sink sees one order, though the first one patches while the second waits for the record.
-TEST_F(SessionTurn, APatchThatASinkMakesComesBehindTheRecordThatItAnswers) {
+// All sinks see the same order, even if the first one patches before the second gets the record.
+TEST_F(SessionTurn, PatchFromASinkFollowsTheCurrentRecord) {
     set_up();
     Recorder late;
     stage->session.attach(std::ref(late));
@@ -459,7 +460,7 @@ TEST_F(SessionTurn, APatchThatASinkMakesComesBehindTheRecordThatItAnswers) {
     }
 }
 
-TEST_F(SessionTurn, ASinkThatAnswersEachPatchWithAPatchIsStoppedWithAWarning) {
+TEST_F(SessionTurn, EndlesslyPatchingSinkIsStoppedWithAWarning) {
     set_up();
     stage->recorder.on_record = [&](const Record& record) {
         if (record.kind == Kind::StatePatched) stage->session.patch_state(R"({"again":true})");
@@ -469,7 +470,7 @@ TEST_F(SessionTurn, ASinkThatAnswersEachPatchWithAPatchIsStoppedWithAWarning) {
     EXPECT_LT(stage->recorder.records.size(), 20'000u);
 }
 
-TEST_F(SessionTurn, ASinkMayPatchAsOftenAsItLikesForOneRecord) {
+TEST_F(SessionTurn, SinkMayPatchManyTimesPerRecord) {
     set_up();
     stage->recorder.on_record = [&](const Record& record) {
         if (record.kind != Kind::Prompt) return;
@@ -482,7 +483,7 @@ TEST_F(SessionTurn, ASinkMayPatchAsOftenAsItLikesForOneRecord) {
     EXPECT_TRUE(stage->recorder.of(Kind::Warning).empty());
 }
 
-TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
+TEST_F(SessionTurn, CancelAffectsOnlyEarlierPrompts) {
     set_up();
     prompt("before", first);
     stage->session.cancel();
@@ -495,7 +496,7 @@ TEST_F(SessionTurn, ACancelMeansWhatWasSubmittedBefore) {
     EXPECT_EQ(second->outcome, Outcome::Completed);
 }
 
-TEST_F(SessionTurn, CancellingNothingChangesNothing) {
+TEST_F(SessionTurn, CancelWithoutATurnHasNoEffect) {
     set_up();
     stage->session.cancel();
     stage->engine.run_until_idle();
@@ -507,7 +508,7 @@ TEST_F(SessionTurn, CancellingNothingChangesNothing) {
     EXPECT_THAT(narrator.requests, IsEmpty());
 }
 
-TEST_F(SessionTurn, WaitingPlansOfTheHostAreCancelledWithAResult) {
+TEST_F(SessionTurn, WaitingHostPlansAreCancelledWithAResult) {
     set_up();
     std::vector<Json> results;
     for (const char* id : {"running", "waiting"}) {
@@ -523,9 +524,9 @@ TEST_F(SessionTurn, WaitingPlansOfTheHostAreCancelledWithAResult) {
     EXPECT_EQ(tool_of(results[1], "a")["state"].string(), "skipped");
 }
 
-// ---- times
+// ---- timeouts
 
-TEST_F(SessionTurn, ThePromptsTimeIsUpWhileTheNarratorThinks) {
+TEST_F(SessionTurn, PromptTimeoutEndsANarratorsQuestion) {
     set_up(times_of(NAR_NONE, 40));
     prompt("go", first);
     stage->engine.run_until_idle();
@@ -535,7 +536,7 @@ TEST_F(SessionTurn, ThePromptsTimeIsUpWhileTheNarratorThinks) {
     EXPECT_THAT(narrator.cancelled, ElementsAre(reply().token()));
 }
 
-TEST_F(SessionTurn, ThePromptsTimeIsUpWhileAToolRuns) {
+TEST_F(SessionTurn, PromptTimeoutEndsARunningTool) {
     set_up(times_of(NAR_NONE, 150));
     narrator.on_asked = [&] { reply().plan(plan_named("one", {entry("a", "hangs")})); };
     prompt("go", first);
@@ -545,15 +546,15 @@ TEST_F(SessionTurn, ThePromptsTimeIsUpWhileAToolRuns) {
     const Json tool = tool_of(*first->result, "a");
     EXPECT_EQ(tool["state"].string(), "timeout");
     EXPECT_EQ(tool["errorCode"].string(), "PROMPT_TIMEOUT");
-    // The next one has its own time.
+    // The next prompt has its own timeout.
     narrator.on_asked = [&] { reply().plan(tells("in time")); };
     stage->engine.run_until_idle();
     EXPECT_EQ(second->outcome, Outcome::Completed);
 }
 
-// ---- ends
+// ---- end of the session
 
-TEST_F(SessionTurn, ASessionThatEndsTellsItsHandlersThatItWasCancelled) {
+TEST_F(SessionTurn, EndingSessionReportsCancellationToItsHandlers) {
     set_up();
     prompt("runs", first);
     prompt("waits", second);
@@ -569,7 +570,7 @@ TEST_F(SessionTurn, ASessionThatEndsTellsItsHandlersThatItWasCancelled) {
     EXPECT_FALSE(stage->engine.is_busy());
 }
 
-TEST_F(SessionTurn, ASessionMayBeEndedInsideItsNarrator) {
+TEST_F(SessionTurn, SessionMayBeEndedWithinItsNarrator) {
     set_up();
     narrator.on_asked = [&] { const Session gone = std::move(stage->session); };
     prompt("go", first);
@@ -578,7 +579,7 @@ TEST_F(SessionTurn, ASessionMayBeEndedInsideItsNarrator) {
     EXPECT_EQ(first->outcome, Outcome::Cancelled);
 }
 
-TEST_F(SessionTurn, AHandlerMayEndAnotherSessionWhileItsOwnEnds) {
+TEST_F(SessionTurn, HandlerMayEndAnotherSessionWhileItsOwnEnds) {
     Engine engine;
     Session one(engine, {.narrator = narrator.narrator()});
     std::optional<Session> other(std::in_place, engine,
@@ -589,14 +590,14 @@ TEST_F(SessionTurn, AHandlerMayEndAnotherSessionWhileItsOwnEnds) {
         ++told;
         other.reset();
     });
-    // Ended inside a callback, so that both are carried out when it has returned.
+    // Deferred until the callback returns, because the session ends within it.
     engine.post([&] { const Session gone = std::move(one); });
     engine.run_until_idle();
     EXPECT_EQ(told, 2);
 }
 
 TEST_F(SessionTurn, HandlersMayEndSessionsWhileTheirEngineEnds) {
-    // By the C calls: the wrapper would keep away from an engine that ends.
+    // Uses the C calls, because the wrapper refuses calls to an engine that is being destroyed.
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
     struct Pair {

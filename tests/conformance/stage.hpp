@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host as a test needs it: a folder of its own with small tools in it, an engine, a session, and
-// everything the session's event stream said. It uses what any host has, the public headers.
+// A host for tests: a folder with small tools, an engine, a session, and a record of the session's
+// event stream. It uses only the public headers.
 
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"
@@ -17,7 +17,7 @@
 
 namespace narratoria::test {
 
-// ---- what tools say
+// ---- events of tools
 
 inline std::string event(std::string_view type, std::string_view members = {}) {
     std::string text = R"({"version":"0","type":")" + std::string(type) + '"';
@@ -36,7 +36,7 @@ inline const std::string kFailed =
 
 // ---- plans
 
-// One entry of `tools`; `members` are further ones, and stand before what is filled in.
+// One entry of `tools`. Retries are off unless `members` has a retryPolicy.
 inline std::string entry(std::string_view tool_id, std::string_view tool_path,
                          std::string_view members = {}) {
     std::string text =
@@ -55,7 +55,7 @@ inline std::string plan_of(const std::vector<std::string>& tools, std::string_vi
     return text + "}";
 }
 
-// ---- what the stream said
+// ---- recorded events
 
 struct Record {
     uint64_t seq;
@@ -64,7 +64,7 @@ struct Record {
     uint32_t attempt;
     std::string plan_id;
     std::string tool_id;
-    std::string text;  // of the body
+    std::string text;  // the body's text
     Json body;
 };
 
@@ -85,7 +85,7 @@ public:
         }
         return found;
     }
-    // The only one of its kind.
+    // The only record of its kind.
     Record one(Kind kind, std::string_view tool_id = {}) const {
         const std::vector<Record> found = of(kind, tool_id);
         if (found.size() != 1) {
@@ -108,7 +108,7 @@ public:
         session.attach(std::ref(recorder));
     }
 
-    // Runs a plan to its end; its tool paths begin in the test's folder.
+    // Runs a plan to its end; tool paths are relative to the test's folder.
     Json run(std::string_view plan) {
         std::optional<Json> result;
         session.execute(plan, folder.path(),
@@ -117,7 +117,7 @@ public:
         if (!result) throw std::runtime_error("the plan did not end");
         return *result;
     }
-    // The faults of a plan that is refused; running it is an error of the test.
+    // The faults of a refused plan; throws if the plan is accepted.
     Json refusal(std::string_view plan) {
         try {
             session.execute(plan, folder.path());
@@ -149,7 +149,7 @@ inline Json tool_of(const Json& result, std::string_view tool_id) {
     throw std::out_of_range("no tool " + std::string(tool_id) + " in " + result.text());
 }
 
-// "pointer rule" of each fault.
+// "pointer rule" for each fault.
 inline std::vector<std::string> places(const Json& faults) {
     std::vector<std::string> all;
     for (const Json& fault : faults.elements()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting tools takes its time; those that run already must not wait for all of it.
+// Starting tools takes time. A batch of starts must not block the loop for the tools already
+// running.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 using namespace narratoria;
 
-TEST(Starts, OfManyToolsLeaveTheOthersTheirTurn) {
+TEST(Starts, AreSpreadOverSeveralRounds) {
     constexpr uint32_t kTools = 40, kInARow = 8;
     std::string plan =
         R"({"requestId":"many","narrative":"","parallel":true,"disabledSkills":[],"tools":[)";

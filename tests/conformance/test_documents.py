@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runtime writes is what its schemas say: results, event records and narrator requests.
+"""The documents that the runtime writes match their schemas: results, event records, narrator requests.
 
-The command runs plans that end in every way there is; each document that comes out is validated
-against abi/schemas, and so is everything a narrator is asked in a turn that fails, is refused and
-falls back.
+The command runs plans that end in every possible way, and each document it writes is validated
+against abi/schemas. So are the narrator requests of a turn with a failed plan, a refused plan and
+the fallback.
 """
 
 import json
@@ -27,7 +27,7 @@ def tool(tool_id, path, **members):
     return {"toolId": tool_id, "toolPath": path, "retryPolicy": NO_RETRY, **members}
 
 
-# name: (the plan's tools, its other members, the exit status, what the result must show)
+# name: (the plan's tools, its other members, the exit status, the expected part of the result)
 PLANS = {
     "success": ([tool("a", "works"), tool("b", "works", dependencies=["a"])], {}, 0,
                 {"a": "completed", "b": "completed"}),
@@ -72,7 +72,7 @@ def command(tmp_path):
              event("asset", **ASSET, path="picture.png"),
              event("asset", **{**ASSET, "assetId": "b", "mediaType": "picture"}, path="picture.png"),
              event("asset", **{**ASSET, "assetId": "c"}, path="missing.png"), done())
-    # Each has its patch taken before the other ends, and both run at once.
+    # Both tools run concurrently, and each patch is merged before the other tool ends.
     os.mkfifo(tmp_path / "there")
     os.mkfifo(tmp_path / "back")
     one.tool("one", done(), before="echo '" + patch(torch=1) + "'; echo go > there; read -r go < back")
@@ -96,7 +96,8 @@ def records_of(path):
 
 
 def check_stream(records):
-    # An asset of no MIME type is refused by itself: the event is handed on, and breaks its schema.
+    # An asset with an invalid MIME type is refused, but its event is passed on and violates its
+    # schema.
     invalid = [(record["toolId"], record["event"]["assetId"]) for record in records
                if record["kind"] == "asset_refused" and record["event"]["code"] == "ASSET_INVALID"]
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
@@ -115,7 +116,7 @@ def run(command, tools, members, *options):
 
 # covers: 003-13.5-result, 003-13.7-result-schema, 003-13.4.8-trace
 @pytest.mark.parametrize("name", PLANS)
-def test_a_result_and_its_events_are_what_their_schemas_say(command, name):
+def test_result_and_events_match_their_schemas(command, name):
     tools, members, status, states = PLANS[name]
     finished = run(command, tools, members)
     assert finished.status == status, finished
@@ -124,11 +125,11 @@ def test_a_result_and_its_events_are_what_their_schemas_say(command, name):
     assert {tool["toolId"]: tool["state"] for tool in result["toolResults"]} == states
     records = records_of(command.folder / "events.ndjson")
     check_stream(records)
-    # The rules that no schema can say.
+    # Rules that a schema cannot express.
     command.file("result.json", finished.out)
     checked = command("validate", "result", "result.json")
     assert checked.status == 0, checked
-    # The stream alone tells how each tool ended, and each tool's own events.
+    # The stream alone gives each tool's final state and its events.
     ended = {record["toolId"]: record["event"]["state"] for record in records if record["kind"] == "tool_ended"}
     assert ended == states
     for one in result["toolResults"]:
@@ -140,7 +141,7 @@ def kinds_and_codes(records):
     return [(record["kind"], record["event"].get("code")) for record in records]
 
 
-def test_refused_assets_and_conflicts_and_warnings_stand_in_the_stream(command):
+def test_stream_has_refused_assets_conflicts_and_warnings(command):
     tools, members, _, _ = PLANS["refused-assets"]
     run(command, tools, members)
     codes = [code for kind, code in kinds_and_codes(records_of(command.folder / "events.ndjson"))
@@ -161,7 +162,7 @@ def test_refused_assets_and_conflicts_and_warnings_stand_in_the_stream(command):
 
 
 # covers: 003-13.5-result, 003-13.5-can-replan
-def test_a_cancelled_plan_is_what_its_schema_says(command):
+def test_result_of_a_cancelled_plan_matches_its_schema(command):
     plan = command.file("plan.json", {"requestId": "plan-1", "tools": [
         tool("a", "hangs"), tool("b", "works", dependencies=["a"])]})
     running = command.start("run", plan, "--quiet")
@@ -176,13 +177,13 @@ def test_a_cancelled_plan_is_what_its_schema_says(command):
 
 
 # covers: 003-13.6-returns-plan, 004-prompt-generates-plan
-def test_what_a_narrator_is_asked_is_what_its_schema_says(command):
-    # The turn is a test of its own; asked to, it leaves what its narrator was asked in a file.
+def test_narrator_requests_match_their_schema(command):
+    # The C++ test writes its narrator's requests to the file in NARRATORIA_KEEP_REQUESTS.
     program = BUILD / "tests" / "narratoria_conformance_tests"
     assert program.exists(), f"{program} is not built"
     kept = command.folder / "requests.ndjson"
     finished = subprocess.run(
-        [program, "--gtest_filter=NarratorLoop.EachWayToRefuseAPlanIsToldInTheNextRequest"],
+        [program, "--gtest_filter=NarratorLoop.NextRequestReportsEachKindOfRefusal"],
         env={**os.environ, "NARRATORIA_KEEP_REQUESTS": str(kept)},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE)
     assert finished.returncode == 0, finished.stdout.decode()
@@ -198,5 +199,5 @@ def test_what_a_narrator_is_asked_is_what_its_schema_says(command):
     assert requests[4]["planFaults"][0]["rule"] == "narrator-failed"
 
 
-def test_the_command_is_the_one_that_was_built():
+def test_command_is_built():
     assert NARRATORIA.exists(), f"{NARRATORIA} is not built; set NARRATORIA_BUILD_DIR"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spec 000 and the events of spec 004, with real tools, as a host sees them. What a single line may
-// look like is the decoder's own test; here it is what becomes of a tool that writes it.
+// Spec 000 and the events of spec 004 with real tools, through the host's interface. The decoder's
+// own tests cover the form of a line; these cover the effect on the invocation.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr std::string_view kAsset =
 // ---- §2 transport
 
 // covers: 000-2.1-process
-TEST(ToolProtocol, AToolIsAProcessOfItsOwn) {
+TEST(ToolProtocol, ToolIsASeparateProcess) {
     Stage stage;
     stage.folder.tool(
         "tool", R"(printf '{"version":"0","type":"done","ok":true,"result":{"pid":%d}}\n' $$)");
@@ -36,7 +36,7 @@ TEST(ToolProtocol, AToolIsAProcessOfItsOwn) {
 }
 
 // covers: 000-2.2-stderr
-TEST(ToolProtocol, StandardErrorIsTheToolsOwnToWriteTo) {
+TEST(ToolProtocol, StandardErrorIsUnrestricted) {
     Stage stage;
     stage.folder.tool("tool",
                       "echo 'careful: {\"type\":\"done\",\"ok\":false}' >&2\n"
@@ -54,7 +54,7 @@ TEST(ToolProtocol, StandardErrorIsTheToolsOwnToWriteTo) {
     EXPECT_EQ(kept.substr(kept.size() - 9), "xthe end\n");
 }
 
-TEST(ToolProtocol, BytesOnStandardErrorThatAreNoTextAreMadeText) {
+TEST(ToolProtocol, InvalidUtf8OnStandardErrorIsReplaced) {
     Stage stage;
     stage.folder.tool("tool", "printf 'a\\377b\\n' >&2\necho '" + kDone + "'");
     const Json tool = tool_of(stage.run(plan_of({entry("a", "tool")})), "a");
@@ -66,7 +66,7 @@ TEST(ToolProtocol, BytesOnStandardErrorThatAreNoTextAreMadeText) {
 // ---- §4.1 log
 
 // covers: 000-4.1-log-is-no-error
-TEST(ToolProtocol, ALogIsNoErrorWhateverItsLevel) {
+TEST(ToolProtocol, LogIsNotAnErrorAtAnyLevel) {
     Stage stage;
     stage.folder.says("tool", {event("log", R"("level":"error","message":"the torch hisses")"),
                                event("log", R"("level":"warn","message":"and smokes")"), kDone});
@@ -82,7 +82,7 @@ TEST(ToolProtocol, ALogIsNoErrorWhateverItsLevel) {
 // ---- §4.2 state_patch
 
 // covers: 000-4.2-merge-example, 000-4.2-merge-deep
-TEST(ToolProtocol, TheExampleOfTheSpecificationMergesAsItSays) {
+TEST(ToolProtocol, SpecificationsMergeExampleHolds) {
     Stage stage({}, {.state = R"({"a":{"b":1,"c":2}})"});
     stage.folder.says("tool", {patch(R"({"a":{"c":3,"d":4}})"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
@@ -102,7 +102,7 @@ TEST(ToolProtocol, NestedObjectsAreMergedNotReplaced) {
 }
 
 // covers: 000-4.2-merge-arrays
-TEST(ToolProtocol, ArraysAreReplacedAsAWhole) {
+TEST(ToolProtocol, ArraysAreReplaced) {
     Stage stage({}, {.state = R"({"path":[1,2,3],"seen":[{"a":1,"b":2}]})"});
     stage.folder.says("tool", {patch(R"({"path":[9],"seen":[{"a":null}]})"), kDone});
     stage.run(plan_of({entry("a", "tool")}));
@@ -119,7 +119,7 @@ TEST(ToolProtocol, NullRemovesAKeyAtAnyDepth) {
 }
 
 // covers: 000-4.2-only-changes
-TEST(ToolProtocol, APatchOfChangesAloneLeavesEverythingElseAsItWas) {
+TEST(ToolProtocol, PatchLeavesOtherKeysUnchanged) {
     const std::string before =
         R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null})";
     Stage stage({}, {.state = before});
@@ -131,7 +131,7 @@ TEST(ToolProtocol, APatchOfChangesAloneLeavesEverythingElseAsItWas) {
 }
 
 // covers: 000-4.2-no-assumptions
-TEST(ToolProtocol, AToolIsShownNothingOfTheStatesInside) {
+TEST(ToolProtocol, ToolDoesNotSeeTheState) {
     const auto invocation_with = [](std::string_view state) {
         Stage stage({}, {.state = state});
         stage.folder.tool("tool", "echo \"$invocation\" > invocation\necho '" + kDone + "'");
@@ -145,7 +145,7 @@ TEST(ToolProtocol, AToolIsShownNothingOfTheStatesInside) {
 }
 
 // covers: 004-state-incremental
-TEST(ToolProtocol, EachPatchIsInTheStateBeforeTheNextEventIsHandedOn) {
+TEST(ToolProtocol, PatchIsMergedBeforeTheNextEventIsPassedOn) {
     Stage stage;
     stage.folder.says("tool", {patch(R"({"step":1})"), log("one"), patch(R"({"step":2})"),
                                log("two"), patch(R"({"step":null})"), kDone});
@@ -159,7 +159,7 @@ TEST(ToolProtocol, EachPatchIsInTheStateBeforeTheNextEventIsHandedOn) {
 }
 
 // covers: 004-state-patches
-TEST(ToolProtocol, TheHistoryTellsWhoMadeEachPatchAndWhen) {
+TEST(ToolProtocol, HistoryHasTheWriterAndTimeOfEachPatch) {
     Limits limits;
     limits.history_patches = 2;
     Stage stage({.limits = limits});
@@ -184,7 +184,7 @@ TEST(ToolProtocol, TheHistoryTellsWhoMadeEachPatchAndWhen) {
 }
 
 // covers: 000-4.2-patch-object, 004-state-patch-object
-TEST(ToolProtocol, APatchThatIsNoObjectIsAProtocolErrorAndMergesNothing) {
+TEST(ToolProtocol, NonObjectPatchIsAProtocolError) {
     for (const std::string value : {"null", R"([{"lit":true}])", "5", "\"lit\"", "true", ""}) {
         Stage stage;
         const std::string broken = value.empty() ? event("state_patch") : patch(value);
@@ -198,7 +198,7 @@ TEST(ToolProtocol, APatchThatIsNoObjectIsAProtocolErrorAndMergesNothing) {
 }
 
 // covers: 000-8-tool-version
-TEST(ToolProtocol, OneLineOfAnotherVersionIsAProtocolError) {
+TEST(ToolProtocol, LineWithAnotherVersionIsAProtocolError) {
     for (const char* version : {R"("1")", R"("0.1")", "0", "null"}) {
         Stage stage;
         const std::string other = R"({"version":)" + std::string(version) +
@@ -213,11 +213,11 @@ TEST(ToolProtocol, OneLineOfAnotherVersionIsAProtocolError) {
 }
 
 // covers: 000-6-input-ignored
-TEST(ToolProtocol, AToolThatReadsNoInputOrClosesItCompletes) {
+TEST(ToolProtocol, ToolMayIgnoreOrCloseItsInput) {
     Stage stage;
     stage.folder.write("ignores", "#!/bin/sh\necho '" + kDone + "'\n", 0755);
     stage.folder.write("closes", "#!/bin/sh\nexec <&-\necho '" + kDone + "'\n", 0755);
-    // More than a pipe holds.
+    // More than a pipe's buffer holds.
     const std::string input = R"("input":{"text":")" + std::string(1 << 20, 'x') + "\"}";
     for (const char* name : {"ignores", "closes"}) {
         const Json result = stage.run(plan_of({entry("a", name, input)}));
@@ -228,7 +228,7 @@ TEST(ToolProtocol, AToolThatReadsNoInputOrClosesItCompletes) {
 // ---- §4.3 and §7 assets
 
 // covers: 000-4.3-register, 003-14.1-asset-registry, 003-13.4.7-asset, 004-asset-metadata
-TEST(ToolProtocol, AnAssetIsRegisteredWithAllThatTheToolSaidOfIt) {
+TEST(ToolProtocol, AssetIsRegisteredWithAllItsFields) {
     Stage stage;
     const std::string file = stage.folder.write("torch.png", "picture");
     stage.folder.says("tool", {log("painting"),
@@ -252,7 +252,7 @@ TEST(ToolProtocol, AnAssetIsRegisteredWithAllThatTheToolSaidOfIt) {
 }
 
 // covers: 000-4.3-kind
-TEST(ToolProtocol, EveryKindOfAssetIsRegisteredAsItIs) {
+TEST(ToolProtocol, EveryKindOfAssetIsRegisteredUnchanged) {
     Stage stage;
     stage.folder.write("file", "");
     const std::vector<std::string> kinds = {"image", "audio", "video", "model", "smell", "Картина"};
@@ -273,7 +273,7 @@ TEST(ToolProtocol, EveryKindOfAssetIsRegisteredAsItIs) {
 }
 
 // covers: 000-4.3-temporary-folder
-TEST(ToolProtocol, TheTemporaryFolderReachesTheToolAndWhatLiesThereStays) {
+TEST(ToolProtocol, TemporaryFolderReachesTheToolAndIsKept) {
     std::string file;
     Folder temporary;
     {
@@ -294,7 +294,7 @@ TEST(ToolProtocol, TheTemporaryFolderReachesTheToolAndWhatLiesThereStays) {
 }
 
 // covers: 000-4.3-path-resolvable, 000-7-asset-paths
-TEST(ToolProtocol, ARelativeAssetPathBeginsInTheEnginesRoot) {
+TEST(ToolProtocol, RelativeAssetPathStartsAtTheRoot) {
     Stage stage;
     stage.folder.write("pictures/torch.png", "picture");
     stage.folder.says("tool",
@@ -305,8 +305,8 @@ TEST(ToolProtocol, ARelativeAssetPathBeginsInTheEnginesRoot) {
 }
 
 // covers: 000-4.3-defer-rendering
-TEST(ToolProtocol, RegisteringAnAssetDoesNotLookIntoIt) {
-    // A file that nobody could read through: rendering it now would show in time and memory.
+TEST(ToolProtocol, RegisteringAnAssetDoesNotReadIt) {
+    // Too large to read: rendering it would show in time and memory.
     Stage stage;
     stage.folder.tool("tool", "truncate -s 64G film.mp4\necho '" +
                                   event("asset", R"("assetId":"film","kind":"video",)"
@@ -316,12 +316,12 @@ TEST(ToolProtocol, RegisteringAnAssetDoesNotLookIntoIt) {
     EXPECT_TRUE(result["success"].boolean());
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["assetId"].string(), "film");
-    // The stream says that it is there, and nothing follows from that by itself.
+    // The events are published, but nothing renders the asset.
     EXPECT_EQ(stage.recorder.of(Kind::ToolEvent).size(), 2u);
 }
 
 // covers: 000-7-validate-files, 004-asset-path, 000-4.3-path-readable
-TEST(ToolProtocol, AnAssetIsLookedAtBeforeItIsRegistered) {
+TEST(ToolProtocol, AssetIsValidatedBeforeRegistration) {
     Stage stage;
     stage.folder.write("picture.png", "");
     ASSERT_EQ(::symlink("nowhere", (stage.folder / "dangling").c_str()), 0);
@@ -334,7 +334,7 @@ TEST(ToolProtocol, AnAssetIsLookedAtBeforeItIsRegistered) {
                                asset("dangling", "dangling"), asset("fifo", "fifo"),
                                asset("device", "/dev/null"), asset("good", "picture.png"), kDone});
     const Json result = stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_TRUE(result["success"].boolean()) << "a refused asset fails nothing";
+    EXPECT_TRUE(result["success"].boolean()) << "a refused asset does not fail the tool";
     EXPECT_EQ(tool_of(result, "a")["events"].size(), 7u);
     ASSERT_EQ(stage.assets().size(), 1u);
     EXPECT_EQ(stage.assets()[0]["assetId"].string(), "good");
@@ -351,7 +351,7 @@ TEST(ToolProtocol, AnAssetIsLookedAtBeforeItIsRegistered) {
 }
 
 // covers: 000-4.3-file-first
-TEST(ToolProtocol, AFileThatIsWrittenAfterItsEventIsRefused) {
+TEST(ToolProtocol, FileWrittenAfterItsEventIsRefused) {
     Stage stage;
     stage.folder.fifo("go");
     stage.folder.tool("tool", "echo '" + event("asset", std::string(kAsset) + R"("late.png")") +
@@ -362,7 +362,7 @@ TEST(ToolProtocol, AFileThatIsWrittenAfterItsEventIsRefused) {
         if (record.kind != Kind::AssetRefused) return;
         refused = true;
         EXPECT_FALSE(stage.folder.has("late.png"));
-        // Now the tool goes on: it has the fifo open for reading.
+        // The tool continues: it has the fifo open for reading.
         std::ofstream(stage.folder / "go") << "go\n";
     };
     const Json result = stage.run(plan_of({entry("a", "tool")}));
@@ -373,7 +373,7 @@ TEST(ToolProtocol, AFileThatIsWrittenAfterItsEventIsRefused) {
 }
 
 // covers: 000-7-any-folder
-TEST(ToolProtocol, AnAssetMayLieInAnyFolder) {
+TEST(ToolProtocol, AssetMayBeInAnyFolder) {
     Folder elsewhere;
     Stage stage;
     std::string script;
@@ -395,7 +395,7 @@ TEST(ToolProtocol, AnAssetMayLieInAnyFolder) {
 }
 
 // covers: 000-4.3-asset-id-unique, 004-asset-id-unique
-TEST(ToolProtocol, AnAssetIdIsUniqueWithinAnAttemptAndOfTheToolAlone) {
+TEST(ToolProtocol, AssetIdIsUniquePerAttemptAndTool) {
     Stage stage;
     stage.folder.write("one.png", "");
     stage.folder.write("two.png", "");
@@ -403,7 +403,7 @@ TEST(ToolProtocol, AnAssetIdIsUniqueWithinAnAttemptAndOfTheToolAlone) {
                                 event("asset", std::string(kAsset) + R"("two.png")"), kDone});
     const Json result = stage.run(plan_of({entry("a", "twice"), entry("b", "twice")}));
     EXPECT_TRUE(result["success"].boolean());
-    ASSERT_EQ(stage.assets().size(), 2u) << "one of each tool";
+    ASSERT_EQ(stage.assets().size(), 2u) << "one asset of each tool";
     for (const Json& asset : stage.assets().elements()) {
         EXPECT_EQ(asset["path"].string(), stage.folder / "one.png");
     }
@@ -414,7 +414,7 @@ TEST(ToolProtocol, AnAssetIdIsUniqueWithinAnAttemptAndOfTheToolAlone) {
 }
 
 // covers: 000-4.3-asset-id-unique
-TEST(ToolProtocol, ALaterAttemptReplacesTheAssetOfAnEarlierOne) {
+TEST(ToolProtocol, LaterAttemptReplacesAnEarlierAsset) {
     Stage stage;
     stage.folder.write("1.png", "");
     stage.folder.write("2.png", "");
@@ -434,7 +434,7 @@ TEST(ToolProtocol, ALaterAttemptReplacesTheAssetOfAnEarlierOne) {
 // ---- §4.4 ui_event
 
 // covers: 000-4.4-dispatch, 003-13.4.7-ui-event
-TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
+TEST(ToolProtocol, UiEventReachesItsHandlerAtOnceAndVerbatim) {
     Stage stage;
     stage.folder.fifo("answer");
     const std::string choice = event(
@@ -442,7 +442,7 @@ TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
     stage.folder.tool("tool",
                       "echo '" + choice + "'\nread -r answer < answer\necho '" + kDone + "'");
     std::string handled;
-    // A handler of the user interface: the tool waits for what it does.
+    // The tool waits for this UI handler's answer.
     const uint64_t handler = stage.session.attach(
         [&](Event event) {
             if (event.type() != Type::UiEvent) return;
@@ -457,7 +457,7 @@ TEST(ToolProtocol, AUiEventReachesItsHandlerAtOnceAndVerbatim) {
 }
 
 // covers: 000-4.4-payload
-TEST(ToolProtocol, APayloadIsOptionalAndPassedOnVerbatim) {
+TEST(ToolProtocol, PayloadIsOptionalAndPassedOnVerbatim) {
     Stage stage;
     const std::vector<std::string> lines{
         event("ui_event", R"("event":"bell")"),
@@ -473,7 +473,7 @@ TEST(ToolProtocol, APayloadIsOptionalAndPassedOnVerbatim) {
 }
 
 // covers: 000-4.4-support-not-assumed, 000-8-unknown-ui-event
-TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFailIt) {
+TEST(ToolProtocol, UnknownUiEventDoesNotFailTheTool) {
     Stage stage;
     stage.folder.tool("tool", "echo \"$invocation\" > invocation\nenv > environment\necho '" +
                                   event("ui_event", R"("event":"shake_the_screen")") + "'\necho '" +
@@ -492,7 +492,7 @@ TEST(ToolProtocol, AToolIsNotToldWhichUiEventsThereAreAndAnUnknownOneDoesNotFail
 // ---- §4.5 error
 
 // covers: 000-4.5-error-not-terminating, 004-error-not-terminating
-TEST(ToolProtocol, AnErrorEventDoesNotEndTheInvocation) {
+TEST(ToolProtocol, ErrorEventDoesNotEndTheInvocation) {
     Stage stage;
     const std::string error = event(
         "error", R"("errorCode":"WET","errorMessage":"The torch is wet.","details":{"ml":3})");
@@ -500,11 +500,12 @@ TEST(ToolProtocol, AnErrorEventDoesNotEndTheInvocation) {
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_EQ(tool_of(result, "a")["state"].string(), "completed");
     EXPECT_TRUE(result["success"].boolean());
-    EXPECT_EQ(stage.recorder.of(Kind::ToolEvent)[0].text, error) << "with its details";
+    EXPECT_EQ(stage.recorder.of(Kind::ToolEvent)[0].text, error)
+        << "the event is passed on with its details";
 }
 
 // covers: 000-4.5-continue
-TEST(ToolProtocol, EventsBehindAnErrorAreProcessedUntilTheEnd) {
+TEST(ToolProtocol, EventsAfterAnErrorAreProcessed) {
     Stage stage;
     stage.folder.write("picture.png", "");
     const std::string error = event("error", R"("errorCode":"WET","errorMessage":"wet")");
@@ -515,12 +516,12 @@ TEST(ToolProtocol, EventsBehindAnErrorAreProcessedUntilTheEnd) {
     const Json result = stage.run(plan_of({entry("a", "with_done"), entry("b", "without_done")}));
     EXPECT_EQ(stage.state(), Json(R"({"after":1,"exit":1})"));
     EXPECT_EQ(stage.assets().size(), 1u);
-    EXPECT_EQ(tool_of(result, "a")["error"].string(), "wet") << "the error says why";
+    EXPECT_EQ(tool_of(result, "a")["error"].string(), "wet") << "the error event gives the reason";
     EXPECT_EQ(tool_of(result, "b")["errorCode"].string(), "EXIT_STATUS");
 }
 
 // covers: 000-4.5-surface, 003-13.4.7-error
-TEST(ToolProtocol, AnErrorIsHandedOnWithTheToolAndTheAttempt) {
+TEST(ToolProtocol, ErrorIsReportedWithToolAndAttempt) {
     Stage stage;
     const std::string error = event("error", R"("errorCode":"WET","errorMessage":"wet")");
     stage.folder.says("tool", {error, kFailed});
@@ -538,7 +539,7 @@ TEST(ToolProtocol, AnErrorIsHandedOnWithTheToolAndTheAttempt) {
 // ---- §4.6 done and §5.3 exit
 
 // covers: 000-4.6-ok-true, 000-5.3-exit-zero, 004-completion
-TEST(ToolProtocol, DoneOkAndExitZeroIsSuccess) {
+TEST(ToolProtocol, DoneOkWithExitZeroIsSuccess) {
     Stage stage;
     stage.folder.says("tool", {event("done", R"("ok":true,"summary":"Torch lit.")")});
     const Json result = stage.run(plan_of({entry("a", "tool")}));
@@ -551,7 +552,7 @@ TEST(ToolProtocol, DoneOkAndExitZeroIsSuccess) {
 }
 
 // covers: 000-4.6-ok-false, 000-5.3-exit-zero
-TEST(ToolProtocol, DoneNotOkAndExitZeroIsAControlledFailure) {
+TEST(ToolProtocol, DoneNotOkWithExitZeroIsAControlledFailure) {
     Stage stage;
     stage.folder.says("tool", {patch(R"({"tried":true})"), kFailed});
     const Json result = stage.run(plan_of({entry("a", "tool")}));
@@ -580,8 +581,8 @@ TEST(ToolProtocol, NothingIsAcceptedAfterDone) {
     EXPECT_EQ(stage.recorder.one(Kind::Warning, "a").body["code"].string(), "AFTER_DONE");
 }
 
-// The limit is for lines that are read; what comes after done only counts.
-TEST(ToolProtocol, ALineBehindDoneMayBeAsLongAsItLikes) {
+// The line limit applies to lines that are decoded; lines after done are only counted.
+TEST(ToolProtocol, LinesAfterDoneHaveNoSizeLimit) {
     for (const char* end : {"\\n", ""}) {
         Stage stage;
         stage.folder.tool("tool", "echo '" + std::string(kDone) +
@@ -594,7 +595,7 @@ TEST(ToolProtocol, ALineBehindDoneMayBeAsLongAsItLikes) {
 }
 
 // covers: 000-4.6-missing-done, 000-4.6-exactly-one-done
-TEST(ToolProtocol, WithoutDoneAnInvocationHasFailedWhateverItsExitStatus) {
+TEST(ToolProtocol, MissingDoneFailsWhateverTheExitStatus) {
     Stage stage;
     stage.folder.says("three", {log("half way")}, 3);
     stage.folder.says("zero", {log("half way")}, 0);
@@ -604,11 +605,11 @@ TEST(ToolProtocol, WithoutDoneAnInvocationHasFailedWhateverItsExitStatus) {
     EXPECT_EQ(tool_of(result, "a")["attempts"][0]["exitStatus"].integer(), 3);
     EXPECT_THAT(tool_of(result, "a")["error"].string(), HasSubstr("3"));
     EXPECT_EQ(tool_of(result, "b")["errorCode"].string(), "MISSING_DONE");
-    EXPECT_EQ(tool_of(result, "b")["events"].size(), 1u) << "what came before is kept";
+    EXPECT_EQ(tool_of(result, "b")["events"].size(), 1u) << "earlier events are kept";
 }
 
 // covers: 000-5.3-exit-nonzero, 004-completion
-TEST(ToolProtocol, AnotherExitStatusThanZeroFailsRegardlessOfTheEvents) {
+TEST(ToolProtocol, NonZeroExitStatusFailsWhateverTheEvents) {
     Stage stage;
     stage.folder.says("tool", {patch(R"({"lit":true})"), kDone}, 7);
     stage.folder.tool("killed", "echo '" + kDone + "'\nkill -9 $$");
@@ -624,7 +625,7 @@ TEST(ToolProtocol, AnotherExitStatusThanZeroFailsRegardlessOfTheEvents) {
 }
 
 // covers: 000-5.3-exit-nonzero
-TEST(ToolProtocol, TheExitStatusOfALingeringToolAfterOurSignalDoesNotCount) {
+TEST(ToolProtocol, ExitStatusAfterTheRuntimesSignalIsIgnored) {
     EngineOptions options;
     options.times.emplace();
     options.times->grace_ms = 50;
@@ -638,13 +639,13 @@ TEST(ToolProtocol, TheExitStatusOfALingeringToolAfterOurSignalDoesNotCount) {
 }
 
 // covers: 000-5.3-exit-nonzero
-TEST(ToolProtocol, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
+TEST(ToolProtocol, PlanTimeoutKeepsTheDoneOfALingeringTool) {
     EngineOptions options;
     options.times.emplace();
     options.times->plan_ms = 1000;
     options.times->grace_ms = 60'000;
     Stage stage(std::move(options));
-    // The end of the session waits for no grace, so the tool is gone with the test.
+    // Ending the session does not wait for the grace period, so the tool dies with the test.
     stage.folder.tool("tool", "echo '" + kDone + "'\nwhile :; do sleep 60 & wait $!; done");
     const Json result = stage.run(plan_of({entry("a", "tool")}));
     EXPECT_TRUE(result["success"].boolean());
@@ -653,7 +654,7 @@ TEST(ToolProtocol, ADoneStandsWhenThePlansTimeEndsWhileTheToolLingers) {
 }
 
 // covers: 004-done-summary
-TEST(ToolProtocol, TheSummaryOfDoneIsPassedOnAndIsTheReasonOfAFailure) {
+TEST(ToolProtocol, DoneSummaryIsPassedOnAndExplainsAFailure) {
     Stage stage;
     const std::string fine = event("done", R"("ok":true,"summary":"Torch lit.")");
     const std::string not_fine = event("done", R"("ok":false,"summary":"It is wet.")");
@@ -672,7 +673,7 @@ TEST(ToolProtocol, TheSummaryOfDoneIsPassedOnAndIsTheReasonOfAFailure) {
 // ---- §5.1 order
 
 // covers: 000-5.1-any-order, 004-order-flexible
-TEST(ToolProtocol, EveryOrderOfTheOtherFiveTypesIsTaken) {
+TEST(ToolProtocol, EveryOrderOfTheOtherFiveTypesIsAccepted) {
     Stage stage;
     stage.folder.write("picture.png", "");
     const std::string lines[] = {log("one"), patch(R"({"a":1})"),
@@ -721,7 +722,7 @@ TEST(ToolProtocol, DoneAloneIsEnough) {
 }
 
 // covers: 000-8-unknown-fields, 000-3-additional-fields, 004-envelope-additional-fields
-TEST(ToolProtocol, UnknownFieldsAreHandedOnAndOtherwiseIgnored) {
+TEST(ToolProtocol, UnknownFieldsArePassedOnButIgnored) {
     Stage stage;
     const std::string line =
         R"({"mood":"dark","version":"0","type":"state_patch","patch":{"lit":true},"patches":[{"lit":0}]})";
@@ -733,7 +734,7 @@ TEST(ToolProtocol, UnknownFieldsAreHandedOnAndOtherwiseIgnored) {
 }
 
 // covers: 000-3-request-id, 000-3-timestamp
-TEST(ToolProtocol, AStrangeRequestIdOrTimestampGivesOneWarningEach) {
+TEST(ToolProtocol, UnexpectedRequestIdOrTimestampGivesOneWarning) {
     Stage stage;
     stage.folder.says(
         "tool",
@@ -752,7 +753,7 @@ TEST(ToolProtocol, AStrangeRequestIdOrTimestampGivesOneWarningEach) {
 }
 
 // covers: 003-14.1-event-processing
-TEST(ToolProtocol, EachLineIsReadAndDispatchedByItsType) {
+TEST(ToolProtocol, EachLineIsDispatchedByItsType) {
     Stage stage;
     stage.folder.write("picture.png", "");
     stage.folder.says(
