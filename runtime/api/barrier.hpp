@@ -53,7 +53,7 @@ inline nar_session* wrap(session::Session* session) {
 
 inline std::string copy(nar_str text) { return std::string(view(text)); }
 
-// Such a path is refused: the kernel would read it only up to the NUL.
+// Callers refuse such a path, because the kernel would read it only up to the NUL.
 inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_view::npos; }
 
 // Fills `error` and returns `status`. `error` may be NULL.
@@ -102,7 +102,7 @@ nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
         }
         if (engine->forked()) {
             return fail(error, NAR_FORKED, "FORKED",
-                        "the engine was made before a fork; make one of its own in the child");
+                        "the engine was created before a fork; create a new one in the child");
         }
         if (!engine->on_its_thread()) {
             return fail(error, NAR_WRONG_THREAD, "WRONG_THREAD",
@@ -111,7 +111,8 @@ nar_status on_engine(engine::Engine* engine, nar_error* error, Inside callbacks,
         }
         if (callbacks == Inside::Refused && engine->in_callback()) {
             return fail(error, NAR_REENTRANT, "REENTRANT",
-                        "the call is not allowed inside a callback; nar_engine_post it instead");
+                        "the call is not allowed inside a callback; make it through "
+                        "nar_engine_post");
         }
         return body();
     });

@@ -32,15 +32,15 @@ nar_status read_root(nar_str given, std::string& root, nar_error* error) {
     return NAR_OK;
 }
 
-// Where warnings and errors go if the host gives no log function: whoever tries the library without
-// one must still learn that a plugin was left out.
+// Writes warnings and errors if the host gives no log function. Such a host must still learn that,
+// for example, a plugin was not loaded.
 void log_to_stderr(uint32_t level, std::string_view message, std::string_view session,
                    std::string_view) {
     if (level < NAR_LOG_WARN) return;
     std::string line = "narratoria: ";
     if (!session.empty()) line.append("session ").append(session).append(": ");
     line.append(message).append("\n");
-    // One write for each line, so that lines of several processes stay whole.
+    // One write per line, so that the lines of several processes do not mix.
     (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -62,8 +62,8 @@ decltype(engine::EngineSettings::log) log_function(const nar_engine_options& opt
     return log_to_stderr;
 }
 
-// The work of a driving call is done all the same: an exception of one callback must not keep the
-// others from their events.
+// Reports an exception of a callback after the driving call has done all its work: it must not stop
+// the other callbacks from receiving their events.
 nar_status report_thrown(engine::Engine& engine, nar_error* error) {
     const std::string thrown = engine.take_thrown();
     if (thrown.empty()) return NAR_OK;
@@ -121,8 +121,8 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             if (!tool::is_scheme(settings.allow_schemes.back())) {
                 return refuse_argument(error,
                                        "\"" + utf8::repaired(settings.allow_schemes.back()) +
-                                           "\" in allow_schemes is no scheme: letters, digits, "
-                                           "+ - . _ only, and no colon");
+                                           "\" in allow_schemes is not a scheme; use only letters, "
+                                           "digits and + - . _, without a colon");
             }
         }
         if (has_nul(options.output)) {
@@ -133,7 +133,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             settings.output = settings.root + "/" + settings.output;
         }
         if (options.output_mode > NAR_OUTPUT_NONE) {
-            return refuse_argument(error, "output_mode is none of NAR_OUTPUT_…");
+            return refuse_argument(error, "output_mode must be one of NAR_OUTPUT_…");
         }
         settings.output_mode = options.output_mode;
         if (has_nul(options.store)) {
@@ -230,7 +230,8 @@ nar_status nar_engine_adopt_thread(nar_engine* engine, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
         if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
         if (engine->engine.forked()) {
-            return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+            return fail(error, NAR_FORKED, "FORKED",
+                        "the engine was created before a fork; create a new one in the child");
         }
         engine->engine.adopt_thread();
         return NAR_OK;
@@ -244,7 +245,8 @@ nar_status nar_engine_post(nar_engine* engine, void (*function)(void* user),
             return refuse_argument(error, "the engine and the function must not be NULL");
         }
         if (engine->engine.forked()) {
-            return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+            return fail(error, NAR_FORKED, "FORKED",
+                        "the engine was created before a fork; create a new one in the child");
         }
         engine->engine.post(function, drop, user);
         return NAR_OK;

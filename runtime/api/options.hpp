@@ -11,7 +11,7 @@
 
 namespace narratoria::api {
 
-// Overrides `times` with the given values. Returns false if the struct's size is not set.
+// Overrides `times` with the given values. Returns false if the size in the struct is not set.
 inline bool read_times(const nar_times* given, engine::Times& times) {
     nar_times read;
     if (!read_struct(given, read)) return false;
@@ -42,8 +42,7 @@ inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
     return true;
 }
 
-// Ensures that these limits can be enforced. Must be called after the engine's cgroup folder is
-// set.
+// Ensures that these limits can be enforced. Call it after the engine's cgroup folder is set.
 inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& limits,
                                  nar_error* error) {
     nar_status status = NAR_OK;

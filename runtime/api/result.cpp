@@ -48,8 +48,8 @@ private:
     void* user_;
 };
 
-// Blocks SIGPIPE in this thread while it writes to the caller's descriptor, and consumes the signal
-// that this write raised.
+// Blocks SIGPIPE in this thread while it writes to the caller's descriptor, and consumes a SIGPIPE
+// that the write raised.
 class PipeSignal {
 public:
     PipeSignal() {
@@ -128,7 +128,7 @@ private:
         return true;
     }
 
-    // Also the fallback if sendfile is not supported.
+    // Copies with read and write. Also the fallback if sendfile is not supported.
     bool copy(int file, uint64_t offset, uint64_t size) {
         std::unique_ptr<char[]> buffer(new char[256 * 1024]);
         while (size > 0) {

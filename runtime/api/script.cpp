@@ -57,7 +57,7 @@ session::ScriptHandler handler_of(const nar_script_handler& read, uint32_t flags
 
 constexpr const char* kNulInTools = "the path of tools holds a NUL character";
 
-// A relative folder is one of the engine's root.
+// Resolves a relative folder against the engine's root.
 std::string tools_folder(session::Session& its, nar_str given) {
     const std::string folder = copy(given);
     if (folder.empty() || folder.front() == '/') return folder;

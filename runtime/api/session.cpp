@@ -26,19 +26,19 @@ nar_status invalid_document(nar_error* error, std::string_view code, const Fault
                 std::string(what) + ":\n" + describe_faults(faults, text), details);
 }
 
-// Why the state gave no value at `pointer`.
+// Reports why the state has no value at `pointer`.
 nar_status refuse_pointer(nar_str pointer, bool malformed, nar_error* error) {
     if (malformed) {
         return refuse_argument(error,
                                "\"" + copy(pointer) +
-                                   "\" is no JSON Pointer; it is empty or begins with /, and "
-                                   "~ is written ~0");
+                                   "\" is not a JSON Pointer; begin it with / or leave it empty, "
+                                   "and write ~ as ~0");
     }
     return fail(error, NAR_NOT_FOUND, "STATE_PATH",
                 "the state has nothing at \"" + copy(pointer) + "\"");
 }
 
-// A state that was written by a broken program may have any number of them.
+// Bounds the warnings of duplicate keys in the initial state.
 constexpr size_t kMaxStateWarnings = 20;
 
 // Reads the initial state: a JSON object, or empty.
@@ -61,8 +61,8 @@ nar_status read_state(nar_str given, json::Document& document, nar_error* error)
     return NAR_OK;
 }
 
-// Calls `set` with the metadata, if any was given; the session keeps it if `set` succeeds. Writes the
-// error if it does not.
+// Calls `set` with the given metadata, if any. If `set` succeeds, the session owns the metadata;
+// otherwise `error` is filled.
 template <typename Set>
 nar_status with_metadata(session::Session& its, const nar_state_metadata* given, nar_error* error,
                          Set&& set) {
@@ -84,23 +84,24 @@ nar_status with_metadata(session::Session& its, const nar_state_metadata* given,
     return status == NAR_OK ? NAR_OK : fail(error, status, "STATE", why);
 }
 
-// Where the session is kept.
+// Reads where and how the session is stored.
 nar_status read_store_options(const engine::Engine& engine, const nar_session_options& options,
                               session::SessionSettings& settings, nar_error* error) {
     if (options.durability > NAR_DURABILITY_NONE) {
-        return refuse_argument(error, "durability is none of NAR_DURABILITY_…");
+        return refuse_argument(error, "durability must be one of NAR_DURABILITY_…");
     }
     if (has_nul(options.store)) {
         return refuse_argument(error, "the store's path holds a NUL character");
     }
-    if (options.replays > 1) return refuse_argument(error, "replays is neither 0 nor 1");
-    if (options.must_be_new > 1) return refuse_argument(error, "must_be_new is neither 0 nor 1");
+    if (options.replays > 1) return refuse_argument(error, "replays must be 0 or 1");
+    if (options.must_be_new > 1) return refuse_argument(error, "must_be_new must be 0 or 1");
     if (options.replays != 0 && options.must_be_new != 0) {
-        return refuse_argument(error, "a session that replays is not new");
+        return refuse_argument(error, "replays and must_be_new are both set; set one");
     }
     if (options.replays != 0 && options.durability == NAR_DURABILITY_NONE) {
         return refuse_argument(error,
-                               "replays needs a store, and durability says that there is none");
+                               "replays needs a store; set durability to a value other than "
+                               "NAR_DURABILITY_NONE");
     }
     if (options.durability == NAR_DURABILITY_NONE) return NAR_OK;
     settings.waits_for_store = options.durability == NAR_DURABILITY_TURN;
@@ -112,26 +113,27 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
     settings.replays = options.replays != 0;
     settings.must_be_new = options.must_be_new != 0;
     if (settings.replays && settings.store.empty()) {
-        return refuse_argument(error, "a session that replays needs a store");
+        return refuse_argument(error, "replays needs a store; set store");
     }
     settings.without_plugins = settings.without_plugins || settings.replays;
     return NAR_OK;
 }
 
 nar_status refuse_without_store(nar_error* error) {
-    return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session is not kept in a store");
+    return fail(error, NAR_UNSUPPORTED, "NO_STORE", "the session has no store; create it with one");
 }
 
 nar_status refuse_busy(nar_error* error) {
-    return fail(error, NAR_BUSY, "BUSY", "a turn runs or waits; call again when it has ended");
+    return fail(error, NAR_BUSY, "BUSY",
+                "a turn is running or waiting; call again when it has ended");
 }
 
 nar_status refuse_without_narrator(nar_error* error) {
     return fail(error, NAR_INVALID_ARGUMENT, "NO_NARRATOR",
-                "this session has no narrator; give it a story or a narrator of your own");
+                "the session has no narrator; give it a story or your own narrator");
 }
 
-// Calls `use` with a session that has a store and no turn that runs.
+// Calls `use` with the session. Requires a store, and that no turn is running or waiting.
 template <typename Use>
 nar_status on_kept_session(nar_session* session, nar_error* error, Use&& use) {
     session::Session* const given = unwrap(session);
@@ -209,7 +211,7 @@ nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string
         faults.push_back({json::rule_of(failure.kind), "", failure.byte, failure.message, ""});
     } else if (!document.root().is_object()) {
         faults.push_back({"plugin-settings-object", "", 0,
-                          "plugin_settings must be a JSON object of plugins' ids", ""});
+                          "plugin_settings must be a JSON object from plugin id to settings", ""});
     } else {
         for (const json::Member member : document.root().members()) {
             const std::string id(member.key);
@@ -230,7 +232,7 @@ nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string
                             "the plugins' settings are not valid");
 }
 
-// Reads the project that the host names, or that the story's folder is.
+// Reads the project that the host names, or the one in the story's folder.
 nar_status read_project(engine::Engine& engine, const nar_session_options& options,
                         session::SessionSettings& settings, nar_error* error) {
     if (has_nul(options.project)) {
@@ -268,15 +270,16 @@ nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text
                   nar_error* error) {
     if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
     if (engine->engine.forked()) {
-        return fail(error, NAR_FORKED, "FORKED", "the engine was made before a fork");
+        return fail(error, NAR_FORKED, "FORKED",
+                    "the engine was created before a fork; create a new one in the child");
     }
     const nar_status status = engine->engine.inbox().send_end(
         nullptr, token, session::NarratorAnswer{is_plan, copy(text)});
     if (status == NAR_OK) return NAR_OK;
     if (status == NAR_STALE) {
-        return fail(error, NAR_STALE, "STALE", "this request was answered already");
+        return fail(error, NAR_STALE, "STALE", "the request was already answered");
     }
-    return fail(error, NAR_GONE, "GONE", "this request was cancelled, timed out, or never existed");
+    return fail(error, NAR_GONE, "GONE", "the request was cancelled, timed out, or never existed");
 }
 
 }  // namespace
@@ -300,7 +303,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             settings.sandbox.require_of_all(engine->engine.settings().guarantees);
             settings.id = copy(options.id);
             if (settings.id.empty()) settings.id = make_uuid();
-            if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id is not UTF-8");
+            if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id must be UTF-8");
 
             if (has_nul(options.story)) {
                 return refuse_argument(error, "the story's path holds a NUL character");
@@ -345,8 +348,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (!settings.narrator && settings.narrator_id.find('/') != std::string::npos) {
                 return refuse_argument(
                     error,
-                    "narrator_id is a plugin's id; list its file in plugins, and "
-                    "name the id here");
+                    "narrator_id must be a plugin's id, not a path; list the plugin's file in "
+                    "plugins");
             }
             settings.without_plugins = options.without_plugins != 0;
             if (const nar_status status =
@@ -361,8 +364,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                                                                settings.plugin_settings, error)) {
                 return status;
             }
-            // All arguments are checked before the session exists: a failed call takes no
-            // ownership, so it must not release the narrator.
+            // Check all arguments before the session exists: its destructor would release the
+            // narrator, but a failed call must not take ownership.
             json::Document state;
             if (const nar_status status = read_state(options.state, state, error)) return status;
             if (const uint64_t most = settings.limits.state_bytes; options.state.size > most) {
@@ -389,10 +392,10 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (!view(options.state).empty()) {
                 const Faults twice = json::duplicate_keys(state.root());
                 for (size_t i = 0; i < twice.size() && i < kMaxStateWarnings; ++i) {
-                    engine->engine.log(NAR_LOG_WARN,
-                                       "the state that the session begins with: " +
-                                           describe_faults({twice[i]}, view(options.state)),
-                                       made->id());
+                    engine->engine.log(
+                        NAR_LOG_WARN,
+                        "the initial state: " + describe_faults({twice[i]}, view(options.state)),
+                        made->id());
                 }
             }
             *session = wrap(made.get());
@@ -441,14 +444,14 @@ nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
             json::Document document;
             json::ParseError fault;
             const bool is_list = document.parse(view(tools), fault) && document.root().is_array();
-            if (!is_list) return refuse_argument(error, "tools is not a JSON array of toolIds");
+            if (!is_list) return refuse_argument(error, "tools must be a JSON array of toolIds");
             for (const json::Value name : document.root().elements()) {
                 if (!name.is_string()) {
-                    return refuse_argument(error, "tools is not a JSON array of toolIds");
+                    return refuse_argument(error, "tools must be a JSON array of toolIds");
                 }
                 names.emplace(name.text());
             }
-            if (names.empty()) return refuse_argument(error, "tools names no tool");
+            if (names.empty()) return refuse_argument(error, "tools must name at least one tool");
         }
         if (!its.has_narrator()) return refuse_without_narrator(error);
         its.again(turn == NAR_TURN_CURRENT ? its.journal()->last_prompt()
@@ -461,7 +464,9 @@ nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
 nar_status nar_session_resume(nar_session* session, uint64_t turn, uint32_t flags,
                               const nar_turn_handler* handler, nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
-        if ((flags & ~NAR_RESUME_REPEATS) != 0) return refuse_argument(error, "a flag is unknown");
+        if ((flags & ~NAR_RESUME_REPEATS) != 0) {
+            return refuse_argument(error, "flags has an unknown bit");
+        }
         session::TurnHandler on_turn;
         if (const nar_status status = read_handler(handler, on_turn, error)) return status;
         if (!its.has_narrator()) return refuse_without_narrator(error);
@@ -511,12 +516,13 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
         session::TurnHandler on_turn;
         if (const nar_status status = read_handler(handler, on_turn, error)) return status;
         const std::string words = copy(text);
-        if (words.empty()) return refuse_argument(error, "a prompt must not be empty");
-        if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt is not UTF-8");
+        if (words.empty()) return refuse_argument(error, "the prompt must not be empty");
+        if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt must be UTF-8");
         if (!its.has_narrator()) return refuse_without_narrator(error);
         if (its.prompt(words, std::move(on_turn))) return NAR_OK;
         return fail(error, NAR_BUSY, "BUSY",
-                    "a turn runs and one more prompt waits already; wait until a turn has ended");
+                    "a turn is running and a prompt is already waiting; wait until a turn has "
+                    "ended");
     });
 }
 
@@ -546,8 +552,8 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
     });
 }
 
-// Callable from any thread and from signal handlers, so without the engine thread check, without an
-// error and without allocation.
+// Thread-safe and async-signal-safe. Therefore it does not check the thread, fill an error, or
+// allocate.
 nar_status nar_session_cancel(nar_session* session) {
     if (session == nullptr) return NAR_INVALID_ARGUMENT;
     if (unwrap(session)->engine().forked()) return NAR_FORKED;
@@ -631,7 +637,7 @@ nar_status nar_session_get_state_metadata(nar_session* session, nar_str key, nar
             if (found == nullptr) {
                 return fail(
                     error, NAR_NOT_FOUND, "STATE_METADATA",
-                    "nobody has described the state's key \"" + utf8::repaired(view(key)) + "\"");
+                    "the state's key \"" + utf8::repaired(view(key)) + "\" has no metadata");
             }
             state::Metadata::append_json(text, *found);
             return NAR_OK;
@@ -720,7 +726,7 @@ nar_status nar_session_read_published(nar_session* session, nar_str plugin, nar_
     });
 }
 
-// Refused inside callbacks: the session may be iterating over the extensions that this call
+// Refused inside callbacks, because the session may be iterating over the extensions that this call
 // changes.
 nar_status nar_session_extend(nar_session* session, const nar_session_extension* given,
                               const nar_host** host, nar_error* error) {
@@ -734,20 +740,20 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
                                  extension.instance, extension.released};
         if (!plugin::is_id(own.id)) {
             return refuse_argument(error,
-                                   "the id names it in messages: a-z 0-9 . _ - only, at most "
-                                   "128 of them");
+                                   "the id must begin with a-z or 0-9 and have at most 128 of "
+                                   "a-z 0-9 . _ -");
         }
         if (!plugin::is_offered(own.extension)) {
             return fail(error, NAR_UNSUPPORTED, "UNKNOWN_EXTENSION",
                         "there is no extension \"" + utf8::repaired(own.extension) +
-                            "\" for a plugin; the ids stand in the headers as NAR_EXTENSION_…");
+                            "\" for a plugin; use one of the NAR_EXTENSION_… ids of the headers");
         }
-        if (own.functions == nullptr) return refuse_argument(error, "functions is NULL");
-        // The pending answer must come from the narrator that was asked.
+        if (own.functions == nullptr) return refuse_argument(error, "functions must not be NULL");
+        // Refuse: the pending answer must come from the narrator that was asked.
         const bool is_narrator = own.extension == NAR_EXTENSION_NARRATOR;
         if (is_narrator && its->has_question()) {
             return fail(error, NAR_BUSY, "NARRATOR_BUSY",
-                        "a narrator is being asked; another can be set when it has answered");
+                        "the narrator is answering a request; set a new one after its answer");
         }
         std::string reason;
         const nar_host* made = its->extend(std::move(own), reason);
@@ -786,7 +792,7 @@ nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t pl
 
 nar_status nar_plugins_read_metadata(nar_str path, nar_text** json, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (has_nul(path)) return refuse_argument(error, "a path must not hold a NUL character");
+        if (has_nul(path)) return refuse_argument(error, "the path holds a NUL character");
         std::string reason;
         const auto found = plugin::find_metadata(copy(path), reason);
         if (!found) return fail(error, NAR_NOT_FOUND, "PLUGIN_METADATA", reason);

@@ -17,7 +17,7 @@ nar_status fail(nar_error* error, nar_status status, std::string_view code,
     if (error == nullptr) return status;
     clear(error);
     error->status = status;
-    // A message may quote input of the caller, which need not be valid UTF-8. The message must be.
+    // The message must be valid UTF-8, but it may quote input of the caller that is not.
     const std::string readable = utf8::repaired(message);
     auto storage = std::make_unique<std::string>();
     storage->reserve(code.size() + readable.size() + details.size());
@@ -52,7 +52,7 @@ const char* nar_status_text(nar_status status) {
     case value: return text;
         NAR_STATUS_LIST(NAR_STATUS_CASE)
 #undef NAR_STATUS_CASE
-        default: return "a status of a later release";
+        default: return "an unknown status, perhaps of a later release";
     }
 }
 

@@ -17,7 +17,7 @@ namespace {
 template <typename Use>
 nar_status use_store(nar_str path, nar_error* error, Use&& use) {
     return guarded(error, [&]() -> nar_status {
-        if (view(path).empty()) return refuse_argument(error, "the store's path is empty");
+        if (view(path).empty()) return refuse_argument(error, "the store's path must not be empty");
         if (has_nul(path)) return refuse_argument(error, "the store's path holds a NUL character");
         return with_store(error, use);
     });
@@ -28,7 +28,7 @@ nar_status refuse_session(nar_str path, nar_str session, nar_error* error) {
                 "the store \"" + copy(path) + "\" has no session " + json::quoted(view(session)));
 }
 
-// Calls `read` with the store, which is only read, and the text to fill.
+// Calls `read` with the store, opened read-only, and the text to fill.
 template <typename Read>
 nar_status read_store(nar_str path, nar_text** json, nar_error* error, Read&& read) {
     return use_store(path, error, [&]() -> nar_status {
@@ -41,18 +41,19 @@ nar_status read_store(nar_str path, nar_text** json, nar_error* error, Read&& re
     });
 }
 
-// Calls `change` with a session that nobody plays, and no turn of which runs.
+// Locks the session and calls `change`. Fails with STORE_LOCKED if the session is being played.
 template <typename Change>
 nar_status change_session(nar_str path, nar_str session, nar_error* error, Change&& change) {
     return use_store(path, error, [&]() -> nar_status {
-        // Reading first creates no file.
+        // Open read-only first, so that a missing store is an error and is not created.
         journal::StoreFile(copy(path), journal::Connection::Access::ReadOnly);
         journal::StoreFile file(copy(path), journal::Connection::Access::ReadWrite);
         const auto row = file.session(view(session));
         if (!row) return refuse_session(path, session, error);
         if (!file.lock(row->id)) {
-            return fail(error, NAR_BUSY, "STORE_LOCKED",
-                        "the session " + json::quoted(view(session)) + " is being played");
+            return fail(
+                error, NAR_BUSY, "STORE_LOCKED",
+                "the session " + json::quoted(view(session)) + " is being played; end it first");
         }
         journal::Journal::settle(file, row->id);
         change(file, *row);
@@ -127,7 +128,7 @@ nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64
             try {
                 file.shrink();
             } catch (const journal::StoreError&) {
-                // Later turns use the room.
+                // Later turns reuse the free pages.
             }
         });
 }
@@ -135,15 +136,15 @@ nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64
 nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
                               nar_error* error) {
     return use_store(store, error, [&]() -> nar_status {
-        if (view(name).empty()) return refuse_argument(error, "the name is empty");
-        if (!utf8::is_valid(view(name))) return refuse_argument(error, "the name is not UTF-8");
-        // Reading first creates no file.
+        if (view(name).empty()) return refuse_argument(error, "the name must not be empty");
+        if (!utf8::is_valid(view(name))) return refuse_argument(error, "the name must be UTF-8");
+        // Open read-only first, so that a missing store is an error and is not created.
         journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
         journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
         const auto row = file.session(view(session));
         if (!row) return refuse_session(store, session, error);
         const auto at = turn_of(turn, row->current);
-        if (!at) return refuse_argument(error, "the beginning of a session has no name");
+        if (!at) return refuse_argument(error, "the beginning of a session cannot be named");
         file.require_ended(row->id, *at);
         file.set_name(row->id, view(name), *at);
         return NAR_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The status of an error of a store (store.h has the table).
+// Converts errors of a store to statuses (see the table in store.h).
 
 #include "api/barrier.hpp"
 #include "journal/store_file.hpp"
@@ -15,7 +15,8 @@ inline nar_status status_of(const journal::StoreError& error) {
     return NAR_IO;
 }
 
-// What a value of `turn` (store.h) means. `current` is the turn at whose end the session stands.
+// Returns the turn that a value of `turn` (store.h) means; nothing: the beginning of the session.
+// `current`: the turn that the session continues from.
 inline std::optional<journal::TurnId> turn_of(uint64_t given,
                                               std::optional<journal::TurnId> current) {
     if (given == NAR_TURN_CURRENT) return current;
@@ -25,10 +26,11 @@ inline std::optional<journal::TurnId> turn_of(uint64_t given,
 
 inline nar_status refuse_replay(nar_error* error) {
     return fail(error, NAR_UNSUPPORTED, "REPLAY",
-                "the session only replays the turns of its store; nothing else is played in it");
+                "the session only replays the turns of its store; create one without `replays` to "
+                "play");
 }
 
-// Calls a function that uses a store and returns a status.
+// Calls a function that uses a store. Returns its status, or that of the exception it threw.
 template <typename Use>
 nar_status with_store(nar_error* error, Use&& use) {
     try {

@@ -23,7 +23,7 @@ nar_status refuse(nar_error* error, const plugin::ToolRefusal& refusal) {
                 refusal.code, "the tool " + refusal.message, details);
 }
 
-// Returns what is wrong with the limits; empty if they can be used.
+// Returns the fault of the limits; empty if they are valid.
 std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
     nar_limits read;
     if (!read_struct(given, read)) return "the size of limits is not set";
@@ -47,18 +47,18 @@ std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
     return fault;
 }
 
-// Returns what is wrong with a registration; empty if it can be used.
+// Returns the fault of a registration; empty if it is valid.
 std::string fault_of(const nar_tool_registration& given) {
-    if ((given.flags & ~NAR_TOOL_REPLACES) != 0) return "flags has an unknown bit";
+    if ((given.flags & ~NAR_TOOL_REPLACES) != 0)
+        return "the registration's flags have an unknown bit";
     if (!view(given.owner).empty() && !plugin::is_id(copy(given.owner))) {
-        return "the owner must begin with a-z or 0-9, and have at most 128 of a-z 0-9 . _ -; leave "
-               "it "
-               "empty for \"host\"";
+        return "the owner must begin with a-z or 0-9 and have at most 128 of a-z 0-9 . _ -; leave "
+               "it empty for \"host\"";
     }
     if (view(given.path).empty()) return given.invoke == nullptr ? "set invoke or path" : "";
     if (has_nul(given.path)) return "the path holds a NUL character";
     if (given.invoke != nullptr || given.cancel != nullptr || given.released != nullptr) {
-        return "path is set: invoke, cancel and released must be NULL";
+        return "invoke, cancel and released must be NULL if path is set";
     }
     return {};
 }

@@ -43,7 +43,7 @@ Faults check_result(std::string_view text) {
     return plan::check_result(document.root());
 }
 
-// The name of a file without the ending of a manifest; empty if it has another one.
+// The file's name without the ending of a manifest; empty if it does not have that ending.
 std::string_view stem_of_manifest(std::string_view path) {
     if (!path.ends_with(tool::kManifestEnding)) return {};
     path.remove_suffix(tool::kManifestEnding.size());
@@ -82,7 +82,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_STORY:
                 if (with_warnings) session::check_story(std::string(content), found);
                 else session::load_story(std::string(content), found);
-                // No document could be read, so this is an error of the call, not of a document.
+                // No document was read, so this is an error of the call, not a fault of a document.
                 if (!found.empty() && found.front().rule == session::kStoryFolderRule) {
                     return fail(error, NAR_NOT_FOUND, "STORY_FOLDER", found.front().message);
                 }
@@ -102,7 +102,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
         if (!with_warnings) {
             std::erase_if(found, [](const Fault& each) { return each.is_warning; });
         }
-        // Those of several files are already in order within each of them.
+        // The faults of stories and projects are already in order within each file.
         if (kind != NAR_DOCUMENT_STORY && kind != NAR_DOCUMENT_PROJECT) {
             std::stable_sort(found.begin(), found.end(),
                              [](const Fault& a, const Fault& b) { return a.byte < b.byte; });

@@ -102,7 +102,7 @@ class _Queue:
             return
         if is_prompt and any(each and not future.done() for future, each in self._waiting):
             raise BusyError(
-                "a turn is running and one prompt is already waiting; wait until a turn has ended",
+                "a turn is running and a prompt is already waiting; wait until a turn has ended",
                 code="BUSY",
             )
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

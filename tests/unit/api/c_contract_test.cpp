@@ -735,7 +735,7 @@ TEST(COptions, AllowedSchemesMustBeValidSchemes) {
     options.allow_scheme_count = 1;
     nar_engine* engine = nullptr;
     EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
-    EXPECT_THAT(error.message(), HasSubstr("\"http:\" in allow_schemes is no scheme"));
+    EXPECT_THAT(error.message(), HasSubstr("\"http:\" in allow_schemes is not a scheme"));
 }
 
 // The output folder is refused because other users can enter it.
