@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of a project that are HTTP services, and whose servers are hostile: each call ends with an error that
-says what was wrong, or with the right result, and the next call does not suffer."""
+"""Project tools that are HTTP services with hostile servers.
+
+Each call ends with the right result or with an error that says what was wrong, and does not affect the next
+call.
+"""
 
 import gzip
 import json
@@ -28,7 +31,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 class Server:
-    """Answers the connections with what `act(connection, number)` sends; `requests` are those it has read."""
+    """Serves each connection with `act(peer, number)`; `requests` holds the requests that were read."""
 
     def __init__(self, act):
         self.act = act
@@ -87,7 +90,7 @@ class Peer:
         self.connection.sendall(data)
 
     def stall(self):
-        """Until the client has gone or the test has ended."""
+        """Waits until the client has closed the connection or the test has ended."""
         self.connection.settimeout(0.05)
         while not self.server.ended.is_set():
             try:
@@ -98,12 +101,12 @@ class Peer:
 
     def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        # The file shares the socket, which is closed with the last of them.
+        # The file shares the socket, which stays open until both are closed.
         self.file.close()
 
 
 def sends(data, then=None):
-    """Reads the request, sends these bytes and closes, or goes on with `then`."""
+    """Reads the request and sends `data`; then closes the connection or calls `then`."""
 
     def act(peer, _):
         peer.request()
@@ -139,7 +142,7 @@ def dribbles(peer, _):
 
 @pytest.fixture
 def call(command):
-    """Calls the tool "one" at a URL; the command's end and the trace of its call."""
+    """Calls the tool "one" at a URL; returns the finished command and the trace of the call."""
     project = command.folder / "project"
     (project / ".namel3ss").mkdir(parents=True)
 
@@ -189,20 +192,21 @@ FAULTS = {
     "stalls in the trailers": (sends(CHUNKED + chunk(OK) + b"0\r\nX: y\r\n", STALL), "TIMEOUT"),
     "stalls without a length": (sends(b"HTTP/1.1 200 OK\r\n\r\n" + OK, STALL), "TIMEOUT"),
     "sends a byte now and then": (dribbles, "TIMEOUT"),
-    # Ends early, and lies about lengths.
+    # Ends early or lies about lengths.
     "resets": (resets, "SERVICE_LOST"),
     "closes": (sends(b""), "SERVICE_LOST"),
     "resets in the body": (sends(answer()[:-5], Peer.reset), "SERVICE_LOST"),
     "has a length that is too long": (sends(answer(OK + b" " * 5)[:-5]), "SERVICE_LOST"),
     "has a length that is too short": (sends(answer(OK).replace(b": 31", b": 20")), "PROTOCOL_ERROR"),
     "has a negative length": (sends(answer(OK).replace(b": 31", b": -31")), "PROTOCOL_ERROR"),
-    "has a length that is no number": (sends(answer(OK).replace(b": 31", b": many")), "PROTOCOL_ERROR"),
+    "has a length that is not a number": (sends(answer(OK).replace(b": 31", b": many")), "PROTOCOL_ERROR"),
     "has a length beyond 64 bits": (sends(answer(OK).replace(b": 31", b": 99999999999999999999")),
                                       "PROTOCOL_ERROR"),
     "has two lengths": (sends(answer(OK, "HTTP/1.1 200 OK", "Content-Length: 5")), None),
     "has a chunk beyond 64 bits": (sends(CHUNKED + b"fffffffffffffffff\r\n" + OK), "PROTOCOL_ERROR"),
-    "has a chunk of no number": (sends(CHUNKED + b"some\r\n" + OK + b"\r\n0\r\n\r\n"), "PROTOCOL_ERROR"),
-    "has a chunk that goes on": (sends(CHUNKED + b"5\r\n" + OK + b"\r\n0\r\n\r\n"), "PROTOCOL_ERROR"),
+    "has a chunk length that is not a number": (sends(CHUNKED + b"some\r\n" + OK + b"\r\n0\r\n\r\n"),
+                                                "PROTOCOL_ERROR"),
+    "has a chunk that exceeds its length": (sends(CHUNKED + b"5\r\n" + OK + b"\r\n0\r\n\r\n"), "PROTOCOL_ERROR"),
     "has no last chunk": (sends(CHUNKED + chunk(OK)), "SERVICE_LOST"),
     # Too much.
     "sends 100 MB": (floods(f"HTTP/1.1 200 OK\r\nContent-Length: {BIG}\r\n\r\n".encode(), b"x" * 100_000),
@@ -214,33 +218,33 @@ FAULTS = {
     "sends hints without end": (floods(b"", b"HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n" * 100), None),
     "sends a packed bomb": (sends(answer(gzip.compress(b" " * BIG), "HTTP/1.1 200 OK",
                                          "Content-Encoding: gzip")), "PROTOCOL_ERROR"),
-    # No HTTP, or another.
+    # Not HTTP, or an unsupported version or feature.
     "speaks HTTP/0.9": (sends(OK), "PROTOCOL_ERROR"),
     "speaks HTTP/3.0": (sends(answer(OK, "HTTP/3.0 200 OK")), "PROTOCOL_ERROR"),
-    "has a status of no number": (sends(answer(OK, "HTTP/1.1 yes OK")), "PROTOCOL_ERROR"),
+    "has a status that is not a number": (sends(answer(OK, "HTTP/1.1 yes OK")), "PROTOCOL_ERROR"),
     "has a status of 7": (sends(answer(OK, "HTTP/1.1 7 OK")), "PROTOCOL_ERROR"),
     "switches protocols": (sends(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + OK), None),
     "redirects": (sends(answer(b"", "HTTP/1.1 307 Temporary Redirect", "Location: /tools")), "PROTOCOL_ERROR"),
     "redirects to a file": (sends(answer(b"", "HTTP/1.1 301 Moved", "Location: file:///etc/passwd")),
                             "PROTOCOL_ERROR"),
-    # HTTP, and no reply.
+    # HTTP, but not a valid reply.
     "answers with nothing": (sends(answer(b"")), "PROTOCOL_ERROR"),
     "answers with no content": (sends(b"HTTP/1.1 204 No Content\r\n\r\n"), "PROTOCOL_ERROR"),
     "answers with half of JSON": (sends(answer(OK[:-1])), "PROTOCOL_ERROR"),
     "answers with two objects": (sends(answer(OK + OK)), "PROTOCOL_ERROR"),
     "answers with a list": (sends(answer(b"[" + OK + b"]")), "PROTOCOL_ERROR"),
     "answers with deep JSON": (sends(answer(b"[" * 200_000)), "PROTOCOL_ERROR"),
-    "answers with what is no UTF-8": (sends(answer(b'{"ok": true, "result": "\xff\xfe"}')), "PROTOCOL_ERROR"),
+    "answers with invalid UTF-8": (sends(answer(b'{"ok": true, "result": "\xff\xfe"}')), "PROTOCOL_ERROR"),
     "answers with a NUL": (sends(answer(OK + b"\0")), "PROTOCOL_ERROR"),
     "answers in another version": (sends(answer(b'{"ok": true, "protocol_version": 2}')), "PROTOCOL_ERROR"),
-    "answers with an error of no reply": (sends(answer(b"\x1b[2J oh", "HTTP/1.1 500 Oh")), "HTTP_STATUS"),
+    "answers with an error that is not a reply": (sends(answer(b"\x1b[2J oh", "HTTP/1.1 500 Oh")), "HTTP_STATUS"),
 }
-# Which of two lengths counts is up to libcurl.
+# libcurl decides which of two lengths it uses.
 MAY_SUCCEED = {"has two lengths"}
 
 
 @pytest.mark.parametrize("how", FAULTS, ids=lambda how: how.replace(" ", "-"))
-def test_a_service_that(call, how):
+def test_call_ends_cleanly_if_the_service(call, how):
     act, code = FAULTS[how]
     with Server(act) as server:
         ran, trace = call(server.url, TIME if code == "TIMEOUT" else "timeout_ms: 60000")
@@ -253,7 +257,7 @@ def test_a_service_that(call, how):
     assert "\x1b" not in ran.err, ran
 
 
-def test_trailers_and_hints_are_read_over(call):
+def test_trailers_and_early_hints_are_ignored(call):
     reply = b"HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n" + CHUNKED
     reply += chunk(OK[:7]) + chunk(OK[7:]) + b"0\r\nContent-Length: 3\r\nX-Trailer: y\r\n\r\n"
     with Server(sends(reply)) as server:
@@ -261,7 +265,7 @@ def test_trailers_and_hints_are_read_over(call):
     assert ran.status == 0 and trace["status"] == "ok", ran
 
 
-def test_an_answer_before_the_request_was_read_is_the_answer(call):
+def test_reply_before_the_request_is_read_is_accepted(call):
     def act(peer, _):
         peer.file.readline()
         peer.send(answer(b'{"ok": false, "error": {"type": "TooLarge", "message": "no"}}', "HTTP/1.1 413 Large",
@@ -277,11 +281,11 @@ def test_an_answer_before_the_request_was_read_is_the_answer(call):
 GOOD = {"ok": True, "enforcement": "enforced", "supported_guarantees": {"no_network": True}}
 HANDSHAKES = {
     "version 2": ({**GOOD, "protocol_version": 2}, "in protocol version 2"),
-    "version of a text": ({**GOOD, "protocol_version": "1"}, "in protocol version"),
+    "version as text": ({**GOOD, "protocol_version": "1"}, "in protocol version"),
     "declared": ({**GOOD, "enforcement": "declared"}, '"declared"'),
     "verified": ({**GOOD, "enforcement": "verified"}, '"verified"'),
     "enforcement true": ({**GOOD, "enforcement": True}, '"none"'),
-    "ok of a text": ({**GOOD, "ok": "true"}, 'without "ok"'),
+    "ok as text": ({**GOOD, "ok": "true"}, 'without "ok"'),
     "ok missing": ({"enforcement": "enforced"}, 'without "ok"'),
     "nothing supported": ({**GOOD, "supported_guarantees": None}, "does not enforce no_network"),
     "a list": ([GOOD], "something else than a JSON object"),
@@ -322,7 +326,7 @@ TWICE = 'PRINT(CALL one { n: 1 })\nPRINT(CALL one { n: 2 })\n'
 
 
 def twice(command, call, server):
-    """Two calls of one session, one after the other."""
+    """Makes two calls in one session, one after the other."""
     call.bind(server.url)
     script = command.file("twice.nuwa", TWICE)
     return command("script", script, "--project", call.project)
@@ -330,7 +334,7 @@ def twice(command, call, server):
 
 @pytest.fixture
 def number():
-    """The answer to a request with a number is the number."""
+    """Answers a request with the number in its payload."""
     def act(peer, extra=b""):
         _, body = peer.request()
         payload = json.loads(body)["payload"]
@@ -338,15 +342,15 @@ def number():
     return act
 
 
-def test_a_connection_that_closes_after_each_answer_is_made_anew_or_the_call_is_lost(command, call, number):
+def test_closed_connection_is_reopened_or_the_call_is_lost(command, call, number):
     with Server(lambda peer, _: number(peer)) as server:
         ran = twice(command, call, server)
-    # The second request may have been sent before the end of the connection was seen.
+    # The second request may be sent before the client sees that the connection has closed.
     assert ran.lines == ["1", "2"] or (ran.lines == ["1"] and "is not sent again" in ran.err), ran
     assert len(set(server.requests)) == len(server.requests)
 
 
-def test_a_call_on_an_old_connection_that_closes_when_it_comes_is_not_sent_twice(command, call, number):
+def test_request_on_a_closing_connection_is_not_sent_twice(command, call, number):
     def act(peer, _):
         number(peer)
         peer.request()
@@ -359,7 +363,7 @@ def test_a_call_on_an_old_connection_that_closes_when_it_comes_is_not_sent_twice
 
 @pytest.mark.parametrize("extra", [answer(b'{"ok": true, "result": "forged"}'), b"\0" * 100, b"HTTP/1.1 200 "],
                          ids=["an answer", "zeros", "half an answer"])
-def test_what_a_server_sends_behind_an_answer_is_no_answer(command, call, number, extra):
+def test_data_after_a_reply_is_not_taken_as_a_reply(command, call, number, extra):
     def act(peer, _):
         while True:
             number(peer, extra)

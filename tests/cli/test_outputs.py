@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands write: never over what they read, nor over the files of a project; and traces that hold what
-happened until the end, whatever it was."""
+"""Output files of the commands.
+
+No output replaces an input or a file of a project, and a trace has every call however the command ends.
+"""
 
 import json
 import os
@@ -80,7 +82,7 @@ def test_no_output_replaces_a_file_of_a_pack_for_all_projects(command, project):
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_a_link_to_a_file_of_the_project_is_no_way_around(command, project, link):
+def test_no_output_replaces_a_project_file_through_a_link(command, project, link):
     before = project.content()
     link(project.folder / ".namel3ss" / "tools.yaml", command.folder / "link")
     for arguments in project.commands(command.folder / "link"):
@@ -88,7 +90,7 @@ def test_a_link_to_a_file_of_the_project_is_no_way_around(command, project, link
         assert project.content() == before, arguments
 
 
-def test_a_new_file_and_that_of_an_earlier_run_may_stand_in_the_project(command, project):
+def test_output_may_be_created_and_replaced_in_the_project(command, project):
     for number, arguments in enumerate(project.commands(project.folder / "output")):
         (project.folder / "output").unlink(missing_ok=True)
         for _ in range(2):
@@ -97,7 +99,7 @@ def test_a_new_file_and_that_of_an_earlier_run_may_stand_in_the_project(command,
         assert (project.folder / "output").read_text().startswith("{")
 
 
-def test_no_trace_replaces_what_the_command_reads(command, project):
+def test_no_trace_replaces_an_input_of_the_command(command, project):
     given = command.file("input.json", "{}")
     script = command.file("flow.nuwa", "PRINT(1)")
     for arguments, names in [
@@ -121,7 +123,7 @@ def test_no_output_replaces_a_tool_of_the_plan(command, option):
 
 
 @pytest.mark.parametrize("name", ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2", "link"])
-def test_a_given_descriptor_is_written_on_and_its_file_not_begun_anew(command, project, name):
+def test_output_to_a_descriptor_is_appended_to_its_file(command, project, name):
     os.symlink("/dev/stderr", command.folder / "link")
     log = command.file("log", "before\n")
     identity = log.stat().st_ino
@@ -135,7 +137,7 @@ def test_a_given_descriptor_is_written_on_and_its_file_not_begun_anew(command, p
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_a_state_is_not_written_on_to_a_given_descriptor(command, link):
+def test_state_on_a_descriptor_is_refused(command, link):
     state = command.file("state.json", '{"light": "a long value that is there before"}')
     before = state.read_text()
     with open(state, "r+b") as file:
@@ -160,9 +162,9 @@ def test_a_pipe_in_the_project_takes_an_output(command, project):
         assert ran.status == 0 and text.startswith(b"{"), (arguments, text, ran)
 
 
-def test_a_file_that_standard_output_is_gets_no_second_output(command, project):
+def test_output_to_the_file_of_standard_output_is_refused(command, project):
     for arguments in project.commands("/dev/stdout"):
-        if "--result" in arguments:  # says the same as without it
+        if "--result" in arguments:  # standard output is its default
             continue
         out = command.file("out", "before\n")
         with open(out, "ab") as file:
@@ -171,11 +173,11 @@ def test_a_file_that_standard_output_is_gets_no_second_output(command, project):
         assert out.read_text() == "before\n"
 
 
-def test_a_descriptor_that_was_not_given_is_refused(command, project):
+def test_descriptor_that_was_not_inherited_is_refused(command, project):
     for arguments in project.commands("/dev/fd/9"):
         ran = command(*arguments)
         assert ran.status == 2 and "/dev/fd/9" in ran.err, ran
-    # The command has more open, for itself.
+    # Descriptors that the command opened for itself are refused, too.
     for number in range(3, 9):
         for arguments in project.commands(f"/dev/fd/{number}"):
             assert command(*arguments).status == 2, arguments
@@ -192,7 +194,7 @@ def test_a_trace_may_go_to_a_pipe_and_to_a_device(command, project):
 
 
 def interrupted(command, *arguments):
-    """A command whose tool waits, after Ctrl-C."""
+    """Sends SIGINT to a command once its tool waits; returns the exit status."""
     process = subprocess.Popen([NARRATORIA, *arguments], cwd=command.folder, env=environment(),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                preexec_fn=default_signals)
@@ -205,7 +207,7 @@ def interrupted(command, *arguments):
     return process.returncode
 
 
-def test_a_trace_of_a_call_that_ctrl_c_ended_has_the_call(command, project):
+def test_trace_has_the_call_that_ctrl_c_cancelled(command, project):
     assert interrupted(command, "tool", "run", "waits", "--project", project.folder,
                        "--trace", "trace.ndjson") == 130
     [call] = project.trace()
@@ -213,7 +215,7 @@ def test_a_trace_of_a_call_that_ctrl_c_ended_has_the_call(command, project):
     assert call["error_type"] == "CancelledError" and "cancelled" in call["error_message"]
 
 
-def test_a_script_traces_each_call_also_those_before_ctrl_c(command, project):
+def test_script_trace_has_every_call_up_to_ctrl_c(command, project):
     command.file("flow.nuwa", 'PRINT(CALL greet { name: "Ada" })\nCALL waits {}\nCALL greet {}')
     assert interrupted(command, "script", "flow.nuwa", "--project", project.folder,
                        "--trace", "trace.ndjson") == 130
@@ -227,7 +229,7 @@ def test_a_trace_of_a_script_needs_a_project(command):
 
 
 @pytest.mark.parametrize("option", ["--check", "--ast"])
-def test_what_only_parses_a_script_writes_no_trace(command, project, option):
+def test_option_that_only_parses_a_script_refuses_a_trace(command, project, option):
     ran = command("script", command.file("flow.nuwa", "PRINT(1)"), "--project", project.folder,
                   "--trace", "trace.ndjson", option)
     assert ran.status == 2 and f"{option} does not run the script" in ran.err, ran

@@ -32,7 +32,7 @@ def plan(*tools, **members):
 
 
 # covers: 003-14.1-player-input, 003-14.2-torch-lighter, 003-14.1-tool-invocation
-def test_lighting_the_torch_tells_the_story_and_shows_the_picture(command):
+def test_lighting_the_torch_shows_narrative_and_picture(command):
     ran = command("play", "--story", TORCH, "I light the torch")
     assert ran.status == 0, ran
     assert NARRATIVE in ran.out
@@ -51,7 +51,7 @@ def test_examining_the_door_lists_the_choices(command):
 
 
 # covers: 003-14.3-replan, 003-13.6-returns-plan
-def test_a_prompt_that_fails_is_planned_anew_and_succeeds(command):
+def test_failed_prompt_is_replanned_and_succeeds(command):
     ran = command("play", "--story", TORCH, "I pull the lever")
     assert ran.status == 0, ran
     first = ran.out.index("You close both hands around the lever and pull.")
@@ -61,7 +61,7 @@ def test_a_prompt_that_fails_is_planned_anew_and_succeeds(command):
 
 
 # covers: 003-13.6-fallback
-def test_a_prompt_for_which_five_plans_fail_ends_in_the_fallback_and_exits_with_1(command):
+def test_five_failed_plans_end_in_the_fallback_and_exit_with_1(command):
     tools = [f"broken{number}" for number in range(6)]
     story = command.story(
         {"go": [plan(tool) for tool in tools], "rest": [{"narrative": "You rest."}]},
@@ -74,7 +74,7 @@ def test_a_prompt_for_which_five_plans_fail_ends_in_the_fallback_and_exits_with_
     assert "You rest." in ran.out
 
 
-def test_several_prompts_are_one_session(command):
+def test_prompts_share_one_session(command):
     story = command.story(
         {"one": [plan("count")], "two": [plan("count")]},
         {"count": said(event("state_patch", patch={"n": 1}), done(summary="Counted."))})
@@ -85,23 +85,23 @@ def test_several_prompts_are_one_session(command):
 
 
 # covers: 000-4.4-choice-next-prompt
-def test_a_number_among_the_prompts_selects_the_choice(command):
+def test_number_as_prompt_selects_a_choice(command):
     ran = command("play", "--story", TORCH, "I examine the door", "1")
     assert ran.status == 0, ran
     assert "The runes flare and the door swings inward." in ran.out
 
 
 # covers: 000-4.4-placeholder, 000-8-unknown-ui-event
-def test_a_number_among_the_prompts_selects_a_choice_of_the_opening(command):
+def test_number_as_prompt_selects_a_choice_of_the_opening(command):
     toml = 'title = "T"\n[opening]\nchoices = ["I wait", "I go"]\n'
     story = command.story({"I wait": [{"narrative": "You wait."}], "I go": [{"narrative": "You go."}]}, toml=toml)
     assert "You go." in command("play", "--story", story, "2").out
     assert "You wait." in command("play", "--story", story, stdin="1\n").out
-    # What is no choice is the prompt itself, as before.
+    # A number without a choice is an ordinary prompt.
     assert "Nothing happens when you try: 3" in command("play", "--story", story, "3").out
 
 
-def test_a_plan_that_is_refused_again_and_again_is_told_once(command):
+def test_repeatedly_refused_plan_is_reported_once(command):
     forbidden = {"plan": {"tools": [{"toolId": name, "toolPath": f"../{name}"} for name in ("a", "b")]}}
     story = command.story({"go": [forbidden], "rest": [{"narrative": "You rest."}]},
                           toml='title = "T"\n[tools]\nallow_paths = ["tools"]\n')
@@ -114,7 +114,7 @@ def test_a_plan_that_is_refused_again_and_again_is_told_once(command):
     assert ran.out.index("plan-path-allowed") < ran.out.index("Nothing comes of it") < ran.out.index("You rest.")
 
 
-def test_a_narrator_that_fails_is_told_once(command):
+def test_repeated_narrator_failure_is_reported_once(command):
     toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
             '[plugins."narratoria.narrator_process"]\ncommand = ["sh", "-c", "echo broken >&2; exit 3"]\n')
     ran = command("play", "--story", command.story({}, toml=toml), "go")
@@ -123,8 +123,8 @@ def test_a_narrator_that_fails_is_told_once(command):
     assert "    ! 5 times: the narrator gave no plan: the narrator's process ended with exit status 3" in ran.out
 
 
-def test_each_plan_that_is_refused_is_told(command):
-    # The skill that a plan names fails, so the next answer is taken, which is refused.
+def test_plan_refused_after_a_failure_is_reported(command):
+    # The plan of the first answer fails, so the second answer is used; its plan is refused.
     story = command.story(
         {"go": [plan("broken"), {"plan": {"tools": [{"toolId": "x", "toolPath": "../x"}]}}]},
         {"broken": said(done(ok=False, summary="No."))}, 'title = "T"\n[tools]\nallow_paths = ["tools"]\n')
@@ -132,7 +132,7 @@ def test_each_plan_that_is_refused_is_told(command):
     assert ran.out.count("plan-path-allowed") == 1 and "! 4 times: " in ran.out, ran
 
 
-def test_an_unsupported_ui_event_is_a_placeholder_with_name_and_payload(command):
+def test_unsupported_ui_event_is_shown_with_name_and_payload(command):
     story = command.story(
         {"go": [plan("quake")]},
         {"quake": said(event("ui_event", event="shake_screen", payload={"strength": 3}), done())})
@@ -141,7 +141,7 @@ def test_an_unsupported_ui_event_is_a_placeholder_with_name_and_payload(command)
 
 
 # covers: 000-4.4-choice-payload
-def test_choices_that_are_no_list_of_texts_are_a_placeholder(command):
+def test_invalid_choices_are_shown_as_a_placeholder(command):
     story = command.story(
         {"go": [plan("ask")]},
         {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": [1]}), done())})
@@ -151,7 +151,7 @@ def test_choices_that_are_no_list_of_texts_are_a_placeholder(command):
 
 
 # covers: 000-4.4-narrative-choice, 000-4.4-choice-display
-def test_the_choices_that_are_shown_are_those_that_can_be_taken(command):
+def test_shown_choices_are_the_selectable_ones(command):
     def choices(*texts):
         return event("ui_event", event="narrative_choice", payload={"choices": list(texts)})
 
@@ -167,7 +167,7 @@ def test_the_choices_that_are_shown_are_those_that_can_be_taken(command):
 
 
 # covers: 000-4.3-placeholder, 000-8-unknown-media-type
-def test_an_asset_of_an_unknown_kind_is_shown_with_its_details(command):
+def test_asset_of_an_unknown_kind_is_shown_with_its_details(command):
     file = command.file("model.xyz", "x")
     story = command.story(
         {"go": [plan("make")]},
@@ -177,7 +177,7 @@ def test_an_asset_of_an_unknown_kind_is_shown_with_its_details(command):
     assert f"◆ {file} (hologram m1, model/x-unheard-of)" in ran.out
 
 
-def test_an_asset_that_was_refused_is_not_shown_as_one(command):
+def test_refused_asset_is_not_shown_as_an_asset(command):
     story = command.story(
         {"go": [plan("make")]},
         {"make": said(event("asset", assetId="m1", kind="image", mediaType="image/png",
@@ -187,7 +187,7 @@ def test_an_asset_that_was_refused_is_not_shown_as_one(command):
     assert "! m1 was refused: " in ran.out
 
 
-def test_an_asset_that_goes_with_its_tools_sandbox_is_not_shown_as_one(command):
+def test_asset_in_the_scratch_folder_is_not_shown_as_an_asset(command):
     made = event("asset", assetId="m1", kind="image", mediaType="image/png", path="FILE")
     story = command.story(
         {"go": [plan("make")]},
@@ -198,7 +198,7 @@ def test_an_asset_that_goes_with_its_tools_sandbox_is_not_shown_as_one(command):
     assert "! m1 was refused: " in ran.out and "scratch folder" in ran.out, ran
 
 
-def test_text_of_the_story_cannot_move_the_cursor(command):
+def test_story_text_cannot_move_the_cursor(command):
     story = command.story({"go": [{"narrative": "One\u001b[2J\nTwo"}]})
     ran = command("play", "--story", story, "go")
     assert "  One\\x1B[2J\n  Two\n" in ran.out
@@ -211,7 +211,7 @@ def test_long_narrative_is_wrapped_between_words(command):
     assert all(len(line) <= 76 and not line.endswith(" ") for line in lines)
 
 
-def test_a_full_device_is_told_and_fails(command):
+def test_full_device_is_reported_and_fails(command):
     with open("/dev/full", "wb") as full:
         ran = command("play", "--story", TORCH, "open", stdout=full)
     assert ran.status == 1, ran
@@ -234,11 +234,11 @@ def test_a_choice_is_selected_by_its_number(command):
     assert "You turn your back on the door." in ran.out
 
 
-def test_the_opening_is_told_first_and_its_choices_can_be_selected(command):
+def test_opening_comes_first_and_its_choices_are_selectable(command):
     ran = command("play", "--story", TORCH, stdin="1\n")
     assert (ran.out.index("The stair ends in the dark") < ran.out.index("    1. I light the torch\n") <
             ran.out.index(NARRATIVE)), ran
-    # Whoever gives prompts has begun already.
+    # Prompts on the command line skip the opening.
     assert "The stair ends in the dark" not in command("play", "--story", TORCH, "open").out
 
 
@@ -247,7 +247,7 @@ def test_a_number_without_choices_is_a_prompt(command):
     assert "Seven it is." in command("play", "--story", story, stdin="7\n").out
 
 
-def test_closed_standard_input_is_the_end(command):
+def test_closed_standard_input_ends_the_game(command):
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" play --story "$1" <&-', NARRATORIA, TORCH],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), timeout=300)
@@ -255,7 +255,7 @@ def test_closed_standard_input_is_the_end(command):
     assert ran.stderr == b""
 
 
-def test_a_prompt_that_is_no_utf_8_is_told_and_the_game_goes_on(command):
+def test_prompt_in_invalid_utf_8_does_not_end_the_game(command):
     ran = command("play", "--story", TORCH, stdin=b"\xff\xfe\nopen\n")
     assert ran.status == 0, ran
     assert "The runes flare" in ran.out
@@ -269,7 +269,7 @@ def test_the_story_of_the_working_folder_is_the_default(command):
     assert "Gone." in command("play", "go", cwd=story).out
 
 
-def test_the_title_stands_above_the_first_turn(command):
+def test_title_is_printed_above_the_first_turn(command):
     ran = command("play", "--story", TORCH, "open")
     assert ran.out.startswith("  The Torch and the Door\n  ──────────────────────\n\n  The runes flare")
 
@@ -288,7 +288,7 @@ def test_the_title_stands_above_the_first_turn(command):
         (["--story", "story", "--cgroup", ".", "go"], '"." is no cgroup2 folder'),
     ],
 )
-def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+def test_misuse_is_refused_with_advice(command, arguments, said):
     command.story({"go": [{"narrative": "Gone."}]})
     ran = command("play", *arguments)
     assert ran.status == 2, ran
@@ -304,7 +304,7 @@ def test_a_story_with_faults_is_refused_with_file_and_line(command):
     assert ran.out == ""
 
 
-def test_a_story_that_limits_its_tools_processes_is_refused_without_a_cgroup_folder(command):
+def test_story_with_a_process_limit_requires_a_cgroup_folder(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[limits]\nprocesses = 9\n')
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
@@ -312,7 +312,7 @@ def test_a_story_that_limits_its_tools_processes_is_refused_without_a_cgroup_fol
     assert ran.out == ""
 
 
-def test_a_story_that_asks_for_a_narrator_that_is_not_there_is_refused(command):
+def test_story_with_a_missing_narrator_is_refused(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
@@ -320,7 +320,7 @@ def test_a_story_that_asks_for_a_narrator_that_is_not_there_is_refused(command):
     assert ran.out == ""
 
 
-def test_the_template_narrator_may_be_named(command):
+def test_template_narrator_may_be_given_by_name(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     assert command("play", "--story", story, "--narrator", "template", "go").status == 0
 
@@ -328,7 +328,7 @@ def test_the_template_narrator_may_be_named(command):
 # ---------------------------------------------------------------- on a terminal
 
 
-def test_on_a_terminal_the_player_is_asked_and_ctrl_d_ends_the_game(command):
+def test_terminal_prompts_the_player_and_ctrl_d_ends_the_game(command):
     terminal = command.on_terminal("play", "--story", TORCH)
     terminal.read_until(PROMPT_SIGN)
     terminal.type("examine the door\n")
@@ -344,7 +344,7 @@ def test_on_a_terminal_the_player_is_asked_and_ctrl_d_ends_the_game(command):
     assert terminal.finish().status == 0
 
 
-def test_a_picture_is_shown_as_one_on_a_terminal_with_colours(command):
+def test_picture_is_drawn_on_a_terminal_with_colours(command):
     console = (BUILD / "lib/narratoria/plugins/console.so").read_bytes()
     if b"libchafa" not in console:
         pytest.skip("the console was built without chafa")
@@ -383,7 +383,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_tool_that_a_thinking_narrator_invokes_is_shown_with_its_line(command):
+def test_tool_invoked_by_a_narrator_is_shown_with_its_line(command):
     toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
             '[plugins."narratoria.narrator_process"]\n'
             f'command = ["{sys.executable}", "narrator.py"]\n')
@@ -396,7 +396,7 @@ def test_a_tool_that_a_thinking_narrator_invokes_is_shown_with_its_line(command)
 
 
 # covers: 003-13.3-narrative
-def test_the_narrative_is_shown_before_the_tools_have_ended(command):
+def test_narrative_is_shown_before_the_tools_end(command):
     story = command.story(
         {"go": [plan("slow", narrative="You wait for something.")]},
         {"slow": f"#!/bin/sh\ncat >/dev/null\necho '{log('listening', progress=0.25)}'\n"
@@ -416,7 +416,7 @@ def test_the_narrative_is_shown_before_the_tools_have_ended(command):
 
 
 @pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
-def test_ctrl_c_takes_back_a_turn_and_leaves_at_the_prompt(command, kind):
+def test_ctrl_c_cancels_a_turn_and_exits_at_the_prompt(command, kind):
     story = command.story(
         {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
         {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
@@ -453,7 +453,7 @@ def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):
     assert b"Gone." not in out
 
 
-def test_the_opening_has_one_empty_line_before_its_text_and_its_choices(command):
+def test_opening_text_and_choices_follow_one_empty_line(command):
     answers = {"I wait": [{"narrative": "You wait."}]}
     for text, told in (("", ""),
                        ('text = "\\n \\nIt rains.\\n\\nHard.\\n\\n"\n', "  It rains.\n\n  Hard.\n\n")):
@@ -462,7 +462,7 @@ def test_the_opening_has_one_empty_line_before_its_text_and_its_choices(command)
         assert ran.out == f"  T\n  ─\n\n{told}    1. I wait\n", ran
 
 
-def test_a_skipped_tool_says_so_once(command):
+def test_skipped_tool_is_reported_once(command):
     tools = [{"toolId": "a", "toolPath": "tools/fails", "retryPolicy": {"maxRetries": 0}},
              {"toolId": "b", "toolPath": "tools/fails", "dependencies": ["a"]}]
     story = command.story({"go": [{"plan": {"tools": tools}}]}, {"fails": said(done(ok=False))})
@@ -473,7 +473,7 @@ def test_a_skipped_tool_says_so_once(command):
     assert '\nskipped b: the tool "a", on which it depends, failed\n' in ran.err, ran
 
 
-def test_a_story_with_many_prompts_is_not_blamed_for_the_time_of_reading_them(command):
+def test_reading_many_prompts_is_not_reported_as_a_stall(command):
     answers = {f"say word{number}": [{"narrative": f"You say it {number} times."}] for number in range(50000)}
     ran = command("play", "--story", command.story(answers), "say word7")
     assert ran.status == 0 and "You say it 7 times." in ran.out, ran
@@ -486,7 +486,7 @@ def test_a_story_with_many_prompts_is_not_blamed_for_the_time_of_reading_them(co
 SCRIPT_STORY = 'title = "A"\n[narrator]\nname = "tale.nuwa"\n[fallback]\ntemplates = ["Nothing."]\n'
 
 
-def test_a_script_tells_what_it_prints_and_shows_its_calls_with_their_lines(command):
+def test_script_shows_its_output_and_its_calls_with_their_lines(command):
     story = command.story({}, {"ring": said(done(summary="Rung.", result={"times": 3}))}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text(
         'LET bell = CALL ring { hard: true }\nPRINT(FORMAT("{p}: it rings {n} times.", {p: prompt, n: bell.times}))')
@@ -506,7 +506,7 @@ def test_an_error_of_a_script_is_shown_with_a_caret(command):
     assert "  Nothing." in ran.out
 
 
-def test_a_player_may_name_another_script_of_the_story(command):
+def test_narrator_option_selects_another_script(command):
     story = command.story({}, {}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text('PRINT("one")')
     (story / "other.nuwa").write_text('PRINT("two")')
@@ -520,7 +520,7 @@ def test_a_player_may_name_another_script_of_the_story(command):
 FERRY = BUILD / "share" / "narratoria" / "stories" / "ferry"
 
 
-def test_the_story_of_the_ferry_is_told_by_a_script(command):
+def test_ferry_story_is_narrated_by_a_script(command):
     # The toll is a function of examples/python/ferry.py.
     checked = command("validate", "story", "--plugins", FERRY)
     assert checked.status == 0 and len(checked.lines) == 2, checked
@@ -534,7 +534,7 @@ def test_the_story_of_the_ferry_is_told_by_a_script(command):
 
 
 # covers: 002-core-registration
-def test_a_script_that_calls_what_nobody_brings_ends_in_the_fallback(command):
+def test_script_call_of_a_missing_tool_ends_in_the_fallback(command):
     ran = command("play", "--story", FERRY, "I cross")
     assert ran.status == 1, ran
     assert "ToolNotFoundError: Tool 'pay_toll' not found." in ran.out

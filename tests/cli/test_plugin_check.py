@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria plugin check: a family of plugins, of which each breaks one rule (tests/plugin/libraries/family)."""
+"""narratoria plugin check: each plugin of tests/plugin/libraries/family breaks one rule."""
 
 import json
 import os
@@ -16,15 +16,15 @@ import pytest
 
 from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, environment
 
-# The thread sanitizer starts a thread of its own in each process, which rule P20 finds every time. The
-# validator's memory is watched by the other sanitizers.
-pytestmark = pytest.mark.skipif(BUILD.name == "tsan", reason="the sanitizer's own thread is found")
+# The thread sanitizer starts its own thread in each process, which rule P20 finds every time. The other
+# sanitizers cover the memory of the validator.
+pytestmark = pytest.mark.skipif(BUILD.name == "tsan", reason="rule P20 finds the sanitizer's own thread")
 
 FAMILY = BUILD / "tests" / "plugins"
 SHIPPED = BUILD / "lib" / "narratoria" / "plugins"
 RULES = [f"P{number}" for number in range(1, 48)]
 
-# The variant, the rule that finds it, how, and a part of what is said.
+# The variant, the rule that finds it, the verdict, and a part of the message.
 CAUGHT = [
     ("undefined_symbol", "P1", "failed", "function_that_nobody_defines"),
     ("no_entry", "P2", "failed", "does not export nar_plugin_entry"),
@@ -80,7 +80,7 @@ CAUGHT = [
     ("missing_done", "P40", "failed", "0 done events"),
     ("keeps_view", "P41", "crashed", "an event's body, which was no longer valid"),
     ("throws_in_get_extension", "P24", "failed", "get_extension for narratoria.event_sink/1 threw"),
-    # A sanitizer writes the words otherwise than the C library.
+    # A sanitizer words its message differently from the C library.
     ("double_free", "P26", "crashed", "free"),
     ("huge_size", "P11", "failed", "size is 4294967295"),
     ("huge_extension", "P16", "failed", "size is 4294967295"),
@@ -118,7 +118,7 @@ WARNED = [
 
 def library(variant):
     path = FAMILY / f"{variant}.so"
-    assert path.is_file(), f"{path} is not there: build the target narratoria_plugin_family"
+    assert path.is_file(), f"{path} is missing; build the target narratoria_plugin_family"
     return path
 
 
@@ -150,7 +150,7 @@ def messages(rule):
 # ---------------------------------------------------------------- the family
 
 
-def test_a_good_plugin_passes_every_rule(command):
+def test_good_plugin_passes_every_rule(command):
     ran = command("plugin", "check", library("well_behaved"))
     assert ran.status == 0, ran
     assert ran.err == ""
@@ -163,7 +163,7 @@ def test_a_good_plugin_passes_every_rule(command):
 
 
 @pytest.mark.parametrize("variant, rule, verdict, said", CAUGHT, ids=[one[0] for one in CAUGHT])
-def test_each_breach_is_found_by_its_rule_alone(command, variant, rule, verdict, said):
+def test_violation_is_found_by_its_rule_alone(command, variant, rule, verdict, said):
     rules = check(command, library(variant), "--time", "1")
     assert broken(rules) == {rule: verdict}
     assert said in messages(rules[rule])
@@ -172,7 +172,7 @@ def test_each_breach_is_found_by_its_rule_alone(command, variant, rule, verdict,
 
 
 @pytest.mark.parametrize("variant, rule, said", WARNED, ids=[one[0] for one in WARNED])
-def test_what_is_only_a_warning_passes(command, variant, rule, said):
+def test_warning_does_not_fail_the_check(command, variant, rule, said):
     rules = check(command, library(variant), "--time", "1")
     assert broken(rules) == {}
     assert warnings(rules) == {rule}
@@ -183,18 +183,18 @@ def test_every_variant_of_the_family_has_its_row():
     listing = (SOURCE / "tests" / "plugin" / "libraries" / "family" / "CMakeLists.txt").read_text()
     family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
     rows = {one[0] for one in CAUGHT} | {one[0] for one in WARNED}
-    # Nothing can be taken from a machine with one processor.
+    # changes_affinity has no row on a machine with one processor.
     assert family == rows | {"well_behaved", "without_cancel", "changes_affinity"}
 
 
-def test_every_rule_of_the_page_is_examined_or_said_to_be_not():
+def test_page_says_for_every_rule_whether_it_is_checked():
     page = (SOURCE / "docs" / "plugin-rules.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (P\d+) \|.*\| ([^|]*) \|$", page, re.MULTILINE)
     assert sorted(name for name, _ in rows) == sorted(RULES)
     assert all(checked.strip("* ") in ("yes", "in part", "warns", "no") for _, checked in rows)
 
 
-def test_a_crash_shows_what_the_plugin_wrote_and_goes_on(command):
+def test_crash_shows_the_plugin_log_and_the_check_continues(command):
     ran = command("plugin", "check", library("crashes"), "--time", "1")
     assert ran.status == 1, ran
     assert "P26  crashed   does not crash\n" in ran.out
@@ -202,7 +202,7 @@ def test_a_crash_shows_what_the_plugin_wrote_and_goes_on(command):
     assert "log 1: ready" in ran.out
 
 
-def test_metadata_may_stand_in_a_file_beside_the_library(command):
+def test_metadata_may_be_in_a_file_next_to_the_library(command):
     copy = command.folder / "no_note.so"
     copy.write_bytes(library("no_note").read_bytes())
     names = ("event_sink", "ui_handler", "asset_renderer", "narrator", "tool_runner", "tool")
@@ -221,7 +221,7 @@ def test_settings_reach_the_plugin(command):
     assert ran.status == 2 and "--settings:1:1" in ran.err, ran
 
 
-# ---------------------------------------------------------------- files that are no plugin
+# ---------------------------------------------------------------- files that are not plugins
 
 
 def well_behaved():
@@ -240,7 +240,7 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize("name", WRONG_FILES)
-def test_a_file_that_is_no_library_is_refused_with_a_message(command, name):
+def test_file_that_is_not_a_library_is_refused(command, name):
     content, said = WRONG_FILES[name]
     ran = command("plugin", "check", command.file(name, content))
     assert ran.status == 2, ran
@@ -249,14 +249,14 @@ def test_a_file_that_is_no_library_is_refused_with_a_message(command, name):
 
 
 @pytest.mark.parametrize("part", [0.01, 0.1, 0.5, 0.9, 0.999])
-def test_a_library_that_was_cut_off_is_refused(command, part):
+def test_truncated_library_is_refused(command, part):
     whole = well_behaved()
     ran = command("plugin", "check", command.file("cut.so", whole[: int(len(whole) * part)]))
     assert ran.status == 2, ran
     assert "damaged" in ran.err
 
 
-def test_no_library_is_found(command):
+def test_path_that_is_not_a_library_is_refused(command):
     for path, said in (("missing.so", "No such file"), (command.folder, "is a folder"),
                        ("/dev/null", "not a regular file"), ("/bin/sh", "is a program")):
         ran = command("plugin", "check", path)
@@ -264,15 +264,15 @@ def test_no_library_is_found(command):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
-def test_a_file_that_may_not_be_read(command):
+def test_unreadable_file_is_refused(command):
     path = command.file("closed.so", well_behaved())
     path.chmod(0)
     ran = command("plugin", "check", path)
     assert ran.status == 2 and "Permission denied" in ran.err, ran
 
 
-def test_a_library_with_damaged_tables_is_refused_or_examined(command):
-    """Each number in header and segments replaced by a very large one, one at a time."""
+def test_library_with_damaged_headers_does_not_crash_the_check(command):
+    """Replaces the numbers of the header and the segments by a very large one, one at a time."""
     whole = well_behaved()
     segments = struct.unpack_from("<Q", whole, 32)[0]
     for offset in [*range(16, 64, 8), *range(segments, segments + 56 * 3, 8)]:
@@ -283,12 +283,12 @@ def test_a_library_with_damaged_tables_is_refused_or_examined(command):
         assert ran.out or ran.err, offset
 
 
-# ---------------------------------------------------------------- plugins of others
+# ---------------------------------------------------------------- other plugins
 
 
 @pytest.mark.parametrize("kind", ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool",
                                   "event-sink"])
-def test_what_plugin_new_writes_passes(command, kind):
+def test_output_of_plugin_new_passes(command, kind):
     assert command("plugin", "new", "paper-rain", "--kind", kind, "--lang", "c").status == 0
     built = command.folder / "paper-rain.so"
     sources = sorted((command.folder / "paper-rain").glob("*.c"))
@@ -309,7 +309,7 @@ def test_the_console_passes(command):
     assert broken(rules) == {} and warnings(rules) == set()
 
 
-def test_what_does_not_apply_is_skipped_and_says_why(command):
+def test_rule_that_does_not_apply_is_skipped_with_a_reason(command):
     rules = check(command, library("without_cancel"))
     assert rules["P37"]["verdict"] == "skipped" and "cancel is NULL" in rules["P37"]["why"]
     rules = check(command, SHIPPED / "event_log.so")
@@ -317,7 +317,7 @@ def test_what_does_not_apply_is_skipped_and_says_why(command):
 
 
 @pytest.mark.parametrize("kind", ["event_log", "narrator_process"])
-def test_what_a_plugin_without_metadata_does_not_have_is_not_used(command, kind):
+def test_extensions_missing_without_metadata_are_not_used(command, kind):
     whole = (SHIPPED / f"{kind}.so").read_bytes()
     assert b'"plugin/1"' in whole
     path = command.file("unknown.so", whole.replace(b'"plugin/1"', b'"plugin/9"'))
@@ -328,7 +328,7 @@ def test_what_a_plugin_without_metadata_does_not_have_is_not_used(command, kind)
     assert skipped == {"P7", "P29", "P39", "P40"} | narrators
 
 
-def test_rules_of_extensions_that_only_the_metadata_list_are_skipped(command):
+def test_rules_of_extensions_only_in_metadata_are_skipped(command):
     rules = check(command, library("note_lists_more"), "--time", "1")
     skipped = {name: rule["why"] for name, rule in rules.items() if rule["verdict"] == "skipped"}
     assert set(skipped) == {"P29", "P35", "P36", "P37", "P38", "P39", "P40"}
@@ -349,14 +349,14 @@ def test_ctrl_c_ends_the_check_and_the_trial(command):
         preexec_fn=default_signals)
     process = Path("/proc") / str(running.pid)
     deadline = time.monotonic() + DEADLINE
-    # Trials that come back are gone at once; the one that stays is the one that hangs.
+    # Trials that return exit at once; the one that stays is the one that hangs.
     before = None
     while True:
         now = children_of(process)
         if now and now == before:
             break
         before = now
-        assert time.monotonic() < deadline, "there never was a trial"
+        assert time.monotonic() < deadline, "no trial hung before the deadline"
         select.select([running.stderr], [], [], 0.2)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=DEADLINE)
@@ -364,11 +364,11 @@ def test_ctrl_c_ends_the_check_and_the_trial(command):
     assert not any(Path("/proc", child).exists() for child in now)
 
 
-# ---------------------------------------------------------------- containment and choice
+# ---------------------------------------------------------------- containment and selected rules
 
 
 def processes_of(name):
-    """The processes that mapped the library."""
+    """The processes that have mapped the library."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -391,7 +391,7 @@ def test_only_the_given_rules_are_checked(command):
     ran = command("plugin", "check", library("well_behaved"), "--only", "P27,P30", "--json")
     assert [rule["rule"] for rule in json.loads(ran.out)["rules"]] == ["P27", "P30"]
     assert all(rule["verdict"] == "passed" for rule in json.loads(ran.out)["rules"]), ran
-    # A rule that is found broken on the way is told all the same.
+    # A violation of a rule that was not selected is reported anyway.
     ran = command("plugin", "check", library("null_plugin"), "--only", "P30", "--json")
     verdicts = {rule["rule"]: rule["verdict"] for rule in json.loads(ran.out)["rules"]}
     assert verdicts == {"P8": "failed", "P30": "skipped"} and ran.status == 1, ran
@@ -399,13 +399,13 @@ def test_only_the_given_rules_are_checked(command):
     assert ran.status == 2 and 'unknown rule "P99"' in ran.err and "--list" in ran.err, ran
 
 
-def test_rules_are_chosen_in_any_case(command):
+def test_rule_names_are_case_insensitive(command):
     ran = command("plugin", "check", library("well_behaved"), "--only", "p30, P27", "--json")
     assert [rule["rule"] for rule in json.loads(ran.out)["rules"]] == ["P27", "P30"]
 
 
 @pytest.mark.parametrize("given", ["", ",", "P27,", "P27,,P30", " "])
-def test_a_choice_with_a_missing_rule_is_refused(command, given):
+def test_empty_rule_name_is_refused(command, given):
     ran = command("plugin", "check", library("well_behaved"), "--only", given)
     assert ran.status == 2 and ran.out == "", ran
     assert f'a rule is missing in "{given}"' in ran.err and "--only P27,P30" in ran.err, ran
@@ -414,13 +414,13 @@ def test_a_choice_with_a_missing_rule_is_refused(command, given):
 @pytest.mark.parametrize("given, near", [
     ("30", ["P30"]), ("p027", ["P27"]), ("P99", ["P9", "P19", "P29", "P39"]),
     ("Memory", ["P29"]), ("bananas", [])])
-def test_a_rule_that_does_not_exist_is_refused_with_those_near_it(command, given, near):
+def test_unknown_rule_is_refused_with_suggestions(command, given, near):
     ran = command("plugin", "check", library("well_behaved"), "--only", given)
     assert ran.status == 2 and f'unknown rule "{given}"' in ran.err, ran
     assert re.findall(r"(P\d+) \(", ran.err) == near, ran
 
 
-def test_the_list_names_each_rule_and_its_checks(command):
+def test_list_names_every_rule_and_its_checks(command):
     listed = json.loads(command("plugin", "check", "--list", "--json").out)
     assert [one["rule"] for one in listed] == RULES
     assert [one["rule"] for one in listed if not one["checks"]] == ["P29"]
@@ -430,7 +430,7 @@ def test_the_list_names_each_rule_and_its_checks(command):
     assert ran.status == 2 and "give the plugin's library" in ran.err, ran
 
 
-def test_the_total_time_ends_the_check_and_says_so(command):
+def test_total_time_limit_ends_the_check_and_is_reported(command):
     ran = command("plugin", "check", library("hangs_in_handler"), "--time", "60", "--total", "1", "--json")
     rules = {rule["rule"]: rule for rule in json.loads(ran.out)["rules"]}
     assert ran.status == 1 and rules["P42"]["verdict"] == "failed", ran
@@ -438,7 +438,8 @@ def test_the_total_time_ends_the_check_and_says_so(command):
     assert rules["P33"]["verdict"] == "skipped" and "--total" in messages(rules["P42"]), ran
 
 
-# A process that waits in the kernel cannot be ended, and no test can make one. Here SIGKILL does nothing.
+# A process in uninterruptible sleep cannot be killed, and a test cannot create one. This shim makes SIGKILL do
+# nothing instead.
 KILL_WITHOUT_EFFECT = """
 #include <signal.h>
 #include <sys/syscall.h>
@@ -450,7 +451,7 @@ int kill(pid_t process, int number) {
 
 
 @pytest.mark.skipif(BUILD.name == "asan", reason="the sanitizer's library must be loaded first")
-def test_a_process_that_cannot_be_ended_is_told_and_ends_the_check(command):
+def test_unkillable_process_is_reported_and_ends_the_check(command):
     source, shim = command.file("kill.c", KILL_WITHOUT_EFFECT), command.folder / "kill.so"
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", shim], check=True)
     ran = command("plugin", "check", library("hangs_in_handler"), "--time", "1", "--json",

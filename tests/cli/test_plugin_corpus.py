@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """narratoria plugin check: each misbehaviour of the corpus (tests/plugin/corpus) is found by its rule.
 
-NARRATORIA_CORPUS=N takes one variant in N (default 32), and the first of each rule; 1 takes all.
+NARRATORIA_CORPUS=N checks one variant in N (default 32) and the first of each rule; 1 checks all.
 """
 
 import json
@@ -53,11 +53,11 @@ def test_each_misbehaviour_is_found_by_its_rules_alone(command, library, variant
     assert set(found) == set(variant.rules), found
 
 
-def test_the_corpus_is_large_and_no_variant_is_twice():
+def test_corpus_is_large_and_has_no_duplicates():
     names = [variant.name for variant in corpus.variants()]
     assert len(names) >= 200 and len(names) == len(set(names))
 
 
-def test_the_matrix_of_the_page_is_that_of_the_table():
+def test_matrix_of_the_page_is_up_to_date():
     page = (SOURCE / "docs" / "plugin-rules.md").read_text(encoding="utf-8")
-    assert corpus.matrix() in page, "write what tests/plugin/corpus/corpus.py prints into the page"
+    assert corpus.matrix() in page, "copy the output of tests/plugin/corpus/corpus.py into the page"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plugin new: what it writes, and what it refuses. That what it writes builds and passes is shown by
-tests/install/new_plugins.sh."""
+"""narratoria plugin new: the files that it writes and the arguments that it refuses.
+
+tests/install/new_plugins.sh shows that the written plugins build and pass.
+"""
 
 import os
 import resource
@@ -24,7 +26,7 @@ def tree(folder):
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_writes_a_folder_with_all_that_a_plugin_needs(command, kind, language):
+def test_plugin_new_writes_a_complete_folder(command, kind, language):
     ran = new(command, "paper-rain", kind, "--lang", language)
     assert ran.status == 0, ran
     assert ran.err == ""
@@ -40,7 +42,7 @@ def test_it_writes_a_folder_with_all_that_a_plugin_needs(command, kind, language
     assert "Paper rain" in (folder / "README.md").read_text()
 
 
-def test_without_a_language_it_is_written_in_cpp(command):
+def test_default_language_is_cpp(command):
     assert new(command).status == 0
     assert (command.folder / "paper-rain" / "paper-rain.cpp").exists()
 
@@ -51,8 +53,8 @@ def test_without_a_language_it_is_written_in_cpp(command):
      ".", "régen", "rain\n", "r" * 65, 'rain"', "rain;fall", "$rain"],
     ids=repr,
 )
-def test_a_name_that_cannot_be_is_refused_and_the_message_says_what_can(command, name):
-    # Behind "--", because one of them begins with a dash.
+def test_invalid_name_is_refused_with_the_allowed_characters(command, name):
+    # After "--", because one of the names begins with a dash.
     ran = command("plugin", "new", "--kind", "tool", "--", name)
     assert ran.status == 2, ran
     assert ran.out == ""
@@ -61,19 +63,19 @@ def test_a_name_that_cannot_be_is_refused_and_the_message_says_what_can(command,
     assert os.listdir(command.folder) == []
 
 
-def test_the_longest_name_is_taken(command):
+def test_longest_name_is_accepted(command):
     assert new(command, "r" * 64).status == 0
 
 
 @pytest.mark.parametrize("name", ["test", "all", "install", "clean"])
-def test_a_name_that_cmake_keeps_for_itself_is_refused(command, name):
+def test_name_that_cmake_reserves_is_refused(command, name):
     ran = new(command, name)
     assert ran.status == 2, ran
     assert f"{name}-plugin" in ran.err
     assert os.listdir(command.folder) == []
 
 
-def test_an_existing_folder_is_refused_and_left_as_it_is(command):
+def test_existing_folder_is_refused_and_left_unchanged(command):
     (command.folder / "paper-rain").mkdir()
     command.file("paper-rain/mine", "precious")
     ran = new(command)
@@ -87,7 +89,7 @@ def test_an_existing_folder_is_refused_and_left_as_it_is(command):
     lambda path: path.write_text("precious"),
     lambda path: path.symlink_to("nowhere"),
 ], ids=["a file", "a link to nothing"])
-def test_whatever_bears_the_name_is_left_as_it_is(command, make):
+def test_existing_file_or_link_is_left_unchanged(command, make):
     make(command.folder / "paper-rain")
     ran = new(command)
     assert ran.status == 2, ran
@@ -97,7 +99,7 @@ def test_whatever_bears_the_name_is_left_as_it_is(command, make):
 
 
 @pytest.mark.parametrize("kind", ["", "ui_handler", "UI-HANDLER", "plugin"])
-def test_an_unknown_kind_is_refused_with_those_there_are(command, kind):
+def test_unknown_kind_is_refused_with_the_known_ones(command, kind):
     ran = new(command, "paper-rain", kind)
     assert ran.status == 2, ran
     assert ran.out == ""
@@ -106,7 +108,7 @@ def test_an_unknown_kind_is_refused_with_those_there_are(command, kind):
     assert os.listdir(command.folder) == []
 
 
-def test_an_unknown_language_is_refused_with_those_there_are(command):
+def test_unknown_language_is_refused_with_the_known_ones(command):
     ran = new(command, "paper-rain", "tool", "--lang", "cobol")
     assert ran.status == 2, ran
     assert '"cobol"' in ran.err and "c, cpp" in ran.err
@@ -115,14 +117,14 @@ def test_an_unknown_language_is_refused_with_those_there_are(command):
 
 @pytest.mark.parametrize("arguments", [["plugin", "new"], ["plugin", "new", "paper-rain"],
                                        ["plugin", "new", "--kind", "tool"]], ids=" ".join)
-def test_what_is_left_out_is_named(command, arguments):
+def test_missing_argument_points_to_the_help(command, arguments):
     ran = command(*arguments)
     assert ran.status == 2, ran
     assert "narratoria plugin new --help" in ran.err
     assert os.listdir(command.folder) == []
 
 
-def test_a_folder_that_cannot_be_written_is_refused(command):
+def test_unwritable_folder_is_refused(command):
     closed = command.folder / "closed"
     closed.mkdir()
     closed.chmod(0o555)
@@ -133,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_refused(command):
     assert "Permission denied" in ran.err
 
 
-def test_a_disk_that_refuses_leaves_nothing(command):
+def test_write_error_leaves_no_files(command):
     def no_bytes():
         default_signals()
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))

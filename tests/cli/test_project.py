@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Namel3ss project (spec 001): its tools, their traces, and what is wrong with one."""
+"""Namel3ss projects (spec 001): their tools, traces and faults."""
 
 import http.server
 import hashlib
@@ -38,7 +38,10 @@ SIX = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess
 
 
 def surroundings(**more):
-    """With the real Python first: that of pyenv is a script, which no_subprocess keeps from Python."""
+    """An environment with the real Python first in PATH.
+
+    The python of pyenv is a script, which cannot start Python under no_subprocess.
+    """
     return environment(**{"PATH": f"{os.path.dirname(os.path.realpath(sys.executable))}:{os.environ['PATH']}", **more})
 
 
@@ -59,12 +62,12 @@ class Project:
         self.write(".namel3ss/tools.yaml", text)
 
     def tool(self, name, *fields):
-        """One tool of sample_tool.py with these lines of fields."""
+        """Binds one function of sample_tool.py, with these lines of fields."""
         self.bind(f"tools:\n  {name}:\n    entry: tools.sample_tool:{name}\n"
                   + "".join(f"    {field}\n" for field in fields))
 
     def run(self, tool, payload=None, *options, env=None):
-        """The command's end and its trace."""
+        """Runs a tool; returns the finished command and its trace."""
         trace = self.command.folder / "trace.ndjson"
         trace.unlink(missing_ok=True)
         ran = self.command("tool", "run", tool, "--project", self.folder, "--trace", trace,
@@ -73,7 +76,7 @@ class Project:
         return ran, [json.loads(line) for line in lines]
 
     def faults(self):
-        """The faults of tools.yaml, with place and message."""
+        """The faults that `validate project` reports, with place and message."""
         ran = self.command("validate", "project", self.folder)
         assert ran.status == 1, ran
         return ran.out
@@ -89,7 +92,7 @@ def events(ran):
 
 
 # covers: 001-entry, 001-trace-runner, 001-trace-times, 001-trace-version, 001-trace-sandbox
-def test_a_bound_tool_runs_and_its_prints_are_logged(project):
+def test_bound_tool_runs_and_its_prints_are_logged(project):
     ran, trace = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0, ran
     log, done = events(ran)
@@ -111,7 +114,7 @@ def test_a_bound_tool_runs_and_its_prints_are_logged(project):
 
 
 # covers: 001-reply-error
-def test_a_function_that_raises_fails_the_tool_with_its_type_and_message(project):
+def test_exception_fails_the_tool_with_its_type_and_message(project):
     project.tool("fails")
     ran, trace = project.run("fails")
     assert ran.status == 1 and "Missing input" in ran.err, ran
@@ -121,14 +124,14 @@ def test_a_function_that_raises_fails_the_tool_with_its_type_and_message(project
     assert (call["decision"], call["result"]) == ("allowed", "error")
 
 
-def test_the_tool_runs_in_the_project_with_its_path_and_environment(project):
+def test_tool_runs_in_the_project_with_its_path_and_env(project):
     project.tool("where", 'env: {"MOOD": "good"}')
     ran, _ = project.run("where", env=surroundings(PYTHONPATH="/elsewhere", MOOD="bad"))
     assert events(ran)[-1]["result"] == {
         "folder": str(project.folder), "path": [str(project.folder), "/elsewhere"], "env": "good"}
 
 
-def test_the_tool_has_the_variables_of_the_host(project):
+def test_tool_inherits_the_environment_of_the_host(project):
     project.tool("where")
     ran, _ = project.run("where", env=surroundings(PYTHONPATH="", MOOD="of the host"))
     assert events(ran)[-1]["result"]["env"] == "of the host"
@@ -137,7 +140,7 @@ def test_the_tool_has_the_variables_of_the_host(project):
     assert events(ran)[-1]["result"]["env"] is None
 
 
-def test_a_secret_that_is_not_allowed_is_refused_and_one_that_is_is_traced(project):
+def test_secrets_are_traced_and_refused_unless_allowed(project):
     project.write("tools/keys.py", "import os\ndef run(payload):\n"
                   "    return [os.environ.get('MOOD'), os.getenv(payload['key'])]\n")
     project.bind("tools:\n  keys:\n    entry: tools.keys:run\n")
@@ -155,7 +158,7 @@ def test_a_secret_that_is_not_allowed_is_refused_and_one_that_is_is_traced(proje
     assert (call["error_type"], call["result"]) == ("CapabilityViolation", "error")
 
 
-def test_a_decimal_is_a_number(project):
+def test_decimal_becomes_a_number(project):
     project.write("tools/price.py", "from decimal import Decimal\n"
                   "def run(payload):\n    return [Decimal('12.50'), Decimal('3E+2'), Decimal('-0.1')]\n")
     project.bind("tools:\n  price:\n    entry: tools.price:run\n")
@@ -163,7 +166,7 @@ def test_a_decimal_is_a_number(project):
     assert events(ran)[-1]["result"] == [12.5, 300, -0.1], ran
 
 
-def test_tempfile_finds_the_scratch_folder_of_a_pure_tool(project):
+def test_tempfile_uses_the_scratch_folder_of_a_pure_tool(project):
     project.write("tools/scratch.py", "import tempfile\ndef run(payload):\n"
                   "    with tempfile.NamedTemporaryFile() as file:\n"
                   "        return 'narratoria-scratch-' in file.name\n")
@@ -173,7 +176,7 @@ def test_tempfile_finds_the_scratch_folder_of_a_pure_tool(project):
 
 
 # covers: 001-timeouts-end
-def test_a_time_out_is_that_of_the_binding_and_in_the_trace(project):
+def test_timeout_of_the_binding_applies_and_is_traced(project):
     project.tool("waits", "timeout_ms: 200")
     ran, trace = project.run("waits")
     assert ran.status == 1 and "within 200 ms" in ran.err, ran
@@ -181,7 +184,7 @@ def test_a_time_out_is_that_of_the_binding_and_in_the_trace(project):
     assert trace[-1]["error_type"] == "TimeoutError"
 
 
-def test_a_name_that_is_not_bound_is_refused_with_those_that_are(project):
+def test_unbound_name_is_refused_with_the_bound_ones(project):
     ran, trace = project.run("greet")
     assert ran.status == 2 and "binds no tool greet; it binds greeter" in ran.err, ran
     assert trace == []
@@ -192,7 +195,7 @@ def test_a_trace_needs_a_project(command):
     assert ran.status == 2 and "--project" in ran.err, ran
 
 
-def test_a_folder_that_is_no_project_is_refused(command):
+def test_folder_without_a_project_is_refused(command):
     (command.folder / "empty").mkdir()
     ran = command("tool", "run", "any", "--project", "empty")
     assert ran.status == 2 and "no .namel3ss/tools.yaml" in ran.err, ran
@@ -200,7 +203,7 @@ def test_a_folder_that_is_no_project_is_refused(command):
     assert ran.status == 2 and "cannot be found" in ran.err, ran
 
 
-def test_all_faults_of_the_bindings_are_told_at_once_with_line_tool_and_field(project):
+def test_binding_faults_are_all_reported_with_line_and_field(project):
     project.bind('tools:\n  a:\n    entry: nothing\n    rnner: local\n    timeout_ms: "5"\n'
                  '  b:\n    kind: ruby\n    sandbox: 1\n    env: {"PORT": 80}\n')
     said = project.faults()
@@ -231,7 +234,7 @@ def test_wrong_url_is_one_fault(project):
     ("tools:\n  a\0: {}\n", "NUL"),
     ('tools: {"a\\N": {entry: "a:b"}}\n', "u0085"),
 ], ids=lambda value: repr(value[:20]))
-def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
+def test_unsupported_yaml_is_refused_with_its_place(project, text, told):
     project.bind(text)
     said = project.faults()
     assert told in said and "tools.yaml" in said, said
@@ -242,13 +245,13 @@ def test_yaml_that_is_not_read_is_refused_with_its_place(project, text, told):
     ('\ufeff{"tools": {"é😀": {entry: x}}}', "1:26"), ("tools:\n  t:\n    entry:\n  u: {}\n", "3:5"),
     ("tools:\n  t:\n", "2:3"),
 ], ids=["byte order mark", "carriage return", "letters", "no value", "no table"])
-def test_the_place_of_a_fault_is_exact_in_each_encoding(project, text, place):
+def test_fault_position_is_exact_in_every_encoding(project, text, place):
     project.bind(text)
     (project.folder / ".namel3ss/tools.yaml").write_bytes(text.encode())
     assert f"tools.yaml:{place}: " in project.faults()
 
 
-def test_the_place_in_a_file_of_settings_is_exact_after_a_byte_order_mark(project):
+def test_settings_fault_position_is_exact_after_a_bom(project):
     project.write("namel3ss.toml", "\ufeffpython_tools = 1\n")
     assert "namel3ss.toml:1:16: " in project.faults()
 
@@ -273,7 +276,7 @@ def test_a_file_of_100_mb_is_refused_unread(project):
     ({".namel3ss/tools.yaml": "tools:\n  t: {entry: tools:nothing}\n"}, "", "without __init__.py"),
     ({"namel3ss.toml": "[tool_packs]\ndisabled_pack = ['a']\n"}, "", 'did you mean "disabled_packs"'),
 ])
-def test_the_check_tells_what_cannot_work_with_file_and_line(project, files, level, told):
+def test_validate_reports_what_cannot_work_with_file_and_line(project, files, level, told):
     for name, text in files.items():
         project.write(name, text)
     ran = project.command("validate", "project", project.folder,
@@ -284,7 +287,7 @@ def test_the_check_tells_what_cannot_work_with_file_and_line(project, files, lev
     assert any(f"{name}:2:" in line for name in [*files, "tools.yaml"]), line
 
 
-def test_the_check_tells_of_a_script_as_python_where_no_process_may_start(project):
+def test_script_as_python_is_a_fault_under_no_subprocess(project):
     answering(project, "{}")
     for purity, count in (("impure", 0), ("pure", 1)):
         project.tool("greet", "sandbox: true", f"purity: {purity}")
@@ -292,21 +295,21 @@ def test_the_check_tells_of_a_script_as_python_where_no_process_may_start(projec
         assert ran.status == count and ran.out.count("is a script, and no_subprocess") == count, ran
 
 
-def test_the_check_runs_nothing_of_the_project(project):
+def test_validate_runs_nothing_of_the_project(project):
     answering(project, "{}")
     project.write("tools/sample_tool.py", "open('ran', 'w')\ndef greet(payload): pass\n")
     assert project.command("validate", "project", project.folder).status == 0
     assert not (project.folder / "request.json").exists() and not (project.folder / "ran").exists()
 
 
-def test_an_address_that_is_refused_is_not_repeated(project):
+def test_refused_url_is_not_quoted_with_its_password(project):
     project.tool("greet", "runner: service", 'url: "http://ada:secret@h:99999/"')
     said = project.faults()
     assert "65535" in said and "secret" not in said, said
 
 
 # covers: 001-trace-local
-def test_a_virtual_environment_runs_the_tools_and_an_empty_one_does_not(project):
+def test_venv_runs_the_tools_and_must_contain_python(project):
     venv = project.folder / ".venv" / "bin"
     venv.mkdir(parents=True)
     ran, trace = project.run("greeter", {"name": "Ada"})
@@ -320,10 +323,10 @@ def test_a_virtual_environment_runs_the_tools_and_an_empty_one_does_not(project)
     assert trace[0]["python_path"] == str(venv / "python")
 
 
-# ---------------------------------------------------------------- the protocol, with a Python of the test
+# ---------------------------------------------------------------- the protocol, with a fake Python
 
 def answering(project, *lines, exit_status=0):
-    """A Python that keeps what it is asked in request.json and writes this reply."""
+    """Installs a fake Python that saves its request in request.json and writes this reply."""
     python = project.folder / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True, exist_ok=True)
     reply = "".join(f"{line}\n" for line in lines)
@@ -333,7 +336,7 @@ def answering(project, *lines, exit_status=0):
 
 
 # covers: 001-request, 001-request-trace-id
-def test_the_request_has_the_fields_of_the_specification_in_its_order(project):
+def test_request_has_the_specified_fields_in_order(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
     ran, _ = project.run("greeter", {"name": "Ada", "height": 1.50})
@@ -347,7 +350,7 @@ def test_the_request_has_the_fields_of_the_specification_in_its_order(project):
 
 
 # covers: 001-request-capability-context, 001-request-sandbox
-def test_the_request_has_the_guarantees_and_who_required_them(project):
+def test_request_has_the_guarantees_and_their_sources(project):
     project.bind(GREETER + "    warm: false\n")
     project.write("namel3ss.toml", "[capability_overrides]\n"
                   "greeter = { no_env_write = true, allow_unsafe_execution = true }\n")
@@ -367,7 +370,7 @@ def test_the_request_has_the_guarantees_and_who_required_them(project):
 
 
 # covers: 001-reply-success, 001-exit-0
-def test_the_reply_of_the_specification_is_the_tools_result(project):
+def test_sample_reply_of_the_specification_is_the_result(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{', '"ok": true,', '"protocol_version": 1,',
               '"result": { "message": "Hello Ada", "ok": true }', '}')
@@ -377,7 +380,7 @@ def test_the_reply_of_the_specification_is_the_tools_result(project):
 
 
 # covers: 001-version
-def test_a_reply_of_another_version_is_an_error(project):
+def test_reply_in_a_different_version_is_an_error(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 2, "result": {}}')
     ran, trace = project.run("greeter")
@@ -386,7 +389,7 @@ def test_a_reply_of_another_version_is_an_error(project):
 
 
 # covers: 001-exit-crash
-def test_a_crash_without_an_answer_is_an_error_with_what_was_said(project):
+def test_crash_without_a_reply_is_an_error_with_its_stderr(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, exit_status=3)
     ran, trace = project.run("greeter")
@@ -394,7 +397,7 @@ def test_a_crash_without_an_answer_is_an_error_with_what_was_said(project):
     assert (trace[-1]["status"], trace[-1]["result"]) == ("error", "error")
 
 
-def test_checks_of_a_reply_are_traced_and_a_blocked_act_is_told(project):
+def test_capability_checks_are_traced_and_a_block_is_reported(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": false, "error": {"type": "CapabilityViolation", '
               '"message": "Tool \\"greeter\\" cannot use the network.", '
@@ -408,7 +411,7 @@ def test_checks_of_a_reply_are_traced_and_a_blocked_act_is_told(project):
                      "resolved_source": "binding", "capability": "network", "allowed": False,
                      "guarantee_source": "user", "reason": "guarantee_blocked",
                      "protocol_version": 1, "duration_ms": 2}
-    # The call was permitted; what it may do is another matter.
+    # The policy allowed the call; the guarantee blocked only an act in it.
     assert (call["status"], call["decision"], call["capability"], call["reason"], call["result"]) == (
         "error", "allowed", "none", "policy_allowed", "error")
 
@@ -460,14 +463,14 @@ def pack(project, name="one", tool="pick", folder=".namel3ss/packs", more=ENTRYP
 
 
 def bound(project, name, **options):
-    """What the list says of a tool."""
+    """The entry of a tool in the output of `tool list`."""
     ran = project.command("tool", "list", "--project", project.folder, "--json", **options)
     assert ran.status == 0, ran
     return next(tool for tool in ran.result if tool["name"] == name)
 
 
 # covers: 001-trace-pack, 001-trace-resolved-source, 001-pack-entrypoints
-def test_a_tool_of_an_installed_pack_runs_with_the_packs_path(project):
+def test_tool_of_an_installed_pack_runs_with_the_pack_path(project):
     pack(project)
     project.write("namel3ss.toml", "[capability_overrides]\npick = { allow_unsafe_execution = true }\n")
     project.write(".namel3ss/packs/one/tools.yaml",
@@ -481,7 +484,7 @@ def test_a_tool_of_an_installed_pack_runs_with_the_packs_path(project):
 
 
 # covers: 001-pack-bindings
-def test_tools_yaml_of_a_pack_counts_and_its_entrypoints_do_not(project):
+def test_tools_yaml_of_a_pack_overrides_its_entrypoints(project):
     place = pack(project)
     assert bound(project, "pick")["binding"]["entry"] == "one_tools:run"
     project.write(f"{place}/tools.yaml", "tools:\n  pick:\n    entry: other:run\n")
@@ -489,7 +492,7 @@ def test_tools_yaml_of_a_pack_counts_and_its_entrypoints_do_not(project):
 
 
 # covers: 001-pack-runner
-def test_a_packs_runner_url_and_image_are_those_of_its_tools(project):
+def test_pack_runner_url_and_image_apply_to_its_tools(project):
     pack(project, more=ENTRYPOINTS + 'runners:\n  default: "service"\nservice_url: "http://h/x"\n')
     tool = bound(project, "pick")
     assert tool["runner"] == "service" and tool["binding"]["url"] == "http://h/x"
@@ -498,19 +501,19 @@ def test_a_packs_runner_url_and_image_are_those_of_its_tools(project):
     assert tool["runner"] == "container" and tool["binding"]["image"] == "i:1"
     pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\n')
     assert 'has no "image"' in project.faults()
-    # It would be an option of the container's program.
+    # The container client would take this image for an option.
     pack(project, more=ENTRYPOINTS + 'runners:\n  default: "container"\ncontainer:\n  image: "-v/:/host"\n')
     assert 'must not begin with "-"' in project.faults()
 
 
-def test_a_packs_folder_of_code_that_leads_elsewhere_is_refused(project):
+def test_pack_code_folder_outside_the_pack_is_refused(project):
     place = pack(project)
-    # What is in it could be read under every guarantee.
+    # Every guarantee lets a tool read the code folder of its pack.
     (project.folder / place / "tools").symlink_to("/")
     assert "leads out of the pack" in project.faults()
 
 
-def test_a_pack_in_the_projects_own_folder_is_used_too(project):
+def test_pack_in_the_packs_folder_of_the_project_is_used(project):
     pack(project, folder="packs/capability")
     tool = bound(project, "pick")
     assert tool["binding"]["source"] == "installed_pack"
@@ -518,7 +521,7 @@ def test_a_pack_in_the_projects_own_folder_is_used_too(project):
     assert tool["binding"]["sandbox"] is True
 
 
-def test_one_name_in_two_places_is_a_collision_unless_a_pack_is_chosen(project):
+def test_name_in_two_packs_is_a_collision_unless_one_is_chosen(project):
     pack(project)
     pack(project, name="two")
     said = project.faults()
@@ -530,7 +533,7 @@ def test_one_name_in_two_places_is_a_collision_unless_a_pack_is_chosen(project):
     assert bound(project, "pick")["binding"]["pack"]["id"] == "pack.one"
 
 
-def test_what_a_pack_lists_and_binds_must_agree(project):
+def test_pack_must_bind_exactly_the_tools_it_lists(project):
     place = pack(project, more="")
     assert "binds no tools" in project.faults()
     project.write(f"{place}/tools.yaml", "tools:\n  other:\n    entry: a:b\n")
@@ -543,7 +546,7 @@ def test_what_a_pack_lists_and_binds_must_agree(project):
         assert f'"{field}" is missing' in said, said
 
 
-def test_guarantees_are_of_pack_tool_user_and_policy_in_this_order(project):
+def test_guarantees_come_from_pack_then_tool_user_and_policy(project):
     pack(project)
     binding = bound(project, "pick")["binding"]
     assert binding["sources"] == {"no_filesystem_write": "pack", "no_env_write": "pack",
@@ -565,7 +568,7 @@ def test_guarantees_are_of_pack_tool_user_and_policy_in_this_order(project):
         "no_subprocess": "policy", "no_env_write": "policy", "secrets_allowed": "user"}
 
 
-def test_a_pack_without_capabilities_and_a_pure_tool_may_do_nothing(project):
+def test_pack_without_capabilities_and_pure_tool_may_do_nothing(project):
     pack(project, capabilities=None)
     project.write(".namel3ss/tools.yaml",
                   "tools:\n  still:\n    entry: tools.sample_tool:greet\n    purity: pure\n"
@@ -576,7 +579,7 @@ def test_a_pack_without_capabilities_and_a_pure_tool_may_do_nothing(project):
         assert binding["sources"] == dict.fromkeys([*SIX, "secrets_allowed"], source)
 
 
-def test_a_guarantee_that_nothing_enforces_stops_the_call_before_it_starts(project):
+def test_unenforceable_guarantee_stops_the_call_before_it_starts(project):
     project.tool("greet", "purity: pure")
     ran, trace = project.run("greet", {"name": "Ada"})
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "sandbox: true" in ran.err, ran
@@ -595,7 +598,7 @@ def test_a_guarantee_that_nothing_enforces_stops_the_call_before_it_starts(proje
 
 
 # covers: 001-trace-unsafe-override
-def test_allow_unsafe_execution_waives_coverage_and_the_trace_says_so(project):
+def test_allow_unsafe_execution_waives_coverage_and_is_traced(project):
     project.tool("greet", "purity: pure")
     project.write("namel3ss.toml", "[capability_overrides]\ngreet = { allow_unsafe_execution = true }\n")
     ran, trace = project.run("greet", {"name": "Ada"})
@@ -605,7 +608,7 @@ def test_allow_unsafe_execution_waives_coverage_and_the_trace_says_so(project):
     assert bound(project, "greet")["binding"]["guarantees"]["no_network"] is True
 
 
-def test_without_the_kernel_the_runner_still_refuses_what_is_not_guaranteed(project):
+def test_runner_blocks_acts_even_without_the_kernel(project):
     project.write("tools/sets.py", "import os\ndef run(payload):\n    os.environ['A'] = 'b'\n")
     project.bind("tools:\n  sets:\n    entry: tools.sets:run\n")
     project.write("namel3ss.toml", "[capability_overrides]\n"
@@ -617,7 +620,7 @@ def test_without_the_kernel_the_runner_still_refuses_what_is_not_guaranteed(proj
 
 
 # covers: 001-timeouts
-def test_the_time_out_is_the_bindings_then_the_files_then_ten_seconds(project):
+def test_timeout_is_from_binding_then_variable_then_file(project):
     def time_out(**env):
         return bound(project, "greet", env=environment(**env))["times"]["try_ms"]
 
@@ -635,7 +638,7 @@ def test_the_time_out_is_the_bindings_then_the_files_then_ten_seconds(project):
     assert ran.status == 2 and "N3_PYTHON_TOOL_TIMEOUT_SECONDS" in ran.err, ran
 
 
-def test_a_services_address_is_the_bindings_then_the_variables_then_the_files(project):
+def test_service_url_is_from_binding_then_variable_then_file(project):
     project.tool("greet", "runner: service")
     assert "N3_TOOL_SERVICE_URL" in project.faults()
     project.write("namel3ss.toml", '[python_tools]\nservice_url = "http://file/x"\n')
@@ -646,7 +649,7 @@ def test_a_services_address_is_the_bindings_then_the_variables_then_the_files(pr
     assert bound(project, "greet", env=env)["binding"]["url"] == "http://binding/x"
 
 
-def test_the_settings_of_other_things_are_left_alone_and_faults_are_placed(project):
+def test_unrelated_settings_are_ignored_and_faults_are_located(project):
     project.write("namel3ss.toml", '[ollama]\nhost = "x"\n\n[capability_overrides]\n'
                   'greeter = { no_netwrk = true, no_network = 1 }\nnobody = { no_network = true }\n')
     said = project.faults()
@@ -656,7 +659,7 @@ def test_the_settings_of_other_things_are_left_alone_and_faults_are_placed(proje
     assert "not valid TOML" in project.faults()
 
 
-def test_a_misspelled_table_is_refused_and_loses_no_guarantee(project):
+def test_misspelled_table_is_refused_rather_than_ignored(project):
     project.write("namel3ss.toml", "[python]\nx = 1\n\n[capability_override]\n"
                   "greeter = { no_network = true }\n")
     said = project.faults()
@@ -670,7 +673,7 @@ def test_a_misspelled_table_is_refused_and_loses_no_guarantee(project):
     assert 'did you mean "allowed_capabilities"?' in project.faults()
 
 
-def test_a_pack_whose_folder_has_a_colon_is_told(project):
+def test_pack_folder_with_a_colon_is_reported(project):
     pack(project)
     (project.folder / ".namel3ss/packs/one").rename(project.folder / ".namel3ss/packs/o:ne")
     ran, _ = project.run("pick")
@@ -679,7 +682,7 @@ def test_a_pack_whose_folder_has_a_colon_is_told(project):
     assert ran.status == 0, ran
 
 
-# ---------------------------------------------------------------- who may say what
+# ---------------------------------------------------------------- trust in packs and services
 
 ALL_ALLOWED = """capabilities:
   "{tool}":
@@ -692,7 +695,7 @@ ALL_ALLOWED = """capabilities:
 
 
 class LyingService:
-    """Says that it enforces everything. `paths` are those that were asked for."""
+    """Claims to enforce everything. `paths` are the paths of its requests."""
 
     def __init__(self):
         service = self
@@ -726,7 +729,7 @@ def lying_service():
 
 
 def a_client(project):
-    """A program in the place of docker that answers for each container."""
+    """A fake container client that replies for each container."""
     client = project.write("client", "#!/bin/sh\n[ \"$1\" = run ] || exit 0\ncat > /dev/null\n"
                            "echo '{\"ok\": true, \"result\": {\"contained\": true}}'\n")
     client.chmod(0o755)
@@ -736,7 +739,7 @@ def a_client(project):
 @pytest.mark.parametrize("where", ["entrypoints", "tools.yaml"])
 @pytest.mark.parametrize("claim", [
     'enforcement: "verified"', 'enforcement: "declared"', "sandbox: true", 'purity: "pure"', "warm: false"])
-def test_a_pack_does_not_vouch_for_its_own_image(project, where, claim):
+def test_pack_cannot_vouch_for_its_own_image(project, where, claim):
     tool = f'  pick:\n    entry: "a:run"\n    runner: container\n    image: "i:1"\n    {claim}\n'
     place = pack(project, capabilities=ALL_ALLOWED,
                  more="entrypoints:\n" + tool if where == "entrypoints" else "")
@@ -746,7 +749,7 @@ def test_a_pack_does_not_vouch_for_its_own_image(project, where, claim):
     ran, trace = project.run("pick", env=env)
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
     assert trace[0]["reason"] == "coverage_missing" and "container_enforcement" not in trace[-1]
-    if "pure" in claim:  # no_subprocess, which no container covers
+    if "pure" in claim:  # it requires no_subprocess, which no container covers
         return
     assert "cannot vouch for itself" in ran.err, ran
     project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "verified" }\n')
@@ -756,7 +759,7 @@ def test_a_pack_does_not_vouch_for_its_own_image(project, where, claim):
 
 
 @pytest.mark.parametrize("where", ["service_url", "url", "a local pack"])
-def test_a_pack_does_not_vouch_for_its_own_service(project, lying_service, where):
+def test_pack_cannot_vouch_for_its_own_service(project, lying_service, where):
     tool = 'entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n'
     address = f'"{lying_service.url}"\n'
     pack(project, capabilities=ALL_ALLOWED,
@@ -765,17 +768,17 @@ def test_a_pack_does_not_vouch_for_its_own_service(project, lying_service, where
     ran, trace = project.run("pick")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "cannot vouch" in ran.err, ran
     assert lying_service.paths == [] and trace[0]["reason"] == "coverage_missing"
-    # The user trusts it: then it is asked, and its answer counts.
+    # When the user trusts the service, it is asked, and its answer is accepted.
     project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "declared" }\n')
     ran, _ = project.run("pick")
     assert ran.status == 0 and lying_service.paths == ["/capabilities/handshake", "/tools"], ran
-    # The user does not care: the trace says so.
+    # When the user waives enforcement, the trace records it.
     project.write("namel3ss.toml", "[capability_overrides]\npick = { allow_unsafe_execution = true }\n")
     ran, trace = project.run("pick")
     assert ran.status == 0 and trace[-1]["unsafe_override"] is True, ran
 
 
-def test_the_users_own_service_is_asked_what_it_enforces_for_a_pack(project, lying_service):
+def test_user_service_is_asked_what_it_enforces_for_a_pack(project, lying_service):
     pack(project, capabilities=ALL_ALLOWED,
          more='entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n')
     project.write("namel3ss.toml", f'[python_tools]\nservice_url = "{lying_service.url}"\n')
@@ -784,7 +787,7 @@ def test_the_users_own_service_is_asked_what_it_enforces_for_a_pack(project, lyi
     assert "unsafe_override" not in trace[-1]
 
 
-def test_a_pack_cannot_lift_a_guarantee_or_its_sandbox(project):
+def test_pack_cannot_waive_a_guarantee_or_its_sandbox(project):
     place = pack(project, capabilities=ALL_ALLOWED)
     project.write(f"{place}/tools.yaml",
                   'tools:\n  pick:\n    entry: "one_tools:run"\n    sandbox: false\n')
@@ -804,7 +807,7 @@ VALUES = {"url": "http://h/x", "image": "i", "command": "[a]", "env": "{A: b}", 
 
 
 @pytest.mark.parametrize("runner", USED)
-def test_each_field_that_a_runner_does_not_use_is_a_warning(project, runner):
+def test_field_that_the_runner_does_not_use_is_a_warning(project, runner):
     project.tool("greet", f"runner: {runner}", *(f"{name}: {value}" for name, value in VALUES.items()))
     ran = project.command("validate", "project", project.folder)
     told = [line for line in ran.lines if "[project-no-effect]" in line]
@@ -813,7 +816,7 @@ def test_each_field_that_a_runner_does_not_use_is_a_warning(project, runner):
         assert len(mine) == (name not in USED[runner]), (name, told)
         for line in mine:
             assert "warning" in line and '"greet"' in line and f'"{name}"' in line, line
-    # A call tells of it, too, and is not refused for it.
+    # A call reports the warning, too.
     assert f'"{next(each for each in VALUES if each not in USED[runner])}"' in project.run("greet")[0].err
 
 
@@ -847,7 +850,7 @@ def test_settings_without_effect_are_warnings(project):
             place, told, ran.lines)
 
 
-def test_thousands_of_names_that_are_not_there_are_told_a_hundred_times(project):
+def test_warnings_of_unknown_tools_are_limited_to_100(project):
     project.bind("tools:\n" + "".join(f"  a_tool_with_a_name_{i:04}: {{entry: 'tools.sample_tool:greet'}}\n"
                                       for i in range(3000)))
     project.write("namel3ss.toml", "[capability_overrides]\n" + "".join(
@@ -866,7 +869,7 @@ def test_a_policy_without_packs_is_a_warning(project):
 # ---------------------------------------------------------------- built-in packs
 
 # covers: 001-trace-resolved-source
-def test_built_in_packs_are_found_in_their_folder_and_come_first(project):
+def test_built_in_packs_are_found_and_checked_for_collisions(project):
     pack(project)
     project.folder.joinpath(".namel3ss/packs").rename(project.command.folder / "builtin")
     env = surroundings(NARRATORIA_PACK_PATH=f"relative:{project.command.folder / 'builtin'}")
@@ -883,9 +886,9 @@ def test_built_in_packs_are_found_in_their_folder_and_come_first(project):
     assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_collision", "error")
 
 
-# ---------------------------------------------------------------- what a fault leaves out
+# ---------------------------------------------------------------- how far a fault reaches
 
-def test_a_fault_leaves_out_only_its_tool(project):
+def test_fault_disables_only_its_tool(project):
     project.bind("tools:\n  greeter:\n    entry: tools.sample_tool:greet\n"
                  "  odd:\n    entry: tools.sample_tool:greet\n    runner: node\n")
     ran, _ = project.run("greeter", {"name": "Ada"})
@@ -896,21 +899,21 @@ def test_a_fault_leaves_out_only_its_tool(project):
     assert "tools.yaml" in bound(project, "odd")["problem"]
 
 
-def test_a_call_without_a_usable_binding_is_traced_as_an_error(project):
+def test_call_without_a_usable_binding_is_traced_as_an_error(project):
     project.bind("tools:\n  slow:\n    entry: tools.sample_tool:greet\n    timeout_ms: fast\n")
     ran, (call,) = project.run("slow")
     assert ran.status == 1, ran
     assert (call["decision"], call["reason"], call["result"]) == ("error", "binding_error", "error")
 
 
-def test_a_trace_names_the_first_ten_keys_in_their_order(project):
+def test_trace_lists_the_first_ten_keys_in_sorted_order(project):
     ran, trace = project.run("greeter", {"name": "Ada", **{f"k{n}": n for n in range(20, 5, -1)}})
     assert trace[-1]["input_summary"] == {
         "type": "object", "count": 16,
         "keys": ["k10", "k11", "k12", "k13", "k14", "k15", "k16", "k17", "k18", "k19"]}
 
 
-def test_a_fault_in_a_pack_leaves_out_only_its_tools(project):
+def test_fault_in_a_pack_disables_only_its_tools(project):
     pack(project, more=ENTRYPOINTS + "colour: red\n")
     ran, _ = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0, ran
@@ -920,7 +923,7 @@ def test_a_fault_in_a_pack_leaves_out_only_its_tools(project):
 
 
 def sign(project, place):
-    """As the original's `packs sign` does."""
+    """Signs a pack as `packs sign` of the original Namel3ss does."""
     file = project.folder / place / "pack.yaml"
     text = "\n".join(line.rstrip() for line in file.read_text().split("\n")).strip()
     tools = project.folder / place / "tools.yaml"
@@ -931,7 +934,7 @@ def sign(project, place):
 
 
 @pytest.mark.parametrize("has_tools", [False, True])
-def test_a_signed_pack_runs_until_it_is_changed(project, has_tools):
+def test_signed_pack_runs_until_it_is_changed(project, has_tools):
     place = pack(project)
     if has_tools:
         project.write(f"{place}/tools.yaml", "tools: \n  pick:\n    entry: one_tools:run\n\n")
@@ -944,7 +947,7 @@ def test_a_signed_pack_runs_until_it_is_changed(project, has_tools):
     assert ran.status == 1 and "was changed after it was signed" in ran.err, ran
 
 
-def test_without_tools_yaml_each_function_in_tools_is_a_tool(project):
+def test_without_tools_yaml_every_run_function_is_a_tool(project):
     (project.folder / ".namel3ss/tools.yaml").unlink()
     project.write("tools/hello.py", "def run(payload):\n    return 'hello ' + payload['name']\n")
     project.write("tools/words.py", "def count(payload):\n    return 1\n")
@@ -955,9 +958,9 @@ def test_without_tools_yaml_each_function_in_tools_is_a_tool(project):
     assert "hello" in ran.out and "words" not in ran.out, ran
 
 
-# ---------------------------------------------------------------- calls that do not begin
+# ---------------------------------------------------------------- calls that cannot start
 
-def test_a_call_that_does_not_begin_is_traced(project):
+def test_call_that_cannot_start_is_traced(project):
     project.tool("greet", "kind: node")
     ran, trace = project.run("greet", {"name": "Ada"})
     assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
@@ -966,7 +969,7 @@ def test_a_call_that_does_not_begin_is_traced(project):
         "tool_call", "greet", "error", "error")
     assert 'needs the runner "node"' in call["error_message"]
     assert call["input_summary"] == {"type": "object", "keys": ["name"], "count": 1}
-    # Where nothing can be put into a sandbox.
+    # escape_masked hides the kernel's sandbox.
     project.tool("greet")
     trace_file = project.command.folder / "trace.ndjson"
     ran = subprocess.run([BUILD / "tests" / "escape" / "escape_masked", NARRATORIA, "tool", "run", "greet", "--project",
@@ -1012,7 +1015,7 @@ def test_the_list_shows_source_runner_and_guarantees(project):
     assert "secrets_allowed [] (tool)" in ran.out, ran.out
 
 
-def test_the_check_finds_what_would_make_calls_fail(project):
+def test_list_check_finds_what_would_make_calls_fail(project):
     good = project.command("tool", "list", "--project", project.folder, "--check")
     assert good.status == 0 and "no faults" in good.out, good
     project.bind("tools:\n  a:\n    entry: tools.nothing:run\n  b:\n    entry: somewhere:run\n"
@@ -1040,7 +1043,7 @@ def test_a_plan_calls_the_tools_of_a_project_by_name(project):
     assert ran.status == 2 and "tools.yaml:1:" in ran.err, ran
 
 
-def test_a_tool_without_a_runner_fails_and_says_which(project):
+def test_tool_without_a_runner_fails_and_names_the_runner(project):
     project.tool("greet", "kind: node")
     ran, _ = project.run("greet")
     assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
@@ -1066,7 +1069,7 @@ def test_a_story_that_is_a_project_calls_its_tools_by_name(command):
     assert command("play", "--story", story, "hello").status == 2
 
 
-def test_allowed_paths_are_also_those_of_a_projects_code(command):
+def test_allow_paths_also_applies_to_project_code(command):
     story = command.story(
         {"hello": [{"plan": {"narrative": "Hi", "tools": [
             {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]},
@@ -1080,12 +1083,12 @@ def test_allowed_paths_are_also_those_of_a_projects_code(command):
     assert command("play", "--story", story, "hello").status == 1
 
 
-def test_what_the_command_requires_of_all_tools_is_in_the_request_and_the_trace(project):
+def test_sandbox_option_is_enforced_and_traced(project):
     ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
     assert ran.status == 0, ran
     (call,) = trace
     assert call["sandbox"] is True
-    # It holds in the kernel, and the words are those of the specification.
+    # The kernel enforces it, and the message is that of the specification.
     project.write("tools/sample_tool.py", "import socket\ndef greet(payload):\n    socket.socket()\n")
     ran, trace = project.run("greeter", {}, "--sandbox", "no_network")
     assert ran.status == 1 and 'Tool "greeter" cannot use the network.' in ran.err, ran
@@ -1095,7 +1098,7 @@ def test_what_the_command_requires_of_all_tools_is_in_the_request_and_the_trace(
     assert (call["error_type"], call["decision"]) == ("CapabilityViolation", "allowed")
 
 
-def test_what_the_command_requires_also_covers_what_the_project_requires(project):
+def test_sandbox_option_also_covers_project_guarantees(project):
     project.write("namel3ss.toml", "[capability_overrides]\ngreeter = { no_subprocess = true }\n")
     ran, trace = project.run("greeter", {"name": "Ada"})
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
@@ -1104,7 +1107,7 @@ def test_what_the_command_requires_also_covers_what_the_project_requires(project
     assert len(trace) == 1 and trace[0]["sandbox"] is True
 
 
-def test_the_example_runs(command):
+def test_market_example_runs(command):
     market = SOURCE / "examples" / "projects" / "market"
     assert command("validate", "project", market).status == 0
     ran = command("tool", "run", "greet the customer", "--project", market, "--input",

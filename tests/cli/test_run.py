@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria run: exit status, what goes where, and what is refused."""
+"""narratoria run: exit statuses, output streams and refused plans."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from harness import NARRATORIA, TORCH, default_signals, done, environment, event
 
 
 # covers: 003-13.5-result, 003-13.5-plan-id
-def test_a_plan_that_succeeds_exits_with_0_and_prints_its_result_on_standard_output(command):
+def test_successful_plan_exits_with_0_and_prints_its_result(command):
     tool = command.tool("light", patch(torch={"lit": True}), done(summary="Torch lit."))
     ran = command("run", command.plan(tool))
     assert ran.status == 0, ran
@@ -21,7 +21,7 @@ def test_a_plan_that_succeeds_exits_with_0_and_prints_its_result_on_standard_out
     assert ran.out.endswith("}\n") and ran.out.count("\n") == 1
 
 
-def test_a_plan_that_fails_exits_with_1_and_prints_its_result_all_the_same(command):
+def test_failed_plan_exits_with_1_and_prints_its_result(command):
     ran = command("run", command.plan(command.tool("break", done(ok=False, summary="It broke."))))
     assert ran.status == 1, ran
     assert ran.result["success"] is False
@@ -29,13 +29,13 @@ def test_a_plan_that_fails_exits_with_1_and_prints_its_result_all_the_same(comma
     assert "break" in ran.err and "failed" in ran.err
 
 
-def test_what_a_failed_tool_wrote_to_standard_error_is_shown(command):
+def test_standard_error_of_a_failed_tool_is_shown(command):
     tool = command.tool("break", done(ok=False), before="echo 'no such door' >&2")
     assert "  | no such door\n" in command("run", command.plan(tool)).err
 
 
 # covers: 003-13.4.6-optional-logged
-def test_a_failed_tool_that_is_not_required_is_told_and_the_plan_succeeds(command):
+def test_failed_optional_tool_is_reported_and_the_plan_succeeds(command):
     tool = command.tool("maybe", done(ok=False, summary="Not today."))
     ran = command("run", command.plan({"toolPath": tool, "required": False}))
     assert ran.status == 0, ran
@@ -49,7 +49,7 @@ def test_a_narrative_only_plan_succeeds(command):
 
 
 # covers: 003-14.3-sample-plan
-def test_the_sample_plan_of_the_specification_runs_with_the_example_tools(command):
+def test_sample_plan_runs_with_the_example_tools(command):
     ran = command("run", TORCH / "sample-plan.json", "--quiet")
     assert ran.status == 0, ran
     assert [tool["state"] for tool in ran.result["toolResults"]] == ["completed", "completed"]
@@ -64,7 +64,7 @@ def test_tool_paths_are_relative_to_the_folder_of_the_plan_file(command):
     assert command("run", "plan.json", cwd=command.folder / "deep").status == 0
 
 
-def test_a_plan_from_standard_input_resolves_in_the_working_folder(command):
+def test_plan_on_standard_input_uses_the_working_folder(command):
     command.tool("light", done())
     plan = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]})
     ran = command("run", "-", stdin=plan)
@@ -72,7 +72,7 @@ def test_a_plan_from_standard_input_resolves_in_the_working_folder(command):
     assert ran.result["success"] is True
 
 
-def test_a_plan_through_a_named_pipe_is_read_like_standard_input(command):
+def test_plan_in_a_pipe_is_read_like_standard_input(command):
     command.tool("light", done())
     reader, writer = os.pipe()
     os.write(writer, json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]}).encode())
@@ -93,7 +93,7 @@ def test_progress_goes_to_standard_error_in_plain_lines(command):
 
 
 # covers: 000-4.5-surface, 003-13.4.7-error
-def test_errors_that_a_tool_reports_are_shown_with_their_tool(command):
+def test_errors_of_a_tool_are_shown_with_its_name(command):
     tool = command.tool(
         "light", event("error", errorCode="WET", errorMessage="The torch is wet."), done(ok=False))
     ran = command("run", command.plan(tool))
@@ -108,7 +108,7 @@ def test_retries_are_shown_with_the_reason(command):
     assert ran.result["toolResults"][0]["retryCount"] == 1
 
 
-def test_quiet_leaves_nothing_but_errors(command):
+def test_quiet_prints_only_errors(command):
     good = command.plan(command.tool("light", log("hot", level="warn"), done()), name="good.json")
     assert command("run", good, "--quiet").err == ""
     bad = command.plan(command.tool("break", done(ok=False)), name="bad.json")
@@ -132,7 +132,7 @@ def faults_of(ran):
     return ran.err.splitlines()[:-1]
 
 
-def test_every_fault_of_a_plan_is_listed_with_file_line_column_and_pointer(command):
+def test_every_fault_of_a_plan_is_listed_with_its_place(command):
     plan = command.file(
         "plan.json",
         '{"requestId": "",\n "tools": [\n  {"toolId": "a", "toolPath": ""},\n'
@@ -168,9 +168,9 @@ def test_a_cycle_is_spelled_out_before_anything_runs(command):
     "content",
     [b"", b"{", b"[]", b"null", b"\xff", b'{"requestId":"p","tools":[]} trailing', b"[" * 100_000,
      b'{"requestId":"\\ud800","tools":[]}', b'\xef\xbb\xbf{"requestId":"p","tools":[]}'],
-    ids=["empty", "half", "array", "null", "no UTF-8", "trailing", "deep", "surrogate", "BOM"],
+    ids=["empty", "half", "array", "null", "invalid UTF-8", "trailing", "deep", "surrogate", "BOM"],
 )
-def test_a_plan_that_is_no_document_is_refused_with_its_place(command, content):
+def test_malformed_plan_is_refused_with_its_place(command, content):
     command.file("plan.json", content)
     lines = faults_of(command("run", "plan.json"))
     assert len(lines) == 1
@@ -200,7 +200,7 @@ def test_a_plan_that_is_no_document_is_refused_with_its_place(command, content):
         (["plan.json", "--state", "same", "--result", "./same"], "same"),
     ],
 )
-def test_misuse_is_refused_with_what_to_do(command, arguments, said):
+def test_misuse_is_refused_with_advice(command, arguments, said):
     command.plan(command.tool("light", done(), before='touch "$PWD/it-ran"'))
     ran = command("run", *arguments)
     assert ran.status == 2, ran
@@ -209,8 +209,8 @@ def test_misuse_is_refused_with_what_to_do(command, arguments, said):
     assert not (command.folder / "it-ran").exists()
 
 
-def test_jobs_bounds_the_tools_at_once(command):
-    # Each waits until the other is there: with one slot they would wait for ever.
+def test_two_jobs_run_two_tools_at_once(command):
+    # Each tool waits for the other one; with one slot they would wait forever.
     script = (
         "#!/bin/sh\ncat >/dev/null\nmkdir \"here-$$\"\n"
         "while [ \"$(ls -d here-* | wc -l)\" -lt 2 ]; do sleep 0.01; done\n"
@@ -222,7 +222,7 @@ def test_jobs_bounds_the_tools_at_once(command):
     assert command("run", plan, "--jobs", "2").status == 0
 
 
-def test_a_time_given_on_the_command_line_ends_a_tool(command):
+def test_time_limit_on_the_command_line_ends_a_tool(command):
     plan = command.plan(command.waiting_tool())
     ran = command("run", plan, "--try-ms", "100")
     assert ran.status == 1, ran
@@ -256,7 +256,7 @@ def test_file_names_are_bytes(command):
     assert r"st\xFFte \n\x1B[31m.json:1:1: " in ran.err
 
 
-def test_closed_standard_output_is_noticed_before_anything_runs(command):
+def test_closed_standard_output_is_refused_before_anything_runs(command):
     plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" run "$1" >&-', NARRATORIA, plan],
@@ -275,7 +275,7 @@ def test_closed_standard_output_is_fine_with_a_result_file(command):
     assert json.loads((command.folder / "result.json").read_text())["success"] is True
 
 
-def test_closed_standard_input_is_no_plan(command):
+def test_plan_on_closed_standard_input_is_refused(command):
     ran = subprocess.run(
         ["/bin/sh", "-c", '"$0" run - <&-', NARRATORIA],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder, env=environment(), timeout=300)
@@ -283,8 +283,8 @@ def test_closed_standard_input_is_no_plan(command):
     assert b"standard input is closed" in ran.stderr
 
 
-def test_a_reader_that_goes_away_ends_the_command_quietly(command):
-    # More than a pipe holds, so that the writing cannot be over before the reader is gone.
+def test_broken_pipe_ends_the_command_silently(command):
+    # The result exceeds the pipe buffer, so it cannot be written before the reader closes.
     tool = command.tool("light", *[log("x" * 1000) for _ in range(200)], done())
     plan = command.plan(tool)
     process = subprocess.Popen(
@@ -296,7 +296,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(command):
     assert process.wait(timeout=300) == 1
 
 
-def test_a_state_larger_than_the_shell_allows_is_told(command):
+def test_state_beyond_the_file_size_limit_is_reported(command):
     patch = json.dumps({"version": "0", "type": "state_patch", "patch": {"text": "x" * 3_000_000}})
     plan = command.plan(command.tool("fill", patch, done()))
     state = command.file("state.json", "{}")
@@ -308,8 +308,8 @@ def test_a_state_larger_than_the_shell_allows_is_told(command):
     assert state.read_text() == "{}"
 
 
-def test_a_large_result_streams_to_a_slow_pipe_whole(command):
-    # Over the 8 MiB above which events are kept in a file.
+def test_large_result_is_written_to_a_pipe_completely(command):
+    # The events exceed 8 MiB, above which they are kept in a file.
     tool = command.script(
         "much",
         "#!/bin/sh\ncat >/dev/null\nhead -c 12000000 /dev/zero | tr '\\0' 'x' | fold -w 60000 |"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria run: the files it reads and writes. Nothing half done, nothing lost."""
+"""narratoria run: the files that it reads and writes, without partial files or lost data."""
 
 import errno
 import json
@@ -27,18 +27,18 @@ def lit(command, name="light"):
 
 
 # covers: 003-13.4.7-state, 004-state-tree
-def test_the_state_is_read_at_the_start_and_replaced_at_the_end(command):
+def test_state_is_read_at_the_start_and_replaced_at_the_end(command):
     state = command.file("game.json", {"torch": {"oil": 3}, "gold": 7})
     assert command("run", command.plan(lit(command)), "--state", state).status == 0
     assert json.loads(state.read_text()) == {"torch": {"oil": 3, "lit": True}, "gold": 7}
 
 
-def test_a_missing_state_file_is_an_empty_state_and_is_made(command):
+def test_missing_state_file_is_an_empty_state_and_is_created(command):
     assert command("run", command.plan(lit(command)), "--state", "new.json").status == 0
     assert json.loads((command.folder / "new.json").read_text()) == {"torch": {"lit": True}}
 
 
-def test_the_state_is_replaced_after_a_failure_too(command):
+def test_state_is_also_replaced_after_a_failure(command):
     tool = command.tool("half", patch(step=1), done(ok=False))
     assert command("run", command.plan(tool), "--state", "game.json").status == 1
     assert json.loads((command.folder / "game.json").read_text()) == {"step": 1}
@@ -54,7 +54,7 @@ def test_a_refused_plan_leaves_the_state_untouched(command):
     assert entries(command.folder) == ["game.json", "plan.json"]
 
 
-def test_a_refused_plan_makes_no_files(command):
+def test_refused_plan_creates_no_files(command):
     command.file("plan.json", "{}")
     arguments = ("--state", "s", "--result", "r", "--events", "e", "--trace", "t")
     assert command("run", "plan.json", *arguments).status == 2
@@ -64,9 +64,9 @@ def test_a_refused_plan_makes_no_files(command):
 @pytest.mark.parametrize(
     "content, place",
     [(b"", ""), (b"[]", ":1:1"), (b'{"a": 1,\n "b": }', ":2:"), (b'{"a": "\xff"}', ":1:")],
-    ids=["empty", "array", "broken", "no UTF-8"],
+    ids=["empty", "array", "broken", "invalid UTF-8"],
 )
-def test_a_broken_state_file_is_refused_and_kept(command, content, place):
+def test_invalid_state_file_is_refused_and_kept(command, content, place):
     state = command.file("game.json", content)
     ran = command("run", command.plan(lit(command)), "--state", "game.json")
     assert ran.status == 2, ran
@@ -75,7 +75,7 @@ def test_a_broken_state_file_is_refused_and_kept(command, content, place):
     assert state.read_bytes() == content
 
 
-def test_a_state_of_gigabytes_is_refused_unread(command):
+def test_state_of_gigabytes_is_refused_unread(command):
     with open(command.folder / "state.json", "wb") as file:
         file.truncate(3 << 30)
     ran = command("run", command.plan(lit(command)), "--state", "state.json")
@@ -110,7 +110,7 @@ def test_a_symbolic_link_to_the_state_is_followed(command):
     assert entries(command.folder / "saves") == ["real.json"]
 
 
-def test_a_symbolic_link_to_no_state_yet_makes_its_target(command):
+def test_dangling_link_to_the_state_creates_its_target(command):
     (command.folder / "saves").mkdir()
     link = command.folder / "game.json"
     link.symlink_to("saves/real.json")
@@ -119,7 +119,7 @@ def test_a_symbolic_link_to_no_state_yet_makes_its_target(command):
     assert (command.folder / "saves" / "real.json").is_file()
 
 
-def test_symbolic_links_in_a_circle_are_refused(command):
+def test_symbolic_link_loop_is_refused(command):
     (command.folder / "a").symlink_to("b")
     (command.folder / "b").symlink_to("a")
     ran = command("run", command.plan(lit(command)), "--state", "a")
@@ -127,8 +127,8 @@ def test_symbolic_links_in_a_circle_are_refused(command):
     assert ran.out == ""
 
 
-def test_nobody_ever_sees_half_a_state(command):
-    """A reader that opened the file before the end keeps the whole old one."""
+def test_state_is_replaced_atomically(command):
+    """A reader that opened the file before it is replaced reads the complete old state."""
     state = command.file("game.json", {"gold": 7})
     with state.open() as reader:
         inode = os.fstat(reader.fileno()).st_ino
@@ -137,7 +137,7 @@ def test_nobody_ever_sees_half_a_state(command):
     assert state.stat().st_ino != inode
 
 
-def test_the_old_state_stands_while_the_plan_runs_and_when_the_command_is_killed(command):
+def test_state_is_unchanged_during_the_run_and_after_a_kill(command):
     state = command.file("game.json", {"gold": 7})
     running = command.start("run", command.plan(command.waiting_tool()), "--state", state,
                             "--result", "result.json", "--trace", "trace.json")
@@ -149,7 +149,7 @@ def test_the_old_state_stands_while_the_plan_runs_and_when_the_command_is_killed
     assert entries(command.folder) == ["game.json", "plan.json", "wait"]
 
 
-def test_a_state_that_is_no_file_is_refused_at_once(command):
+def test_state_that_is_not_a_regular_file_is_refused(command):
     os.mkfifo(command.folder / "fifo")
     for path, advice in (("/dev/null", "not a regular file"), (".", "is a folder"), ("fifo", "not a regular file")):
         ran = command("run", command.plan(lit(command)), "--state", path)
@@ -159,7 +159,7 @@ def test_a_state_that_is_no_file_is_refused_at_once(command):
 
 
 @pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
-def test_an_empty_name_is_refused(command, option):
+def test_empty_file_name_is_refused(command, option):
     ran = command("run", command.plan(lit(command)), option, "")
     assert ran.status == 2, ran
     assert f"the name of the file for the {option[2:]} is empty" in ran.err
@@ -168,13 +168,13 @@ def test_an_empty_name_is_refused(command, option):
 # ---------------------------------------------------------------- --state of two runs
 
 
-def test_a_second_run_with_the_same_state_waits_and_no_patch_is_lost(command):
+def test_second_run_waits_for_the_state_and_loses_no_patch(command):
     state = command.file("game.json", {"gold": 7})
     os.mkfifo(command.folder / "go")
     waits = command.tool("waits", patch(first=1), done(), before=f"echo '{log('ready')}'; read -r go < go")
     first = command.start("run", command.plan(waits, name="first.json"), "--state", state)
     first.wait_for_log()
-    # By another name, too.
+    # The second run uses the state under a different name.
     os.symlink("game.json", command.folder / "same.json")
     second = subprocess.Popen(
         [NARRATORIA, "run", command.plan(lit(command)), "--state", "same.json", "--state-wait", str(DEADLINE)],
@@ -187,7 +187,7 @@ def test_a_second_run_with_the_same_state_waits_and_no_patch_is_lost(command):
     assert json.loads(state.read_text()) == {"gold": 7, "first": 1, "torch": {"lit": True}}
 
 
-def test_runs_that_make_the_same_state_at_once_find_it_neither_empty_nor_free(command):
+def test_concurrent_runs_that_create_a_state_lose_no_patch(command):
     plans = [command.plan(command.tool(f"t{n}", patch(**{f"p{n}": n}), done()), name=f"{n}.json") for n in range(3)]
     for _ in range(2):
         runs = [subprocess.Popen(
@@ -201,7 +201,7 @@ def test_runs_that_make_the_same_state_at_once_find_it_neither_empty_nor_free(co
 
 
 @pytest.mark.parametrize("content", ['{"gold": 7}', None], ids=["a state", "no state yet"])
-def test_a_second_run_that_does_not_wait_is_told_who_uses_the_state(command, content):
+def test_second_run_that_does_not_wait_names_the_other_process(command, content):
     state = command.folder / "game.json"
     if content is not None:
         state.write_text(content)
@@ -216,7 +216,7 @@ def test_a_second_run_that_does_not_wait_is_told_who_uses_the_state(command, con
     assert command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0").status == 0
 
 
-def test_tools_do_not_hold_the_lock_of_the_state(command):
+def test_tools_do_not_hold_the_state_lock(command):
     state = command.file("game.json", "{}")
     first = command.start("run", command.plan(command.waiting_tool()), "--state", state)
     first.wait_for_log()
@@ -237,7 +237,7 @@ def test_result_goes_to_its_file_and_standard_output_stays_empty(command):
     assert text.endswith("}\n")
 
 
-def test_result_on_standard_output_and_in_a_file_say_the_same(command):
+def test_result_is_the_same_on_standard_output_and_in_a_file(command):
     plan = command.plan(lit(command))
     on_output = command("run", plan, "--result", "-").result
     command("run", plan, "--result", "result.json")
@@ -246,7 +246,7 @@ def test_result_on_standard_output_and_in_a_file_say_the_same(command):
     assert on_output["toolResults"][0]["events"] == in_file["toolResults"][0]["events"]
 
 
-def test_the_old_result_stands_until_the_new_one_is_whole(command):
+def test_old_result_is_kept_until_the_new_one_is_complete(command):
     result = command.file("result.json", "old")
     running = command.start("run", command.plan(command.waiting_tool()), "--result", result)
     running.wait_for_log()
@@ -255,7 +255,7 @@ def test_the_old_result_stands_until_the_new_one_is_whole(command):
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_result_may_be_named_as_standard_output(command, name):
+def test_result_may_be_standard_output_by_any_name(command, name):
     ran = command("run", command.plan(lit(command)), "--result", name)
     assert ran.status == 0, ran
     assert ran.result["success"] is True
@@ -274,16 +274,16 @@ def test_result_may_go_to_a_device(command):
     assert command("run", command.plan(lit(command)), "--result", "/dev/null").status == 0
 
 
-def test_a_full_device_is_told_and_fails(command):
+def test_full_device_is_reported_and_fails(command):
     state = command.file("game.json", {"gold": 7})
     ran = command("run", command.plan(lit(command)), "--result", "/dev/full", "--state", state)
     assert ran.status == 1, ran
     assert os.strerror(errno.ENOSPC) in ran.err
-    # What could be kept was kept.
+    # The state is saved although the result is lost.
     assert json.loads(state.read_text())["torch"] == {"lit": True}
 
 
-# ---------------------------------------------------------------- found out before anything runs
+# ---------------------------------------------------------------- refused before anything runs
 
 
 @pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
@@ -291,7 +291,7 @@ def test_a_full_device_is_told_and_fails(command):
     "path", ["missing/file.json", "plan.json/file.json", ".", "/proc/file.json"],
     ids=["no folder", "a file as folder", "a folder", "takes no files"],
 )
-def test_what_cannot_be_written_is_refused_before_anything_runs(command, option, path):
+def test_unwritable_output_is_refused_before_anything_runs(command, option, path):
     plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
     ran = command("run", plan, option, path)
     assert ran.status == 2, ran
@@ -301,7 +301,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(command, option,
 
 
 def linked(command, how):
-    """A name that leads to the plan."""
+    """A name of the plan."""
     plan = command.folder / "plan.json"
     if how == "itself":
         return plan.name
@@ -337,7 +337,7 @@ def test_no_output_replaces_the_plan_on_standard_input(command):
 @pytest.mark.parametrize("first, second", [
     ("--state", "--result"), ("--state", "--events"), ("--result", "--trace"), ("--trace", "--events")])
 @pytest.mark.parametrize("exists", [True, False])
-def test_no_two_outputs_are_one_file(command, first, second, exists):
+def test_two_outputs_to_one_file_are_refused(command, first, second, exists):
     if exists:
         command.file("one", "{}")
         (command.folder / "two").hardlink_to(command.folder / "one")
@@ -348,7 +348,7 @@ def test_no_two_outputs_are_one_file(command, first, second, exists):
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no /dev/shm")
-def test_files_of_the_memory_under_dev_are_no_devices(command):
+def test_files_in_dev_shm_are_not_devices(command):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         ran = command("run", command.plan(lit(command)), "--result", f"{folder}/x", "--trace", f"{folder}/x")
         assert ran.status == 2, ran
@@ -361,7 +361,7 @@ def test_a_device_takes_several_outputs(command):
     assert ran.status == 0, ran
 
 
-def test_events_do_not_go_into_the_file_that_standard_output_is(command):
+def test_events_to_the_file_of_standard_output_are_refused(command):
     plan = command.plan(lit(command))
     with open(command.folder / "out", "wb") as out:
         ran = command("run", plan, "--events", "out", stdout=out)
@@ -413,7 +413,7 @@ def test_events_of_tools_are_verbatim(command):
 
 
 # covers: 000-5.4-streaming
-def test_events_come_while_the_tool_runs(command):
+def test_events_are_written_while_the_tool_runs(command):
     running = command.start("run", command.plan(command.waiting_tool()))
     assert running.wait_for_log()["kind"] == "tool_event"
     assert running.process.poll() is None
@@ -435,7 +435,7 @@ def test_a_refused_plan_leaves_the_events_of_an_earlier_run(command):
     assert events.read_text() == "old\n"
 
 
-def test_events_that_can_no_longer_be_written_do_not_stop_the_plan(command):
+def test_event_write_error_does_not_stop_the_plan(command):
     ran = command("run", command.plan(lit(command)), "--events", "/dev/full", "--state", "game.json")
     assert ran.status == 1, ran
     assert ran.result["success"] is True
@@ -457,7 +457,7 @@ def slices(events, category):
 
 
 # covers: 003-13.4.8-trace
-def test_the_trace_has_a_slice_for_the_plan_and_one_for_each_attempt(command):
+def test_trace_has_a_slice_for_the_plan_and_each_attempt(command):
     plan = command.plan(command.tool("one", log("hello"), done()), command.tool("two", done()))
     events = trace_of(command, plan)
     (outer,) = slices(events, "plan")
@@ -466,12 +466,12 @@ def test_the_trace_has_a_slice_for_the_plan_and_one_for_each_attempt(command):
     for one in attempts:
         assert outer["ts"] <= one["ts"]
         assert one["ts"] + one["dur"] <= outer["ts"] + outer["dur"]
-    # One after the other they share a track, and do not overlap on it.
+    # Sequential attempts share a track and do not overlap on it.
     assert len({one["tid"] for one in attempts}) == 1
     assert attempts[0]["ts"] + attempts[0]["dur"] <= attempts[1]["ts"]
 
 
-def test_tools_at_once_have_tracks_of_their_own(command):
+def test_parallel_tools_have_separate_tracks(command):
     script = (
         "#!/bin/sh\ncat >/dev/null\nmkdir \"here-$$\"\n"
         "while [ \"$(ls -d here-* | wc -l)\" -lt 2 ]; do sleep 0.01; done\n"
@@ -500,7 +500,7 @@ def test_retries_and_logs_show_in_the_trace(command):
         assert slice_["ts"] <= instant["ts"] <= slice_["ts"] + slice_["dur"]
 
 
-def test_a_trace_is_whole_after_a_cancel(command):
+def test_trace_is_complete_after_a_cancel(command):
     running = command.start("run", command.plan(command.waiting_tool()), "--trace", "trace.json")
     running.wait_for_log()
     running.signal(2)
@@ -510,7 +510,7 @@ def test_a_trace_is_whole_after_a_cancel(command):
     assert len(slices(events, "attempt")) == 1
 
 
-def test_a_pipe_without_a_reader_is_waited_for_aloud(command):
+def test_waiting_for_a_pipe_reader_is_reported(command):
     os.mkfifo(command.folder / "pipe")
     for option in ("--events", "--result"):
         process = subprocess.Popen([NARRATORIA, "run", command.plan(lit(command)), option, "pipe"],
@@ -519,7 +519,7 @@ def test_a_pipe_without_a_reader_is_waited_for_aloud(command):
         try:
             line = process.stderr.readline()
             assert "waiting for a reader of pipe" in line and "cat pipe" in line
-            # This opens once the command opens the pipe, too.
+            # The open returns once the command has opened the pipe, too.
             assert (command.folder / "pipe").read_text().startswith("{")
             assert process.wait(DEADLINE) == 0
         finally:

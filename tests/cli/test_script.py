@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria script: a Nuwa script, and the tools that it calls."""
+"""narratoria script: runs a Nuwa script and the tools that it calls."""
 
 import json
 import os
@@ -27,7 +27,7 @@ echo '{"version":"0","type":"done","ok":false}'
 
 @pytest.fixture
 def script(command):
-    """Runs a source, with the tools of a folder."""
+    """Runs a source with the tools in tools/; `script.tool` adds one."""
     (command.folder / "tools").mkdir()
 
     def run(source, *options):
@@ -43,22 +43,22 @@ def script(command):
     return run
 
 
-def test_it_prints_lines_while_it_runs(script):
+def test_script_prints_lines(script):
     ran = script('PRINT("a") PRINT({b: [1, 2.5]})')
     assert (ran.status, ran.lines, ran.err) == (0, ["a", "{b: [1, 2.5]}"], "")
 
 
-def test_the_scope_begins_with_given_variables(script):
+def test_scope_option_sets_the_initial_variables(script):
     ran = script("LET twice = n * 2", "--scope", '{"n": 21}', "--json")
     assert json.loads(ran.out) == {"output": [], "scope": {"n": 21, "twice": 42}, "error": None}
 
 
-# Values share their parts: these variables are 3 GB as JSON.
+# Values share their parts. As JSON, these variables would take 3 GB.
 SHARED = "LET a = [1]\n" + "LET a = [a, a]\n" * 20 + "".join(
     f"LET b{i} = a\n" for i in range(200))
 
 
-def test_a_scope_larger_than_a_value_may_be_is_an_error(script):
+def test_scope_beyond_the_value_limit_is_an_error(script):
     ran = script(SHARED, "--json")
     assert ran.status == 1
     told = json.loads(ran.out)
@@ -66,7 +66,7 @@ def test_a_scope_larger_than_a_value_may_be_is_an_error(script):
     assert "16777216 bytes" in told["error"]["message"]
 
 
-def test_a_scope_that_nobody_reads_is_not_made(script):
+def test_scope_is_not_built_unless_requested(script):
     ran = script(SHARED + 'PRINT("done")')
     assert (ran.status, ran.out, ran.err) == (0, "done\n", "")
 
@@ -97,7 +97,7 @@ def test_a_story_limits_its_scripts(script, command):
 
 
 # covers: 002-core-invocation, 002-function-arguments
-def test_a_call_runs_a_tool_of_the_folder_and_has_its_result(script):
+def test_call_runs_a_tool_and_returns_its_result(script):
     script.tool("roll-dice.py", ROLL)
     ran = script("LET a = CALL roll_dice { sides: 6 }.value "
                  "FOR i IN [2, 3] DO PRINT(CALL roll_dice { sides: i }.value + a) END")
@@ -109,7 +109,7 @@ def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
     script.tool("roll-dice.tool.json", json.dumps({
         "parameters": [{"name": "sides", "type": "number", "description": "How many."}],
         "returns": "object"}))
-    # What no parameter names is dropped.
+    # An argument without a parameter is dropped.
     ran = script("PRINT(CALL roll_dice { sides: 6, colour: 1 }.value)")
     assert (ran.status, ran.lines) == (0, ["5"]), ran
     ran = script('CALL roll_dice { sides: "six" }', "--json")
@@ -123,7 +123,7 @@ def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
 
 
 # covers: 002-schema-name, 002-core-registration
-def test_a_name_of_no_tool_is_an_error_also_in_another_case(script):
+def test_unknown_tool_is_an_error_and_case_matters(script):
     script.tool("roll_dice", ROLL)
     for name in ("Roll_dice", "roll"):
         ran = script(f'PRINT("first") CALL {name} {{}}', "--json")
@@ -141,7 +141,7 @@ def test_a_failing_tool_fails_the_script_with_its_message(script):
     assert json.loads(ran.out)["error"]["line"] == 2
 
 
-def test_an_error_names_its_place_and_shows_it(script):
+def test_error_shows_its_place_in_the_source(script):
     ran = script("LET a = 1\nLET b = a + nothing\n")
     assert ran.status == 1
     assert ran.err.splitlines() == [
@@ -151,7 +151,7 @@ def test_an_error_names_its_place_and_shows_it(script):
     ]
 
 
-def test_a_source_that_is_no_script_runs_nothing(script):
+def test_invalid_script_runs_nothing(script):
     ran = script('PRINT("before") LET = 5')
     assert (ran.status, ran.out) == (1, "")
     assert "ParserError" in ran.err and ":1:" in ran.err
@@ -168,19 +168,19 @@ def test_check_prints_one_line_for_editors(script):
     ran = script("LET a = 1\n\tIF true PRINT(a) END\n", "--check")
     assert (ran.status, ran.out) == (1, "")
     assert ran.err == ("a.nuwa:2:10: error: ParserError: Expected 'THEN' after IF condition. at 2:10\n")
-    # The patterns that the document gives to editors find it.
+    # The problem matcher in docs/nuwa-script.md matches the line.
     page = (SOURCE / "docs/nuwa-script.md").read_text()
     pattern = json.loads(page.split('"pattern": ')[1].split("}")[0] + "}")
     found = re.search(pattern["regexp"], ran.err.strip())
     assert [found[pattern[name]] for name in ("file", "line", "column", "severity")] == [
         "a.nuwa", "2", "10", "error"]
     assert found[pattern["message"]].startswith("ParserError: Expected 'THEN'")
-    # What is wrong as a whole has a place, too.
+    # A fault of the whole script is reported at its first character.
     big = script("//" + "x" * (16 << 20), "--check")
     assert big.err.startswith("a.nuwa:1:1: error: SizeLimitError: "), big
 
 
-def test_a_name_that_means_two_files_is_an_error_that_names_both(script):
+def test_ambiguous_tool_name_is_an_error_that_names_both_files(script):
     script.tool("roll-dice", ROLL)
     script.tool("roll_dice.py", ROLL)
     ran = script("CALL roll_dice { sides: 6 }")
@@ -189,12 +189,12 @@ def test_a_name_that_means_two_files_is_an_error_that_names_both(script):
 
 
 @pytest.mark.parametrize("scope", ["[]", "5", "{", '{"a":1} x', '{"1a": 2'])
-def test_a_scope_that_is_no_object_is_refused(script, scope):
+def test_scope_that_is_not_an_object_is_refused(script, scope):
     ran = script("PRINT(1)", "--scope", scope)
     assert (ran.status, ran.out) == (2, ""), ran
 
 
-def test_ctrl_c_ends_a_script_that_computes_and_one_that_waits(script, command):
+def test_ctrl_c_ends_a_script_that_computes_or_waits(script, command):
     script.tool("slow", "#!/bin/sh\necho started >&2\ntouch started\nexec sleep 60\n")
     computes = "FOR i IN l DO FOR j IN l DO FOR k IN l DO LET x = 1 END END END"
     for source in ("CALL slow {}", computes):
@@ -221,14 +221,14 @@ def test_tools_must_be_a_folder(command, folder):
 @pytest.mark.parametrize("scope, said", [
     ("[]", "--scope:1:1: "), ("", "--scope is empty"), ("@nowhere", "the value of --scope from nowhere"),
     ('{"a": %s}' % ("[" * 600 + "]" * 600), "--scope: ")], ids=["list", "empty", "no file", "deep"])
-def test_faults_of_the_scope_are_told_as_those_of_scope(script, scope, said):
+def test_faults_of_the_scope_name_the_scope_option(script, scope, said):
     ran = script("PRINT(1)", "--scope", scope)
     assert ran.status == 2, ran
     assert said in ran.err and "--input" not in ran.err and "tool" not in ran.err, ran
 
 
 @pytest.mark.parametrize("story", ["nowhere", "a_file"])
-def test_a_story_that_is_not_there_is_told_in_one_line(script, command, story):
+def test_missing_story_is_reported_in_one_line(script, command, story):
     command.file("a_file", "")
     ran = script("PRINT(1)", "--story", story)
     assert (ran.status, ran.out) == (2, ""), ran
@@ -243,7 +243,7 @@ def test_faults_of_a_story_are_lines_with_their_places(script, command):
     assert "\\n" not in ran.err and "nothing was run" in ran.err, ran
 
 
-def test_a_plugin_that_is_left_out_is_told_once(script, command):
+def test_skipped_plugin_is_reported_once(script, command):
     story = command.story({})
     (story / "plugins").mkdir()
     (story / "plugins" / "broken.so").write_text("no library")
@@ -270,7 +270,7 @@ def test_warnings_and_logs_of_tools_are_on_standard_error(script, command):
         assert len(said) == 4 and "steady" not in ran.err, ran
 
 
-def test_control_characters_go_unchanged_to_what_is_no_terminal(script, command):
+def test_control_characters_are_unchanged_off_a_terminal(script, command):
     source = 'PRINT("a\\u001b[31mb\\u0007\\tc\\nd\\u202e")'
     ran = script(source)
     assert ran.out == "a\x1b[31mb\x07\tc\nd\u202e\n"
@@ -282,7 +282,7 @@ def start(command, *words, stdout=subprocess.PIPE):
                             preexec_fn=default_signals)
 
 
-def test_ctrl_c_prints_the_object_of_json(script, command):
+def test_ctrl_c_still_prints_the_json_object(script, command):
     marker = command.folder / "started"
     os.mkfifo(marker)
     started = os.open(marker, os.O_RDONLY | os.O_NONBLOCK)
@@ -300,14 +300,14 @@ def test_ctrl_c_prints_the_object_of_json(script, command):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["lines", "json"])
-def test_the_first_ctrl_c_ends_it_though_nobody_reads_on(script, command, options):
+def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, options):
     command.file("b.nuwa", 'FOR i IN l DO FOR j IN l DO PRINT("0123456789012345678901234567890123456789") END END')
     numbers = json.dumps({"l": list(range(100))})
     reader, writer = os.pipe()
     child = start(command, "b.nuwa", "--scope", numbers, *options, stdout=writer)
     try:
         limit = time.monotonic() + 60
-        # More than the pipe takes is still to be written.
+        # Wait until the pipe is full; the script still has output to write.
         while select.select([], [writer], [], 0)[1]:
             assert time.monotonic() < limit and child.poll() is None
         child.send_signal(signal.SIGINT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria script without a file, on a terminal of its own."""
+"""narratoria script without a file: the interactive session on a terminal."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ sides = json.load(sys.stdin)["input"]["sides"]
 print(json.dumps({"version": "0", "type": "done", "ok": True, "result": sides - 1}))
 """
 UP, TAB, CTRL_C, CTRL_D = "\x1b[A", "\t", "\x03", "\x04"
-# The prompt, not the end of what was typed there before.
+# Matches the prompt at the start of a line, and not "> " in the typed text.
 PROMPT = r"(?:^|\n|\x1b\[K)> "
 
 
@@ -24,7 +24,7 @@ class Typist:
         self.terminal = command.on_terminal("script", *options, env=self.environment(command.folder))
         self.greeting = self.read_until(rf"{PROMPT}|no line editor")
         if "no line editor" in self.greeting:
-            pytest.skip("this build has no line editor: libedit was not there")
+            pytest.skip("this build has no line editor; libedit was missing when it was configured")
 
     @staticmethod
     def environment(folder):
@@ -38,7 +38,7 @@ class Typist:
         return self.read_until(until)
 
     def enter(self, line, until=PROMPT):
-        """What the terminal shows behind the line, up to the next prompt."""
+        """Enters a line; returns the output after it, including the next prompt."""
         self.terminal.type(line + "\r")
         shown = self.read_until(until)
         return shown[shown.index("\n") + 1 :].replace("\r", "")
@@ -57,7 +57,7 @@ def tools(command):
     return str(command.folder / "tools")
 
 
-def test_values_are_shown_and_variables_stay(typist, tools):
+def test_values_are_shown_and_variables_are_kept(typist, tools):
     it = typist("--tools", tools, "--scope", '{"n": 20}')
     assert it.enter("LET a = n + 1") == "> "
     assert it.enter("a * 2") == "42\n> "
@@ -67,7 +67,7 @@ def test_values_are_shown_and_variables_stay(typist, tools):
     assert it.enter("") == "> "
 
 
-def test_an_unfinished_block_goes_on_in_the_next_line(typist):
+def test_unfinished_block_continues_on_the_next_line(typist):
     it = typist()
     assert it.enter("FOR i IN [1, 2] DO", r"\.\.\. ") == "... "
     assert it.enter("  IF i == 2 THEN", r"\.\.\. ") == "... "
@@ -77,7 +77,7 @@ def test_an_unfinished_block_goes_on_in_the_next_line(typist):
     assert it.enter("END") == "{a: 2}\n> "
 
 
-def test_the_end_of_the_input_says_what_is_unfinished(typist):
+def test_end_of_input_reports_the_unfinished_block(typist):
     it = typist()
     it.enter("IF true THEN", r"\.\.\. ")
     it.enter("  PRINT(1)", r"\.\.\. ")
@@ -86,9 +86,9 @@ def test_the_end_of_the_input_says_what_is_unfinished(typist):
     assert it.terminal.finish().status == 0
 
 
-def test_a_character_that_is_cut_off_takes_nothing_with_it(typist):
+def test_truncated_character_does_not_swallow_the_next_one(typist):
     it = typist()
-    # The first byte of two or three, then Enter or a character of another length.
+    # The first bytes of a character, then Enter or a character of a different length.
     for begun in (b"\xc3", b"\xe2\x98"):
         it.terminal.type(b'PRINT("on") // ' + begun + b"\r")
         it.read_until(rf"\non\r{PROMPT}")
@@ -96,11 +96,11 @@ def test_a_character_that_is_cut_off_takes_nothing_with_it(typist):
     it.read_until(f"\n\ufffdü\ufffd\r{PROMPT}")
 
 
-def test_a_string_cannot_go_on_in_the_next_line(typist):
+def test_string_cannot_continue_on_the_next_line(typist):
     assert "without a closing quote" in typist().enter('PRINT("a')
 
 
-def test_an_error_shows_its_place_and_the_session_goes_on(typist):
+def test_error_shows_its_place_and_the_session_continues(typist):
     it = typist()
     it.enter("LET a = 1")
     assert it.enter("LET b = a + nothing").splitlines() == [
@@ -108,7 +108,7 @@ def test_an_error_shows_its_place_and_the_session_goes_on(typist):
         "  1 | LET b = a + nothing",
         "    |             ^",
         "> "]
-    # An expression whose value is to be shown is not shown in another form.
+    # The error shows an expression as it was typed.
     assert it.enter("a + nothing").splitlines()[1:3] == ["  1 | a + nothing", "    |     ^"]
     assert it.enter("LET = 5").splitlines()[1:3] == ["  1 | LET = 5", "    |     ^"]
     it.enter("IF true THEN", r"\.\.\. ")
@@ -116,7 +116,7 @@ def test_an_error_shows_its_place_and_the_session_goes_on(typist):
     assert it.enter("a") == "1\n> "
 
 
-def test_variables_of_a_script_that_failed_stay(typist):
+def test_variables_of_a_failed_script_are_kept(typist):
     it = typist()
     it.enter("LET a = 7 LET b = nothing")
     assert it.enter("a") == "7\n> "
@@ -127,13 +127,13 @@ def test_tab_completes_tools_keywords_and_variables(typist, tools):
     it.enter("LET wanderer = 5")
     assert it.enter("PRI" + TAB + "wand" + TAB + ")") == "5\n> "
     assert it.enter("CALL r" + TAB + " { sides: 3 }") == "2\n> "
-    # Several: what they share, then a list of them.
+    # Several matches: their common prefix first, then a list.
     it.type("F" + TAB + TAB, r"FOR FORMAT\(\r\n")
     it.type(CTRL_C, rf"\^C\r{PROMPT}")
-    # Only files that can run are tools.
+    # Only executable files are tools.
     assert it.type("CALL " + TAB, r"roll_dice slow\r\n")
     it.type(CTRL_C, rf"\^C\r{PROMPT}")
-    # Not in strings.
+    # Strings are not completed.
     assert it.enter('"wand' + TAB + 'x"').endswith("wandx\n> ")
 
 
@@ -141,7 +141,7 @@ def test_tab_completes_the_tools_of_a_story(typist, command):
     story = command.story({"wait": [{"narrative": "You wait."}]}, {"open-door.sh": ROLL})
     it = typist("--story", str(story))
     assert it.enter("CALL op" + TAB + " { sides: 4 }") == "3\n> "
-    # Also those that were made meanwhile.
+    # Tools added during the session are completed, too.
     command.script("story/tools/close.py", ROLL)
     assert it.enter("CALL cl" + TAB + " { sides: 3 }") == "2\n> "
 
@@ -155,7 +155,7 @@ def test_history_is_kept_between_sessions(typist, command):
     file = command.folder / "state/narratoria/script-history"
     assert file.read_text() == "LET first = 1\nnothing\n"
     assert file.stat().st_mode & 0o777 == 0o600
-    # What a person wrote into the file cannot do anything to the terminal.
+    # Control characters in the history file do not reach the terminal.
     with open(file, "ab") as history:
         history.write(b"\xff\n\x1b]0;title\x07\n\n")
     again = typist()
@@ -165,7 +165,7 @@ def test_history_is_kept_between_sessions(typist, command):
     assert again.enter("first") == "1\n> "
 
 
-def test_a_history_that_cannot_be_kept_is_said_once(typist, command):
+def test_unwritable_history_is_reported_once(typist, command):
     (command.folder / "state").write_text("a file")
     it = typist()
     assert "no history is kept in" in it.greeting
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_the_script_and_not_the_session(typist, tools, source):
     assert it.enter("kept") == "3\n> "
 
 
-def test_what_is_printed_is_shown_while_the_script_runs(typist, command):
+def test_output_is_shown_while_the_script_runs(typist, command):
     command.script("tools/wait", "#!/bin/sh\nuntil [ -e \"$0.go\" ]; do :; done\n"
                    """echo '{"version":"0","type":"done","ok":true}'\n""")
     it = typist("--tools", str(command.folder / "tools"))
@@ -192,13 +192,13 @@ def test_what_is_printed_is_shown_while_the_script_runs(typist, command):
     assert it.read_until(PROMPT).replace("\r", "") == "\nafter\n> "
 
 
-def test_what_is_printed_before_an_error_stands_before_it(typist):
+def test_output_before_an_error_is_shown_before_it(typist):
     it = typist()
     assert it.enter('PRINT("on") LET a = nothing').splitlines()[:2] == [
         "on", "UndefinedVariableError: Variable 'nothing' not defined."]
 
 
-def test_ctrl_c_drops_what_is_typed(typist):
+def test_ctrl_c_discards_the_typed_input(typist):
     it = typist()
     it.enter("IF true THEN", r"\.\.\. ")
     it.type("PRINT(1", r"PRINT\(1")
@@ -206,11 +206,11 @@ def test_ctrl_c_drops_what_is_typed(typist):
     assert it.enter("2") == "2\n> "
 
 
-def test_many_ctrl_c_at_the_prompt_end_nothing(typist):
+def test_repeated_ctrl_c_at_the_prompt_keeps_the_session(typist):
     it = typist()
     for _ in range(200):
         it.terminal.signal(signal.SIGINT)
-    # What is typed in front of the last one is dropped.
+    # The last SIGINTs discard input that is typed before they are handled.
     while "\n2\r" not in it.type("2\r", r"\n2\r\n|\^C\r\n> "):
         pass
     it.type("3\r", r"\n3\r\n> ")
@@ -236,7 +236,7 @@ def test_without_a_terminal_standard_input_is_the_script(command):
     assert ran.err.startswith("standard input:2:1: error: ParserError: "), ran
 
 
-def test_output_that_is_no_terminal_needs_a_file(command):
+def test_redirected_output_requires_a_file(command):
     terminal = command.on_terminal("script", stdout=subprocess.DEVNULL)
     terminal.read_until("give the script's FILE, or - for standard input")
     assert terminal.finish().status == 2
@@ -249,7 +249,7 @@ HOSTILE = 'PRINT("a\\u001b[31mb\\u009b31m\\u0007\\tc\\nd\\u202e")'
 HARMLESS = "a\\x1B[31mb\\u{009B}31m\\x07\tc\nd\\u{202E}\n"
 
 
-def test_control_characters_of_a_script_do_nothing_to_the_terminal(typist, command):
+def test_control_characters_of_a_script_are_escaped(typist, command):
     it = typist()
     # The terminal shows a tab as spaces.
     assert it.enter(HOSTILE).expandtabs() == (HARMLESS + "> ").expandtabs()
@@ -260,7 +260,7 @@ def test_control_characters_of_a_script_do_nothing_to_the_terminal(typist, comma
     assert shown.out.replace("\r", "").expandtabs() == HARMLESS.expandtabs()
 
 
-def test_tab_offers_only_names_that_can_be_called_or_read(typist, command):
+def test_tab_offers_only_callable_and_readable_names(typist, command):
     for name in ("3d", "LET", "ring-bell", "twice.py", "twice.sh"):
         command.script(f"tools/{name}", ROLL)
     it = typist("--tools", str(command.folder / "tools"), "--scope",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria tool list: what a story's tools are, for people, programs and models."""
+"""narratoria tool list: the tools of a story, for people, programs and models."""
 
 import json
 
@@ -20,7 +20,7 @@ def story(command):
     return folder
 
 
-def test_the_list_has_schema_runner_and_origin(command, story):
+def test_list_has_schema_runner_and_origin(command, story):
     ran = command("tool", "list", "--story", story)
     assert ran.status == 0, ran
     assert ran.out == (
@@ -51,7 +51,7 @@ def test_the_working_folder_may_be_the_story(command):
     assert any(tool["name"].startswith("torch-lighter") for tool in ran.result)
 
 
-def test_a_plugins_tools_are_in_the_list(command):
+def test_tools_of_a_plugin_are_listed(command):
     plugin = BUILD / "tests" / "plugins" / "probe.so"
     ran = command("tool", "list", "--plugin", plugin, "--json")
     assert ran.status == 0, ran
@@ -59,7 +59,7 @@ def test_a_plugins_tools_are_in_the_list(command):
     assert all(tool["runner"] == "function" for tool in ran.result), ran
 
 
-def test_the_openai_form_tells_which_names_it_does_not_allow(command, story):
+def test_openai_format_reports_names_that_it_does_not_allow(command, story):
     ran = command("tool", "list", "--story", story, "--format", "openai")
     assert ran.status == 1, ran
     assert ran.result == [{"type": "function", "function": {
@@ -68,7 +68,7 @@ def test_the_openai_form_tells_which_names_it_does_not_allow(command, story):
     assert "bell.sh is left out" in ran.err and "letters, digits" in ran.err
 
 
-def test_the_mcp_form_has_the_schema_of_the_result(command, story):
+def test_mcp_format_has_the_schema_of_the_result(command, story):
     ran = command("tool", "list", "--story", story, "--format", "mcp")
     assert ran.status == 0, ran
     assert ran.result == {"tools": [
@@ -77,7 +77,7 @@ def test_the_mcp_form_has_the_schema_of_the_result(command, story):
          "inputSchema": {"type": "object", **DICE["input"]}, "outputSchema": {"type": "object"}}]}
 
 
-def test_the_manifest_that_is_not_valid_refuses_the_story(command, story):
+def test_invalid_manifest_refuses_the_story(command, story):
     (story / "tools" / "dice.tool.json").write_text('{"input": 7}')
     ran = command("tool", "list", "--story", story)
     assert (ran.status, ran.out) == (2, ""), ran
@@ -92,7 +92,7 @@ def test_misuse_exits_with_2(command, words):
     assert ran.err.startswith("narratoria tool list: "), ran
 
 
-def test_no_tools_is_no_fault(command):
+def test_empty_list_is_not_an_error(command):
     ran = command("tool", "list")
     assert (ran.status, ran.out) == (0, "no tools found\n"), ran
 
@@ -100,7 +100,7 @@ def test_no_tools_is_no_fault(command):
 @pytest.mark.parametrize("file, name", [
     ("ring-bell", "ring_bell"), ("ring.the.bell.sh", "ring_the_bell"), ("3d.py", "_3d"), ("LET", "_LET"),
     (".hidden", "_hidden"), ("glöckchen.sh", "gl_ckchen"), ("let", "let")])
-def test_the_list_has_the_name_that_scripts_call(command, file, name):
+def test_list_has_the_name_that_scripts_call(command, file, name):
     story = command.story({}, {file: f"#!/bin/sh\necho '{done(result=5)}'\n"})
     ran = command("tool", "list", "--story", story, "--json")
     assert [tool["scriptName"] for tool in ran.result] == [name], ran
@@ -112,7 +112,7 @@ def test_the_list_has_the_name_that_scripts_call(command, file, name):
 @pytest.mark.parametrize("script, said", [
     ("#!/no/interpreter\n", "names an interpreter that is not there: #!/no/interpreter"),
     ("#!/bin/sh\r\n", "carriage return")])
-def test_a_tool_whose_interpreter_is_not_there_cannot_run(command, script, said):
+def test_tool_with_a_missing_interpreter_cannot_run(command, script, said):
     story = command.story({}, {"dice": script})
     ran = command("tool", "list", "--story", story)
     assert ran.status == 0 and f"cannot run: \"{story}/tools/dice\"" in ran.out and said in ran.out, ran
@@ -128,7 +128,7 @@ def test_a_tool_whose_interpreter_is_not_there_cannot_run(command, script, said)
     ({"type": ["object", "null"], "minProperties": 1}, {"type": "object", "minProperties": 1}),
     ({"minProperties": 1}, {"type": "object", "minProperties": 1}),
     (True, {"type": "object"})], ids=str)
-def test_the_forms_for_models_have_only_inputs_that_are_objects(command, form, schema, shown):
+def test_model_formats_have_only_tools_with_object_inputs(command, form, schema, shown):
     story = command.story({}, {"odd": "#!/bin/sh\n", "plain": "#!/bin/sh\n"})
     (story / "tools" / "odd.tool.json").write_text(json.dumps({"input": schema}))
     ran = command("tool", "list", "--story", story, "--format", form)

@@ -19,7 +19,7 @@ def test_a_document_without_faults_exits_with_0(command):
     assert ran.err == ""
 
 
-def test_every_fault_is_a_line_with_file_line_column_pointer_and_rule(command):
+def test_fault_is_a_line_with_place_pointer_and_rule(command):
     command.file("plan.json", BROKEN)
     ran = command("validate", "plan", "plan.json")
     assert ran.status == 1, ran
@@ -28,7 +28,7 @@ def test_every_fault_is_a_line_with_file_line_column_pointer_and_rule(command):
     assert second.startswith("plan.json:4:14: /tools/0/toolId: ") and second.endswith("]")
 
 
-def test_a_misspelled_member_of_a_plan_is_a_warning_with_the_nearest_name(command):
+def test_misspelled_plan_member_is_a_warning_with_a_suggestion(command):
     plan = command.plan("/bin/true", narratives="")
     ran = command("validate", "plan", plan)
     assert ran.status == 0, ran
@@ -48,13 +48,13 @@ def test_several_files_are_checked_and_named(command):
     assert [line.split(":")[0] for line in ran.lines] == ["good.json", "bad.json", "bad.json"]
 
 
-def test_standard_input_is_a_file_too(command):
+def test_standard_input_is_checked_like_a_file(command):
     ran = command("validate", "plan", "-", stdin=BROKEN)
     assert ran.status == 1, ran
     assert ran.lines[0].startswith("standard input:2:14: ")
 
 
-def test_a_manifest_of_a_tool_has_its_faults_with_their_places(command):
+def test_manifest_faults_have_their_places(command):
     text = '{"name": "weather",\n "input": {"properties": {"a": {"type": "objekt"}}},\n "limit": {}}\n'
     ran = command("validate", "tool", command.file("weather.tool.json", text))
     assert ran.status == 1, ran
@@ -63,7 +63,7 @@ def test_a_manifest_of_a_tool_has_its_faults_with_their_places(command):
     assert "weather.tool.json:3:11: /limit: " in second and '"limits"' in second
 
 
-def test_the_name_in_a_manifest_is_that_of_its_file(command):
+def test_name_in_a_manifest_must_match_the_file_name(command):
     text = '{"description": "Rings.",\n "name": "bell"}\n'
     assert command("validate", "tool", command.file("bell.tool.json", text)).status == 0
     file = command.file("gong.tool.json", text)
@@ -71,7 +71,7 @@ def test_the_name_in_a_manifest_is_that_of_its_file(command):
     assert ran.status == 1, ran
     assert ran.lines == [f'{file}:2:10: /name: the name is "bell", and the file\'s is "gong"; they must be '
                          "the same [manifest-name]"]
-    # A text without a file may have any name, and the story says it at the same place.
+    # Standard input has no file name to match. `validate story` reports the same place.
     assert command("validate", "tool", "-", stdin=text).status == 0
     folder = story_with(command)
     (folder / "tools" / "lamp.tool.json").write_text(text)
@@ -80,7 +80,7 @@ def test_the_name_in_a_manifest_is_that_of_its_file(command):
 
 
 # covers: 003-13.7-event-schema
-def test_what_a_tool_printed_is_checked_line_by_line(command):
+def test_tool_output_is_checked_line_by_line(command):
     text = "\n".join([log("fine"), "no JSON", log("loud", level="shout"), done()]) + "\n"
     ran = command("validate", "event", command.file("out.ndjson", text))
     assert ran.status == 1, ran
@@ -88,7 +88,7 @@ def test_what_a_tool_printed_is_checked_line_by_line(command):
     assert ": /level: " in ran.lines[1]
 
 
-def test_an_output_without_done_or_with_events_after_it_has_a_warning(command):
+def test_missing_done_and_events_after_done_are_warnings(command):
     for lines, line, said in (([log("one"), log("two")], 2, "event-done-missing"),
                               ([log("one"), done(), log("late"), done()], 3, "event-after-done")):
         ran = command("validate", "event", "-", stdin="\n".join(lines))
@@ -98,7 +98,7 @@ def test_an_output_without_done_or_with_events_after_it_has_a_warning(command):
 
 
 # covers: 003-13.7-result-schema
-def test_what_run_prints_is_a_valid_result(command):
+def test_output_of_run_is_a_valid_result(command):
     plan = command.plan(command.tool("light", log("hot"), done()), command.tool("break", exit_status=3))
     result = command("run", plan, "--quiet").out
     ran = command("validate", "result", "-", stdin=result)
@@ -111,7 +111,7 @@ def test_the_sample_plans_are_valid(command):
     assert ran.status == 0, ran
 
 
-def test_a_story_is_a_folder(command):
+def test_story_folder_is_validated(command):
     assert command("validate", "story", TORCH).status == 0
     story = command.story({"go": [{"narrative": "{nobody}"}]}, toml='title = "T"\nunheard = 1\n')
     ran = command("validate", "story", story)
@@ -120,7 +120,7 @@ def test_a_story_is_a_folder(command):
     assert any("prompts.json:1" in line and "nobody" in line for line in ran.lines), ran
 
 
-def test_json_is_for_programs(command):
+def test_json_output_has_place_pointer_and_rule(command):
     command.file("plan.json", BROKEN)
     ran = command("validate", "plan", "plan.json", "--json")
     assert ran.status == 1, ran
@@ -135,14 +135,14 @@ def test_json_is_for_programs(command):
 
 @pytest.mark.parametrize("arguments", [["plan", "missing.json"], ["plan", "."], ["tool", "missing.tool.json"], ["story", "missing"],
                                        ["story", "-"]])
-def test_what_cannot_be_read_exits_with_2(command, arguments):
+def test_unreadable_document_exits_with_2(command, arguments):
     ran = command("validate", *arguments)
     assert ran.status == 2, ran
     assert ran.out == ""
     assert ran.err.startswith("narratoria validate " + arguments[0] + ": ")
 
 
-def test_what_can_be_read_is_checked_all_the_same(command):
+def test_unreadable_file_does_not_stop_the_other_checks(command):
     command.file("bad.json", BROKEN)
     ran = command("validate", "plan", "missing.json", "bad.json", "--json")
     assert ran.status == 2, ran
@@ -163,7 +163,7 @@ def test_misuse_exits_with_2(command, arguments):
 
 
 def story_with(command, toml="", plan=None):
-    """A story that is whole, but for what is given; its plan is on line 3."""
+    """A complete story, except for the arguments; its plan is on line 3."""
     folder = command.story({}, {"lamp": "#!/bin/sh\n"}, f'title = "T"\n{toml}')
     plan = plan or '{"tools": [{"toolId": "lamp", "toolPath": "tools/lamp"}]}'
     (folder / "prompts.json").write_text(
@@ -187,7 +187,7 @@ def story_with(command, toml="", plan=None):
     ('[plugins."narratoria.event_lgo"]\nfile = "x"\n', None,
      "story.toml:2:10: warning: /plugins/narratoria.event_lgo: ", 'did you mean "narratoria.event_log"?'),
 ], ids=["member", "tool", "duplicate", "allowed path", "narrator", "plugin"])
-def test_what_a_story_names_and_is_not_there_is_a_warning_with_the_nearest_name(command, toml, plan, place, said):
+def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, plan, place, said):
     story = story_with(command, toml, plan)
     ran = command("validate", "story", story)
     assert ran.status == 0, ran
@@ -196,9 +196,9 @@ def test_what_a_story_names_and_is_not_there_is_a_warning_with_the_nearest_name(
     assert len(ran.lines) == 2 and ran.lines[1].endswith("no faults"), ran
 
 
-def test_a_story_that_is_whole_has_no_warnings(command):
+def test_complete_story_has_no_warnings(command):
     assert len(command("validate", "story", story_with(command)).lines) == 1
-    # As built: one of its tools is compiled.
+    # The installed copy, because one of its tools is compiled.
     assert len(command("validate", "story", BUILD / "share" / "narratoria" / "stories" / "torch").lines) == 1
 
 
@@ -212,8 +212,8 @@ def test_a_story_that_is_whole_has_no_warnings(command):
      'tale.nuwa:2:3: warning: CALL lmap: no tool of the story has this name; did you mean "lamp"? '
      "[story-tool-missing]"),
     ("CALL lamp { a: CALL lamp {} }", 0, None),
-], ids=["parser", "silent", "lexer", "tool", "whole"])
-def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status, line):
+], ids=["parser", "silent", "lexer", "tool", "valid"])
+def test_story_script_and_its_calls_are_checked(command, script, status, line):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     (folder / "tale.nuwa").write_text(script)
     ran = command("validate", "story", folder)
@@ -222,12 +222,12 @@ def test_the_script_of_a_story_is_checked_with_its_calls(command, script, status
     assert line is None or ran.lines[0] == f"{folder}/{line}"
 
 
-def test_of_a_script_that_is_not_there_nothing_else_is_told(command):
+def test_missing_script_is_the_only_fault(command):
     ran = command("validate", "story", story_with(command, '[narrator]\nname = "tale.nuwa"\n'))
     assert ran.status == 1 and len(ran.lines) == 1 and "is not there" in ran.lines[0], ran
 
 
-def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
+def test_ambiguous_tool_name_in_a_script_is_a_warning(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     command.script("story/tools/lamp.py", "#!/usr/bin/env python3\n")
     (folder / "tale.nuwa").write_text("CALL lamp {}")
@@ -236,7 +236,7 @@ def test_a_name_that_two_tools_of_a_script_have_is_a_warning(command):
     assert "rename one of them [story-tool-ambiguous]" in ran.out
 
 
-def test_a_tool_that_only_a_plugin_could_bring_is_a_warning_that_names_it(command):
+def test_tool_that_only_a_plugin_can_bring_is_a_warning(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n',
                         '{"tools": [{"toolId": "a", "toolPath": "roll"}]}')
     (folder / "tale.nuwa").write_text("CALL rool {}\nCALL lamp {}")
@@ -254,7 +254,7 @@ def test_a_tool_that_only_a_plugin_could_bring_is_a_warning_that_names_it(comman
     assert [fault["tool"] for fault in faults] == ["roll", "rool"]
 
 
-def test_with_its_plugins_a_story_is_warned_of_only_what_they_do_not_bring(command):
+def test_plugins_option_warns_only_of_tools_that_are_missing(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n',
                         '{"tools": [{"toolId": "a", "toolPath": "probe_add"}, {"toolId": "b", "toolPath": "roll"}]}')
     (folder / "tale.nuwa").write_text("CALL probe_add { a: 1 }\nCALL rool {}")
@@ -266,13 +266,13 @@ def test_with_its_plugins_a_story_is_warned_of_only_what_they_do_not_bring(comma
         '/prompts/0/answers/0/plan/tools/1/toolPath: "roll": neither a file in tools/ nor a plugin of the story '
         "provides this tool [story-tool-missing]",
         "CALL rool: neither a file in tools/ nor a plugin of the story provides this tool [story-tool-missing]"]
-    # A story that no session takes is not loaded.
+    # No plugin is loaded for a story with faults.
     (folder / "tale.nuwa").write_text("CALL")
     ran = command("validate", "story", "--plugins", folder)
     assert ran.status == 1 and "ParserError" in ran.out and "story-tool-plugin" in ran.out, ran
 
 
-def test_a_script_that_is_not_there_is_a_fault_of_story_toml(command):
+def test_missing_script_is_a_fault_of_story_toml(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     ran = command("validate", "story", folder)
     assert ran.status == 1, ran
@@ -283,7 +283,7 @@ TIMES = ["try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"]
 
 
 @pytest.mark.parametrize("value, is_fine", [(4294967294, True), (4294967295, False), (4294967297, False)])
-def test_a_time_that_does_not_fit_is_refused_with_the_largest(command, value, is_fine):
+def test_time_out_of_range_is_refused_with_the_maximum(command, value, is_fine):
     toml = "[times]\n" + "".join(f"{key} = {value}\n" for key in TIMES)
     ran = command("validate", "story", story_with(command, toml))
     assert (ran.status == 0) == is_fine, ran
@@ -292,7 +292,7 @@ def test_a_time_that_does_not_fit_is_refused_with_the_largest(command, value, is
     assert refused == ([] if is_fine else TIMES), ran
 
 
-def test_an_unknown_key_of_a_story_names_the_nearest(command):
+def test_unknown_key_of_a_story_gets_a_suggestion(command):
     ran = command("validate", "story", story_with(command, "[openning]\n"))
     assert 'did you mean "opening"?' in ran.out
 
@@ -312,7 +312,7 @@ def test_faults_of_several_stories_name_their_folders(command):
     assert ran.lines[0].startswith("story.toml:2:1: /unheard: "), ran
 
 
-def test_what_is_no_text_has_no_position(command):
+def test_missing_file_has_no_position(command):
     (command.folder / "empty").mkdir()
     ran = command("validate", "story", "empty")
     assert ran.status == 1 and ran.out.startswith("empty/story.toml: there is no story.toml in "), ran
@@ -320,7 +320,7 @@ def test_what_is_no_text_has_no_position(command):
     assert fault["file"] == "story.toml" and not {"line", "column", "byte"} & set(fault)
 
 
-def test_a_choice_of_the_opening_that_no_pattern_matches_is_a_warning(command):
+def test_opening_choice_without_a_pattern_is_a_warning(command):
     toml = 'title = "T"\n[opening]\nchoices = ["Go!", "fly away"]\n'
     story = command.story({"go": [{"narrative": "Gone."}]}, toml=toml)
     ran = command("validate", "story", story)
@@ -329,7 +329,7 @@ def test_a_choice_of_the_opening_that_no_pattern_matches_is_a_warning(command):
     assert '"fly away"' in ran.lines[0] and '"unmatched"' in ran.lines[0]
 
 
-def test_safe_mode_says_which_plugins_of_a_story_are_left_out(command):
+def test_safe_mode_reports_the_plugins_it_leaves_out(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     (story / "plugins").mkdir()
     shutil.copy(BUILD / "lib" / "narratoria" / "plugins" / "event_log.so", story / "plugins" / "own.so")
