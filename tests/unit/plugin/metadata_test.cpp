@@ -23,7 +23,7 @@ constexpr const char* kGood =
     R"({"schema":"plugin/1","id":"org.example.rain","name":"Rain","version":"1.0.0","abi":"1.2",)"
     R"("extensions":["narratoria.ui_handler/1","narratoria.event_sink/1"],"more":true})";
 
-// Of the first fault: its place and message.
+// The first fault's pointer and message.
 std::string reason_of(const std::string& json) {
     Faults faults;
     EXPECT_FALSE(parse_metadata(json, faults)) << json;
@@ -47,7 +47,7 @@ std::string note(const std::string& owner, const std::string& text, uint32_t typ
     return out;
 }
 
-TEST(PluginMetadata, HasWhatThePluginSays) {
+TEST(PluginMetadata, HasTheFieldsOfTheJson) {
     Faults faults;
     const auto metadata = parse_metadata(kGood, faults);
     ASSERT_TRUE(metadata && faults.empty());
@@ -77,7 +77,7 @@ TEST(PluginMetadata, NamesTheFieldThatIsWrong) {
     }
 }
 
-TEST(PluginMetadata, HasTheIdsOfTheTables) {
+TEST(PluginMetadata, AcceptsTheIdsOfTheTables) {
     auto faults_with = [](const std::string& from, const std::string& to) {
         Faults faults;
         parse_metadata(with("\"" + from + "\"", test::json_text(to)), faults);
@@ -113,7 +113,7 @@ TEST(PluginMetadata, ListsEveryFault) {
                 ElementsAre("/name", "/version", "/abi", "/schema", "/id", "/extensions/0"));
 }
 
-TEST(PluginMetadata, ThatNamesAnExtensionTwiceGivesAWarning) {
+TEST(PluginMetadata, DuplicateExtensionIsAWarning) {
     Faults faults;
     const auto metadata =
         parse_metadata(with("narratoria.event_sink/1", "narratoria.ui_handler/1"), faults);
@@ -123,7 +123,7 @@ TEST(PluginMetadata, ThatNamesAnExtensionTwiceGivesAWarning) {
     EXPECT_EQ(faults[0].pointer, "/extensions/1");
 }
 
-TEST(PluginNote, IsTheFirstOneThatIsOurs) {
+TEST(PluginNote, IsTheFirstOneOfOurs) {
     const std::string section = note("GNU", "0123") + note("Narratoria", "other", 2) +
                                 note("Narratoria", kGood) + note("Narratoria", "later");
     EXPECT_THAT(find_notes(section), ElementsAre(kGood, "later"));
@@ -131,7 +131,7 @@ TEST(PluginNote, IsTheFirstOneThatIsOurs) {
     EXPECT_THAT(find_notes(""), IsEmpty());
 }
 
-TEST(PluginNote, ThatClaimsMoreThanIsThereIsNone) {
+TEST(PluginNote, TruncatedNoteIsIgnored) {
     const std::string whole = note("Narratoria", kGood);
     for (size_t size = 0; size + 4 < whole.size(); ++size) {
         EXPECT_THAT(find_notes(std::string_view(whole).substr(0, size)), IsEmpty()) << size;
@@ -166,7 +166,7 @@ TEST_F(PluginFile, IsReadWithoutBeingLoaded) {
     EXPECT_EQ(metadata->extensions.size(), 6U);
 }
 
-TEST_F(PluginFile, ThatIsNoLibraryIsNamed) {
+TEST_F(PluginFile, ThatIsNotALibraryIsNamed) {
     EXPECT_EQ(reason(""), "it is not a shared library");
     EXPECT_EQ(reason("#!/bin/sh\necho hello, I am a script and no library at all, believe me\n"),
               "it is not a shared library");
@@ -185,14 +185,14 @@ TEST_F(PluginFile, OfAnotherMachineIsNamed) {
     EXPECT_EQ(reason(content), "it is a library for a different kind of machine");
 }
 
-TEST_F(PluginFile, CutAnywhereIsRefused) {
+TEST_F(PluginFile, TruncatedFileIsRefused) {
     const std::string content = library();
     for (size_t size = 1; size < content.size(); size += content.size() / 200) {
         reason(content.substr(0, size));
     }
 }
 
-TEST_F(PluginFile, WithAnyByteOfItsHeadersChangedDoesNoHarm) {
+TEST_F(PluginFile, CorruptHeadersAreHandledSafely) {
     const std::string content = library();
     Elf64_Ehdr header;
     std::memcpy(&header, content.data(), sizeof header);
@@ -209,7 +209,7 @@ TEST_F(PluginFile, WithAnyByteOfItsHeadersChangedDoesNoHarm) {
     }
 }
 
-TEST_F(PluginFile, WithoutANoteHasAFileBesideIt) {
+TEST_F(PluginFile, WithoutNoteUsesTheJsonFileNextToIt) {
     std::string content = library();
     const size_t name = content.find(".note.narratoria");
     content.replace(name, 5, ".nope");

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Folders with files that say they are plugins; nothing here is loaded.
+// Folders with files that claim to be plugins; no file is loaded.
 class PluginSearch : public ::testing::Test {
 protected:
     void plugin(const std::string& file, const std::string& id, const std::string& abi = "1.0") {
@@ -42,21 +42,21 @@ protected:
     Search found;
 };
 
-TEST_F(PluginSearch, TakesAllOfTheStorysFolderByName) {
+TEST_F(PluginSearch, LoadsTheStorysFolderInNameOrder) {
     plugin("story/plugins/b.so", "b");
     plugin("story/plugins/a.so", "a");
     plugin("installed/c.so", "c");
     EXPECT_THAT(loads({}), ElementsAre("story/plugins/a.so", "story/plugins/b.so"));
 }
 
-TEST_F(PluginSearch, AnIdIsTakenFromTheFirstPlaceThatHasIt) {
+TEST_F(PluginSearch, FirstPlaceWithAnIdWins) {
     plugin("installed/c.so", "c");
     plugin("installed/d.so", "d");
     EXPECT_THAT(loads({{"c"}, "", {}}), ElementsAre("installed/c.so"));
     EXPECT_THAT(loads({{"d", "c"}, "", {}}), ElementsAre("installed/d.so", "installed/c.so"));
 }
 
-TEST_F(PluginSearch, APathComesBeforeTheSameIdElsewhere) {
+TEST_F(PluginSearch, PathTakesPrecedenceOverTheSameId) {
     plugin("mine/c.so", "c");
     plugin("story/plugins/c.so", "c");
     EXPECT_THAT(loads({{folder / "mine/c.so"}, "", {"c"}}), ElementsAre("mine/c.so"));
@@ -64,7 +64,7 @@ TEST_F(PluginSearch, APathComesBeforeTheSameIdElsewhere) {
     EXPECT_THAT(found.places[1].candidates[0].reason, HasSubstr("comes before it"));
 }
 
-TEST_F(PluginSearch, AFileThatIsListedTwiceIsLoadedOnceAndNotMissing) {
+TEST_F(PluginSearch, FileListedTwiceIsLoadedOnce) {
     plugin("mine/c.so", "c");
     EXPECT_THAT(
         loads({{folder / "mine/c.so", folder / "mine/../mine/c.so", folder / "none.so"}, "", {}}),
@@ -73,19 +73,19 @@ TEST_F(PluginSearch, AFileThatIsListedTwiceIsLoadedOnceAndNotMissing) {
     EXPECT_EQ(found.missing[0].wish, folder / "none.so");
 }
 
-TEST_F(PluginSearch, AnotherAbiIsRefusedWithBothVersions) {
+TEST_F(PluginSearch, IncompatibleAbiIsRefusedWithBothVersions) {
     plugin("story/plugins/a.so", "a", "2.0");
     EXPECT_THAT(loads({}), IsEmpty());
     EXPECT_THAT(found.missing.at(0).reason,
                 HasSubstr("it is built for ABI 2.0, but this host has ABI 1.0"));
 }
 
-TEST_F(PluginSearch, ALargerMinorIsTaken) {
+TEST_F(PluginSearch, LargerMinorVersionIsAccepted) {
     plugin("story/plugins/a.so", "a", "1.9");
     EXPECT_THAT(loads({}), ElementsAre("story/plugins/a.so"));
 }
 
-TEST_F(PluginSearch, WhatIsWantedAndNotThereIsMissing) {
+TEST_F(PluginSearch, RequestedButAbsentPluginIsMissing) {
     EXPECT_THAT(loads({{"x"}, "", {"y"}}), IsEmpty());
     ASSERT_EQ(found.missing.size(), 2U);
     EXPECT_EQ(found.missing[0].wish, "x");
@@ -93,7 +93,7 @@ TEST_F(PluginSearch, WhatIsWantedAndNotThereIsMissing) {
     EXPECT_THAT(found.missing[1].reason, HasSubstr("wanted by the story"));
 }
 
-TEST_F(PluginSearch, InSafeModeStrangersAreLeftOut) {
+TEST_F(PluginSearch, SafeModeSkipsTheStorysPlugins) {
     plugin("story/plugins/a.so", "a");
     plugin("installed/c.so", "c");
     plugin("mine/m.so", "m");
@@ -102,7 +102,7 @@ TEST_F(PluginSearch, InSafeModeStrangersAreLeftOut) {
     EXPECT_EQ(found.places[1].candidates[0].verdict, Verdict::Refused);
 }
 
-TEST_F(PluginSearch, InSafeModeEachPluginOfTheStoryIsMissingOnce) {
+TEST_F(PluginSearch, SafeModeReportsEachStoryPluginOnce) {
     plugin("story/plugins/a.so", "a");
     plugin("story/plugins/b.so", "b");
     plugin("story/plugins/c.so", "c");
@@ -116,13 +116,13 @@ TEST_F(PluginSearch, InSafeModeEachPluginOfTheStoryIsMissingOnce) {
     }
 }
 
-TEST_F(PluginSearch, AnotherAbiIsToldOnceAlsoIfTheStoryAsksForIt) {
+TEST_F(PluginSearch, IncompatibleAbiIsReportedOnce) {
     plugin("story/plugins/a.so", "a", "2.0");
     EXPECT_THAT(loads({{}, "", {"a"}}), IsEmpty());
     EXPECT_EQ(found.missing.size(), 1U);
 }
 
-TEST_F(PluginSearch, AFolderWithTwoNamesIsListedOnceWhereItsPluginsLoad) {
+TEST_F(PluginSearch, FolderWithTwoNamesIsListedOnce) {
     plugin("installed/c.so", "c");
     std::filesystem::create_directory_symlink(folder / "installed", folder / "other");
     const std::vector<Place> places = {{folder / "other", "NARRATORIA_PLUGIN_PATH", false, false},
@@ -142,14 +142,14 @@ TEST_F(PluginSearch, AFolderWithTwoNamesIsListedOnceWhereItsPluginsLoad) {
     }
 }
 
-TEST_F(PluginSearch, HiddenAndOtherFilesAreNoCandidates) {
+TEST_F(PluginSearch, HiddenAndOtherFilesAreIgnored) {
     plugin("story/plugins/.a.so", "a");
     plugin("story/plugins/b.so.old", "b");
     EXPECT_THAT(loads({}), IsEmpty());
     EXPECT_THAT(found.places[1].candidates, IsEmpty());
 }
 
-TEST(PluginPlaces, NeverHaveTheCurrentFolder) {
+TEST(PluginPlaces, NeverIncludeTheCurrentFolder) {
     ::setenv("NARRATORIA_PLUGIN_PATH", ":relative:/absolute:./x:", 1);
     ::setenv("HOME", "also-relative", 1);
     std::vector<std::string> folders;

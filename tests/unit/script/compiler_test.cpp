@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables and scopes, where the compiler decides at compile time what the language defines at run
-// time: random scripts do what a plain interpreter with a map for each scope does.
+// The compiler resolves at compile time the scopes that the language defines at run time. Random
+// scripts must behave as in a plain interpreter that keeps one map per scope.
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 struct Statement {
     enum Kind { Let, Print, If, For } kind;
-    std::string name;  // Let, Print, For; of If: the variable that is compared with `value`
-    std::string from;  // Let: the variable that is read, or empty
-    int value = 0;     // Let: added; If: compared; For: rounds
+    std::string name;  // Let, Print, For; If: the variable compared with `value`
+    std::string from;  // Let: the variable to read, or empty
+    int value = 0;     // Let: the addend; If: the comparand; For: the rounds
     std::vector<Statement> block, other;
 };
 
@@ -89,7 +89,7 @@ void write(std::string& out, const std::vector<Statement>& block) {
 class Interpreter {
 public:
     std::vector<std::string> output;
-    std::string undefined;  // the variable that ended the script
+    std::string undefined;  // the undefined variable that ended the script
 
     void run(const std::vector<Statement>& block) {
         scopes_.emplace_back();
@@ -145,7 +145,7 @@ private:
     std::vector<std::map<std::string, int>> scopes_;
 };
 
-TEST(Compiler, RandomScriptsDoWhatAPlainInterpreterDoes) {
+TEST(Compiler, RandomScriptsMatchAPlainInterpreter) {
     size_t finished = 0;
     for (unsigned seed = 0; seed < 5000; ++seed) {
         const std::vector<Statement> block = Scripts(seed).block(4);

@@ -22,7 +22,7 @@ TEST(ScriptError, ShowsTheLineWithACaret) {
               "    |         ^\n");
 }
 
-TEST(ScriptError, TheCaretStandsBelowItsCharacter) {
+TEST(ScriptError, CaretIsBelowItsCharacter) {
     EXPECT_EQ(described("\tLET \xC3\xBC"),
               "LexerError: Unknown character '\xC3\xBC' at line 1, column 6\n"
               "  1 | \tLET \xC3\xBC\n"
@@ -34,7 +34,7 @@ TEST(ScriptError, TheCaretStandsBelowItsCharacter) {
     EXPECT_THAT(described("PRINT(1)\rPRINT(x"), testing::HasSubstr("1 | PRINT(1) PRINT(x\n"));
 }
 
-TEST(ScriptError, ShowsAPartOfALongLine) {
+TEST(ScriptError, ShowsAnExcerptOfALongLine) {
     const std::string shown =
         described("LET a = [" + std::string(1000, '1') + " @ " + std::string(1000, '2') + "]");
     EXPECT_NE(shown.find("\n  1 | …1"), std::string::npos) << shown;
@@ -42,7 +42,7 @@ TEST(ScriptError, ShowsAPartOfALongLine) {
     EXPECT_LT(shown.size(), 400u);
 }
 
-TEST(ScriptError, HasAHintForWhatOtherLanguagesAllow) {
+TEST(ScriptError, HasHintsForSyntaxOfOtherLanguages) {
     const auto hint = [](const std::string& source) {
         const std::string text = described(source);
         const size_t at = text.find("  hint: ");
@@ -61,7 +61,7 @@ TEST(ScriptError, HasAHintForWhatOtherLanguagesAllow) {
         "one\n");
 }
 
-TEST(ScriptError, AnErrorWithoutAPlaceHasNoLine) {
+TEST(ScriptError, ErrorWithoutPositionHasNoLine) {
     Limits limits;
     limits.source_bytes = 3;
     Error error;
@@ -70,7 +70,7 @@ TEST(ScriptError, AnErrorWithoutAPlaceHasNoLine) {
               "SizeLimitError: The script has 8 bytes; the limit is 3\n");
 }
 
-TEST(ScriptError, InvalidUtf8IsRepairedWhereItIsShown) {
+TEST(ScriptError, InvalidUtf8IsReplacedInTheExcerpt) {
     EXPECT_EQ(described("LET a = \"\xFF\""),
               "LexerError: Invalid UTF-8 at line 1, column 10\n"
               "  1 | LET a = \"\xEF\xBF\xBD\"\n"

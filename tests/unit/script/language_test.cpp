@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the tables of tests/conformance/script. The tools are those of test_tools.hpp; `later` answers
-// in a second run.
+// Runs the tables of tests/conformance/script with the tools of test_tools.hpp; the tool `later`
+// answers only after the script has paused.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Limits limits_of(const ScriptCase& one) {
     return limits;
 }
 
-// What a script did, as text to compare.
+// The observable behaviour of a script, as text to compare.
 std::string report(const std::vector<std::string>& output, const std::string& scope,
                    const std::string& error, const ScriptCase& one,
                    const std::vector<std::string>& called) {
@@ -52,7 +52,7 @@ std::string report(const std::vector<std::string>& output, const std::string& sc
     return out;
 }
 
-// `steps`: of one slice, or 0 for no limit.
+// `steps` limits each slice; 0 means no limit.
 std::string result_of(const ScriptCase& one, uint64_t steps) {
     std::vector<std::string> output;
     std::string scope = "{}";
@@ -95,7 +95,7 @@ void run_cases(const std::string& table) {
         SCOPED_TRACE(table + " " + one.name);
         const std::string expected = report(one.output, one.scope, one.error, one, one.called);
         EXPECT_EQ(result_of(one, 0), expected);
-        // A script that shares the loop does the same.
+        // Slicing the script must not change its behaviour.
         EXPECT_EQ(result_of(one, 1), expected);
     }
 }

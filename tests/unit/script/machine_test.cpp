@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a machine is driven. What the language does is in language_test.cpp.
+// How the host drives a machine. language_test.cpp covers the language itself.
 #include "script/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ protected:
 
 using State = Machine::State;
 
-// Pauses its machine in each CALL.
+// Tools that pause their machine in each CALL.
 class PausingTools : public test::TestTools {
 public:
     Machine* machine = nullptr;
@@ -58,7 +58,7 @@ public:
     }
 };
 
-TEST_F(MachineTest, AToolThatAnswersAtOnceMayPauseIt) {
+TEST_F(MachineTest, ToolMayPauseTheMachineAndAnswerAtOnce) {
     PausingTools tools;
     Machine made(program("FOR i IN [1,2,3] DO PRINT(CALL identity {value: i}) END"), tools,
                  options_);
@@ -71,7 +71,7 @@ TEST_F(MachineTest, AToolThatAnswersAtOnceMayPauseIt) {
     EXPECT_EQ(made.output(), (std::vector<std::string>{"1", "2", "3"}));
 }
 
-// 40 rounds in each of 40 rounds in each of …: practically without end.
+// Nested loops of 40 rounds each: practically endless.
 std::string endless() {
     std::string list = "[0";
     for (int i = 1; i < 40; ++i) list += ",0";
@@ -82,7 +82,7 @@ std::string endless() {
     return out + "END END END END END END END END";
 }
 
-TEST_F(MachineTest, WaitsForAToolAndGoesOnWithItsResult) {
+TEST_F(MachineTest, WaitsForAToolAndContinuesWithItsResult) {
     const auto run = machine("LET x = CALL later {value: 1}\nPRINT(x.a)");
     EXPECT_EQ(run->run(), State::Waiting);
     EXPECT_EQ(run->call().tool, "later");
@@ -91,10 +91,10 @@ TEST_F(MachineTest, WaitsForAToolAndGoesOnWithItsResult) {
     std::string arguments;
     append_json(arguments, run->call().arguments);
     EXPECT_EQ(arguments, R"({"value":1})");
-    EXPECT_EQ(run->run(), State::Waiting) << "nothing has answered";
+    EXPECT_EQ(run->run(), State::Waiting) << "no answer has arrived";
     EXPECT_TRUE(run->resume_json(R"({"a":[1,2]})"));
     EXPECT_EQ(run->state(), State::Ready);
-    EXPECT_FALSE(run->resume_json("1")) << "it is answered";
+    EXPECT_FALSE(run->resume_json("1")) << "the call already has its answer";
     EXPECT_EQ(run->run(), State::Finished);
     EXPECT_EQ(run->output(), std::vector<std::string>{"[1, 2]"});
     EXPECT_EQ(scope(*run), R"({"x":{"a":[1,2]}})");
@@ -102,7 +102,7 @@ TEST_F(MachineTest, WaitsForAToolAndGoesOnWithItsResult) {
     EXPECT_FALSE(run->fail("too late"));
 }
 
-TEST_F(MachineTest, ManyScriptsWaitAtATime) {
+TEST_F(MachineTest, ManyScriptsWaitConcurrently) {
     const auto shared = program("LET x = CALL later {value: 1}\nLET y = x * 2");
     std::vector<std::unique_ptr<Machine>> machines;
     for (int i = 0; i < 100; ++i) {
@@ -118,13 +118,13 @@ TEST_F(MachineTest, ManyScriptsWaitAtATime) {
     }
 }
 
-TEST_F(MachineTest, AWaitingScriptIsSmall) {
+TEST_F(MachineTest, WaitingScriptUsesLittleMemory) {
     const auto run = machine("LET x = CALL later {value: 1}\nPRINT(x)");
     EXPECT_EQ(run->run(), State::Waiting);
     EXPECT_LE(run->bytes() + run->program().bytes(), 2048u);
 }
 
-TEST_F(MachineTest, AResultThatIsNotJsonFailsTheScript) {
+TEST_F(MachineTest, InvalidJsonResultFailsTheScript) {
     const auto run = machine("\nCALL later {value: 1}");
     EXPECT_EQ(run->run(), State::Waiting);
     EXPECT_TRUE(run->resume_json("{oops}"));
@@ -137,7 +137,7 @@ TEST_F(MachineTest, AResultThatIsNotJsonFailsTheScript) {
     EXPECT_EQ(run->error().line, 2u);
 }
 
-TEST_F(MachineTest, AResultAboveTheLimitFailsTheScript) {
+TEST_F(MachineTest, ResultAboveTheLimitFailsTheScript) {
     options_.limits.value_bytes = 100;
     const auto run = machine("LET x = CALL later {value: 1}");
     EXPECT_EQ(run->run(), State::Waiting);
@@ -146,7 +146,7 @@ TEST_F(MachineTest, AResultAboveTheLimitFailsTheScript) {
     EXPECT_EQ(run->error().name, "SizeLimitError");
 }
 
-TEST_F(MachineTest, ALongScriptSharesTheLoop) {
+TEST_F(MachineTest, LongScriptRunsInSlices) {
     options_.limits.steps = 0;
     const auto run = machine(endless());
     uint64_t before = 0;
@@ -158,7 +158,7 @@ TEST_F(MachineTest, ALongScriptSharesTheLoop) {
     }
 }
 
-TEST_F(MachineTest, CancellationEndsALongScriptFromAnotherThread) {
+TEST_F(MachineTest, CancellationFromAnotherThreadEndsTheScript) {
     options_.limits.steps = options_.limits.milliseconds = 0;
     const auto run = machine(endless());
     EXPECT_EQ(run->run(1000), State::Ready);
@@ -186,7 +186,7 @@ TEST_F(MachineTest, CancellationBeforeTheFirstStepRunsNothing) {
     EXPECT_TRUE(run->output().empty());
 }
 
-TEST_F(MachineTest, TheTimeLimitCountsWaiting) {
+TEST_F(MachineTest, TimeLimitIncludesWaiting) {
     options_.limits.milliseconds = 50;
     const auto run = machine("CALL later {value: 1} PRINT(1)");
     EXPECT_EQ(run->run(), State::Waiting);
@@ -199,7 +199,7 @@ TEST_F(MachineTest, TheTimeLimitCountsWaiting) {
     EXPECT_EQ(run->error().message, "The script did not end within 50 ms");
 }
 
-TEST_F(MachineTest, TheTimeLimitEndsALoop) {
+TEST_F(MachineTest, TimeLimitEndsALoop) {
     options_.limits.steps = 0;
     options_.limits.milliseconds = 50;
     const auto run = machine(endless());
@@ -209,7 +209,7 @@ TEST_F(MachineTest, TheTimeLimitEndsALoop) {
     EXPECT_EQ(run->error().name, "TimeLimitError");
 }
 
-TEST_F(MachineTest, PrintedLinesGoToTheHostAtOnce) {
+TEST_F(MachineTest, PrintedLinesReachTheHostAtOnce) {
     std::vector<std::string> lines;
     options_.on_output = [&](std::string_view line) { lines.emplace_back(line); };
     const auto run = machine("PRINT(1) CALL later {value: 1} PRINT(2)");
@@ -221,8 +221,8 @@ TEST_F(MachineTest, PrintedLinesGoToTheHostAtOnce) {
     EXPECT_TRUE(run->output().empty());
 }
 
-// Who hears the line may have cancelled, or taken long.
-TEST_F(MachineTest, APrintedLineEndsTheSlice) {
+// The host's callback may have cancelled the script or taken long.
+TEST_F(MachineTest, PrintedLineEndsTheSlice) {
     int lines = 0;
     options_.on_output = [&](std::string_view) { ++lines; };
     const auto run = machine("FOR a IN [1, 2, 3] DO PRINT(a) END");
@@ -233,7 +233,7 @@ TEST_F(MachineTest, APrintedLineEndsTheSlice) {
     EXPECT_EQ(run->run(100000), State::Finished);
 }
 
-TEST_F(MachineTest, AListenerCancelsBehindItsLine) {
+TEST_F(MachineTest, OutputCallbackMayCancel) {
     int lines = 0;
     std::unique_ptr<Machine> run;
     options_.on_output = [&](std::string_view) {
@@ -251,7 +251,7 @@ TEST_F(MachineTest, NowReadsTheGivenClock) {
     EXPECT_EQ(run->output(), std::vector<std::string>{"1700000000123"});
 }
 
-TEST_F(MachineTest, TheFirstScopeIsAJsonObject) {
+TEST_F(MachineTest, FirstScopeIsAJsonObject) {
     const auto run = machine("LET x = 1");
     Error error;
     EXPECT_FALSE(run->set_scope("[1]", error));
@@ -264,7 +264,7 @@ TEST_F(MachineTest, TheFirstScopeIsAJsonObject) {
     EXPECT_FALSE(run->set_scope("{}", error));
 }
 
-TEST_F(MachineTest, ValuesThatAreNoLongerUsedAreFreed) {
+TEST_F(MachineTest, UnusedValuesAreFreed) {
     options_.limits.memory_bytes = 100000;
     const auto run = machine(R"(LET l = [1,2,3,4,5,6,7,8,9,10]
 FOR i IN l DO FOR j IN l DO FOR k IN l DO

@@ -15,7 +15,7 @@ Error error_of(const std::string& source) {
     return error;
 }
 
-TEST(ScriptParser, AScriptThatOnlyEndsTooEarlyIsIncomplete) {
+TEST(ScriptParser, TruncatedScriptIsIncomplete) {
     for (const char* source : {"LET",
                                "LET a",
                                "LET a =",
@@ -57,7 +57,7 @@ TEST(ScriptParser, AScriptThatOnlyEndsTooEarlyIsIncomplete) {
     }
 }
 
-TEST(ScriptParser, WhatNoTextCanMendIsNotIncomplete) {
+TEST(ScriptParser, ScriptWithASyntaxErrorIsNotIncomplete) {
     for (const char* source : {"LET = 5", "1 + )", "END", "ELSE", "IF true PRINT(1)",
                                "IF true THEN ]", "CALL t { a: 1, }", "NOW(1)", "IF true THEN \"a",
                                "PRINT(\"a\n", "FOR i IN [1] DO @", "IF \xFF"}) {

@@ -32,7 +32,7 @@ TEST(StateForPrompt, DescribesAndFormats) {
                             return std::string(value) + " of 10";
                         }});
     metadata.set("plain", {"", {}});
-    // A formatter that fails leaves the default form.
+    // If a formatter fails, the default form is used.
     metadata.set("list", {"", [](std::string_view) { return std::nullopt; }});
     EXPECT_EQ(prompt(R"({"gold":5,"hp":7,"plain":1,"other":2,"list":[]})", metadata),
               "gold: 5 (coins of the player)\nhp: 7 of 10 (health)\nplain: 1\nother: 2\nlist: []");
@@ -61,7 +61,7 @@ TEST(StateForPrompt, KeepsAKeyAndADescriptionOnOneLine) {
 TEST(StateForPrompt, IndentsShortAndCutsLongCollections) {
     EXPECT_EQ(prompt(R"({"l":[1,{"a":[],"b":{}}],"e":[],"o":{}})"),
               "l: [\n  1,\n  {\n    \"a\": [],\n    \"b\": {}\n  }\n]\ne: []\no: {}");
-    // 200 characters are not too long, 201 are.
+    // 200 characters fit, 201 do not.
     const std::string fits = "[\"" + std::string(196, 'x') + "\"]";
     EXPECT_EQ(prompt("{\"l\":" + fits + "}"), "l: [\n  \"" + std::string(196, 'x') + "\"\n]");
     EXPECT_EQ(prompt("{\"l\":[\"" + std::string(197, 'x') + "\"]}"),
@@ -71,10 +71,10 @@ TEST(StateForPrompt, IndentsShortAndCutsLongCollections) {
 }
 
 // covers: 002-language-state-for-prompt
-TEST(StateForPrompt, CountsAsEcmaScriptDoes) {
+TEST(StateForPrompt, CountsUtf16UnitsLikeEcmaScript) {
     std::string faces, letters;
     for (int i = 0; i < 98; ++i) faces += "🙂", letters += "ü";
-    // "[\"" and "\"]" are 4 units, each face is two.
+    // The brackets and quotes count 4 UTF-16 units, each face counts 2.
     EXPECT_EQ(prompt("{\"l\":[\"" + faces + "\"]}"), "l: [\n  \"" + faces + "\"\n]");
     EXPECT_EQ(prompt("{\"l\":[\"" + letters + letters + "\"]}"),
               "l: [\n  \"" + letters + letters + "\"\n]");

@@ -20,7 +20,7 @@ std::string tree(const std::string& source) {
     return out;
 }
 
-TEST(SyntaxJson, EachLiteralStandsForItself) {
+TEST(SyntaxJson, EachLiteralIsWrittenAsItself) {
     const Json list = Json(tree("PRINT([0, false, 1, true, 2, null, \"a\", {}, [], x])"));
     const Json elements = list["statements"][0]["expression"]["arguments"][0]["elements"];
     ASSERT_EQ(elements.size(), 10u);
@@ -67,7 +67,7 @@ TEST(SyntaxJson, AnEmptyScriptHasNoStatements) {
     EXPECT_EQ(tree(" // nothing"), R"({"kind":"Script","statements":[]})");
 }
 
-TEST(SyntaxJson, PropertiesAreInTheOrderOfTheLanguage) {
+TEST(SyntaxJson, PropertiesFollowTheLanguagesOrder) {
     const Json object =
         Json(tree(R"({b: 1, "2": 2, "1": 3, b: 4})"))["statements"][0]["expression"];
     EXPECT_EQ(object["properties"].keys(), (std::vector<std::string>{"1", "2", "b"}));

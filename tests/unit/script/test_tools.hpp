@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tools that scripts in tests call: in place of the tool registry.
+// Tools that test scripts call, in place of the tool registry.
 
 #include <map>
 #include <string>
@@ -13,11 +13,11 @@
 namespace narratoria::script::test {
 
 // identity{value}        returns it at once
-// later{value}           returns it when the test asks for it
+// later{value}         returns it when the test resumes the script
 // add{a, b}              numbers; returns the sum
 // typed{n, s?, o?, l?}   checks its arguments (number, string, {k: number}, numbers); returns them
 // fail{message}          fails at once
-// fail_later{message}    fails when the test asks for it
+// fail_later{message}  fails when the test resumes the script
 // parse{json}            returns the value of a text
 // any{…}                 takes everything and returns its arguments
 class TestTools : public Tools {

@@ -52,7 +52,7 @@ TEST_F(ValueTest, MembersAreFoundInSmallAndLargeObjects) {
     }
 }
 
-TEST_F(ValueTest, AllMemoryIsGivenBack) {
+TEST_F(ValueTest, AllMemoryIsFreed) {
     {
         Value a =
             value(R"({"a":["x",{"b":"y"}],"k0":0,"k1":1,"k2":2,"k3":3,"k4":4,"k5":5,"k6":6})");
@@ -65,7 +65,7 @@ TEST_F(ValueTest, AllMemoryIsGivenBack) {
     EXPECT_EQ(memory_.used(), 0u);
 }
 
-TEST_F(ValueTest, LimitsRefuseAValue) {
+TEST_F(ValueTest, ValueAboveALimitIsRefused) {
     Limits narrow;
     narrow.value_bytes = 50;
     narrow.depth = 2;
@@ -83,7 +83,7 @@ TEST_F(ValueTest, LimitsRefuseAValue) {
     EXPECT_EQ(memory.refusal(), Memory::Refusal::Total);
 }
 
-TEST_F(ValueTest, IntegerKeysAreThoseOfAnArray) {
+TEST_F(ValueTest, IntegerKeysAreArrayIndexes) {
     uint32_t number;
     for (const char* key : {"0", "7", "10", "4294967294"}) {
         EXPECT_TRUE(is_integer_key(key, number)) << key;
