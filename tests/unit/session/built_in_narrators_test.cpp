@@ -23,18 +23,18 @@ TEST(BuiltInNarrators, EachHasAReservedId) {
         EXPECT_EQ(
             std::count(std::begin(plugin::kBuiltInIds), std::end(plugin::kBuiltInIds), found->id),
             1);
-        EXPECT_EQ(found->library().id, id) << "its plugin is found by this id";
+        EXPECT_EQ(found->library().id, id) << "the library must carry the narrator's id";
         json::Document settings;
         json::ParseError error;
         ASSERT_TRUE(settings.parse(found->settings(Story(), name), error));
         EXPECT_TRUE(settings.root().is_object());
     }
     EXPECT_EQ(find_built_in(""), nullptr);
-    EXPECT_EQ(find_built_in("script"), nullptr) << "a script is named by its file";
+    EXPECT_EQ(find_built_in("script"), nullptr) << "a script narrator is selected by its file";
     EXPECT_EQ(find_built_in("org.example.model"), nullptr);
 }
 
-TEST(BuiltInNarrators, MessagesListThem) {
+TEST(BuiltInNarrators, MessagesListAllOfThem) {
     EXPECT_EQ(list_built_in(), "\"template\" and \"FILE.nuwa\" are built in");
 }
 

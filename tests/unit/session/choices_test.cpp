@@ -27,9 +27,9 @@ protected:
     std::string warning;
 };
 
-TEST_F(ChoicesTest, AreNoneAtFirst) { EXPECT_EQ(choices.json(), "[]"); }
+TEST_F(ChoicesTest, AreEmptyAtFirst) { EXPECT_EQ(choices.json(), "[]"); }
 
-TEST_F(ChoicesTest, OfSeveralEventsAreJoinedByToolInTheirOrder) {
+TEST_F(ChoicesTest, EventsAreJoinedByToolInOrder) {
     EXPECT_EQ(add(R"({"choices":["b1"]})", "b"), Offer::Taken);
     EXPECT_EQ(add(R"({"choices":["a1","a2"]})", "a"), Offer::Taken);
     EXPECT_EQ(add(R"({"choices":["b2"]})", "b"), Offer::Taken);
@@ -43,7 +43,7 @@ TEST_F(ChoicesTest, EmptyAndRepeatedTextsAreDropped) {
     EXPECT_EQ(add(R"({"choices":["Go","","Go"," \t"]})"), Offer::Taken);
     EXPECT_EQ(warning, "some choices of a narrative_choice are not offered: 2 empty");
     EXPECT_EQ(add(R"({"choices":["Go","Stay"]})", "b"), Offer::Taken);
-    EXPECT_EQ(warning, "") << "two tools may offer the same";
+    EXPECT_EQ(warning, "") << "two tools may offer the same choice";
     EXPECT_EQ(choices.json(), R"(["Go","Stay"])");
 }
 
@@ -53,7 +53,7 @@ TEST_F(ChoicesTest, EntriesThatAreNotStringsAreDroppedWithAWarning) {
     EXPECT_EQ(choices.json(), R"(["Go"])");
 }
 
-TEST_F(ChoicesTest, APayloadThatOffersNothingSaysWhy) {
+TEST_F(ChoicesTest, PayloadWithoutChoicesSaysWhy) {
     EXPECT_EQ(add(R"({"choices":[]})"), Offer::Nothing);
     EXPECT_EQ(warning,
               "narrative_choice offers nothing to the player: its list of choices is empty");
@@ -67,14 +67,14 @@ TEST_F(ChoicesTest, APayloadThatOffersNothingSaysWhy) {
     EXPECT_EQ(choices.json(), "[]");
 }
 
-TEST_F(ChoicesTest, OfALaterAttemptReplaceThoseOfAnEarlierOne) {
+TEST_F(ChoicesTest, LaterAttemptReplacesEarlierChoices) {
     add(R"({"choices":["x"]})", "b");
     add(R"({"choices":["one","two"]})", "a", 1);
     add(R"({"choices":["two","three"]})", "a", 2);
     EXPECT_EQ(choices.json(), R"(["x","two","three"])");
 }
 
-TEST_F(ChoicesTest, ThatALaterAttemptNoLongerOffersMayBeThoseOfAnother) {
+TEST_F(ChoicesTest, WithdrawnChoiceOfferedByAnotherToolIsKept) {
     add(R"({"choices":["one","two"]})", "a", 1);
     EXPECT_EQ(add(R"({"choices":["two"]})", "b"), Offer::Taken);
     add(R"({"choices":["three"]})", "a", 2);
@@ -83,8 +83,8 @@ TEST_F(ChoicesTest, ThatALaterAttemptNoLongerOffersMayBeThoseOfAnother) {
     EXPECT_EQ(choices.json(), R"(["three","two","one"])");
 }
 
-// As a model: the list is made anew for each event.
-TEST_F(ChoicesTest, AreTheSameHoweverTheyCome) {
+// The model rebuilds the list for each event.
+TEST_F(ChoicesTest, RandomEventsMatchTheModel) {
     std::mt19937 random(20261123);
     struct Attempt {
         std::string tool;
@@ -124,7 +124,7 @@ TEST_F(ChoicesTest, AreTheSameHoweverTheyCome) {
     }
 }
 
-TEST_F(ChoicesTest, BeyondAThousandAreDropped) {
+TEST_F(ChoicesTest, ChoicesAboveAThousandAreDropped) {
     std::string list;
     for (int i = 0; i < 1002; ++i) list += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\"";
     EXPECT_EQ(add("{\"choices\":[" + list + "]}"), Offer::Taken);
@@ -138,7 +138,7 @@ TEST_F(ChoicesTest, BeyondAThousandAreDropped) {
     EXPECT_EQ(count, Choices::kMaxTexts);
 }
 
-TEST_F(ChoicesTest, APayloadWithAllKeepsItsOtherMembers) {
+TEST_F(ChoicesTest, JoinedPayloadKeepsItsOtherMembers) {
     add(R"({"choices":["Go"]})", "b");
     add(R"({"prompt":"Where?","choices":["Stay"],"n":[1, 2]})", "a");
     EXPECT_EQ(choices.payload_with_all(document.root()),

@@ -34,7 +34,7 @@ protected:
             },
             number, why);
     }
-    // Of the latest question, which is open.
+    // Invokes a tool for the latest question, which must be open.
     void invoke_tool(std::string_view name, std::string_view members = {}) {
         ASSERT_EQ(invoke(tool(name, members)), NAR_OK) << why;
         run();
@@ -55,7 +55,7 @@ protected:
     std::string why;
 };
 
-TEST_F(InvocationsTest, AToolRunsWhileTheNarratorThinks) {
+TEST_F(InvocationsTest, ToolRunsWhileTheNarratorThinks) {
     open();
     ask();
     invoke_tool("a", R"("input":{"wet":true},"line":4)");
@@ -76,7 +76,8 @@ TEST_F(InvocationsTest, AToolRunsWhileTheNarratorThinks) {
     EXPECT_FALSE(told.has("error"));
     EXPECT_THAT(bodies(event::Kind::PlanEnded), IsEmpty());
     answer(plan("p", {"b"}));
-    EXPECT_THAT(bodies(event::Kind::PlanEnded), testing::SizeIs(1)) << "before the plan starts";
+    EXPECT_THAT(bodies(event::Kind::PlanEnded), testing::SizeIs(1))
+        << "the invocations end before the plan starts";
     end("b");
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
@@ -91,7 +92,7 @@ TEST_F(InvocationsTest, AToolRunsWhileTheNarratorThinks) {
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(InvocationsTest, ARequestHasAThousandToolsAtATime) {
+TEST_F(InvocationsTest, RequestMayRunAThousandToolsAtOnce) {
     open();
     ask();
     for (int i = 0; i < 1000; ++i) ASSERT_EQ(invoke(tool("a")), NAR_OK);
@@ -102,7 +103,7 @@ TEST_F(InvocationsTest, ARequestHasAThousandToolsAtATime) {
     EXPECT_EQ(invoke(tool("a")), NAR_OK);
 }
 
-TEST_F(InvocationsTest, AFailureIsRetriedOnlyWhenAsked) {
+TEST_F(InvocationsTest, FailureIsRetriedOnlyOnRequest) {
     open();
     ask();
     invoke_tool("a");
@@ -116,7 +117,7 @@ TEST_F(InvocationsTest, AFailureIsRetriedOnlyWhenAsked) {
     EXPECT_THAT(told(), ElementsAre("1 failed EXIT_STATUS", "2 completed"));
 }
 
-TEST_F(InvocationsTest, SeveralRunAtOnceAndOneMayFollowAnother) {
+TEST_F(InvocationsTest, InvocationsRunConcurrentlyAndInSequence) {
     open();
     ask();
     invoke_tool("a");
@@ -132,10 +133,10 @@ TEST_F(InvocationsTest, SeveralRunAtOnceAndOneMayFollowAnother) {
     end("a");
     end("c");
     EXPECT_THAT(told(), ElementsAre("2 completed", "1 completed", "3 completed"));
-    EXPECT_EQ(bodies(event::Kind::PlanStarted).size(), 1u) << "one execution for one question";
+    EXPECT_EQ(bodies(event::Kind::PlanStarted).size(), 1u) << "one question has one execution";
 }
 
-TEST_F(InvocationsTest, TheNarratorMayInvokeInsideTheQuestion) {
+TEST_F(InvocationsTest, NarratorMayInvokeWithinTheCallback) {
     open();
     on_question = [this](uint64_t) { EXPECT_EQ(invoke(tool("a")), NAR_OK) << why; };
     ask();
@@ -144,7 +145,7 @@ TEST_F(InvocationsTest, TheNarratorMayInvokeInsideTheQuestion) {
     EXPECT_THAT(told(), ElementsAre("1 completed"));
 }
 
-TEST_F(InvocationsTest, AFailedToolIsToldAndDisabledForTheRestOfThePrompt) {
+TEST_F(InvocationsTest, FailedToolIsDisabledForTheRestOfThePrompt) {
     open();
     ask();
     invoke_tool("a");
@@ -156,7 +157,7 @@ TEST_F(InvocationsTest, AFailedToolIsToldAndDisabledForTheRestOfThePrompt) {
     EXPECT_THAT(fault_rules(), ElementsAre("plan-skill-disabled"));
     EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a"));
     const Json invoked = request()["invocations"];
-    EXPECT_TRUE(invoked["success"].boolean()) << "a narrator may live with a failure";
+    EXPECT_TRUE(invoked["success"].boolean()) << "a failed invocation does not fail the question";
     EXPECT_THAT(invoked["failedTools"].strings(), ElementsAre("a-1"));
     EXPECT_TRUE(request()["previousResult"].is_null());
     EXPECT_FALSE(questions[0].request.has("invocations"));
@@ -167,10 +168,11 @@ TEST_F(InvocationsTest, AFailedToolIsToldAndDisabledForTheRestOfThePrompt) {
     EXPECT_EQ(runner.starts.size(), 1u);
     fail("no idea");
     fail("none still");
-    EXPECT_FALSE(request().has("invocations")) << "only those of the previous question";
+    EXPECT_FALSE(request().has("invocations"))
+        << "only invocations of the previous question are listed";
 }
 
-TEST_F(InvocationsTest, AToolThatMayNotRunIsAnOutcome) {
+TEST_F(InvocationsTest, ForbiddenToolIsReportedAsAnOutcome) {
     settings.story.emplace();
     settings.story->folder = "/story";
     settings.story->allow_paths = {"/elsewhere"};
@@ -182,7 +184,7 @@ TEST_F(InvocationsTest, AToolThatMayNotRunIsAnOutcome) {
     EXPECT_THAT(runner.starts, IsEmpty());
 }
 
-TEST_F(InvocationsTest, AnInvocationThatIsNotValidIsRefusedWithTheReason) {
+TEST_F(InvocationsTest, InvalidInvocationIsRefusedWithTheReason) {
     open();
     ask();
     const std::pair<const char*, const char*> refused[] = {
@@ -205,7 +207,7 @@ TEST_F(InvocationsTest, AnInvocationThatIsNotValidIsRefusedWithTheReason) {
     }
     run();
     EXPECT_THAT(outcomes, IsEmpty());
-    EXPECT_THAT(bodies(event::Kind::PlanStarted), IsEmpty()) << "nothing was invoked";
+    EXPECT_THAT(bodies(event::Kind::PlanStarted), IsEmpty()) << "no tool was invoked";
 }
 
 TEST_F(InvocationsTest, OnlyAnOpenQuestionMayInvoke) {
@@ -213,20 +215,20 @@ TEST_F(InvocationsTest, OnlyAnOpenQuestionMayInvoke) {
     ask();
     const uint64_t first = questions[0].token;
     ASSERT_EQ(send(first, true, plan("p", {})), NAR_OK);
-    EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "it is answered, though not delivered";
+    EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "the question is answered, even if not delivered";
     EXPECT_THAT(why, HasSubstr("answered"));
     run();
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "the turn has ended";
     ask();
     questions.back().token = first;
-    EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "another question's token";
+    EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "the token belongs to an earlier question";
     questions.back().token = 0;
     EXPECT_EQ(invoke(tool("a")), NAR_GONE);
     EXPECT_EQ(session->cancel_invocation(first, 1), NAR_GONE);
 }
 
-TEST_F(InvocationsTest, TheNarratorsTimeDoesNotRunWhileAToolRuns) {
+TEST_F(InvocationsTest, NarratorTimeoutPausesWhileAToolRuns) {
     settings.times.narrator_ms = 1000;
     open();
     ask();
@@ -247,7 +249,7 @@ TEST_F(InvocationsTest, TheNarratorsTimeDoesNotRunWhileAToolRuns) {
     EXPECT_THAT(request()["invocations"]["toolResults"].elements(), testing::SizeIs(2));
 }
 
-TEST_F(InvocationsTest, ThePlansTimeLimitsTheInvokedTools) {
+TEST_F(InvocationsTest, PlanTimeoutLimitsInvokedTools) {
     settings.times.plan_ms = 1000;
     open();
     ask();
@@ -265,7 +267,7 @@ TEST_F(InvocationsTest, ThePlansTimeLimitsTheInvokedTools) {
     EXPECT_EQ(turns.size(), 1u);
 }
 
-TEST_F(InvocationsTest, AnAnswerCancelsWhatStillRuns) {
+TEST_F(InvocationsTest, AnswerCancelsRunningInvocations) {
     open();
     ask();
     invoke_tool("a");
@@ -280,7 +282,7 @@ TEST_F(InvocationsTest, AnAnswerCancelsWhatStillRuns) {
     EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
 }
 
-TEST_F(InvocationsTest, ACancelledPromptTellsTheNarratorFirst) {
+TEST_F(InvocationsTest, CancelledPromptNotifiesTheNarratorFirst) {
     open();
     ask();
     invoke_tool("a");
@@ -297,7 +299,7 @@ TEST_F(InvocationsTest, ACancelledPromptTellsTheNarratorFirst) {
     EXPECT_EQ(records.back().kind, event::Kind::TurnEnded);
 }
 
-TEST_F(InvocationsTest, ThePromptsTimeEndsThem) {
+TEST_F(InvocationsTest, PromptTimeoutEndsThem) {
     settings.times.prompt_ms = 1000;
     open();
     ask();
@@ -309,7 +311,7 @@ TEST_F(InvocationsTest, ThePromptsTimeEndsThem) {
     EXPECT_EQ(turns[0].outcome, TurnOutcome::Timeout);
 }
 
-TEST_F(InvocationsTest, TheEndOfTheSessionEndsThem) {
+TEST_F(InvocationsTest, EndOfTheSessionEndsThem) {
     open();
     ask();
     invoke_tool("a");
@@ -318,13 +320,13 @@ TEST_F(InvocationsTest, TheEndOfTheSessionEndsThem) {
     EXPECT_THAT(runner.abandoned, ElementsAre("a"));
 }
 
-TEST_F(InvocationsTest, OneIsCancelled) {
+TEST_F(InvocationsTest, OneInvocationCanBeCancelled) {
     open();
     ask();
     invoke_tool("a");
     invoke_tool("b");
     EXPECT_EQ(session->cancel_invocation(questions[0].token, 1), NAR_OK);
-    EXPECT_THAT(outcomes, IsEmpty()) << "from the loop";
+    EXPECT_THAT(outcomes, IsEmpty()) << "cancellation takes effect from the loop";
     run();
     EXPECT_THAT(told(), ElementsAre("1 failed CANCELLED"));
     for (const uint64_t other : {0u, 1u, 3u}) {
@@ -337,7 +339,7 @@ TEST_F(InvocationsTest, OneIsCancelled) {
     end("a");
 }
 
-TEST_F(InvocationsTest, TheChoicesOfInvokedToolsAreOffered) {
+TEST_F(InvocationsTest, ChoicesOfInvokedToolsAreOffered) {
     open();
     ask();
     invoke_tool("a");
@@ -349,7 +351,7 @@ TEST_F(InvocationsTest, TheChoicesOfInvokedToolsAreOffered) {
     EXPECT_EQ(turns[0].choices, R"(["North","South"])");
 }
 
-TEST_F(InvocationsTest, TheChoicesOfAFailedGenerationAreNotOffered) {
+TEST_F(InvocationsTest, ChoicesOfAFailedGenerationAreNotOffered) {
     open();
     ask();
     invoke_tool("a");

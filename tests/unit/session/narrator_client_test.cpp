@@ -58,7 +58,7 @@ protected:
     bool asks_again = false;
 };
 
-TEST_F(NarratorClientTest, AnAnswerOfAnotherThreadIsDeliveredByTheLoop) {
+TEST_F(NarratorClientTest, AnswerFromAnotherThreadIsDeliveredByTheLoop) {
     client.ask("{}", 0, *this);
     EXPECT_TRUE(client.is_asking());
     EXPECT_EQ(depth, 1u) << "the narrator is called as a callback of the host";
@@ -71,7 +71,7 @@ TEST_F(NarratorClientTest, AnAnswerOfAnotherThreadIsDeliveredByTheLoop) {
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(NarratorClientTest, AWithdrawnQuestionIsNotAnswered) {
+TEST_F(NarratorClientTest, WithdrawnQuestionCannotBeAnswered) {
     client.ask("{}", 1000, *this);
     client.withdraw();
     client.withdraw();
@@ -81,7 +81,7 @@ TEST_F(NarratorClientTest, AWithdrawnQuestionIsNotAnswered) {
     EXPECT_THAT(calls, IsEmpty());
 }
 
-TEST_F(NarratorClientTest, ALateNarratorIsCancelledBeforeTheListenerAsksAgain) {
+TEST_F(NarratorClientTest, LateNarratorIsCancelledBeforeTheNextQuestion) {
     asks_again = true;
     client.ask("{}", 1000, *this);
     clock.advance(1000);
@@ -94,7 +94,7 @@ TEST_F(NarratorClientTest, ALateNarratorIsCancelledBeforeTheListenerAsksAgain) {
     EXPECT_THAT(calls, ElementsAre("timeout", "failure no"));
 }
 
-TEST_F(NarratorClientTest, QuestionsOfThePastAreStaleUntilTheyAreForgotten) {
+TEST_F(NarratorClientTest, AnsweredQuestionsAreStaleUntilForgotten) {
     client.ask("{}", 0, *this);
     client.answer(tokens[0], {true, "p"});
     engine.run_for(0);
@@ -103,7 +103,7 @@ TEST_F(NarratorClientTest, QuestionsOfThePastAreStaleUntilTheyAreForgotten) {
     EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_GONE);
 }
 
-TEST_F(NarratorClientTest, TheQuestionOfAnotherClientIsGone) {
+TEST_F(NarratorClientTest, QuestionOfAnotherClientIsGone) {
     NarratorClient other(engine);
     client.ask("{}", 0, *this);
     EXPECT_EQ(other.answer(tokens[0], {true, "p"}), NAR_GONE);

@@ -44,14 +44,14 @@ protected:
     tool::Registry registry;
 };
 
-TEST_F(NarratorRequestTest, AFirstRequestHasNothingOfAPlanBeforeIt) {
+TEST_F(NarratorRequestTest, FirstRequestHasNoPreviousPlan) {
     EXPECT_EQ(Json(write()), Json(R"({"schema":"narrator-request/1","sessionId":"s1",
                  "prompt":{"text":"I wait.","timestamp":"2023-11-14T22:13:20.000000Z","sessionId":"s1"},
                  "generationAttempt":2,"parentPlanId":null,"disabledSkills":[],"previousResult":null,
                  "planFaults":[],"state":{},"tools":[]})"));
 }
 
-TEST_F(NarratorRequestTest, WhatTheNarratorInvokedIsToldIfItInvokedSomething) {
+TEST_F(NarratorRequestTest, InvocationsAreListedIfThereWereAny) {
     plan::Result invoked;
     invoked.plan_id = "i1";
     invoked.spool = std::make_shared<plan::EventSpool>();
@@ -61,7 +61,7 @@ TEST_F(NarratorRequestTest, WhatTheNarratorInvokedIsToldIfItInvokedSomething) {
     EXPECT_TRUE(Json(write())["previousResult"].is_null());
 }
 
-TEST_F(NarratorRequestTest, AFurtherRequestTellsWhatBecameOfTheLastPlan) {
+TEST_F(NarratorRequestTest, LaterRequestReportsTheLastPlan) {
     plan::Result before;
     before.plan_id = "p1";
     before.spool = std::make_shared<plan::EventSpool>();
@@ -76,7 +76,7 @@ TEST_F(NarratorRequestTest, AFurtherRequestTellsWhatBecameOfTheLastPlan) {
     EXPECT_EQ(request["planFaults"][0]["rule"].string(), "plan-cycle");
 }
 
-TEST_F(NarratorRequestTest, ItIsOneLine) {
+TEST_F(NarratorRequestTest, IsOneLine) {
     json::Document document;
     json::ParseError error;
     ASSERT_TRUE(document.parse("{\"list\": [1,\n 2]}", error));
@@ -86,7 +86,7 @@ TEST_F(NarratorRequestTest, ItIsOneLine) {
     EXPECT_EQ(Json(text)["state"].text(), R"({"list":[1,2]})");
 }
 
-TEST_F(NarratorRequestTest, ItListsTheToolsOfTheRegistry) {
+TEST_F(NarratorRequestTest, ListsTheToolsOfTheRegistry) {
     add_tool("roll", R"({"type":"object"})");
     add_tool("sing", "");
     EXPECT_EQ(Json(write())["tools"],

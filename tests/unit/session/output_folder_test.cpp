@@ -50,7 +50,7 @@ protected:
     std::string why;
 };
 
-TEST_F(OutputFolderTest, IsForTheUserAloneAndIsRemovedWithItsContent) {
+TEST_F(OutputFolderTest, IsPrivateAndIsRemovedWithItsContent) {
     std::string path;
     {
         const auto output = make();
@@ -83,7 +83,8 @@ TEST_F(OutputFolderTest, RefusesABaseThatOthersMayEnter) {
     ASSERT_EQ(::chmod(base.c_str(), 0755), 0);
     EXPECT_EQ(make(), nullptr);
     EXPECT_THAT(why, HasSubstr("is open to other users; name a folder"));
-    EXPECT_THAT(why, Not(HasSubstr("chmod"))) << "the host may have named /tmp";
+    EXPECT_THAT(why, Not(HasSubstr("chmod")))
+        << "never suggest chmod; the host may have named /tmp";
 }
 
 TEST_F(OutputFolderTest, RefusesABaseOfAnotherUser) {
@@ -98,7 +99,7 @@ TEST_F(OutputFolderTest, RefusesABaseOfAnotherUser) {
     EXPECT_FALSE(why.empty());
 }
 
-TEST_F(OutputFolderTest, ALinkUnderTheSessionsNameIsNotUsed) {
+TEST_F(OutputFolderTest, LinkWithTheSessionsNameIsNotUsed) {
     fs::create_directories(folder / "victim");
     write(folder / "victim/precious");
     fs::create_directories(base);
@@ -108,20 +109,20 @@ TEST_F(OutputFolderTest, ALinkUnderTheSessionsNameIsNotUsed) {
     ASSERT_NE(output, nullptr) << why;
     EXPECT_NE(output->path(), base + "/session-evening");
     EXPECT_THAT(output->path(), HasSubstr(base + "/session-evening-"));
-    // Nor is one that a tool puts into the folder followed when that is removed.
+    // A link that a tool put into the folder is not followed when the folder is removed.
     fs::create_directory_symlink(folder / "victim", output->path() + "/link");
     output.reset();
     EXPECT_TRUE(fs::exists(folder / "victim/precious"));
 }
 
-TEST_F(OutputFolderTest, TwoSessionsOfOneIdHaveAFolderEach) {
+TEST_F(OutputFolderTest, SessionsWithTheSameIdHaveSeparateFolders) {
     const auto first = make();
     const auto second = make();
     ASSERT_TRUE(first && second) << why;
     EXPECT_NE(first->path(), second->path());
 }
 
-TEST_F(OutputFolderTest, AnIdThatIsAFileNameIsKept) {
+TEST_F(OutputFolderTest, IdThatIsAValidFileNameIsKept) {
     for (const std::string& id : std::vector<std::string>{"AZ-az_09.x", std::string(100, 'x')}) {
         const auto output = make(id);
         ASSERT_NE(output, nullptr) << why;
@@ -129,7 +130,7 @@ TEST_F(OutputFolderTest, AnIdThatIsAFileNameIsKept) {
     }
 }
 
-TEST_F(OutputFolderTest, AnIdThatIsNoFileNameIsReplaced) {
+TEST_F(OutputFolderTest, IdThatIsNotAValidFileNameIsReplaced) {
     for (const std::string& id :
          std::vector<std::string>{"../../etc", "a/b", "", "a b", std::string(101, 'x')}) {
         const auto output = make(id);
@@ -139,7 +140,7 @@ TEST_F(OutputFolderTest, AnIdThatIsNoFileNameIsReplaced) {
     }
 }
 
-TEST_F(OutputFolderTest, WhatIsKeptStaysForADay) {
+TEST_F(OutputFolderTest, KeptFolderStaysForADay) {
     std::string path;
     {
         const auto output = make("evening", true);
@@ -157,7 +158,7 @@ TEST_F(OutputFolderTest, WhatIsKeptStaysForADay) {
     EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(OutputFolderTest, TheLatestFiveHundredAreKept) {
+TEST_F(OutputFolderTest, LatestFiveHundredAreKept) {
     const auto living = make();
     for (int i = 0; i < 502; ++i) {
         const std::string path = base + "/kept-session-" + std::to_string(i);
@@ -171,7 +172,7 @@ TEST_F(OutputFolderTest, TheLatestFiveHundredAreKept) {
     EXPECT_TRUE(fs::exists(base + "/kept-session-501/torch.png"));
 }
 
-TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
+TEST_F(OutputFolderTest, FoldersOfKilledHostsAreRemovedButNotThoseInUse) {
     const auto living = make("living");
     const auto living_kept = make("living", true);
     ASSERT_TRUE(living && living_kept) << why;
@@ -181,20 +182,20 @@ TEST_F(OutputFolderTest, WhatAKilledHostLeftIsRemovedAndWhatIsInUseIsNot) {
     fs::create_directories(base + "/other");
     OutputFolder::remove_abandoned(base);
     EXPECT_FALSE(fs::exists(base + "/session-dead"));
-    EXPECT_FALSE(fs::exists(base + "/kept-session-dead")) << "it is empty";
-    EXPECT_TRUE(fs::exists(base + "/other")) << "not ours";
+    EXPECT_FALSE(fs::exists(base + "/kept-session-dead")) << "empty kept folders are removed";
+    EXPECT_TRUE(fs::exists(base + "/other")) << "not an output folder";
     EXPECT_TRUE(fs::exists(living->path()));
     EXPECT_TRUE(fs::exists(living_kept->path()));
 }
 
-TEST_F(OutputFolderTest, EachSessionRemovesWhatAKilledHostLeftMeanwhile) {
+TEST_F(OutputFolderTest, EachSessionRemovesFoldersOfKilledHosts) {
     ASSERT_NE(make(), nullptr) << why;
     fs::create_directories(base + "/session-dead");
     ASSERT_NE(make(), nullptr) << why;
     EXPECT_FALSE(fs::exists(base + "/session-dead"));
 }
 
-TEST_F(OutputFolderTest, ASessionGetsItsFolderWhileOthersAreRemoved) {
+TEST_F(OutputFolderTest, SessionGetsItsFolderDuringRemovals) {
     std::atomic<bool> is_over = false;
     std::thread neighbour([&] {
         while (!is_over) OutputFolder::remove_abandoned(base);
@@ -206,8 +207,8 @@ TEST_F(OutputFolderTest, ASessionGetsItsFolderWhileOthersAreRemoved) {
     EXPECT_EQ(failed, 0) << why;
 }
 
-// What many sessions cost together must not grow with the square of their number.
-TEST_F(OutputFolderTest, ManySessionsReadTheirBaseRarely) {
+// The total cost of many sessions must not be quadratic in their number.
+TEST_F(OutputFolderTest, ManySessionsScanTheBaseRarely) {
     std::vector<std::unique_ptr<OutputFolder>> living;
     size_t read = 0;
     for (int session = 0; session < 200; ++session) {
@@ -221,7 +222,7 @@ TEST_F(OutputFolderTest, ManySessionsReadTheirBaseRarely) {
     EXPECT_GE(read, 5u);
 }
 
-TEST_F(OutputFolderTest, WhatElseIsInTheBaseIsReadRarelyToo) {
+TEST_F(OutputFolderTest, ForeignEntriesAreScannedRarely) {
     ASSERT_NE(make(), nullptr) << why;
     for (int file = 0; file < 100; ++file) {
         fs::create_directories(base + "/other-" + std::to_string(file));

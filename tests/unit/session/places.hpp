@@ -9,7 +9,7 @@
 
 namespace narratoria::session {
 
-// "file:line:column pointer rule" of each fault.
+// "file:line:column pointer rule" for each fault.
 inline std::vector<std::string> places(const Faults& faults) {
     std::vector<std::string> all;
     for (const Fault& fault : faults) {

@@ -27,7 +27,7 @@ protected:
 const char* const kPlan = R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"/etc/a.py"},)"
                           R"({"toolId":"b","toolPath":"/usr/b"}]})";
 
-TEST_F(PlanFaultsTest, APathThatIsNotAllowedIsAFaultOfItsTool) {
+TEST_F(PlanFaultsTest, ForbiddenPathIsAFaultOfItsTool) {
     resolver.restrict_to({"/usr"});
     parse(kPlan);
     add_path_faults(plan, resolver, "/", faults);
@@ -43,7 +43,7 @@ TEST_F(PlanFaultsTest, WithoutRestrictionsEveryPathIsAllowed) {
     EXPECT_TRUE(faults.empty());
 }
 
-TEST_F(PlanFaultsTest, ANameThatIsRegisteredAndAlsoAnExecutableFileIsAFault) {
+TEST_F(PlanFaultsTest, AmbiguousToolNameIsAFault) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "sh";
     definition->origin = {tool::Origin::Kind::Plugin, "shells"};
@@ -62,7 +62,7 @@ TEST_F(PlanFaultsTest, ANameThatIsRegisteredAndAlsoAnExecutableFileIsAFault) {
               "another name, or write \"./sh\" for the file");
 }
 
-TEST_F(PlanFaultsTest, AFileThatIsNoProgramIsNoOtherMeaningOfAName) {
+TEST_F(PlanFaultsTest, NonExecutableFileDoesNotMakeANameAmbiguous) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "passwd";
     registry.add(definition);
@@ -71,7 +71,7 @@ TEST_F(PlanFaultsTest, AFileThatIsNoProgramIsNoOtherMeaningOfAName) {
     EXPECT_TRUE(faults.empty());
 }
 
-TEST_F(PlanFaultsTest, ADisabledSkillIsNamedByItsFileWithoutExtension) {
+TEST_F(PlanFaultsTest, DisabledSkillIsTheFileNameWithoutExtension) {
     parse(kPlan);
     add_skill_faults(plan, {"a", "/usr/b"}, faults);
     ASSERT_EQ(faults.size(), 1u);
@@ -79,7 +79,7 @@ TEST_F(PlanFaultsTest, ADisabledSkillIsNamedByItsFileWithoutExtension) {
     EXPECT_EQ(faults[0].pointer, "/tools/0/toolPath");
 }
 
-TEST_F(PlanFaultsTest, APathWithEscapesHasNoPlaceInTheDocument) {
+TEST_F(PlanFaultsTest, EscapedPathHasNoPositionInTheDocument) {
     parse(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"\/bin\/a"}]})");
     add_skill_faults(plan, {"a"}, faults);
     ASSERT_EQ(faults.size(), 1u);

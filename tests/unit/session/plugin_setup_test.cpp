@@ -22,7 +22,7 @@ protected:
     }
 };
 
-TEST_F(PluginSetupTest, AStoryAsksForItsPluginsAndItsNarrator) {
+TEST_F(PluginSetupTest, StoryRequestsItsPluginsAndNarrator) {
     Story story;
     story.folder = "/story";
     story.plugins["org.example.map"] = "{}";
@@ -38,7 +38,7 @@ TEST_F(PluginSetupTest, AStoryAsksForItsPluginsAndItsNarrator) {
     EXPECT_EQ(others.narrator, "");
 }
 
-TEST_F(PluginSetupTest, TheNarratorThatIsBuiltInIsNoPluginToLookFor) {
+TEST_F(PluginSetupTest, BuiltInNarratorIsNotSearchedAsAPlugin) {
     Story story;
     plugin::Wishes wishes;
     add_wishes(story, true, wishes);
@@ -46,7 +46,7 @@ TEST_F(PluginSetupTest, TheNarratorThatIsBuiltInIsNoPluginToLookFor) {
     EXPECT_EQ(wishes.narrator, "");
 }
 
-TEST_F(PluginSetupTest, TheHostsNarratorComesBeforeTheStorys) {
+TEST_F(PluginSetupTest, HostNarratorTakesPrecedence) {
     const auto narrator = settings.narrator;
     tell_story();
     settings.narrator = narrator;
@@ -55,14 +55,14 @@ TEST_F(PluginSetupTest, TheHostsNarratorComesBeforeTheStorys) {
     EXPECT_EQ(questions.size(), 1u);
 }
 
-TEST_F(PluginSetupTest, AStoryWithoutAnotherNarratorIsToldByTheTemplateNarrator) {
+TEST_F(PluginSetupTest, TemplateNarratorIsTheDefault) {
     tell_story();
     open();
     EXPECT_EQ(session->narrator_fault(), "");
     EXPECT_TRUE(session->has_narrator());
 }
 
-TEST_F(PluginSetupTest, TheTemplateNarratorNeedsAStory) {
+TEST_F(PluginSetupTest, TemplateNarratorNeedsAStory) {
     settings.narrator.reset();
     settings.narrator_id = kTemplateNarrator;
     open();
@@ -70,7 +70,7 @@ TEST_F(PluginSetupTest, TheTemplateNarratorNeedsAStory) {
     EXPECT_THAT(session->narrator_fault(), HasSubstr("name a story as well"));
 }
 
-TEST_F(PluginSetupTest, ANarratorThatIsNotThereIsAFaultThatSaysWhy) {
+TEST_F(PluginSetupTest, MissingNarratorIsAFaultWithTheReason) {
     tell_story();
     settings.story->narrator = "org.example.model";
     open();

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// With a ui handler and a renderer of the host's that take what their statuses say.
+// A session with a UI handler and an asset renderer of the host, which return preset statuses.
 class PresentationTest : public SessionFixture {
 protected:
     void open_with_extensions() {
@@ -61,7 +61,7 @@ protected:
     std::vector<std::string> rendered;
 };
 
-TEST_F(PresentationTest, AUiEventThatNobodyTakesBecomesAPlaceholder) {
+TEST_F(PresentationTest, UnhandledUiEventBecomesAPlaceholder) {
     handle_status = NAR_DECLINED;
     open_with_extensions();
     begin();
@@ -71,7 +71,7 @@ TEST_F(PresentationTest, AUiEventThatNobodyTakesBecomesAPlaceholder) {
                 ElementsAre(R"({"event":"map","payload":{"x":1}})"));
 }
 
-TEST_F(PresentationTest, AUiEventThatIsHandledHasNoPlaceholder) {
+TEST_F(PresentationTest, HandledUiEventHasNoPlaceholder) {
     open_with_extensions();
     begin();
     show("map", "{}");
@@ -86,7 +86,7 @@ TEST_F(PresentationTest, WithoutHandlersThereAreNoPlaceholders) {
     EXPECT_THAT(bodies(event::Kind::UiPlaceholder), IsEmpty());
 }
 
-TEST_F(PresentationTest, AnAssetIsRenderedWhenAUiEventNamesIt) {
+TEST_F(PresentationTest, AssetIsRenderedWhenAUiEventNamesIt) {
     open_with_extensions();
     begin();
     bring("torch");
@@ -94,10 +94,10 @@ TEST_F(PresentationTest, AnAssetIsRenderedWhenAUiEventNamesIt) {
     show("gallery", R"({"all":["torch","other"]})");
     EXPECT_THAT(rendered, ElementsAre("torch"));
     end("a");
-    EXPECT_THAT(rendered, ElementsAre("torch")) << "once";
+    EXPECT_THAT(rendered, ElementsAre("torch")) << "rendered once";
 }
 
-TEST_F(PresentationTest, AnAssetThatNothingNamesIsRenderedAtTheEnd) {
+TEST_F(PresentationTest, UnnamedAssetIsRenderedAtTheEnd) {
     render_status = NAR_DECLINED;
     open_with_extensions();
     begin();
@@ -119,7 +119,7 @@ TEST_F(PresentationTest, AssetsOfAnEarlierPlanAreNotRenderedAgain) {
     EXPECT_THAT(rendered, ElementsAre("torch", "door"));
 }
 
-TEST_F(PresentationTest, HandlersAndTheTurnGetTheSameChoices) {
+TEST_F(PresentationTest, HandlersAndTurnGetTheSameChoices) {
     open_with_extensions();
     begin();
     show("narrative_choice", R"({"choices":["Fight",  "Flee"]})");
@@ -136,7 +136,7 @@ TEST_F(PresentationTest, HandlersAndTheTurnGetTheSameChoices) {
     EXPECT_EQ(Json(bodies(event::Kind::TurnEnded).at(0))["choices"].text(), turns[0].choices);
 }
 
-TEST_F(PresentationTest, ChoicesThatCannotBeTakenAreNotShownButReported) {
+TEST_F(PresentationTest, InvalidChoicesAreReportedInsteadOfShown) {
     open_with_extensions();
     begin();
     show("narrative_choice", R"({"choices":[]})");
@@ -148,7 +148,7 @@ TEST_F(PresentationTest, ChoicesThatCannotBeTakenAreNotShownButReported) {
     EXPECT_EQ(turns.at(0).choices, "[]");
 }
 
-TEST_F(PresentationTest, APayloadWithoutAListOfChoicesGoesToTheHandlersAsItIs) {
+TEST_F(PresentationTest, PayloadWithoutChoicesReachesHandlersUnchanged) {
     handle_status = NAR_DECLINED;
     open_with_extensions();
     begin();

@@ -26,8 +26,8 @@ std::string message_of(std::string_view prompts) {
 
 using List = std::vector<std::string>;
 
-// The check judges each sample document as its table says.
-TEST(Prompts, AreJudgedAsTheCorpusSays) {
+// The check gives each sample document the verdict of its table.
+TEST(Prompts, MatchTheVerdictsOfTheCorpus) {
     const auto documents = test::sample_documents("prompts");
     for (const test::SampleDocument& each : documents) {
         const List found = faults_of(each.text);
@@ -37,13 +37,13 @@ TEST(Prompts, AreJudgedAsTheCorpusSays) {
     EXPECT_GT(documents.size(), 35u);
 }
 
-TEST(Prompts, ThatAreNoJsonSayWhere) {
+TEST(Prompts, InvalidJsonIsReportedWithItsPosition) {
     EXPECT_EQ(faults_of("{\n  \"prompts\": [\n}"), List{"prompts.json:3:1  json-syntax"});
     EXPECT_EQ(faults_of(""), List{"prompts.json:1:1  json-empty"});
     EXPECT_EQ(faults_of("[]"), List{"prompts.json:1:1  prompts-type"});
 }
 
-TEST(Prompts, NameThePlaceOfEveryFault) {
+TEST(Prompts, EveryFaultHasAPosition) {
     EXPECT_EQ(faults_of(R"({
  "prompts": [
   {"pattern": [], "patterns": ["", 1, "{a", "x {prompt}", "{a} {a}", "ok"], "answers": [
@@ -73,7 +73,7 @@ TEST(Prompts, NameThePlaceOfEveryFault) {
                     "prompts.json:9:29 /unmatched/narrative prompts-name"}));
 }
 
-TEST(Prompts, AreHeldToTheRulesOfPlans) {
+TEST(Prompts, FollowTheRulesOfPlans) {
     EXPECT_EQ(faults_of(R"({"prompts":[{"patterns":["x"],"answers":[{"narrative":"n"},
 {"plan":{"tools":[{"toolId":"a","toolPath":"t","dependencies":["b"]},{"toolId":"a"},
 {"toolId":"c","toolPath":"tools/d.py","retryPolicy":{"maxRetries":11}}],"disabledSkills":["d"]}}]}]})"),
@@ -90,7 +90,7 @@ TEST(Prompts, AreHeldToTheRulesOfPlans) {
     auto plan = [](const std::string& request_id) {
         return R"({"prompts":[],"unmatched":{"plan":{)" + request_id + R"("tools":[]}}})";
     };
-    EXPECT_EQ(faults_of(plan("")), List{}) << "the requestId is made when it is left out";
+    EXPECT_EQ(faults_of(plan("")), List{}) << "a missing requestId is generated";
     EXPECT_EQ(faults_of(plan(R"("requestId":"p{prompt}",)")), List{});
     EXPECT_EQ(faults_of(plan(R"("requestId":"",)")),
               List{"prompts.json:1:48 /unmatched/plan/requestId plan-field-empty"});
@@ -98,7 +98,7 @@ TEST(Prompts, AreHeldToTheRulesOfPlans) {
               List{"prompts.json:1:48 /unmatched/plan/requestId plan-field-type"});
 }
 
-TEST(Prompts, CheckTheNamesInEveryStringOfAPlan) {
+TEST(Prompts, NamesAreCheckedInEveryStringOfAPlan) {
     EXPECT_EQ(faults_of(R"({"prompts":[{"patterns":["light {thing}"],"answers":[{"plan":
 {"narrative":"{thing}","tools":[{"toolId":"t","toolPath":"t","input":{"{key}":["{thnig}",{"a":"}"}]}}]}
 }]}]})"),
@@ -106,10 +106,10 @@ TEST(Prompts, CheckTheNamesInEveryStringOfAPlan) {
                     "/prompts/0/answers/0/plan/tools/0/input/{key}/0 prompts-name",
                     "prompts.json:2:95 "
                     "/prompts/0/answers/0/plan/tools/0/input/{key}/1/a prompts-template"}))
-        << "keys are not replaced and so not looked at";
+        << "keys are not replaced, so they are not checked";
 }
 
-TEST(Prompts, SayWhatToDo) {
+TEST(Prompts, MessagesSayWhatToDo) {
     auto pattern = [](const std::string& text) {
         return message_of(R"({"prompts":[{"patterns":[")" + text +
                           R"("],"answers":[{"narrative":"n"}]}]})");

@@ -35,8 +35,8 @@ protected:
 
 constexpr const char* kNumber = R"({"properties":{"n":{"type":"number"}},"required":["n"]})";
 
-// What is decided without a document is what the schema says.
-TEST_F(ScriptArgumentsTest, FitIfTheSchemaAcceptsThem) {
+// The fast check, which builds no document, agrees with the schema.
+TEST_F(ScriptArgumentsTest, AreValidIfTheSchemaAcceptsThem) {
     const std::vector<std::string> members = {
         "1",    "-0.0", "1.5", "1e21", "9007199254740993", "\"x\"", "true",
         "null", "[]",   "[1]", "{}",   "{\"a\":1}"};
@@ -74,8 +74,8 @@ TEST_F(ScriptArgumentsTest, FitIfTheSchemaAcceptsThem) {
     }
 }
 
-// JSON has none, and null in its place would be another value.
-TEST_F(ScriptArgumentsTest, ANumberThatIsNotFiniteIsRefused) {
+// JSON has no such numbers, and null in their place would be a different value.
+TEST_F(ScriptArgumentsTest, NonFiniteNumberIsRefused) {
     const script::Value inside = memory_.object({{memory_.string("k"), script::Value(-INFINITY)}});
     const script::Value list =
         memory_.list(2, [&](uint32_t at) { return at == 0 ? script::Value(1) : inside; });
@@ -96,7 +96,7 @@ TEST_F(ScriptArgumentsTest, ANumberThatIsNotFiniteIsRefused) {
         << faults;
 }
 
-TEST_F(ScriptArgumentsTest, LoseWhatTheSchemaDoesNotName) {
+TEST_F(ScriptArgumentsTest, MembersUnknownToTheSchemaAreDropped) {
     const auto schema = schema_of(kNumber);
     for (const char* object : {R"({"n":1,"other":2})", R"({"other":2,"n":1})", R"({"n":1})"}) {
         script::Value given = value(object);
@@ -114,7 +114,7 @@ TEST_F(ScriptArgumentsTest, LoseWhatTheSchemaDoesNotName) {
     EXPECT_EQ(arguments_.json(), R"({"o":{"k":1},"l":[{"k":3},{}],"any":{"x":5},"open":{"x":6}})");
 }
 
-TEST_F(ScriptArgumentsTest, FaultsComeInTheOrderOfTheSchema) {
+TEST_F(ScriptArgumentsTest, FaultsFollowTheOrderOfTheSchema) {
     const auto schema = schema_of(
         R"({"properties":{"a":{"type":"number"},"b":{"properties":{"x":{"type":"string"},)"
         R"("y":{"type":"string"}},"required":["x"]},"c":{"type":"boolean"}},"required":["a"]})");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script narrator as its session asks it. tests/conformance/script_narrator_test.cpp shows what
-// a player sees; here is what a session asks for that refuses an answer or does not wait for it.
+// The script narrator as seen by its session. tests/conformance/script_narrator_test.cpp covers
+// what a player sees; these tests cover a session that refuses an answer or stops waiting for it.
 
 #include "session/script_narrator.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A session of which the narrator needs the answers only.
+// A session that only records the narrator's answers.
 class Answers : public plugin::SessionAccess {
 public:
     Loop& loop() override { return loop_; }
@@ -107,7 +107,7 @@ protected:
     std::optional<plugin::Instance> narrator;
 };
 
-TEST_F(ScriptNarratorTest, AnAnswerThatWasRefusedIsTheReasonIfItIsAskedAgain) {
+TEST_F(ScriptNarratorTest, RefusedAnswerIsNotGeneratedAgain) {
     open("PRINT(prompt)");
     ask(1);
     run();
@@ -116,10 +116,10 @@ TEST_F(ScriptNarratorTest, AnAnswerThatWasRefusedIsTheReasonIfItIsAskedAgain) {
     ask(2);
     run();
     EXPECT_EQ(session.plans.size(), 1u);
-    EXPECT_THAT(
-        session.given_up,
+    EXPECT_THAT(session.given_up,
+                testing::ElementsAre(
         testing::ElementsAre("tale.nuwa: the script's answer was refused and it is not run again"));
-    // What it learns may change its answer, and another prompt is another story.
+    // The script may run again with new disabled skills, and for a different prompt.
     ask(3, R"(["look"])");
     run();
     ask(1, R"(["look"])");
@@ -128,7 +128,7 @@ TEST_F(ScriptNarratorTest, AnAnswerThatWasRefusedIsTheReasonIfItIsAskedAgain) {
     EXPECT_EQ(session.given_up.size(), 1u);
 }
 
-TEST_F(ScriptNarratorTest, AScriptThatWasNotWaitedForSaysThatIfItIsAskedAgain) {
+TEST_F(ScriptNarratorTest, CancelledScriptIsNotRunAgain) {
     open("PRINT(prompt)");
     ask(1);
     functions().cancel(narrator->data(), 1);

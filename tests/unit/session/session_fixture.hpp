@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A session with a fake runner, a fake clock and a narrator that the test answers for. No process is
+// A session with a fake runner, a fake clock and a narrator that the test controls. No process is
 // started, and no real time passes.
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ protected:
         dependencies.add_runners = [this](tool::Runners& runners,
                                           const std::shared_ptr<tool::ProcessRunner>&,
                                           http::Client&, const plugin::Dispatcher&) {
-            // The fixture owns it, so that a test can look at it.
+            // The fixture owns the runner, so that tests can inspect it.
             runners.add(tool::kProcessRunner, {std::shared_ptr<void>(), &runner});
         };
         auto made = std::make_unique<Session>(std::move(dependencies), settings);
@@ -82,7 +82,7 @@ protected:
         session = nullptr;
     }
 
-    // Runs what is deferred and delivers what was sent, without waiting.
+    // Runs deferred tasks and delivers posted messages without blocking.
     void run() {
         for (int i = 0; i < 10; ++i) engine.run_for(0);
     }
@@ -91,7 +91,7 @@ protected:
         return session->prompt(std::move(words),
                                [this](const TurnEnd& end) { turns.push_back(end); });
     }
-    // The prompt, and the narrator's first question.
+    // Submits a prompt, for which the narrator gets its first question.
     void ask(std::string words = "Go on.") {
         ASSERT_TRUE(prompt(std::move(words)));
         run();
@@ -113,7 +113,7 @@ protected:
         run();
     }
 
-    // A plan whose tools "/a", "/b" … run once each, one after the other.
+    // A plan that runs the tools "/a", "/b" … once each, in sequence.
     static std::string plan(std::string_view id, const std::vector<std::string>& tools,
                             std::string_view members = {}) {
         std::string all;
@@ -141,7 +141,7 @@ protected:
         }
         return codes;
     }
-    // The rules of the faults that the latest request tells.
+    // The rules of the faults in the latest request.
     std::vector<std::string> fault_rules() const {
         std::vector<std::string> rules;
         for (const Json& fault : request()["planFaults"].elements()) {
@@ -173,9 +173,9 @@ protected:
     std::vector<Record> records;
     std::vector<TurnEnd> turns;
     std::vector<std::string> line_codes;
-    std::vector<std::string> lines;  // of the log, "session: message"
+    std::vector<std::string> lines;  // log lines, "session: message"
     engine::Engine engine{engine_settings()};
-    Session* session = nullptr;  // the engine's
+    Session* session = nullptr;  // owned by the engine
 };
 
 }  // namespace narratoria::session

@@ -26,7 +26,7 @@ protected:
     Faults faults;
 };
 
-TEST_F(SessionTest, NothingBeginsInsideOfTheCallThatSubmitsIt) {
+TEST_F(SessionTest, NothingStartsWithinTheSubmittingCall) {
     open();
     EXPECT_FALSE(engine.busy());
     ASSERT_TRUE(prompt("Go on."));
@@ -36,7 +36,7 @@ TEST_F(SessionTest, NothingBeginsInsideOfTheCallThatSubmitsIt) {
     EXPECT_EQ(questions.size(), 1u);
 }
 
-TEST_F(SessionTest, OnePromptWaitsAndAThirdIsRefused) {
+TEST_F(SessionTest, OnePromptMayWaitAndAThirdIsRefused) {
     open();
     ask("one");
     EXPECT_TRUE(prompt("two"));
@@ -49,7 +49,7 @@ TEST_F(SessionTest, OnePromptWaitsAndAThirdIsRefused) {
     EXPECT_TRUE(prompt("three"));
 }
 
-TEST_F(SessionTest, APlanOfTheHostNeedsNoNarrator) {
+TEST_F(SessionTest, HostPlanNeedsNoNarrator) {
     settings.narrator.reset();
     open();
     EXPECT_FALSE(session->has_narrator());
@@ -63,7 +63,7 @@ TEST_F(SessionTest, APlanOfTheHostNeedsNoNarrator) {
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(SessionTest, APlanOfTheHostWaitsForTheTurnBeforeIt) {
+TEST_F(SessionTest, HostPlanWaitsForThePreviousTurn) {
     open();
     ask();
     ASSERT_TRUE(execute(plan("hosts", {"b"})));
@@ -77,14 +77,14 @@ TEST_F(SessionTest, APlanOfTheHostWaitsForTheTurnBeforeIt) {
     EXPECT_EQ(turns.size(), 1u);
 }
 
-TEST_F(SessionTest, AnInvalidPlanOfTheHostIsRefusedAtOnce) {
+TEST_F(SessionTest, InvalidHostPlanIsRefusedAtOnce) {
     open();
     EXPECT_FALSE(execute(R"({"requestId":""})"));
     EXPECT_FALSE(faults.empty());
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(SessionTest, AFailedToolIsTriedAgainAfterItsBackoff) {
+TEST_F(SessionTest, FailedToolIsRetriedAfterItsBackoff) {
     open();
     ASSERT_TRUE(execute(
         R"({"requestId":"p1","tools":[{"toolId":"a","toolPath":"/a","retryPolicy":{"maxRetries":1,"backoffMs":700}}]})"));
@@ -111,7 +111,7 @@ TEST_F(SessionTest, CancellingWithdrawsTheQuestion) {
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(SessionTest, ANarratorThatHasAnsweredIsNotToldOfTheCancellation) {
+TEST_F(SessionTest, CancellationIsNotReportedAfterTheAnswer) {
     open();
     ask();
     EXPECT_EQ(send(questions[0].token, true, plan("p1", {"a"})), NAR_OK);
@@ -137,7 +137,7 @@ TEST_F(SessionTest, CancellingEndsTheTools) {
     EXPECT_THAT(runner.started(), ElementsAre("a"));
 }
 
-TEST_F(SessionTest, ACancelledPromptThatWaitsIsPublishedAndNotAsked) {
+TEST_F(SessionTest, WaitingPromptCancelledIsPublishedButNotAsked) {
     open();
     ask("one");
     ASSERT_TRUE(prompt("two"));
@@ -150,7 +150,7 @@ TEST_F(SessionTest, ACancelledPromptThatWaitsIsPublishedAndNotAsked) {
     EXPECT_EQ(bodies(event::Kind::Prompt).size(), 2u);
 }
 
-TEST_F(SessionTest, CancellingDoesNotMeanWhatIsSubmittedLater) {
+TEST_F(SessionTest, CancellingDoesNotAffectLaterPrompts) {
     open();
     session->request_cancel();
     ask();
@@ -158,7 +158,7 @@ TEST_F(SessionTest, CancellingDoesNotMeanWhatIsSubmittedLater) {
     EXPECT_THAT(turns, IsEmpty());
 }
 
-TEST_F(SessionTest, DestroyingASessionTellsItsHandlers) {
+TEST_F(SessionTest, DestroyingASessionNotifiesItsHandlers) {
     open();
     ask("one");
     ASSERT_TRUE(prompt("two"));
@@ -169,7 +169,7 @@ TEST_F(SessionTest, DestroyingASessionTellsItsHandlers) {
     EXPECT_EQ(send(questions[0].token, true, plan("late", {})), NAR_GONE);
 }
 
-TEST_F(SessionTest, AHandlerThatThrowsIsDropped) {
+TEST_F(SessionTest, ThrowingHandlerIsDropped) {
     open();
     ASSERT_TRUE(session->prompt("Go on.", [](const TurnEnd&) { throw 1; }));
     run();
@@ -178,7 +178,7 @@ TEST_F(SessionTest, AHandlerThatThrowsIsDropped) {
     EXPECT_FALSE(engine.in_callback());
 }
 
-TEST_F(SessionTest, TheStateThatAToolPatchesIsInTheStoreOfTheDependencies) {
+TEST_F(SessionTest, ToolPatchesReachTheInjectedStore) {
     open();
     ask();
     answer(plan("p1", {"a"}));

@@ -44,7 +44,7 @@ protected:
         ::chmod((folder / name).c_str(), mode);
     }
     void toml(const std::string& rest) { write("story.toml", "title = \"T\"\n" + rest); }
-    // One prompt, whose plan is on line 2.
+    // Writes prompts.json with one prompt; its plan is on line 2.
     void plan(const std::string& text) {
         write("prompts.json", R"({"prompts":[{"patterns":["go {where}"],"answers":[{"plan":)"
                               "\n" +
@@ -54,7 +54,7 @@ protected:
         plan(R"({"tools":[{"toolId":"a","toolPath":")" + path + R"("}]})");
     }
 
-    // A plugin that may bring tools.
+    // Adds a plugin that may register tools.
     void add_dice() {
         std::filesystem::create_directory(folder / "plugins");
         std::filesystem::copy_file(test::in_build("lib/libnarratoria.so.1"),
@@ -64,7 +64,7 @@ protected:
               R"("abi":"1.0","extensions":["narratoria.tool/1"]})");
     }
 
-    // "file:line:column pointer rule" of each warning; a fault has another ending.
+    // "file:line:column pointer rule" for each warning; faults end with "(fault)".
     std::vector<std::string> places() {
         messages.clear();
         Faults faults;
@@ -89,12 +89,12 @@ protected:
 
 const std::string kToolPlace = "prompts.json:2:36 /prompts/0/answers/0/plan/tools/0/toolPath ";
 
-TEST_F(StoryCheck, FindsNothingInAStoryThatIsWhole) {
+TEST_F(StoryCheck, FindsNothingInAValidStory) {
     toml("[tools]\nallow_paths = [\"tools\"]\n");
     tool("tools/lamp");
     EXPECT_THAT(places(), IsEmpty()) << messages;
     tool("lamp");
-    EXPECT_THAT(places(), IsEmpty()) << messages << "the story's tools/ is searched, too";
+    EXPECT_THAT(places(), IsEmpty()) << messages << "the story's tools/ is also searched";
 }
 
 TEST_F(StoryCheck, NamesAMissingToolAndTheNearestFile) {
@@ -109,13 +109,13 @@ TEST_F(StoryCheck, NamesAMissingToolAndTheNearestFile) {
     EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
     tool("/nowhere/else/at/all");
     EXPECT_THAT(warning(), Not(HasSubstr("did you mean")));
-    // A name of the file system may have any length.
+    // A file name near the limit of the file system must not break the search.
     add("tools/" + std::string(200, 'l'), kProgram);
     tool("tools/" + std::string(20, 'l'));
     EXPECT_THAT(warning(), Not(HasSubstr("did you mean")));
 }
 
-TEST_F(StoryCheck, LeavesToolsAloneThatDependOnThePromptOrOnAScheme) {
+TEST_F(StoryCheck, IgnoresToolPathsWithCapturesOrSchemes) {
     tool("tools/{where}");
     EXPECT_THAT(places(), IsEmpty()) << messages;
     tool("http:example");
@@ -125,7 +125,7 @@ TEST_F(StoryCheck, LeavesToolsAloneThatDependOnThePromptOrOnAScheme) {
     EXPECT_THAT(places(), IsEmpty()) << messages;
 }
 
-TEST_F(StoryCheck, SaysOnceThatAManifestCannotBeUsed) {
+TEST_F(StoryCheck, ReportsAnInvalidManifestOnce) {
     tool("tools/lamp");
     write("tools/lamp.tool.json", R"({"name":"lmap"})");
     EXPECT_THAT(places(), ElementsAre("tools/lamp.tool.json:1:9 /name manifest-name (fault)"));
@@ -161,7 +161,7 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     EXPECT_THAT(warning(), HasSubstr("is not a regular file"));
 }
 
-TEST_F(StoryCheck, IsUtf8WhateverTheFilesAreCalled) {
+TEST_F(StoryCheck, MessagesAreUtf8WhateverTheFileNames) {
     add("tools/lamp\xFF", kProgram);
     tool("tools/lampx");
     EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
@@ -174,19 +174,19 @@ TEST_F(StoryCheck, IsUtf8WhateverTheFilesAreCalled) {
     EXPECT_TRUE(utf8::is_valid(messages)) << messages;
 }
 
-TEST_F(StoryCheck, NamesAToolOutsideOfTheAllowedPaths) {
+TEST_F(StoryCheck, NamesAToolOutsideTheAllowedPaths) {
     add("lamp", kProgram);
     toml("[tools]\nallow_paths = [\"tools\"]\n");
     tool("./lamp");
     EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
     EXPECT_THAT(messages, HasSubstr("lies outside of the allowed paths"));
-    // A loop is no path, allowed or not.
+    // A symbolic link to itself resolves to no path, so allow_paths does not apply.
     std::filesystem::create_symlink("loop", folder / "tools/loop");
     tool("tools/loop");
     EXPECT_THAT(warning(), HasSubstr("Too many levels of symbolic links"));
 }
 
-TEST_F(StoryCheck, NamesThePluginsThatCouldBringAToolWhateverPathsAreAllowed) {
+TEST_F(StoryCheck, NamesThePluginsThatCouldRegisterATool) {
     add_dice();
     for (const char* rest : {"", "[tools]\nallow_paths = [\"tools\"]\n"}) {
         toml(rest);
@@ -199,14 +199,14 @@ TEST_F(StoryCheck, NamesThePluginsThatCouldBringAToolWhateverPathsAreAllowed) {
         tool("lmap");
         EXPECT_THAT(warning(), HasSubstr("did you mean \"lamp\"?"));
         tool("./roll");
-        EXPECT_EQ(places().size(), 1u) << messages << "a path is no name";
+        EXPECT_EQ(places().size(), 1u) << messages << "a path is not a tool name";
     }
     add("roll", kProgram);
     tool("roll");
     EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
 }
 
-TEST_F(StoryCheck, NamesAToolOfAScriptThatOnlyAPluginCouldBringOnce) {
+TEST_F(StoryCheck, NamesAnUnregisteredScriptToolOnce) {
     add_dice();
     toml("[narrator]\nname = \"tale.nuwa\"\n");
     write("tale.nuwa", "CALL lamp {}\nCALL roll {}\nCALL roll {}\nCALL lmap {}\n");
@@ -217,7 +217,7 @@ TEST_F(StoryCheck, NamesAToolOfAScriptThatOnlyAPluginCouldBringOnce) {
     EXPECT_THAT(messages, HasSubstr("did you mean \"lamp\"?"));
 }
 
-TEST_F(StoryCheck, NamesAChoiceOfTheOpeningThatNothingMatches) {
+TEST_F(StoryCheck, NamesAnOpeningChoiceThatMatchesNoPattern) {
     tool("lamp");
     toml("[opening]\nchoices = [\"Go home.\", \"sing\"]\n");
     EXPECT_THAT(places(), ElementsAre("story.toml:3:24 /opening/choices/1 story-choice-unmatched"));
@@ -226,7 +226,7 @@ TEST_F(StoryCheck, NamesAChoiceOfTheOpeningThatNothingMatches) {
     EXPECT_THAT(warning(), HasSubstr("the narrator \"")) << "another narrator may know it";
 }
 
-TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
+TEST_F(StoryCheck, NamesAMissingAllowedPath) {
     toml("[tools]\nallow_paths = [\"tools\", \"tool/\",\n \"tools/*\"]\n");
     EXPECT_THAT(places(),
                 ElementsAre("story.toml:3:25 /tools/allow_paths/1 story-allow-path-missing",
@@ -236,13 +236,13 @@ TEST_F(StoryCheck, NamesAnAllowedPathThatIsNotThere) {
     EXPECT_THAT(messages, HasSubstr("patterns are not supported here"));
 }
 
-TEST_F(StoryCheck, NamesANarratorAndPluginsThatAreNotThere) {
+TEST_F(StoryCheck, NamesAMissingNarratorAndMissingPlugins) {
     toml("[narrator]\nname = \"templat\"\n[plugins.\"org.example.rain\"]\nx = 1\n");
     EXPECT_THAT(places(),
                 ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
                             "story.toml:4:10 /plugins/org.example.rain story-plugin-unknown"));
     EXPECT_THAT(messages, HasSubstr("did you mean \"template\"?"));
-    // Missing once, though it has settings, too.
+    // Reported once, although the plugin also has settings.
     toml("[narrator]\nname = \"org.example.bard\"\n[plugins.\"org.example.bard\"]\nx = 1\n");
     EXPECT_THAT(places(),
                 ElementsAre("story.toml:3:8 /narrator/name story-narrator-unknown",
@@ -266,7 +266,7 @@ TEST_F(StoryCheck, NamesMisspelledMembersOfPlansAndDuplicateKeys) {
     EXPECT_THAT(messages, HasSubstr("did you mean \"dependencies\"?"));
 }
 
-TEST_F(StoryCheck, ListsFaultsAndWarningsOfEachFileInItsOrder) {
+TEST_F(StoryCheck, ListsFaultsAndWarningsInFileOrder) {
     toml("[tools]\nallow_paths = [\"nowhere\"]\n[times]\nx = 1\n");
     plan(R"({"tools":[{"toolId":"a","toolPath":"none"},{"toolId":""}]})");
     EXPECT_THAT(places(),
@@ -279,7 +279,7 @@ TEST_F(StoryCheck, ListsFaultsAndWarningsOfEachFileInItsOrder) {
                             "plan-field-empty (fault)"));
 }
 
-TEST_F(StoryCheck, LoadingAStoryHasNoWarnings) {
+TEST_F(StoryCheck, LoadingAStoryGivesNoWarnings) {
     toml("[narrator]\nname = \"templat\"\n");
     tool("nowhere");
     Faults faults;

@@ -23,7 +23,7 @@ using session::Story;
 
 const std::string kTitle = "title = \"T\"\n";
 
-// A story's folder that is gone again after the test.
+// A temporary story folder, removed in the destructor.
 class Folder {
 public:
     Folder() {
@@ -60,7 +60,7 @@ std::vector<std::string> faults_of(std::string_view toml) {
 
 using List = std::vector<std::string>;
 
-TEST(Story, IsReadFromItsRealFolder) {
+TEST(Story, IsReadFromItsResolvedFolder) {
     Folder folder;
     folder.with("story.toml", kTitle + "[tools]\nallow_paths = [\"tools\"]\n")
         .with("prompts.json", R"({"prompts":[]})");
@@ -97,7 +97,7 @@ TEST(Story, ThatCannotBeReadSaysWhy) {
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults), (List{"story.toml:0:0  story-file", "prompts.json:0:0  story-file"}))
-        << "and a pipe nobody writes to is not waited for";
+        << "a pipe without a writer must not block";
     Folder large;
     large.with("story.toml", kTitle + "#" + std::string(size_t{2} << 20, 'x'));
     faults.clear();
@@ -105,7 +105,7 @@ TEST(Story, ThatCannotBeReadSaysWhy) {
     EXPECT_EQ(places(faults), List{"story.toml:0:0  story-file"});
 }
 
-TEST(Story, NeedsThePromptsOfTheNarratorItNames) {
+TEST(Story, NeedsThePromptsOfItsNarrator) {
     EXPECT_EQ(faults_of(kTitle + "[narrator]\nname = \"template\"\n"),
               List{"prompts.json:0:0  story-file"});
     EXPECT_EQ(faults_of(kTitle + "[narrator]\nname = \"org.example.llm\"\n"), List{});
@@ -121,7 +121,7 @@ TEST(Story, ListsTheFaultsOfBothFiles) {
                     "prompts.json:1:1 /prompts prompts-missing"}));
 }
 
-TEST(Story, OfTheExamplesIsValid) {
+TEST(Story, ExamplesAreValid) {
     Faults faults;
     const std::optional<Story> story =
         load_story(test::in_source("examples/stories/torch"), faults);

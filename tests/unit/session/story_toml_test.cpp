@@ -20,7 +20,7 @@ using session::Story;
 
 const std::string kTitle = "title = \"T\"\n";
 
-// "line:column pointer rule" of each fault.
+// "line:column pointer rule" for each fault.
 std::vector<std::string> places(const Faults& faults) {
     std::vector<std::string> all;
     for (const Fault& fault : faults) {
@@ -53,7 +53,7 @@ std::string message_of(std::string_view toml) {
 
 using List = std::vector<std::string>;
 
-TEST(StoryToml, HoldsGuaranteesOfAllToolsAndOfOne) {
+TEST(StoryToml, HasGuaranteesForAllToolsAndForOne) {
     Faults faults;
     const std::optional<Story> story = load(R"(title = "T"
 [sandbox]
@@ -82,7 +82,7 @@ secrets_allowed = ["KEY"]
     EXPECT_EQ(story->allow_paths.size(), 1U);
 }
 
-TEST(StoryToml, RefusesWhatIsNoGuarantee) {
+TEST(StoryToml, RefusesInvalidGuarantees) {
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nno_netwrk = true\n"),
               R"("no_netwrk" is not a key of [sandbox]; did you mean "no_network"?)");
     EXPECT_EQ(message_of("title = 'T'\n[tools.weather]\nno_network = 'yes'\n"),
@@ -93,7 +93,7 @@ TEST(StoryToml, RefusesWhatIsNoGuarantee) {
               R"("allow_path" is not a key of [tools]; did you mean "allow_paths"?)");
 }
 
-TEST(StoryToml, HoldsEverythingThatIsWritten) {
+TEST(StoryToml, KeepsEveryField) {
     Faults faults;
     const std::optional<Story> story = load(R"(# a comment
 title = "The Torch and the Door"
@@ -144,7 +144,7 @@ er = {}
     EXPECT_EQ(story->times.plan_ms, 2u);
     EXPECT_EQ(story->times.narrator_ms, 3u);
     EXPECT_EQ(story->times.prompt_ms, 4u);
-    EXPECT_EQ(story->times.grace_ms, 0u) << "none is not the same as not said";
+    EXPECT_EQ(story->times.grace_ms, 0u) << "zero differs from unset";
     EXPECT_EQ(story->limits.memory_bytes, 5u);
     EXPECT_EQ(story->limits.cpu_seconds, 6u);
     EXPECT_EQ(story->limits.file_bytes, 7u);
@@ -163,7 +163,7 @@ er = {}
               R"("stop":["a",[1]],"temperature":0.5})");
 }
 
-TEST(StoryToml, NeedsNoMoreThanATitle) {
+TEST(StoryToml, NeedsOnlyATitle) {
     Faults faults;
     const std::optional<Story> story = load(kTitle, faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
@@ -188,7 +188,7 @@ TEST(StoryToml, OpensWithTextOrChoices) {
               List{"3:11 /opening/choices story-type"});
 }
 
-TEST(StoryToml, AllowsNoToolWhenItListsNone) {
+TEST(StoryToml, EmptyAllowListForbidsAllTools) {
     Faults faults;
     const std::optional<Story> story = load(kTitle + "[tools]\nallow_paths = []\n", faults);
     ASSERT_TRUE(story);
@@ -196,7 +196,7 @@ TEST(StoryToml, AllowsNoToolWhenItListsNone) {
     EXPECT_FALSE(std::filesystem::is_directory(story->allow_paths[0]));
 }
 
-TEST(StoryToml, RefusesANumberThatDoesNotFitWithTheLargestThatDoes) {
+TEST(StoryToml, NumberOverflowNamesTheLargestValue) {
     Faults faults;
     const std::optional<Story> story =
         load(kTitle +
@@ -213,7 +213,7 @@ TEST(StoryToml, RefusesANumberThatDoesNotFitWithTheLargestThatDoes) {
               "limits/open_files must be at most 4294967295, not 4294967296");
 }
 
-TEST(StoryToml, NamesLineColumnAndKeyOfEveryFault) {
+TEST(StoryToml, EveryFaultHasLineColumnAndKey) {
     EXPECT_EQ(
         faults_of("# no title\nauthor = \"me\"\n\n[times]\ntry = 1\n  plan_ms = \"1s\"\n"
                   "prompt_ms = -1\n[tools]\nallow_paths = [\"\", 1]\n"),
@@ -239,7 +239,7 @@ TEST(StoryToml, CountsColumnsInCharactersAndBytesInBytes) {
     EXPECT_EQ(faults[0].byte, kTitle.size() + 8 + 38);
 }
 
-TEST(StoryToml, SaysWhatIsAllowed) {
+TEST(StoryToml, MessagesSayWhatIsAllowed) {
     EXPECT_EQ(message_of(kTitle + "[times]\ntry = 1\n"),
               "\"try\" is not a key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
               "grace_ms");
@@ -256,7 +256,7 @@ TEST(StoryToml, SaysWhatIsAllowed) {
     EXPECT_EQ(message_of(kTitle + "narrator = \"x\"\n"), "narrator must be a table, not string");
 }
 
-// Each of these breaks one rule at one place.
+// Each case breaks one rule at one place.
 TEST(StoryToml, RefusesWhatItsSchemaRefuses) {
     struct Case {
         std::string toml;
@@ -298,9 +298,10 @@ TEST(StoryToml, RefusesWhatItsSchemaRefuses) {
     }
 }
 
-TEST(StoryToml, ThatIsNoTomlSaysWhere) {
+TEST(StoryToml, InvalidTomlIsReportedWithItsPosition) {
     EXPECT_EQ(faults_of(kTitle + "x = \n"), List{"2:5  story-toml"});
-    EXPECT_EQ(faults_of("title = \"T\"\ntitle = \"U\"\n").size(), 1u) << "a key twice";
+    EXPECT_EQ(faults_of("title = \"T\"\ntitle = \"U\"\n").size(), 1u)
+        << "a duplicate key is one fault";
     for (const std::string& text :
          {"{\"title\":\"T\"}"s, "title"s, "title = \"\xFF\""s, "title = \"a\0b\""s, "[times"s,
           "\xFF\xFEt\0"s, "a = [[[[[["s}) {
@@ -310,8 +311,8 @@ TEST(StoryToml, ThatIsNoTomlSaysWhere) {
     }
 }
 
-// The TOML library recurses through what it has read.
-TEST(StoryToml, NestedWithoutEndIsRefusedBeforeItIsRead) {
+// The TOML library recurses over what it reads.
+TEST(StoryToml, DeepNestingIsRefusedBeforeParsing) {
     std::string dots = "a";
     for (int i = 0; i < 200000; ++i) dots += ".a";
     std::string headers = kTitle + "[" + dots + "]\n";
@@ -320,12 +321,12 @@ TEST(StoryToml, NestedWithoutEndIsRefusedBeforeItIsRead) {
     EXPECT_EQ(faults_of(headers), List{"2:257  story-depth"});
     EXPECT_EQ(faults_of("\"a.b\"" + dots.substr(1) + " = 1\n"), List{"1:262  story-depth"});
     EXPECT_EQ(faults_of(kTitle + "a = [[[\"\"\"\"\"\"\"\",{" + dots + "=1}]]]\n").size(), 1u);
-    // A string of three quotes that the text leaves open.
+    // A multi-line string without an end.
     EXPECT_EQ(faults_of("title = \"\"\"").size(), 1u);
     std::string mixed = kTitle + "x = ";
     for (int i = 0; i < 200; ++i) mixed += "[{a.b.c=\n";
     EXPECT_EQ(faults_of(mixed).size(), 1u);
-    // Dots and brackets that nest nothing.
+    // Dots and brackets that do not nest.
     std::string weights = kTitle + "[plugins.a]\nw = [";
     for (int i = 0; i < 1000; ++i) weights += "0.5, {a.b = 1.5}, [],\n";
     weights += "]\n";

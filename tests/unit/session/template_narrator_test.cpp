@@ -55,7 +55,7 @@ std::string request_for(const Asked& asked) {
     return out;
 }
 
-// The plan of an answer; what it hands out lives as long as it does.
+// An answer and its parsed plan. The plan's views are valid as long as this object.
 class Answered {
 public:
     Answered(const TemplateNarrator& narrator, const Asked& asked) {
@@ -78,7 +78,7 @@ private:
     plan::Plan plan_;
 };
 
-// A narrator with one pattern whose answer shows the captures.
+// The answer of a narrator with one pattern, which shows the captures in its narrative.
 std::string matched(const std::string& pattern, const std::string& shown,
                     const std::string& prompt) {
     std::string prompts = R"({"prompts":[{"patterns":[)";
@@ -108,12 +108,12 @@ TEST(TemplateNarrator, AnswersAPromptWithThePlanOfItsPattern) {
     const Answered answer(narrator, {"Light the torch!"});
     ASSERT_EQ(answer.plan().tools.size(), 2u);
     EXPECT_EQ(answer.plan().tools[0].tool_id, "light");
-    EXPECT_EQ(answer.plan().tools[0].input.raw(), R"({"n":1.50})") << "numbers stay as written";
+    EXPECT_EQ(answer.plan().tools[0].input.raw(), R"({"n":1.50})") << "numbers keep their notation";
     EXPECT_EQ(answer.narrative(), "You reach for it.");
     EXPECT_EQ(answer.root().find("note").text(), "Light the torch!") << "other fields are kept";
 }
 
-TEST(TemplateNarrator, MakesARequestIdEachTimeUnlessThePlanHasOne) {
+TEST(TemplateNarrator, GeneratesARequestIdUnlessThePlanHasOne) {
     const TemplateNarrator narrator(prompts_with(kTorch));
     std::set<std::string> ids;
     for (int i = 0; i < 10; ++i) {
@@ -136,7 +136,7 @@ TEST(TemplateNarrator, ChoosesTheFirstAnswerWithoutADisabledSkill) {
 }
 
 // covers: 003-13.6-tracks-attempt, 003-13.6-parent-plan
-TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
+TEST(TemplateNarrator, RecordsAttemptParentAndDisabledSkills) {
     const TemplateNarrator narrator(prompts_with(kTorch));
     const Answered first(narrator, {"light the torch"});
     EXPECT_EQ(first.root().find("metadata").raw(),
@@ -147,7 +147,7 @@ TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
     EXPECT_EQ(second.root().find("metadata").raw(),
               R"({"author":"light the torch","generationAttempt":2,"parentPlanId":"p\"1"})");
     EXPECT_EQ(second.root().find("disabledSkills").raw(), R"(["torch-lighter","old","x"])")
-        << "the plan's own and the request's, each once";
+        << "the skills of the plan and of the request, each once";
 
     const Answered words(narrator, {"sing", {"x"}, 3, R"("p")"});
     EXPECT_EQ(words.root().find("metadata").raw(), R"({"generationAttempt":3,"parentPlanId":"p"})");
@@ -155,7 +155,7 @@ TEST(TemplateNarrator, WritesDownAttemptParentAndDisabledSkills) {
     EXPECT_EQ(words.root().find("tools").raw(), "[]");
 }
 
-TEST(TemplateNarrator, JudgesTheSkillOfAPathThatThePromptMadeWhole) {
+TEST(TemplateNarrator, ChecksTheSkillAfterExpandingThePath) {
     const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["use {tool}"],"answers":[
             {"plan":{"tools":[{"toolId":"t","toolPath":"tools/{tool}.sh"}]}},
@@ -164,14 +164,15 @@ TEST(TemplateNarrator, JudgesTheSkillOfAPathThatThePromptMadeWhole) {
     EXPECT_EQ(Answered(narrator, {"use lever", {"lever"}}).narrative(), "Not the lever.");
 }
 
-TEST(TemplateNarrator, AnswersWhatNothingMatches) {
+TEST(TemplateNarrator, AnswersUnmatchedPrompts) {
     const std::string prompts = R"({"prompts":[{"patterns":["a"],"answers":[{"plan":{"tools":
         [{"toolId":"t","toolPath":"t"}]}}]}])";
     const TemplateNarrator with(
         prompts_with(prompts + R"(,"unmatched":{"narrative":"Nothing: {prompt}"}})"));
     EXPECT_EQ(Answered(with, {" Dance?! "}).narrative(), "Nothing:  Dance?! ")
-        << "{prompt} is what was written";
-    EXPECT_EQ(Answered(with, {"a", {"t"}}).narrative(), "Nothing: a") << "no answer is left";
+        << "{prompt} is the original text";
+    EXPECT_EQ(Answered(with, {"a", {"t"}}).narrative(), "Nothing: a")
+        << "every answer needs a disabled skill";
 
     const TemplateNarrator without(prompts_with(prompts + "}"));
     EXPECT_FALSE(Answered(without, {"Dance"}).narrative().empty());
@@ -194,7 +195,7 @@ TEST(TemplateNarrator, UsesTheFirstEntryThatMatches) {
     EXPECT_EQ(Answered(narrator, {"y"}).narrative(), "2");
 }
 
-TEST(TemplateNarrator, PutsTextIntoStringsAsItIs) {
+TEST(TemplateNarrator, InsertsTextVerbatimIntoStrings) {
     const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["say {words}"],"answers":[{"plan":{"tools":[{"toolId":"t",
             "toolPath":"t","input":{"{words}":["{words}","{{words}}","{prompt}/{words}"]}}]}}]}]})"));
@@ -208,7 +209,7 @@ TEST(TemplateNarrator, PutsTextIntoStringsAsItIs) {
     EXPECT_EQ(strings, (std::vector<std::string>{said, "{words}", "say " + said + "/" + said}));
 }
 
-TEST(TemplateNarrator, StandsARequestThatIsNone) {
+TEST(TemplateNarrator, AnswersMalformedRequests) {
     const TemplateNarrator narrator(prompts_with(kTorch));
     for (const char* text : {"null", "[]", "{}", R"({"prompt":1,"disabledSkills":{}})",
                              R"({"prompt":{},"disabledSkills":[1],"generationAttempt":"x"})"}) {
@@ -221,7 +222,7 @@ TEST(TemplateNarrator, StandsARequestThatIsNone) {
     }
 }
 
-TEST(PromptPattern, MatchesTheWholePromptWhateverItsCaseSpacesAndEnd) {
+TEST(PromptPattern, MatchIgnoresCaseSpacesAndFinalPunctuation) {
     for (const char* prompt :
          {"light the torch", "LIGHT The Torch", "  light \t the\n\ntorch  ", "light the torch.",
           "Light the torch?!?...", "Light the torch ! ?", "\n light the torch \r\n"}) {
@@ -237,7 +238,7 @@ TEST(PromptPattern, MatchesTheWholePromptWhateverItsCaseSpacesAndEnd) {
     EXPECT_EQ(matched("x", "yes", "..."), "unmatched");
 }
 
-TEST(PromptPattern, CapturesAsLittleAsItCan) {
+TEST(PromptPattern, CapturesAsFewCharactersAsPossible) {
     struct Case {
         std::string pattern, shown, prompt, expected;
     };
@@ -281,8 +282,8 @@ TEST(PromptPattern, CapturesAtLeastOneCharacter) {
     }
 }
 
-// Every way of matching a pattern like this against a prompt like that would take years.
-TEST(PromptPattern, TakesNoLongerThanPromptTimesPattern) {
+// A backtracking matcher would need years for this pattern and prompt.
+TEST(PromptPattern, MatchingTimeIsPromptTimesPattern) {
     std::string pattern = "{a0}";
     for (int i = 1; i < 60; ++i) pattern += "aa{a" + std::to_string(i) + "}";
     EXPECT_EQ(matched(pattern + "b", "yes", std::string(1000000, 'a')), "unmatched");
@@ -292,7 +293,7 @@ TEST(PromptPattern, TakesNoLongerThanPromptTimesPattern) {
               "unmatched");
 }
 
-TEST(PromptPattern, TakesAPromptOfAMegabyte) {
+TEST(PromptPattern, AcceptsAPromptOfOneMegabyte) {
     const std::string long_one(size_t{1} << 20, 'x');
     EXPECT_EQ(matched("say {x}", "{x}", "say " + long_one), long_one);
     EXPECT_EQ(matched("say {x}", "{x}", "say" + std::string(size_t{1} << 20, ' ') + "hi"), "hi");

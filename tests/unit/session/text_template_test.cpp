@@ -21,19 +21,19 @@ std::string parsed(std::string_view text) {
     return out;
 }
 
-TEST(TextTemplate, IsPlainTextAndNames) {
+TEST(TextTemplate, ConsistsOfTextAndNames) {
     EXPECT_EQ(parsed(""), "");
     EXPECT_EQ(parsed("plain"), "plain");
     EXPECT_EQ(parsed("You light {thing}."), "You light |<thing>|.");
     EXPECT_EQ(parsed("{a}{_B9}"), "<a>|<_B9>");
 }
 
-TEST(TextTemplate, JoinsDoubledBracesToTheTextBesideThem) {
+TEST(TextTemplate, JoinsEscapedBracesWithAdjacentText) {
     EXPECT_EQ(parsed("a{{b}}c"), "a{b}c");
     EXPECT_EQ(parsed("{{{a}}}"), "{|<a>|}");
 }
 
-TEST(TextTemplate, SaysWhereABraceIsWrong) {
+TEST(TextTemplate, ReportsThePositionOfAWrongBrace) {
     EXPECT_EQ(parsed("ab}").substr(0, 14), "problem at 2: ");
     EXPECT_EQ(parsed("ab{c").substr(0, 14), "problem at 2: ");
     EXPECT_EQ(parsed("a{b{c}").substr(0, 14), "problem at 1: ");
@@ -46,8 +46,9 @@ TEST(TextTemplate, SaysWhereABraceIsWrong) {
 TEST(TextTemplate, ExpandsBoundNamesOnce) {
     const Bindings bindings{{"a", "{b}"}, {"b", "B"}};
     EXPECT_EQ(expand_template("{a} and {b}", bindings), "{b} and B");
-    EXPECT_EQ(expand_template("{c} {{a}}", bindings), "{c} {a}") << "an unbound name stays";
-    EXPECT_EQ(expand_template("{a} {", bindings), "{a} {") << "no template: as it is";
+    EXPECT_EQ(expand_template("{c} {{a}}", bindings), "{c} {a}") << "an unbound name is kept";
+    EXPECT_EQ(expand_template("{a} {", bindings), "{a} {")
+        << "an invalid template is kept unchanged";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 class TurnTest : public SessionFixture {};
 
-TEST_F(TurnTest, APromptIsAnsweredByAPlanThatIsExecuted) {
+TEST_F(TurnTest, PromptIsAnsweredByExecutingAPlan) {
     open();
     ask("I light the torch.");
     ASSERT_EQ(questions.size(), 1u);
@@ -33,7 +33,7 @@ TEST_F(TurnTest, APromptIsAnsweredByAPlanThatIsExecuted) {
     EXPECT_FALSE(engine.busy());
 }
 
-TEST_F(TurnTest, TheNarratorIsAskedAgainWithTheResultOfAFailedPlan) {
+TEST_F(TurnTest, FailedPlanIsReportedToTheNarrator) {
     open();
     ask();
     answer(plan("p1", {"a"}));
@@ -53,7 +53,7 @@ TEST_F(TurnTest, TheNarratorIsAskedAgainWithTheResultOfAFailedPlan) {
 }
 
 // covers: 003-13.6-parent-plan
-TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
+TEST_F(TurnTest, ParentPlanIsTheLastOneThatRan) {
     open();
     ask();
     for (const char* skill : {"a", "b", "c"}) {
@@ -69,7 +69,7 @@ TEST_F(TurnTest, TheParentPlanIsTheOneThatRanLast) {
 }
 
 // covers: 003-13.6-parent-plan
-TEST_F(TurnTest, TheParentPlanIsTheLastOneThatCouldBeIdentifiedAlsoIfItWasRefused) {
+TEST_F(TurnTest, ParentPlanMayBeARefusedOne) {
     open();
     ask();
     answer(plan("ran", {"a"}));
@@ -78,7 +78,7 @@ TEST_F(TurnTest, TheParentPlanIsTheLastOneThatCouldBeIdentifiedAlsoIfItWasRefuse
     answer(plan("refused", {"a"}));
     EXPECT_EQ(request()["parentPlanId"].string(), "refused");
     answer("{");
-    EXPECT_EQ(request()["parentPlanId"].string(), "refused") << "this answer has no id";
+    EXPECT_EQ(request()["parentPlanId"].string(), "refused") << "this answer has no requestId";
     answer(R"({"requestId":"faulty","tools":5})");
     EXPECT_EQ(request()["parentPlanId"].string(), "faulty");
     EXPECT_EQ(questions.size(), 5u);
@@ -87,7 +87,7 @@ TEST_F(TurnTest, TheParentPlanIsTheLastOneThatCouldBeIdentifiedAlsoIfItWasRefuse
     EXPECT_THAT(warnings(), ElementsAre("PLAN_REFUSED", "PLAN_REFUSED", "PLAN_REFUSED"));
 }
 
-TEST_F(TurnTest, APromptWhoseTimeIsUpWhileItsToolsLingerIsCompleted) {
+TEST_F(TurnTest, PromptTimeoutWhileToolsLingerCompletes) {
     settings.times.prompt_ms = 10'000;
     open();
     ask();
@@ -100,7 +100,7 @@ TEST_F(TurnTest, APromptWhoseTimeIsUpWhileItsToolsLingerIsCompleted) {
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
-TEST_F(TurnTest, APlanThatNamesAnotherParentIsExecutedWithAWarning) {
+TEST_F(TurnTest, WrongParentPlanIsOnlyAWarning) {
     open();
     ask();
     answer(plan("p1", {"a"}, R"("metadata":{"parentPlanId":"p0","generationAttempt":3})"));
@@ -108,7 +108,7 @@ TEST_F(TurnTest, APlanThatNamesAnotherParentIsExecutedWithAWarning) {
     EXPECT_THAT(runner.running(), ElementsAre("a"));
 }
 
-TEST_F(TurnTest, APlanWithASkillThatFailedIsRefused) {
+TEST_F(TurnTest, PlanWithADisabledSkillIsRefused) {
     open();
     ask();
     answer(plan("p1", {"a"}));
@@ -120,7 +120,7 @@ TEST_F(TurnTest, APlanWithASkillThatFailedIsRefused) {
     EXPECT_EQ(runner.starts.size(), 1u);
 }
 
-TEST_F(TurnTest, AnAnswerThatIsNoPlanUsesUpAGeneration) {
+TEST_F(TurnTest, InvalidAnswerUsesUpAGeneration) {
     open();
     ask();
     answer("{");
@@ -130,7 +130,7 @@ TEST_F(TurnTest, AnAnswerThatIsNoPlanUsesUpAGeneration) {
     EXPECT_TRUE(request()["previousResult"].is_null());
 }
 
-TEST_F(TurnTest, TheFaultsOfAnAnswerAreToldOnce) {
+TEST_F(TurnTest, FaultsOfAnAnswerAreReportedOnce) {
     open();
     ask();
     answer("{");
@@ -139,7 +139,7 @@ TEST_F(TurnTest, TheFaultsOfAnAnswerAreToldOnce) {
     EXPECT_EQ(request()["planFaults"].size(), 0u);
 }
 
-TEST_F(TurnTest, AfterFiveGenerationsTheFallbackIsTold) {
+TEST_F(TurnTest, FallbackFollowsFiveGenerations) {
     open();
     ask();
     for (int i = 0; i < 5; ++i) fail("no idea");
@@ -156,7 +156,7 @@ TEST_F(TurnTest, AfterFiveGenerationsTheFallbackIsTold) {
     EXPECT_THAT(warnings, Each(warnings[0])) << "so that a view can fold them";
 }
 
-TEST_F(TurnTest, AHostThatOnlyHasALogHearsWhyThereWasAFallback) {
+TEST_F(TurnTest, FallbackReasonIsLogged) {
     open();
     ask();
     for (int i = 0; i < 4; ++i) answer("{");
@@ -179,7 +179,7 @@ TEST_F(TurnTest, AHostThatOnlyHasALogHearsWhyThereWasAFallback) {
     EXPECT_THAT(lines[1], HasSubstr("its tools failed: \"e\": the rope broke"));
 }
 
-TEST_F(TurnTest, TheFallbackTextsOfAStoryTakeTurns) {
+TEST_F(TurnTest, FallbackTextsOfAStoryTakeTurns) {
     settings.story.emplace();
     settings.story->folder = "/";
     settings.story->fallback_templates = {"You said: {prompt}", "Nothing."};
@@ -194,7 +194,7 @@ TEST_F(TurnTest, TheFallbackTextsOfAStoryTakeTurns) {
     EXPECT_EQ(turns[2].narrative, "You said: three");
 }
 
-TEST_F(TurnTest, OnePlanIsExecutedThreeTimesAtMost) {
+TEST_F(TurnTest, OnePlanIsExecutedAtMostThreeTimes) {
     open();
     ask();
     for (const char* skill : {"a", "b", "c"}) {
@@ -206,7 +206,7 @@ TEST_F(TurnTest, OnePlanIsExecutedThreeTimesAtMost) {
     EXPECT_THAT(runner.started(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(TurnTest, ANarratorThatIsLateIsAskedAgain) {
+TEST_F(TurnTest, LateNarratorIsAskedAgain) {
     settings.times.narrator_ms = 5000;
     open();
     ask();
@@ -221,7 +221,7 @@ TEST_F(TurnTest, ANarratorThatIsLateIsAskedAgain) {
     EXPECT_THAT(runner.running(), ElementsAre("b"));
 }
 
-TEST_F(TurnTest, AnAnswerThatWaitsToBeDeliveredIsInTime) {
+TEST_F(TurnTest, UndeliveredAnswerIsInTime) {
     settings.times.narrator_ms = 5000;
     open();
     ask();
@@ -243,7 +243,7 @@ TEST_F(TurnTest, AnAnsweredNarratorHasNoTimeLimit) {
     EXPECT_EQ(clock.running(), 0u);
 }
 
-TEST_F(TurnTest, APromptWhoseTimeIsUpEndsWhileTheNarratorThinks) {
+TEST_F(TurnTest, PromptTimeoutEndsANarratorsQuestion) {
     settings.times.prompt_ms = 10'000;
     open();
     ask();
@@ -254,7 +254,7 @@ TEST_F(TurnTest, APromptWhoseTimeIsUpEndsWhileTheNarratorThinks) {
     EXPECT_EQ(send(questions[0].token, true, plan("late", {})), NAR_GONE);
 }
 
-TEST_F(TurnTest, APromptWhoseTimeIsUpEndsItsTools) {
+TEST_F(TurnTest, PromptTimeoutEndsItsTools) {
     settings.times.prompt_ms = 10'000;
     open();
     ask();
@@ -267,8 +267,8 @@ TEST_F(TurnTest, APromptWhoseTimeIsUpEndsItsTools) {
     EXPECT_EQ(questions.size(), 1u);
 }
 
-// The values that engine.h gives beside nar_times.
-TEST_F(TurnTest, TimesThatNobodySetAreTheDocumentedOnes) {
+// The defaults that engine.h documents for nar_times.
+TEST_F(TurnTest, DefaultTimeoutsAreAsDocumented) {
     settings.times = engine::Times{};
     EXPECT_EQ(settings.times.grace_ms, 2'000u);
     open();
@@ -291,10 +291,10 @@ TEST_F(TurnTest, TimesThatNobodySetAreTheDocumentedOnes) {
     EXPECT_THAT(runner.running(), Contains("b"));
     clock.advance(1);
     EXPECT_THAT(runner.running(), IsEmpty());
-    EXPECT_EQ(questions.size(), 3u) << "the plan ended and its narrator is asked again";
+    EXPECT_EQ(questions.size(), 3u) << "the plan has ended and the narrator is asked again";
 }
 
-TEST_F(TurnTest, APromptWhoseTimeNobodySetEndsAfterFiveMinutes) {
+TEST_F(TurnTest, PromptTimeoutDefaultsToFiveMinutes) {
     settings.times.prompt_ms = engine::Times{}.prompt_ms;
     open();
     ask();
@@ -306,7 +306,7 @@ TEST_F(TurnTest, APromptWhoseTimeNobodySetEndsAfterFiveMinutes) {
 }
 
 // covers: 004-prompt-timestamp
-TEST_F(TurnTest, TheTimestampOfAPromptIsWhenItWasSaid) {
+TEST_F(TurnTest, PromptTimestampIsItsSubmission) {
     open();
     ASSERT_TRUE(prompt("first"));
     ASSERT_TRUE(prompt("second"));
@@ -324,7 +324,7 @@ TEST_F(TurnTest, TheTimestampOfAPromptIsWhenItWasSaid) {
               "2023-11-14T22:13:23.000000Z");
 }
 
-TEST_F(TurnTest, ASecondAnswerIsStaleUntilTheTurnEnds) {
+TEST_F(TurnTest, SecondAnswerIsStaleUntilTheTurnEnds) {
     open();
     ask();
     const uint64_t token = questions[0].token;
@@ -338,14 +338,14 @@ TEST_F(TurnTest, ASecondAnswerIsStaleUntilTheTurnEnds) {
     EXPECT_THAT(runner.started(), ElementsAre("a"));
 }
 
-TEST_F(TurnTest, ANarratorMayAnswerWhileItIsAsked) {
+TEST_F(TurnTest, NarratorMayAnswerWithinTheCallback) {
     on_question = [this](uint64_t token) { send(token, true, plan("p1", {"a"})); };
     open();
     ask();
     EXPECT_THAT(runner.running(), ElementsAre("a"));
 }
 
-TEST_F(TurnTest, TheChoicesOfAFailedPlanAreForgotten) {
+TEST_F(TurnTest, ChoicesOfAFailedPlanAreDropped) {
     const std::string choice =
         R"({"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":["Run"]}})";
     open();

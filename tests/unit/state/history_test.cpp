@@ -45,7 +45,7 @@ TEST_F(HistoryTest, KeepsTheLatestPatchesAndCountsTheOthers) {
     EXPECT_EQ(history.dropped(), 1u);
 }
 
-TEST_F(HistoryTest, AMarkBringsBackThePatchesUpToIt) {
+TEST_F(HistoryTest, RewindRestoresThePatchesBeforeTheMark) {
     History history(10);
     add(history, "{\"a\":1}");
     const History::Mark mark = history.mark();
@@ -57,7 +57,7 @@ TEST_F(HistoryTest, AMarkBringsBackThePatchesUpToIt) {
     EXPECT_EQ(patches(history), (Patches{"{\"a\":1}", "{\"a\":3}"}));
 }
 
-TEST_F(HistoryTest, PatchesBeforeTheMarkThatWereDroppedSinceCountAsDropped) {
+TEST_F(HistoryTest, PatchesDroppedSinceTheMarkStayDropped) {
     History history(2);
     add(history, "{\"a\":1}");
     add(history, "{\"a\":2}");
@@ -72,7 +72,7 @@ TEST_F(HistoryTest, PatchesBeforeTheMarkThatWereDroppedSinceCountAsDropped) {
     EXPECT_EQ(history.dropped(), 2u);
 }
 
-TEST_F(HistoryTest, AMarkOfAnotherBranchKeepsNothingOfThisOne) {
+TEST_F(HistoryTest, RewindToAnotherBranchDropsThisOne) {
     History history(10);
     add(history, "{\"a\":1}");
     const History::Mark early = history.mark();
@@ -86,8 +86,8 @@ TEST_F(HistoryTest, AMarkOfAnotherBranchKeepsNothingOfThisOne) {
     EXPECT_EQ(history.dropped(), 1u) << "the patch {\"a\":2} was forgotten by the first rewind";
 }
 
-// Against a list of all patches with their past.
-TEST_F(HistoryTest, AnyOrderOfPatchesAndMarksKeepsOnlyThePastOfTheState) {
+// Checked against a list of all patches of the current branch.
+TEST_F(HistoryTest, RandomRewindsKeepOnlyTheBranchsPatches) {
     for (uint32_t seed = 0; seed < 100; ++seed) {
         std::mt19937 random(seed);
         const uint32_t limit = random() % 8;
@@ -109,7 +109,7 @@ TEST_F(HistoryTest, AnyOrderOfPatchesAndMarksKeepsOnlyThePastOfTheState) {
             }
             const Patches kept = patches(history);
             ASSERT_EQ(history.dropped() + kept.size(), past.size()) << "seed " << seed;
-            // In the order of the past, the latest of it at the end unless a rewind forgot it.
+            // The kept patches are a subsequence of the branch's patches, in order.
             size_t at = 0;
             for (const std::string& text : past) at += at < kept.size() && kept[at] == text;
             ASSERT_EQ(at, kept.size()) << "seed " << seed << ", step " << step;

@@ -32,7 +32,7 @@ TEST(StateMetadata, KeepsTheLatestDescriptionOfEachKey) {
     EXPECT_EQ(text_of(metadata), "{}");
 }
 
-TEST(StateMetadata, RefusesWhatIsTooLongOrTooMuch) {
+TEST(StateMetadata, RefusesTooLongOrTooManyDescriptions) {
     Metadata metadata;
     const std::string fits(Metadata::kMaxText, 'x');
     EXPECT_EQ(metadata.refusal(fits, fits), "");
@@ -43,8 +43,8 @@ TEST(StateMetadata, RefusesWhatIsTooLongOrTooMuch) {
     EXPECT_NE(metadata.refusal("one more", ""), "");
 }
 
-// Code that is released may come back.
-TEST(StateMetadata, IsWholeWhenADescriptionIsReleased) {
+// Releasing a description runs its owner's code, which may call back into the metadata.
+TEST(StateMetadata, IsConsistentWhileADescriptionIsReleased) {
     Metadata metadata;
     std::string seen;
     struct Owner {

@@ -13,7 +13,7 @@
 namespace narratoria::state {
 namespace {
 
-// A text with the padding that texts from a tape have.
+// A text followed by padding, as texts from a tape are.
 class Padded {
 public:
     explicit Padded(std::string text) : size_(text.size()), text_(std::move(text)) {
@@ -39,12 +39,12 @@ void append(Object& object, const std::string& key, const std::string& value) {
 }
 
 std::string key_of(int number) {
-    // Every third key is too long to stand in place.
+    // Every third key is too long to be stored inline.
     return (number % 3 == 0 ? "a key that is longer than fourteen bytes " : "key") +
            std::to_string(number);
 }
 
-TEST(Text, HoldsShortTextsInPlaceAndLongOnesOnTheHeap) {
+TEST(Text, StoresShortTextsInlineAndLongOnesOnTheHeap) {
     for (size_t size = 0; size < 40; ++size) {
         const Padded content(std::string(size, 'c'));
         Text text{};
@@ -71,7 +71,7 @@ TEST(Text, HoldsShortTextsInPlaceAndLongOnesOnTheHeap) {
     }
 }
 
-// Eight keys are compared one by one; from nine on there is an index.
+// Up to eight keys are compared one by one; from nine keys on there is an index.
 TEST(Object, FindsEachKeyWithAndWithoutAnIndex) {
     Object object;
     for (int i = 0; i < 200; ++i) {
@@ -89,7 +89,7 @@ TEST(Object, FindsEachKeyWithAndWithoutAnIndex) {
     EXPECT_FALSE(object.find_at(Object::kNone, Padded("key1"), hash_of("key1")));
 }
 
-TEST(Object, AKeyWithTheSameHashIsAnotherKey) {
+TEST(Object, KeysWithEqualHashesAreDistinct) {
     for (const int others : {0, 20}) {
         Object object;
         for (int i = 0; i < others; ++i) append(object, key_of(i), "x");
@@ -102,7 +102,7 @@ TEST(Object, AKeyWithTheSameHashIsAnotherKey) {
     }
 }
 
-TEST(Object, RemovedKeysLeaveGapsThatGrowingCloses) {
+TEST(Object, GrowingClosesTheGapsOfRemovedKeys) {
     Object object;
     for (int i = 0; i < 16; ++i) append(object, key_of(i), std::to_string(i));
     ASSERT_EQ(object.capacity, 16u);
@@ -121,7 +121,7 @@ TEST(Object, RemovedKeysLeaveGapsThatGrowingCloses) {
     EXPECT_EQ(object.entries[find(object, key_of(0))].value.view(), "again");
 }
 
-TEST(Object, ACloneIsDeepAndHasTheSamePlaces) {
+TEST(Object, CloneIsDeepAndKeepsPositions) {
     Object object;
     for (int i = 0; i < 20; ++i) append(object, key_of(i), "value " + std::to_string(i));
     object.remove(find(object, key_of(4)));

@@ -8,7 +8,7 @@
 namespace narratoria::state {
 namespace {
 
-// The patch that sets `key`, its nulls, and the state after both.
+// The patch that sets `key`, the patch of its nulls, and the state after both.
 std::string after(const std::string& state, std::string_view key, const std::string& value) {
     json::Document document, given, made;
     json::ParseError error;
@@ -31,19 +31,19 @@ std::string after(const std::string& state, std::string_view key, const std::str
     return shown;
 }
 
-TEST(Replacement, ReplacesWhatIsThere) {
+TEST(Replacement, ReplacesAnExistingValue) {
     EXPECT_EQ(after("{}", "a", "1"), R"({"a":1} -> {"a":1})");
     EXPECT_EQ(after(R"({"a":[1],"b":2})", "a", "[ 2 ]"), R"({"a":[2]} -> {"a":[2],"b":2})");
     EXPECT_EQ(after(R"({"a":{"b":1}})", "a", "true"), R"({"a":true} -> {"a":true})");
     EXPECT_EQ(after(R"({"a":1})", "a", R"({"b":{}})"), R"({"a":{"b":{}}} -> {"a":{"b":{}}})");
 }
 
-TEST(Replacement, RemovesWhatTheNewObjectHasNot) {
+TEST(Replacement, RemovesMembersThatTheNewObjectLacks) {
     EXPECT_EQ(after(R"({"a":{"x":1,"o":{"p":1,"q":2},"y":2}})", "a", R"({"o":{"q":3},"z":4})"),
               R"({"a":{"o":{"q":3,"p":null},"z":4,"x":null,"y":null}} -> )"
               R"({"a":{"o":{"q":3},"z":4}})");
     EXPECT_EQ(after(R"({"a":{"x":1}})", "a", "{}"), R"({"a":{"x":null}} -> {"a":{}})");
-    // A null of the initial state, too.
+    // A null in the initial state is removed as well.
     EXPECT_EQ(after(R"({"a":{"x":null}})", "a", "{}"), R"({"a":{"x":null}} -> {"a":{}})");
 }
 
@@ -56,23 +56,23 @@ TEST(Replacement, NullIsAValue) {
         R"({"a":{"x":null,"z":{"o":{"n":null}}}} -> )"
         R"({"a":{"y":[null],"z":{"o":{"n":null}},"p":{},"x":null}})");
     EXPECT_EQ(after("{}", "a", R"({"x":null,"x":1})"), R"({"a":{"x":null,"x":1}} -> {"a":{"x":1}})")
-        << "of a repeated name the last one counts";
+        << "the last duplicate name wins";
 }
 
-TEST(Replacement, KeysAreNoPointers) {
+TEST(Replacement, KeysAreNotPointers) {
     EXPECT_EQ(after(R"({"a":{"b":1}})", "a/b", "2"), R"({"a/b":2} -> {"a":{"b":1},"a/b":2})");
     EXPECT_EQ(after(R"({"~/\"":{"x":1}})", "~/\"", "{}"), R"({"~/\"":{"x":null}} -> {"~/\"":{}})");
     EXPECT_EQ(after(R"({"":{"x":1}})", "", R"({"y":1})"),
               R"({"":{"y":1,"x":null}} -> {"":{"y":1}})");
 }
 
-// Of a repeated name the last one counts.
-TEST(Replacement, ReadsRepeatedNamesAsAPatchDoes) {
+// The last duplicate name wins.
+TEST(Replacement, HandlesDuplicateNamesLikeAPatch) {
     EXPECT_EQ(after(R"({"a":{"x":1}})", "a", R"({"y":1,"y":{"z":2}})"),
               R"({"a":{"y":1,"y":{"z":2},"x":null}} -> {"a":{"y":{"z":2}}})");
 }
 
-TEST(Replacement, RemovesAll) {
+TEST(Replacement, RemovesAllMembers) {
     json::Document document;
     json::ParseError error;
     ASSERT_TRUE(document.parse(R"({"a":1,"b/c":{"d":2},"n":null})", error));

@@ -35,7 +35,7 @@ std::string text_of(const History& history) {
     return out;
 }
 
-// A store with its listener; patches are numbered from 1.
+// A store and its conflict listener; patches are numbered from 1.
 class Stage : public ConflictListener {
 public:
     explicit Stage(uint32_t history_limit = 100) : store(history_limit) {}
@@ -62,7 +62,7 @@ public:
         std::make_shared<HistoryOrigin>(HistoryOrigin{"plan", "tool"});
 };
 
-TEST(Store, APatchChangesTheStateAndIsInTheHistoryAsItWasWritten) {
+TEST(Store, PatchChangesTheStateAndIsKeptVerbatim) {
     Stage stage;
     const Writer writer = stage.store.open_writer(true);
     stage.apply(writer, R"({"a": {"b":1}})");
@@ -72,7 +72,7 @@ TEST(Store, APatchChangesTheStateAndIsInTheHistoryAsItWasWritten) {
     EXPECT_EQ(stage.store.history().size(), 1u);
 }
 
-TEST(Store, ThePreparedPatchCanBeMergedElsewhere) {
+TEST(Store, PreparedPatchCanBeMergedElsewhere) {
     Stage stage;
     Tree other;
     const auto document = parse(R"({"a":[1,
@@ -82,7 +82,7 @@ TEST(Store, ThePreparedPatchCanBeMergedElsewhere) {
     EXPECT_EQ(text_of(other), stage.text());
 }
 
-TEST(Store, TheInitialStateIsInNoHistory) {
+TEST(Store, InitialStateIsNotInTheHistory) {
     Stage stage;
     stage.store.assign(parse(R"({"a":null})")->root());
     EXPECT_EQ(stage.text(), R"({"a":null})");
@@ -90,8 +90,8 @@ TEST(Store, TheInitialStateIsInNoHistory) {
     EXPECT_EQ(stage.store.history().dropped(), 0u);
 }
 
-// Line ends are white space in JSON; line-based readers of state and history must not see them.
-TEST(Store, StateAndHistoryOfTheHostAreOneLineWhateverComesIn) {
+// Line breaks are white space in JSON, but readers of state and history expect one line.
+TEST(Store, StateAndHostHistoryAreAlwaysOneLine) {
     for (const std::string end : {"\n", "\r\n", "\r"}) {
         const std::string text = "{" + end + "\"a\":" + end + "[1," + end +
                                  " \"x y\", {\"b\":" + end + "2}]," + end + "\"c\":{\"d\":[" + end +
@@ -108,7 +108,7 @@ TEST(Store, StateAndHistoryOfTheHostAreOneLineWhateverComesIn) {
     }
 }
 
-TEST(Store, ArraysWithoutLineEndsStayAsTheyWereWritten) {
+TEST(Store, ArraysWithoutLineBreaksKeepTheirNotation) {
     Stage stage;
     stage.apply(stage.store.open_writer(true), R"({"a":[1, 2],"b":[ "\n" ]})");
     EXPECT_EQ(stage.text(), R"({"a":[1, 2],"b":[ "\n" ]})");
@@ -118,7 +118,7 @@ TEST(Store, ArraysWithoutLineEndsStayAsTheyWereWritten) {
 
 // ---------------------------------------------------------------- conflicts
 
-TEST(Store, WritersThatOverlapAndWriteOnePathAreAConflict) {
+TEST(Store, OverlappingWritersOfOnePathConflict) {
     Stage stage;
     const Writer a = stage.store.open_writer(false);
     stage.apply(a, R"({"x":1,"mine":1})");
@@ -130,10 +130,11 @@ TEST(Store, WritersThatOverlapAndWriteOnePathAreAConflict) {
     stage.store.close_writer(a);
     const Writer c = stage.store.open_writer(false);
     stage.apply(c, R"({"mine":2,"other":2})");
-    EXPECT_EQ(stage.take_conflicts(), "/other:2,3") << "the first one closed before the third";
+    EXPECT_EQ(stage.take_conflicts(), "/other:2,3")
+        << "the first writer closed before the third opened";
 }
 
-TEST(Store, TheHostsPatchesAreNoConflict) {
+TEST(Store, HostPatchesDoNotConflict) {
     Stage stage;
     const Writer a = stage.store.open_writer(false);
     const Writer b = stage.store.open_writer(false);
@@ -143,7 +144,7 @@ TEST(Store, TheHostsPatchesAreNoConflict) {
     EXPECT_EQ(stage.take_conflicts(), "");
 }
 
-TEST(Store, ARemovalWhileAWriterIsStillAloneIsAConflictWithOneThatOpensLater) {
+TEST(Store, RemovalConflictsWithALaterWriter) {
     Stage stage;
     stage.apply_host(R"({"x":1})");
     const Writer a = stage.store.open_writer(false);
@@ -167,7 +168,7 @@ TEST(Store, RemovalsAreForgottenWhenTheLastWriterCloses) {
 
 // ---------------------------------------------------------------- snapshots
 
-TEST(Snapshot, BringsBackStateAndHistory) {
+TEST(Snapshot, RestoresStateAndHistory) {
     Stage stage;
     stage.apply_host(R"({"a":1,"b":{"c":2}})");
     const std::string text = stage.text(), history = stage.history();
@@ -176,7 +177,7 @@ TEST(Snapshot, BringsBackStateAndHistory) {
     stage.store.restore(snapshot);
     EXPECT_EQ(stage.text(), text);
     EXPECT_EQ(stage.history(), history);
-    EXPECT_EQ(text_of(snapshot.tree()), text) << "it can be restored again";
+    EXPECT_EQ(text_of(snapshot.tree()), text) << "the snapshot can be restored again";
     stage.apply_host(R"({"a":2})");
     stage.store.restore(stage.store.snapshot());
     EXPECT_EQ(stage.text(), R"({"a":2,"b":{"c":2}})");
@@ -192,7 +193,7 @@ TEST(Snapshot, OfAnEmptyStateIsEmpty) {
     EXPECT_EQ(stage.text(), R"({"b":1})");
 }
 
-TEST(Snapshot, KeepsWhoWroteAndWhoRemovedForTheWritersThatAreOpen) {
+TEST(Snapshot, KeepsWritesAndRemovalsOfOpenWriters) {
     Stage stage;
     const Writer a = stage.store.open_writer(false);
     const Writer b = stage.store.open_writer(false);
@@ -204,12 +205,12 @@ TEST(Snapshot, KeepsWhoWroteAndWhoRemovedForTheWritersThatAreOpen) {
     EXPECT_EQ(stage.take_conflicts(), "/written:1,2 /removed:1,2 /undone:1,2");
     stage.store.restore(snapshot);
     stage.apply(b, R"({"undone":2})");
-    EXPECT_EQ(stage.take_conflicts(), "") << "the first writer's value is gone";
+    EXPECT_EQ(stage.take_conflicts(), "") << "the first writer's value was undone";
     stage.apply(b, R"({"written":2,"removed":2})");
     EXPECT_EQ(stage.take_conflicts(), "/written:1,2 /removed:1,2");
 }
 
-TEST(Snapshot, ARestoreReusesNoWriterNumber) {
+TEST(Snapshot, RestoreReusesNoWriterNumber) {
     Stage stage;
     const Snapshot snapshot = stage.store.snapshot();
     const Writer a = stage.store.open_writer(false);
@@ -248,9 +249,9 @@ private:
     std::mt19937 random_;
 };
 
-// A restored store cannot be told from one that never left the snapshot's branch: the same patches by
-// the same writers give the same state, byte for byte, the same history and the same conflicts.
-TEST(Snapshot, ARestoredStoreBehavesLikeOneThatWasNeverChanged) {
+// A restored store is indistinguishable from one that never left the snapshot's branch: the same
+// patches by the same writers give the same state (byte for byte), history and conflicts.
+TEST(Snapshot, RestoredStoreBehavesLikeAnUnchangedOne) {
     for (uint32_t seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);
         RandomPatches patches(seed);
@@ -295,7 +296,7 @@ TEST(Snapshot, ARestoredStoreBehavesLikeOneThatWasNeverChanged) {
     }
 }
 
-TEST(Store, APatchBeyondTheLimitIsRefusedAndNamed) {
+TEST(Store, PatchAboveTheLimitIsRefused) {
     Store store(10, {.patch_bytes = 20});
     EXPECT_FALSE(store.refusal(parse(R"({"a":"0123456789"})")->root()));
     const auto refusal = store.refusal(parse(R"({"a":"0123456789012"})")->root());
@@ -304,7 +305,7 @@ TEST(Store, APatchBeyondTheLimitIsRefusedAndNamed) {
     EXPECT_EQ(refusal->message, "the patch has 21 bytes; the limit patch_bytes is 20");
 }
 
-TEST(Store, AStateAtItsLimitTakesWhatOverwritesOrRemovesButNothingMore) {
+TEST(Store, FullStateAcceptsOnlyOverwritesAndRemovals) {
     Store store(10, {.state_bytes = 1000});
     const auto origin = std::make_shared<const HistoryOrigin>(HistoryOrigin{"plan", "tool"});
     auto patch = [&](const std::string& text) {
@@ -314,14 +315,14 @@ TEST(Store, AStateAtItsLimitTakesWhatOverwritesOrRemovesButNothingMore) {
         return refusal ? std::string(refusal->code) : std::string();
     };
     const std::string value(300, 'x');
-    // What overwrites does not add up.
+    // Overwriting does not accumulate size.
     for (int i = 0; i < 20; ++i) EXPECT_EQ(patch(R"({"a":")" + value + R"("})"), "") << i;
     EXPECT_EQ(patch(R"({"b":")" + value + R"("})"), "");
     EXPECT_EQ(patch(R"({"c":{"d":")" + value + R"("}})"), "");
     EXPECT_EQ(patch(R"({"e":")" + value + R"("})"), "STATE_TOO_LARGE");
     const std::string shorter(299, 'y');
-    EXPECT_EQ(patch(R"({"b":")" + shorter + R"("})"), "") << "it replaces";
-    EXPECT_EQ(patch(R"({"c":{"d":")" + shorter + R"("}})"), "") << "it replaces what lies deeper";
+    EXPECT_EQ(patch(R"({"b":")" + shorter + R"("})"), "") << "it replaces a value";
+    EXPECT_EQ(patch(R"({"c":{"d":")" + shorter + R"("}})"), "") << "it replaces a nested value";
     EXPECT_EQ(patch(R"({"c":null,"e":")" + shorter + R"("})"), "")
         << "it removes more than it adds";
     EXPECT_EQ(patch(R"({"c":")" + value + R"("})"), "STATE_TOO_LARGE");

@@ -58,7 +58,7 @@ std::string merged(std::string_view target, std::string_view patch) {
 // ---------------------------------------------------------------- merging
 
 // covers: 000-4.2-merge-deep, 000-4.2-merge-objects, 000-4.2-merge-arrays, 000-4.2-merge-null
-TEST(Merge, DoesWhatTheAppendixOfRfc7396Shows) {
+TEST(Merge, MatchesTheAppendixOfRfc7396) {
     for (const test::Json& each : test::cases("merge-patch")["cases"].elements()) {
         EXPECT_EQ(merged(each["state"].text(), each["patch"].text()), each["result"].text())
             << each["patch"];
@@ -66,13 +66,13 @@ TEST(Merge, DoesWhatTheAppendixOfRfc7396Shows) {
 }
 
 // covers: 000-4.2-merge-example
-TEST(Merge, DoesWhatTheSpecificationShows) {
+TEST(Merge, MatchesTheExampleOfTheSpecification) {
     EXPECT_EQ(merged(R"({"a":{"b":1,"c":2}})", R"({"a":{"c":3,"d":4}})"),
               R"({"a":{"b":1,"c":3,"d":4}})");
 }
 
 // covers: 000-4.2-only-changes
-TEST(Merge, LeavesEveryOtherKeyAsItWas) {
+TEST(Merge, LeavesOtherKeysUnchanged) {
     EXPECT_EQ(merged(R"({"a":{"b":[1,{"x":null}],"c":{"d":1.50}},"e":null,"f":"\u00e9"})",
                      R"({"a":{"c":{"n":true}}})"),
               R"({"a":{"b":[1,{"x":null}],"c":{"d":1.50,"n":true}},"e":null,"f":"\u00e9"})");
@@ -80,7 +80,7 @@ TEST(Merge, LeavesEveryOtherKeyAsItWas) {
 }
 
 // covers: 000-4.2-merge-arrays
-TEST(Merge, TakesArraysAsTheyAreNullsIncluded) {
+TEST(Merge, KeepsArraysVerbatimIncludingNulls) {
     EXPECT_EQ(merged(R"({"a":[1,2,3]})", R"({"a":[null,{"b":null},[ ]]})"),
               R"({"a":[null,{"b":null},[ ]]})");
     EXPECT_EQ(merged(R"({"a":{"b":1}})", R"({"a":[]})"), R"({"a":[]})");
@@ -88,14 +88,14 @@ TEST(Merge, TakesArraysAsTheyAreNullsIncluded) {
 }
 
 // covers: 000-4.2-merge-null
-TEST(Merge, RemovesByNullWhateverIsThere) {
+TEST(Merge, NullRemovesAnyValue) {
     EXPECT_EQ(merged(R"({"a":{"b":{"c":1}},"d":[1]})", R"({"a":{"b":null},"d":null})"),
               R"({"a":{}})");
     EXPECT_EQ(merged(R"({"a":1})", R"({"b":null,"c":{"d":null}})"), R"({"a":1,"c":{}})");
     EXPECT_EQ(merged(R"({"a":null})", R"({"a":null})"), "{}");
 }
 
-TEST(Merge, KeepsNumbersAndStringsAsTheyWereWritten) {
+TEST(Merge, KeepsTheNotationOfNumbersAndStrings) {
     const std::string_view text =
         R"({"a":1.50,"b":-0,"c":1e5,"d":123456789012345678901234567890,"e":"\u0041\/\n",)"
         R"("f":"a string of more than fourteen bytes","g":"","h":"é🔥"})";
@@ -103,7 +103,7 @@ TEST(Merge, KeepsNumbersAndStringsAsTheyWereWritten) {
     EXPECT_EQ(merged(text, text), text);
 }
 
-TEST(Merge, KnowsAKeyByItsCharactersHoweverItIsWritten) {
+TEST(Merge, ComparesKeysAfterDecodingEscapes) {
     EXPECT_EQ(merged(R"({"A":1,"é":2})", R"({"\u0041":3,"\u00e9":4})"), R"({"A":3,"é":4})");
     EXPECT_EQ(merged(R"({"a\nb":1})", R"({"a\u000ab":2})"), R"({"a\nb":2})");
     EXPECT_EQ(merged(R"({"":1})", R"({"":{"":2}})"), R"({"":{"":2}})");
@@ -111,7 +111,7 @@ TEST(Merge, KnowsAKeyByItsCharactersHoweverItIsWritten) {
               R"({"\u0000\u0000":2})");
 }
 
-TEST(Merge, TellsKeysApartAroundTheLengthThatIsKeptInPlace) {
+TEST(Merge, DistinguishesKeysAroundTheInlineLength) {
     std::string patch = "{";
     std::string key;
     for (int length = 0; length <= 40; ++length) {
@@ -128,10 +128,10 @@ TEST(Merge, TellsKeysApartAroundTheLengthThatIsKeptInPlace) {
     EXPECT_EQ(value, "14");
 }
 
-TEST(Merge, CountsTheLastOfDuplicateKeys) {
+TEST(Merge, LastDuplicateKeyWins) {
     EXPECT_EQ(merged("{}", R"({"a":1,"b":2,"a":3})"), R"({"b":2,"a":3})");
     EXPECT_EQ(merged(R"({"a":{"x":1}})", R"({"a":{"y":1},"a":{"z":1}})"), R"({"a":{"x":1,"z":1}})")
-        << "the earlier one is as if it were not there";
+        << "the earlier member is ignored";
     EXPECT_EQ(merged(R"({"a":1})", R"({"a":null,"a":2})"), R"({"a":2})");
     EXPECT_EQ(merged(R"({"a":1})", R"({"a":2,"a":null})"), "{}");
     EXPECT_EQ(merged("{}", R"({"o":{"a":1,"\u0061":2}})"), R"({"o":{"a":2}})");
@@ -147,7 +147,8 @@ TEST(Merge, KeepsTheOrderOfInsertion) {
     EXPECT_EQ(text_of(tree), R"({"z":6,"a":2,"m":4,"b":5})");
     merge(tree, R"({"z":null})");
     merge(tree, R"({"z":7})");
-    EXPECT_EQ(text_of(tree), R"({"a":2,"m":4,"b":5,"z":7})") << "what comes again comes last";
+    EXPECT_EQ(text_of(tree), R"({"a":2,"m":4,"b":5,"z":7})")
+        << "a key that is added again comes last";
 }
 
 TEST(Merge, ChangesTheTypeOfAValue) {
@@ -161,7 +162,7 @@ TEST(Merge, ChangesTheTypeOfAValue) {
     }
 }
 
-TEST(Merge, StandsAStringWithAnEscapeInEveryPlace) {
+TEST(Merge, AcceptsAStringWithAnEscapeInEveryPlace) {
     std::string patch = "{";
     for (int i = 0; i < 200000; ++i) {
         patch += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\\n\":\"\\n\"";
@@ -170,7 +171,7 @@ TEST(Merge, StandsAStringWithAnEscapeInEveryPlace) {
     EXPECT_EQ(merged("{}", patch), patch);
 }
 
-TEST(Merge, GoesAsDeepAsADocumentMay) {
+TEST(Merge, MergesToTheMaximumDepth) {
     std::string deep = "1";
     for (int i = 0; i < 511; ++i) deep = "{\"a\":" + deep + ",\"b\":[]}";
     EXPECT_EQ(merged("{}", deep), deep);
@@ -182,7 +183,7 @@ TEST(Merge, GoesAsDeepAsADocumentMay) {
     EXPECT_EQ(text_of(tree).find('1'), std::string::npos);
 }
 
-TEST(Merge, HoldsAHundredThousandKeysAndForgetsThem) {
+TEST(Merge, AddsAndRemovesAHundredThousandKeys) {
     constexpr int kKeys = 100000;
     Tree tree;
     auto key = [](int i) { return "key number " + std::to_string(i); };
@@ -204,7 +205,7 @@ TEST(Merge, HoldsAHundredThousandKeysAndForgetsThem) {
             ASSERT_EQ(value, std::to_string(i));
         }
     }
-    // Removed keys make room: adding as many again and again does not grow the index without end.
+    // Removed keys free space: adding and removing keys forever does not grow the index.
     for (int round = 0; round < 50000; ++round) {
         merge(tree, "{\"" + key(round * 2) + "\":1,\"" + key(round * 2 - 2) + "\":null}");
     }
@@ -213,7 +214,7 @@ TEST(Merge, HoldsAHundredThousandKeysAndForgetsThem) {
 
 // ---------------------------------------------------------------- against a reference
 
-// A merge in its simplest form: RFC 7396 over maps, values as their text.
+// The simplest merge: RFC 7396 over maps, with values kept as text.
 struct Reference {
     bool is_object = false;
     std::string text;
@@ -318,7 +319,7 @@ private:
 };
 
 // covers: 000-4.2-merge-deep
-TEST(Merge, DoesWhatTheReferenceDoes) {
+TEST(Merge, MatchesTheReference) {
     for (uint32_t seed = 0; seed < 150; ++seed) {
         Documents documents(seed);
         const std::string start = documents.object(4);
@@ -334,7 +335,7 @@ TEST(Merge, DoesWhatTheReferenceDoes) {
             ASSERT_EQ(tree.json_bytes(), foretold) << "seed " << seed << ", patch " << patch;
             reference.merge(Reference::of(parse(patch)->root()));
             const std::string written = text_of(tree);
-            // The size that is kept is the one that is measured.
+            // The size that is tracked equals the size that is measured.
             ASSERT_EQ(tree.json_bytes(), tree_of(written).json_bytes()) << "seed " << seed;
             ASSERT_EQ(tree.clone().json_bytes(), tree.json_bytes());
             ASSERT_EQ(Reference::of(parse(written)->root()).canonical(), reference.canonical())
@@ -349,7 +350,7 @@ uint64_t digest_of(std::string_view text) {
     return tree.digest();
 }
 
-TEST(Digest, IsThatOfTheMergedState) {
+TEST(Digest, MatchesTheMergedState) {
     for (uint32_t seed = 0; seed < 150; ++seed) {
         Documents documents(seed);
         Tree tree = tree_of(documents.object(4));
@@ -396,14 +397,14 @@ TEST(Digest, DiffersWithEveryValueKindAndPlace) {
     }
 }
 
-// Stores have it: a change needs a new version of theirs.
+// Stores keep digests: changing the algorithm needs a new version of the store's format.
 TEST(Digest, NeverChanges) {
     EXPECT_EQ(digest_of(R"({"inventory":{"torch":{"lit":true}},"n":[1,2],"name":"\u00e9"})"),
               6763447289809989430u);
 }
 
-// Asking for overlaps changes nothing of what is merged.
-TEST(Merge, DoesTheSameWhileToolsOverlap) {
+// Reporting overlaps does not change the merge.
+TEST(Merge, GivesTheSameResultWithOverlapReports) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
         Documents documents(seed);
         Tree quiet, asked;
@@ -421,9 +422,9 @@ TEST(Merge, DoesTheSameWhileToolsOverlap) {
     }
 }
 
-// ---------------------------------------------------------------- the whole
+// ---------------------------------------------------------------- whole trees
 
-TEST(Assign, TakesADocumentAsItStands) {
+TEST(Assign, KeepsNullsOfTheDocument) {
     Tree tree = tree_of(R"({"x":1})");
     tree.assign(
         parse(R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":1,"a2":{"y":2}})")->root());
@@ -434,7 +435,7 @@ TEST(Assign, TakesADocumentAsItStands) {
     EXPECT_TRUE(tree.empty());
 }
 
-TEST(Assign, TakesEveryDocument) {
+TEST(Assign, AcceptsEveryDocument) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
         const std::string text = Documents(seed).object(5);
         const Tree tree = tree_of(text);
@@ -443,11 +444,11 @@ TEST(Assign, TakesEveryDocument) {
     }
 }
 
-TEST(Tree, KnowsTheSizeOfItsJson) {
+TEST(Tree, TracksTheSizeOfItsJson) {
     EXPECT_EQ(Tree().json_bytes(), 2u);
     Tree tree = tree_of(R"({"a":{"b":[1,2]},"s":"text"})");
     const uint64_t bytes = tree.json_bytes();
-    // One comma more per object that has members.
+    // One more comma for each object that has members.
     EXPECT_EQ(bytes, text_of(tree).size() + 2);
     merge(tree, R"({"a":"gone","s":{"t":{"u":1}},"n":null})");
     merge(tree, R"({"s":null})");
@@ -468,7 +469,7 @@ TEST(Tree, IsEmptyAtFirstAndAfterClearing) {
     EXPECT_EQ(text_of(tree), R"({"a":2})");
 }
 
-TEST(Tree, IsMovedWithAllItHolds) {
+TEST(Tree, MovesWithItsContent) {
     Tree first = tree_of(R"({"a":1})");
     Tree second(std::move(first));
     EXPECT_EQ(text_of(second), R"({"a":1})");
@@ -527,7 +528,7 @@ TEST(Read, FollowsAJsonPointer) {
     EXPECT_EQ(read(tree, "").value, text_of(tree));
 }
 
-TEST(Read, TellsWhatIsMissingFromWhatIsMalformed) {
+TEST(Read, DistinguishesMissingFromMalformed) {
     const Tree tree = tree_of(R"({"a":{"b":[1,2]},"s":"text","n":1,"z":null})");
     for (const char* missing :
          {"/x", "/a/x", "/a/b/2", "/a/b/-", "/a/b/01", "/a/b/1.0", "/a/b/", "/a/b/+1", "/a/b/-1",
@@ -535,7 +536,7 @@ TEST(Read, TellsWhatIsMissingFromWhatIsMalformed) {
         EXPECT_EQ(read(tree, missing), (Read{false, false, ""})) << missing;
     }
     EXPECT_EQ(read(tree, "/z"), (Read{true, false, "null"}));
-    // Wherever it leads, and whatever comes before the fault.
+    // Whatever the pointer's prefix leads to, and whatever comes before the fault.
     for (const char* malformed : {"a", "a/b", "/~", "/~2", "/a~", "/x/~", "/a/b/~", "/a/b/9/~2",
                                   "/s/x/~", "/n/~x", "/a/b/0/x/~3"}) {
         EXPECT_EQ(read(tree, malformed), (Read{false, true, ""})) << malformed;
@@ -554,7 +555,7 @@ public:
         };
     }
 
-    // What a writer's patch overwrites.
+    // The overlaps that a writer's patch causes.
     std::string merge(Tree& tree, std::string_view patch, Writer writer) {
         reports_.clear();
         ::merge(tree, patch, writer, &overlap_);
@@ -570,14 +571,15 @@ TEST(OverlapReport, NamesThePathAndTheEarlierWriter) {
     Tree tree;
     Overlaps overlaps;
     EXPECT_EQ(overlaps.merge(tree, R"({"a":{"b":1,"c":2}})", 1), "");
-    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"d":3}})", 2), "") << "beside each other";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"d":3}})", 2), "") << "the keys differ";
     EXPECT_EQ(overlaps.merge(tree, R"({"a":{"c":4}})", 2), "/a/c<-1");
-    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"c":5,"b":6}})", 1), "/a/c<-2") << "its own is none";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":{"c":5,"b":6}})", 1), "/a/c<-2")
+        << "a writer does not overlap itself";
     EXPECT_EQ(overlaps.merge(tree, R"({"x/y":{"~":1}})", 1), "");
     EXPECT_EQ(overlaps.merge(tree, R"({"x/y":{"~":2}})", 2), "/x~1y/~0<-1");
 }
 
-TEST(OverlapReport, IsNotMadeForWritersThatEndedBefore) {
+TEST(OverlapReport, IgnoresWritersThatEndedBefore) {
     Tree tree;
     Overlaps overlaps(3);
     merge(tree, R"({"a":1,"b":{"c":1}})", 2);
@@ -585,7 +587,7 @@ TEST(OverlapReport, IsNotMadeForWritersThatEndedBefore) {
     EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-4");
 }
 
-TEST(OverlapReport, NamesEverythingBelowAnObjectThatGoes) {
+TEST(OverlapReport, NamesEverythingBelowAReplacedObject) {
     Tree tree;
     Overlaps overlaps;
     overlaps.merge(tree, R"({"a":{"b":{"c":1,"d":[]},"e":2}})", 1);
@@ -599,14 +601,14 @@ TEST(OverlapReport, NamesEverythingBelowAnObjectThatGoes) {
     EXPECT_EQ(overlaps.merge(removed, R"({"a":null})", 2), "/a/b/c<-1");
 }
 
-TEST(OverlapReport, KnowsAnObjectThatIsEmpty) {
+TEST(OverlapReport, NamesAnEmptyObject) {
     Tree tree;
     Overlaps overlaps;
     overlaps.merge(tree, R"({"a":{},"b":{"c":{}}})", 1);
     EXPECT_EQ(overlaps.merge(tree, R"({"a":1,"b":2})", 2), "/a<-1 /b/c<-1");
 }
 
-TEST(OverlapReport, OfAValueThatBecomesAnObject) {
+TEST(OverlapReport, NamesAValueThatBecomesAnObject) {
     Tree tree;
     Overlaps overlaps;
     overlaps.merge(tree, R"({"a":1})", 1);
@@ -614,34 +616,35 @@ TEST(OverlapReport, OfAValueThatBecomesAnObject) {
     EXPECT_EQ(overlaps.merge(tree, R"({"a":{"b":3}})", 1), "/a/b<-2");
 }
 
-TEST(OverlapReport, RemembersWhoRemoved) {
+TEST(OverlapReport, NamesTheWriterThatRemoved) {
     Tree tree;
     Overlaps overlaps;
     overlaps.merge(tree, R"({"a":1,"b":{"c":1,"d":1}})", 1);
     EXPECT_EQ(overlaps.merge(tree, R"({"a":null})", 2), "/a<-1");
-    EXPECT_EQ(overlaps.merge(tree, R"({"a":2})", 1), "/a<-2") << "it was taken away meanwhile";
-    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 1), "") << "and told once";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":2})", 1), "/a<-2") << "writer 2 removed it meanwhile";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 1), "") << "a removal is reported once";
 
     EXPECT_EQ(overlaps.merge(tree, R"({"b":{"c":null}})", 2), "/b/c<-1");
     EXPECT_EQ(overlaps.merge(tree, R"({"b":7})", 3), "/b/d<-1 /b/c<-2")
-        << "a value in place of the object is written over the removal too";
+        << "a value replaces the object and overwrites the removal below it";
 
     EXPECT_EQ(overlaps.merge(tree, R"({"b":null})", 2), "/b<-3");
     tree.forget_removals();
     EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "");
 }
 
-TEST(OverlapReport, NeedsSomebodyWhoAsks) {
+TEST(OverlapReport, RemovalsAreRecordedOnlyOnRequest) {
     Tree tree;
     merge(tree, R"({"a":1,"b":2})", 1);
     merge(tree, R"({"a":2,"b":null})", 2);
     Overlaps overlaps;
-    EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "") << "the removal was nobody's concern";
-    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-2") << "who wrote is always known";
+    EXPECT_EQ(overlaps.merge(tree, R"({"b":1})", 3), "")
+        << "removals are recorded only for overlap reports";
+    EXPECT_EQ(overlaps.merge(tree, R"({"a":3})", 3), "/a<-2") << "the last writer is always known";
 }
 
-// The elements of an array are no members.
-TEST(Patch, TakesMemoryForItsMembersAlone) {
+// The elements of an array are not members.
+TEST(Patch, UsesMemoryOnlyForItsMembers) {
     std::string text = R"({"a":[1)";
     for (int i = 0; i < 1000000; ++i) text += ",1";
     text += "]}";

@@ -9,7 +9,7 @@
 namespace narratoria::state {
 namespace {
 
-TEST(Writers, AreNumberedInTheOrderInWhichTheyOpenAndNeverAgain) {
+TEST(Writers, AreNumberedInOpeningOrderWithoutReuse) {
     Writers writers;
     const Writer first = writers.open(false);
     const Writer second = writers.open(false);
@@ -21,7 +21,7 @@ TEST(Writers, AreNumberedInTheOrderInWhichTheyOpenAndNeverAgain) {
     EXPECT_EQ(writers.open(false), second + 1);
 }
 
-TEST(Writers, AWriterIsAloneUntilAnotherOpens) {
+TEST(Writers, WriterIsAloneUntilAnotherOpens) {
     Writers writers;
     const Writer first = writers.open(false);
     EXPECT_TRUE(writers.is_alone(first));
@@ -29,18 +29,18 @@ TEST(Writers, AWriterIsAloneUntilAnotherOpens) {
     EXPECT_FALSE(writers.is_alone(first));
     EXPECT_FALSE(writers.is_alone(second));
     writers.close(second);
-    EXPECT_FALSE(writers.is_alone(first)) << "what the second one wrote is still there";
+    EXPECT_FALSE(writers.is_alone(first)) << "values of the second writer are still in the state";
     writers.close(first);
     EXPECT_TRUE(writers.is_alone(writers.open(false)));
 }
 
-TEST(Writers, TheHostOverlapsNobody) {
+TEST(Writers, HostOverlapsNoWriter) {
     Writers writers;
     EXPECT_FALSE(writers.overlap(kHost, writers.open(false)));
 }
 
-// Against the definition: two writers overlap if there was a moment at which both were open.
-TEST(Writers, AnyOrderOfOpeningAndClosingGivesTheOverlapsOfTheDefinition) {
+// Checked against the definition: two writers overlap if both were open at some moment.
+TEST(Writers, RandomOrdersMatchTheDefinitionOfOverlap) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
         std::mt19937 random(seed);
         Writers writers;
