@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package, as its users have it: NARRATORIA_BUILD_DIR says which build, and
-NARRATORIA_WHEEL=1 that the installed one is meant."""
+"""Fixtures for tests of the Python package. NARRATORIA_BUILD_DIR selects the build to test;
+NARRATORIA_WHEEL=1 selects the installed package."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if PACKAGES is not None:
 try:
     import narratoria._core  # noqa: F401
 except ImportError as error:
-    # Not one test less without a word: whoever has no such build leaves the folder out.
+    # An error, not a skip: a missing build must not silently drop all tests.
     raise pytest.UsageError(
-        f"there is no Python package of this interpreter in {PACKAGES or 'its environment'} "
+        f"the Python package is missing for this interpreter in {PACKAGES or 'its environment'} "
         f"({error}); build it with -DNARRATORIA_PYTHON=ON -DPython_EXECUTABLE={sys.executable}, or "
         "run pytest with --ignore=tests/python"
     ) from None
 
-# Nothing is left in the source tree, and a busy machine fails nobody.
+# No database in the source tree, and no deadline, which a busy machine would miss.
 hypothesis.settings.register_profile("narratoria", database=None, deadline=None)
 hypothesis.settings.load_profile("narratoria")
 
 
 WITHOUT_PYDANTIC = (
-    "pydantic 2 is not there: pip install 'pydantic>=2' (not Debian 12's python3-pydantic)"
+    "pydantic 2 is missing; pip install 'pydantic>=2' (Debian 12's python3-pydantic is too old)"
 )
 
 
@@ -60,7 +60,7 @@ def torch() -> str:
 
 @pytest.fixture
 def make_tool(tmp_path: Path) -> Callable[[str, str], str]:
-    """Writes a shell script that is a tool; returns its path."""
+    """Writes a tool that is a shell script; returns its path."""
 
     def make(name: str, script: str) -> str:
         path = tmp_path / name
@@ -73,13 +73,13 @@ def make_tool(tmp_path: Path) -> Callable[[str, str], str]:
 
 @pytest.fixture
 def pydantic() -> Any:
-    # Debian 12 and Ubuntu 24.04 have the first version, whose models are others. ./test --full brings
-    # the second one along, for the tests of the wheel.
+    # Debian 12 and Ubuntu 24.04 have version 1, which has different models. ./test --full installs
+    # version 2 for the tests of the wheel.
     return pytest.importorskip("pydantic", minversion="2", reason=WITHOUT_PYDANTIC)
 
 
 def child_environment() -> dict[str, str]:
-    """For programs of these tests: the same package, nothing else of ours."""
+    """The environment for child processes of tests, with the package under test."""
     environment = dict(os.environ)
     if PACKAGES is not None:
         environment["PYTHONPATH"] = str(PACKAGES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON made from the project's schemas, for tests: every member, known and unknown, in every type.
+"""Generates JSON from the project's schemas: every member, known and unknown, in every type.
 
-The conditions of a schema (`if`, `not`, `allOf`) are not followed: what comes out has the right
-members of the right types and may break such a rule.
+The conditions of a schema (`if`, `not`, `allOf`) are ignored: the result has members of the right
+types but may break such a rule.
 """
 
 import json
@@ -28,7 +28,7 @@ json_values = st.recursive(
     max_leaves=6,
 )
 json_objects = st.dictionaries(st.text(max_size=8), json_values, max_size=3)
-# No known member begins like this.
+# No known member begins with this prefix.
 unknown_members = st.dictionaries(
     st.text(max_size=6).map(lambda name: "x-" + name), json_values, max_size=2
 )
@@ -39,7 +39,8 @@ def validator(name):
     try:
         from referencing import Registry, Resource
     except ImportError:
-        # jsonschema before 4.18, as distributions ship it: urllib does not join "#/..." to a URN.
+        # For jsonschema before 4.18, which distributions ship: urllib does not join "#/..." to a
+        # URN.
         def join(base, reference):
             return base.partition("#")[0] + reference if reference.startswith("#") else reference
 
@@ -50,7 +51,7 @@ def validator(name):
 
 
 def resolve(schema, name):
-    """The place that `schema` refers to, and the document in which it is."""
+    """Returns the schema that `schema` refers to, and the document that contains it."""
     where, _, pointer = schema["$ref"].partition("#")
     if where:
         [name] = [key for key, value in SCHEMAS.items() if value["$id"] == where]
@@ -61,7 +62,7 @@ def resolve(schema, name):
 
 
 def values(schema, name):
-    """Values for a place of the schema `name`."""
+    """A strategy for values of a part of the schema `name`."""
     if "$ref" in schema and "properties" not in schema:
         return st.deferred(lambda: values(*resolve(schema, name)))
     if "const" in schema:
@@ -93,7 +94,7 @@ def values(schema, name):
 
 
 def objects(schema, name, **given):
-    """Objects with all members that are required, some of the others, and some that are unknown."""
+    """A strategy for objects with all required, some optional and some unknown members."""
     properties = {
         key: given[key] if key in given else values(inner, name)
         for key, inner in {**schema.get("properties", {}), **given}.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and a function that several tests need."""
+"""Plans and helpers that several tests use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from narratoria import Invocation, Plan
 
 
 def one(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """A plan of one tool, "t", which is tried once."""
+    """A plan with one tool, "t", and no retries."""
     entry = {
         "toolId": "t",
         "toolPath": path,
@@ -21,7 +21,7 @@ def one(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> dic
 
 
 def plan_of(path: str, tool_input: dict[str, Any] | None = None, **more: Any) -> Plan:
-    """A plan of one tool, "t", as an object."""
+    """A plan with one tool, "t", as an object."""
     return Plan([Invocation("t", path, tool_input or {}, **more)])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of asyncio: driven by the loop they are in, without a thread and without polling."""
+"""Sessions of asyncio, which their loop drives without a thread and without polling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 30))
 
 
-def test_a_turn(torch: str) -> None:
+def test_play_returns_turn(torch: str) -> None:
     async def main() -> None:
         async with aio.Session(story=torch) as session:
             turn = await session.play("I light the torch")
@@ -34,11 +34,11 @@ def test_a_turn(torch: str) -> None:
 
 
 def until_there(file: Path) -> str:
-    """Of a tool: it goes on when the file is there."""
+    """Shell code of a tool that waits until the file exists."""
     return f"until [ -e '{file}' ]; do sleep 0.01; done\n"
 
 
-def test_others_in_the_loop_have_their_turn(make_tool: Any, tmp_path: Path) -> None:
+def test_other_tasks_run_during_plan(make_tool: Any, tmp_path: Path) -> None:
     async def main() -> None:
         async def tick() -> None:
             for _ in range(10):
@@ -54,7 +54,7 @@ def test_others_in_the_loop_have_their_turn(make_tool: Any, tmp_path: Path) -> N
     run(main())
 
 
-def test_no_thread_and_no_polling(make_tool: Any) -> None:
+def test_uses_neither_thread_nor_polling(make_tool: Any) -> None:
     async def main() -> None:
         threads = threading.active_count()
         async with aio.Session() as session:
@@ -78,7 +78,7 @@ def test_no_thread_and_no_polling(make_tool: Any) -> None:
     run(main())
 
 
-def test_two_prompts_wait_for_each_other_and_a_third_is_refused() -> None:
+def test_second_prompt_waits_and_third_is_refused() -> None:
     async def main() -> None:
         async with aio.Session() as session:
 
@@ -97,7 +97,7 @@ def test_two_prompts_wait_for_each_other_and_a_third_is_refused() -> None:
     run(main())
 
 
-def test_cancelling_the_task_cancels_the_plan(make_tool: Any) -> None:
+def test_cancelled_task_cancels_plan(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             ended = session.events(["tool_ended"])
@@ -114,7 +114,7 @@ def test_cancelling_the_task_cancels_the_plan(make_tool: Any) -> None:
     run(main())
 
 
-def test_a_timeout_of_asyncio_cancels_it(make_tool: Any) -> None:
+def test_asyncio_timeout_cancels_plan(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             with pytest.raises(asyncio.TimeoutError):
@@ -123,7 +123,7 @@ def test_a_timeout_of_asyncio_cancels_it(make_tool: Any) -> None:
     run(main())
 
 
-def test_events_come_while_the_plan_runs(make_tool: Any, tmp_path: Path) -> None:
+def test_events_arrive_while_plan_runs(make_tool: Any, tmp_path: Path) -> None:
     async def main() -> None:
         log = line('{"type":"log","level":"info","message":"early"}')
         async with aio.Session() as session:
@@ -145,7 +145,7 @@ def test_events_come_while_the_plan_runs(make_tool: Any, tmp_path: Path) -> None
     run(main())
 
 
-def test_the_stream_ends_with_the_session() -> None:
+def test_stream_ends_with_session() -> None:
     async def main() -> None:
         seen = []
 
@@ -162,7 +162,7 @@ def test_the_stream_ends_with_the_session() -> None:
     run(main())
 
 
-def test_async_tools_run_in_the_same_loop() -> None:
+def test_async_tools_run_in_session_loop() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         async with aio.Session() as session:
@@ -172,7 +172,7 @@ def test_async_tools_run_in_the_same_loop() -> None:
                 await asyncio.sleep(0)
                 context.patch({"seen": True})
                 await asyncio.sleep(0.01)
-                assert context.state["seen"] is True, "what it patched is there soon after"
+                assert context.state["seen"] is True, "its own patch is visible soon after"
                 return asyncio.get_running_loop() is loop
 
             result = await session.execute(one("where"))
@@ -181,7 +181,7 @@ def test_async_tools_run_in_the_same_loop() -> None:
     run(main())
 
 
-def test_an_async_tool_may_answer_from_a_thread() -> None:
+def test_async_tool_may_emit_from_thread() -> None:
     async def main() -> None:
         async with aio.Session() as session:
 
@@ -197,7 +197,7 @@ def test_an_async_tool_may_answer_from_a_thread() -> None:
     run(main())
 
 
-def test_an_async_handler(make_tool: Any) -> None:
+def test_async_handler_is_awaited(make_tool: Any) -> None:
     async def main() -> None:
         rung = asyncio.Event()
         async with aio.Session() as session:
@@ -214,7 +214,7 @@ def test_an_async_handler(make_tool: Any) -> None:
     run(main())
 
 
-def test_outside_of_async_with_it_says_so() -> None:
+def test_call_before_entering_names_async_with() -> None:
     async def main() -> None:
         session = aio.Session()
         with pytest.raises(RuntimeError, match="async with"):
@@ -223,21 +223,21 @@ def test_outside_of_async_with_it_says_so() -> None:
     run(main())
 
 
-def test_the_end_of_the_block_ends_what_runs(make_tool: Any) -> None:
+def test_block_end_cancels_running_plan(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             task = asyncio.create_task(session.execute(one(make_tool("t", "sleep 60"))))
             await asyncio.sleep(0.1)
         with pytest.raises((narratoria.GoneError, asyncio.CancelledError)):
             result = await asyncio.wait_for(task, 300)
-            # It was told before the session was gone.
+            # The result arrived before the session was closed.
             assert result["t"].error_code == "CANCELLED"
             raise asyncio.CancelledError
 
     run(main())
 
 
-def test_the_end_of_the_block_ends_a_turn(make_tool: Any) -> None:
+def test_block_end_cancels_running_turn(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             path = make_tool("t", "sleep 60")
@@ -249,7 +249,7 @@ def test_the_end_of_the_block_ends_a_turn(make_tool: Any) -> None:
     run(main())
 
 
-def test_cancel_from_another_thread(make_tool: Any) -> None:
+def test_cancel_works_from_any_thread(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             task = asyncio.create_task(session.execute(one(make_tool("t", "sleep 6000"))))
@@ -260,7 +260,7 @@ def test_cancel_from_another_thread(make_tool: Any) -> None:
     run(main())
 
 
-def test_two_sessions_in_one_loop(make_tool: Any, tmp_path: Path) -> None:
+def test_two_sessions_run_in_one_loop(make_tool: Any, tmp_path: Path) -> None:
     async def main() -> None:
         # Each waits until the other has started.
         plans = [
@@ -278,7 +278,7 @@ def test_two_sessions_in_one_loop(make_tool: Any, tmp_path: Path) -> None:
     run(main())
 
 
-def test_a_blocking_session_in_a_loop_names_the_way_out() -> None:
+def test_blocking_session_in_running_loop_names_aio() -> None:
     async def main() -> None:
         with narratoria.Session() as session:
 
@@ -295,7 +295,7 @@ def test_a_blocking_session_in_a_loop_names_the_way_out() -> None:
 # ---- calls that wait for each other
 
 
-def test_a_call_that_waits_is_dropped_by_itself(make_tool: Any, tmp_path: Path) -> None:
+def test_waiting_call_is_dropped_individually(make_tool: Any, tmp_path: Path) -> None:
     async def main() -> None:
         plan = one(make_tool("t", f"{until_there(tmp_path / 'go')}{DONE}"))
         async with aio.Session() as session:
@@ -314,7 +314,7 @@ def test_a_call_that_waits_is_dropped_by_itself(make_tool: Any, tmp_path: Path) 
     run(main())
 
 
-def test_a_cancelled_call_makes_room_for_the_next(make_tool: Any) -> None:
+def test_cancelled_prompt_frees_waiting_place(make_tool: Any) -> None:
     async def main() -> None:
         path = make_tool("t", "sleep 60")
         async with aio.Session() as session:
@@ -329,7 +329,7 @@ def test_a_cancelled_call_makes_room_for_the_next(make_tool: Any) -> None:
     run(main())
 
 
-def test_cancel_drops_what_waits(make_tool: Any) -> None:
+def test_cancel_drops_waiting_calls(make_tool: Any) -> None:
     async def main() -> None:
         plan = one(make_tool("t", "sleep 60"))
         async with aio.Session() as session:
@@ -344,7 +344,7 @@ def test_cancel_drops_what_waits(make_tool: Any) -> None:
     run(main())
 
 
-def test_a_plan_with_faults_does_not_hold_up_the_next() -> None:
+def test_invalid_plan_does_not_block_next_plan() -> None:
     async def main() -> None:
         async with aio.Session() as session:
             calls = [{"requestId": "p"}, {"requestId": "q", "tools": []}]
@@ -357,7 +357,7 @@ def test_a_plan_with_faults_does_not_hold_up_the_next() -> None:
     run(main())
 
 
-def test_a_turn_has_its_own_assets(tmp_path: Any) -> None:
+def test_turn_has_only_its_own_assets(tmp_path: Any) -> None:
     (tmp_path / "a.png").write_text("x")
 
     async def main() -> None:
@@ -381,7 +381,7 @@ def test_a_turn_has_its_own_assets(tmp_path: Any) -> None:
     run(main())
 
 
-def test_the_end_of_the_session_ends_what_waits(make_tool: Any) -> None:
+def test_close_ends_waiting_calls(make_tool: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             plan = one(make_tool("t", "sleep 60"))
@@ -394,12 +394,12 @@ def test_the_end_of_the_session_ends_what_waits(make_tool: Any) -> None:
     run(main())
 
 
-# ---- what waits for itself, other threads, other loops
+# ---- calls that would wait for themselves, other threads, other loops
 
 
 @pytest.mark.parametrize("call", ["execute", "play", "aclose"])
 @pytest.mark.parametrize("kind", ["tool", "child", "narrator", "handler"])
-def test_what_would_wait_for_itself_is_refused(call: str, kind: str) -> None:
+def test_call_that_would_wait_for_itself_is_refused(call: str, kind: str) -> None:
     async def main() -> None:
         refused: list[str] = []
         async with aio.Session() as session:
@@ -438,13 +438,13 @@ def test_what_would_wait_for_itself_is_refused(call: str, kind: str) -> None:
             assert (await session.execute(one("tool"))).success
             await session.execute({"requestId": "p", "tools": []})
             await asyncio.sleep(0.05)
-            # No plan waits for a handler, which may play on.
+            # No plan waits for a handler, so a handler may call play.
             assert refused == ["REENTRANT"] * (2 if (kind, call) == ("handler", "aclose") else 1)
 
     run(main())
 
 
-def test_what_a_tool_left_behind_may_call_the_session() -> None:
+def test_task_that_outlives_its_tool_may_use_session() -> None:
     async def main() -> None:
         async with aio.Session() as session:
             left: list[asyncio.Task[Any]] = []
@@ -463,7 +463,7 @@ def test_what_a_tool_left_behind_may_call_the_session() -> None:
     run(main())
 
 
-def test_other_threads_are_refused() -> None:
+def test_calls_from_other_threads_are_refused() -> None:
     async def main() -> None:
         async with aio.Session(narrator=lambda request: "x") as session:
             state = session.state
@@ -482,7 +482,7 @@ def test_other_threads_are_refused() -> None:
             ):
                 with pytest.raises(narratoria.ThreadError, match="thread of its loop"):
                     await asyncio.to_thread(call)
-            # These are from any thread.
+            # These are thread-safe.
             await asyncio.to_thread(session.cancel)
             assert session._id in await asyncio.to_thread(repr, session)
             assert (await session.play("x")).narrative == "x"
@@ -490,7 +490,7 @@ def test_other_threads_are_refused() -> None:
     asyncio.run(asyncio.wait_for(main(), 300), debug=True)
 
 
-def test_a_thread_inside_costs_no_timer() -> None:
+def test_timer_fires_after_other_thread_held_session() -> None:
     async def main() -> None:
         async with aio.Session(times=narratoria.Times(try_ms=200)) as session:
 
@@ -505,14 +505,14 @@ def test_a_thread_inside_costs_no_timer() -> None:
 
             task = asyncio.create_task(session.execute(one("forever")))
             await asyncio.sleep(0.05)
-            # Nobody may, and who does all the same loses no timer.
+            # Not an allowed use of the session, but it must not lose the timer of the timeout.
             await asyncio.to_thread(hold)
             assert (await asyncio.wait_for(task, 300))["t"].state == "timeout"
 
     run(main())
 
 
-def test_another_loop_is_refused() -> None:
+def test_use_in_other_loop_is_refused() -> None:
     session = aio.Session()
 
     async def enter() -> None:
@@ -531,7 +531,7 @@ def test_another_loop_is_refused() -> None:
     run(use())
 
 
-def test_entered_twice_it_is_one() -> None:
+def test_entering_twice_keeps_one_driver() -> None:
     async def main() -> None:
         async with aio.Session(narrator=lambda request: "x") as session:
             driver = session._driver
@@ -541,7 +541,7 @@ def test_entered_twice_it_is_one() -> None:
     run(main())
 
 
-def test_a_stream_that_was_dropped_collects_nothing() -> None:
+def test_dropped_stream_collects_nothing() -> None:
     async def main() -> None:
         async with aio.Session() as session:
             plan = {"requestId": "p", "tools": []}

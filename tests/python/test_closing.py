@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a session: close, forgotten sessions, and interrupts in functions."""
+"""The end of a session: close, unclosed sessions, and interrupts in functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from plans import plan_of
 import narratoria
 from narratoria import Context, NarratoriaWarning, Session
 
-# Against a hang only; nothing here takes so long.
+# Only a guard against hangs; no test takes this long.
 PATIENCE_S = 60
 
 
 class TestClosing:
-    def test_an_async_tool_that_swallows_its_cancellation_does_not_hold_close(self) -> None:
+    def test_tool_that_ignores_cancellation_does_not_block_close(self) -> None:
         began = threading.Event()
         session = Session()
 
@@ -41,7 +41,7 @@ class TestClosing:
             session.close(timeout=0.1)
         assert began.is_set() and session.is_closed
 
-    def test_nor_does_it_hold_aclose(self) -> None:
+    def test_tool_that_ignores_cancellation_does_not_block_aclose(self) -> None:
         async def main() -> None:
             session = await narratoria.aio.Session(close_timeout=0.1)
             is_over = False
@@ -64,7 +64,7 @@ class TestClosing:
 
         asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
 
-    def test_close_waits_for_a_tool_in_a_thread_and_names_one_that_goes_on(self) -> None:
+    def test_close_names_thread_tool_that_is_still_running(self) -> None:
         leave = threading.Event()
         session = Session()
 
@@ -78,7 +78,7 @@ class TestClosing:
             session.close(timeout=0.05)
         leave.set()
 
-    def test_a_session_that_was_not_closed_is_told(self) -> None:
+    def test_unclosed_session_gives_resource_warning(self) -> None:
         import gc
 
         session = Session()
@@ -86,7 +86,7 @@ class TestClosing:
             del session
             gc.collect()
 
-    def test_a_session_of_asyncio_that_was_forgotten_is_collected(self) -> None:
+    def test_unclosed_asyncio_session_is_collected(self) -> None:
         import gc
         import weakref
 
@@ -109,14 +109,14 @@ class TestClosing:
         asyncio.run(main())
 
     @pytest.mark.parametrize("timeout", ["5", True, -2, float("nan")])
-    def test_a_wrong_timeout_is_refused(self, session: Any, timeout: Any) -> None:
+    def test_invalid_timeout_is_refused(self, session: Any, timeout: Any) -> None:
         with pytest.raises((TypeError, ValueError), match="timeout"):
             session.close(timeout)
 
 
 class TestInterrupts:
     @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-    def test_a_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
+    def test_interrupted_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
         asked = []
 
         @session.narrator
@@ -129,7 +129,7 @@ class TestInterrupts:
         assert len(asked) == 1
 
     @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-    def test_an_async_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
+    def test_interrupted_async_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
         asked = []
 
         @session.narrator
@@ -142,7 +142,7 @@ class TestInterrupts:
         assert len(asked) == 1
 
     @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-    def test_a_sink_gets_nothing_more(self, session: Any, kind: Any) -> None:
+    def test_interrupted_sink_gets_no_more_events(self, session: Any, kind: Any) -> None:
         got = []
 
         @session.tool
@@ -159,7 +159,7 @@ class TestInterrupts:
             session.execute(plan_of("chatty"))
         assert len(got) == 1
 
-    def test_sys_exit_in_a_tool_with_a_thread_leaves_execute(self, session: Any) -> None:
+    def test_sys_exit_in_thread_tool_is_raised_by_execute(self, session: Any) -> None:
         import sys
 
         @session.tool
@@ -170,7 +170,7 @@ class TestInterrupts:
             session.execute(plan_of("leave"))
         assert raised.value.code == 7
 
-    def test_ctrl_c_leaves_a_tool_that_computes_behind(self, session: Any) -> None:
+    def test_ctrl_c_does_not_wait_for_computing_tool(self, session: Any) -> None:
         is_over = threading.Event()
 
         @session.tool

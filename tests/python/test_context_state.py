@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ToolContext of specification 002 in Python: the state by keys, its metadata, its text for a model."""
+"""ToolContext of specification 002 in Python: state by key, metadata, and text for a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def patches(session: Any) -> list[tuple[str, Any]]:
 
 # covers: 002-context-set-state, 002-context-get-state-value
 @pytest.mark.parametrize("kind", ["thread", "inline", "async"])
-def test_a_key_is_set_at_once_as_a_patch_of_the_tool(session: Any, kind: str) -> None:
+def test_set_state_takes_effect_at_once_as_tool_patch(session: Any, kind: str) -> None:
     def act(context: Context) -> Any:
         context.log("before")
         context.set_state("door", {"open": True, "age": 9})
@@ -56,7 +56,7 @@ def test_a_key_is_set_at_once_as_a_patch_of_the_tool(session: Any, kind: str) ->
 
 
 # covers: 002-context-one-state, 002-context-has-state, 002-context-get-all-state
-def test_what_a_process_patched_is_read_by_a_function(session: Any, make_tool: Any) -> None:
+def test_function_reads_patches_of_process(session: Any, make_tool: Any) -> None:
     process = make_tool(
         "process", line('{"type":"state_patch","patch":{"gold":5,"n":{"a":1}}}') + "\n" + DONE
     )
@@ -77,7 +77,7 @@ def test_what_a_process_patched_is_read_by_a_function(session: Any, make_tool: A
 
 
 # covers: 002-context-clear-state
-def test_clearing(session: Any) -> None:
+def test_clear_state_removes_keys_and_metadata(session: Any) -> None:
     session.state.set("a", 1, "first")
 
     @session.tool
@@ -94,7 +94,7 @@ def test_clearing(session: Any) -> None:
 
 
 # covers: 002-context-register-metadata, 002-context-get-metadata, 002-context-get-all-metadata
-def test_metadata_of_a_tool(session: Any) -> None:
+def test_tool_registers_metadata(session: Any) -> None:
     def coins(value: Any) -> str:
         return f"{value} coins"
 
@@ -116,7 +116,7 @@ def test_metadata_of_a_tool(session: Any) -> None:
 
 
 # covers: 002-language-state-unpacked
-def test_a_value_with_metadata_is_unpacked(session: Any) -> None:
+def test_value_with_metadata_is_unpacked(session: Any) -> None:
     state = session.state
     state.set("a", {"value": 1, "metadata": {"description": "first"}})
     assert state.format_for_prompt() == "a: 1 (first)"
@@ -131,7 +131,7 @@ def test_a_value_with_metadata_is_unpacked(session: Any) -> None:
 
 
 # covers: 002-language-state-unpacked
-def test_a_value_with_metadata_may_have_other_members(session: Any) -> None:
+def test_value_with_metadata_may_have_other_members(session: Any) -> None:
     for metadata in ({"source": "lab"}, {"formatter": str, "source": "lab"}, StateMetadata("a")):
         session.state.set("dose", {"value": 5, "metadata": metadata, "unit": "mg"})
         assert session.state["dose"] == 5
@@ -139,7 +139,7 @@ def test_a_value_with_metadata_may_have_other_members(session: Any) -> None:
 
 
 # covers: 002-context-set-state
-def test_none_is_a_value(session: Any) -> None:
+def test_none_is_stored_as_value(session: Any) -> None:
     @session.tool
     def forget(context: Context) -> list[Any]:
         context.set_state("a", {"b": None, "c": {"d": None}, "e": [None]})
@@ -164,14 +164,14 @@ def test_none_is_a_value(session: Any) -> None:
     assert session.state.to_dict() == {"f": None}
 
 
-def test_a_formatter_that_asks_for_the_text_gets_the_default_form(session: Any) -> None:
+def test_reentrant_formatter_gets_default_form(session: Any) -> None:
     session.state.set("a", 1, StateMetadata("", lambda _: f"[{session.format_state_for_prompt()}]"))
     assert session.format_state_for_prompt() == "a: [a: 1]"
     assert session.format_state_for_prompt() == "a: [a: 1]"
 
 
 # covers: 002-metadata-formatter
-def test_a_formatter_that_fails_leaves_the_default_form(
+def test_failing_formatter_falls_back_to_default_form(
     session: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     state = session.state
@@ -182,7 +182,7 @@ def test_a_formatter_that_fails_leaves_the_default_form(
     assert "must return a str" in caplog.text
 
 
-def test_a_formatter_that_fails_again_and_again_is_logged_once(
+def test_repeated_formatter_failure_is_logged_once(
     session: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     session.state.set("a", 0, StateMetadata("", lambda value: str(6 // value)))
@@ -207,14 +207,14 @@ def interrupt(kind: type[BaseException]) -> StateMetadata:
 
 
 @INTERRUPTS
-def test_an_interrupt_in_a_formatter_leaves_the_call_that_formats(session: Any, kind: Any) -> None:
+def test_formatter_interrupt_is_raised_by_formatting_call(session: Any, kind: Any) -> None:
     formatted: list[Any] = []
     session.state.set("a", 1, interrupt(kind))
     session.state.set("b", 2, StateMetadata("", lambda value: formatted.append(value) or "two"))
     with pytest.raises(kind):
         session.format_state_for_prompt()
     assert formatted == []
-    # Nothing of it is left for another call.
+    # The interrupt is not raised by a later call.
     assert session.execute(Plan([])).success
     session.state.describe("a", None)
     assert session.state.format_for_prompt() == "a: 1\nb: two"
@@ -222,9 +222,7 @@ def test_an_interrupt_in_a_formatter_leaves_the_call_that_formats(session: Any, 
 
 @INTERRUPTS
 @pytest.mark.parametrize("thread", [True, False])
-def test_a_tool_may_catch_the_interrupt_of_a_formatter(
-    session: Any, kind: Any, thread: bool
-) -> None:
+def test_tool_may_catch_formatter_interrupt(session: Any, kind: Any, thread: bool) -> None:
     session.state.set("a", 1, interrupt(kind))
 
     @session.tool(thread=thread)
@@ -235,7 +233,7 @@ def test_a_tool_may_catch_the_interrupt_of_a_formatter(
             return "interrupted"
 
     if thread:
-        # As any interrupt there, it is the driving thread's, too.
+        # An interrupt in a tool's thread is also raised by the driving call.
         with pytest.raises(kind):
             session.execute(one("look"))
     else:
@@ -245,7 +243,7 @@ def test_a_tool_may_catch_the_interrupt_of_a_formatter(
 
 
 @INTERRUPTS
-def test_an_interrupt_in_a_formatter_cancels_no_other_plan(kind: Any) -> None:
+def test_formatter_interrupt_does_not_cancel_running_plan(kind: Any) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             started, goes_on = asyncio.Event(), asyncio.Event()
@@ -267,9 +265,7 @@ def test_an_interrupt_in_a_formatter_cancels_no_other_plan(kind: Any) -> None:
 
 
 @INTERRUPTS
-def test_an_interrupt_in_a_sink_leaves_the_call_that_changes_the_state(
-    session: Any, kind: Any
-) -> None:
+def test_sink_interrupt_is_raised_by_state_change(session: Any, kind: Any) -> None:
     def sink(event: Any) -> None:
         raise kind
 
@@ -286,7 +282,7 @@ def test_an_interrupt_in_a_sink_leaves_the_call_that_changes_the_state(
 
 
 @pytest.mark.parametrize("act", ["clear", "remove", "replace"])
-def test_the_end_of_a_formatter_changes_the_metadata_of_its_own_key(session: Any, act: str) -> None:
+def test_formatter_destructor_may_change_metadata_of_its_key(session: Any, act: str) -> None:
     acts: dict[str, Any] = {
         "clear": session.state.clear,
         "remove": lambda: session.state.describe("a", None),
@@ -306,13 +302,13 @@ def test_the_end_of_a_formatter_changes_the_metadata_of_its_own_key(session: Any
     assert list(found) == (["a"] if act == "replace" else [])
     session.state.set("a", 1)
     assert session.state.format_for_prompt() == ("a: third" if act == "replace" else "a: 1")
-    # The key is free for another one.
+    # The key accepts a new formatter.
     session.state.describe("a", StateMetadata("", lambda value: "fourth"))
     assert session.state.format_for_prompt() == "a: fourth"
     assert session.state.metadata("a").formatter(1) == "fourth"
 
 
-def test_a_refused_formatter_leaves_the_former_one(session: Any) -> None:
+def test_refused_formatter_keeps_previous_one(session: Any) -> None:
     state = session.state
     state.set("a", 1, StateMetadata("", lambda value: "first"))
     with pytest.raises(narratoria.Error):
@@ -323,7 +319,7 @@ def test_a_refused_formatter_leaves_the_former_one(session: Any) -> None:
     assert state.all_metadata().keys() == {"a"} and state.format_for_prompt() == "a: first"
 
 
-def test_a_formatter_is_released_when_it_is_replaced_and_with_the_session() -> None:
+def test_formatter_is_released_on_replacement_and_close() -> None:
     class Formatter:
         def __call__(self, value: Any) -> str:
             return "x"
@@ -340,7 +336,7 @@ def test_a_formatter_is_released_when_it_is_replaced_and_with_the_session() -> N
     assert seen[1]() is None
 
 
-def test_a_formatter_that_refers_to_its_session_is_collected() -> None:
+def test_formatter_that_refers_to_session_is_collected() -> None:
     class Formatter:
         def __init__(self, session: Any) -> None:
             self.session = session
@@ -371,7 +367,7 @@ def test_a_formatter_that_refers_to_its_session_is_collected() -> None:
         ("a", {"value": 1, "metadata": {"description": 7}}, None, narratoria.InvalidDocumentError),
     ],
 )
-def test_what_is_refused_changes_nothing(
+def test_refused_value_changes_nothing(
     session: Any, key: Any, value: Any, metadata: Any, error: Any
 ) -> None:
     with pytest.raises(error):
@@ -392,7 +388,7 @@ def test_what_is_refused_changes_nothing(
     assert session.state.all_metadata() == {}
 
 
-def test_a_tool_that_has_ended_writes_no_more(session: Any) -> None:
+def test_ended_tool_cannot_change_state(session: Any) -> None:
     kept: list[Context] = []
 
     @session.tool
@@ -407,7 +403,7 @@ def test_a_tool_that_has_ended_writes_no_more(session: Any) -> None:
     assert session.state.to_dict() == {}
 
 
-def test_a_narrator_and_a_sink_use_it(session: Any) -> None:
+def test_narrator_and_sink_read_formatted_state(session: Any) -> None:
     session.state.set("gold", 5, "coins")
     told: list[str] = []
 
@@ -422,7 +418,7 @@ def test_a_narrator_and_a_sink_use_it(session: Any) -> None:
     assert told == ["gold: 5 (coins)", "gold: 5 (coins)\nasked: true"]
 
 
-def test_in_asyncio() -> None:
+def test_state_calls_work_in_asyncio() -> None:
     async def play() -> None:
         async with narratoria.aio.Session(state={"gold": 5}) as session:
             session.state.describe("gold", "coins")

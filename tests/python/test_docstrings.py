@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package says of itself: every public name has a docstring with an example, and every
-example does what it says."""
+"""Docstrings: every public name has one with an example, and every example gives its output."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ MODULES = sorted(
     if module.name != "_core"
 )
 HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# What stands for an operator or a step of Python's own is said in the class's docstring.
+# Special methods are described in the docstring of the class.
 UNDERSCORED = "_"
 
 
@@ -59,21 +58,21 @@ def run_examples(tests: list[doctest.DocTest]) -> int:
 
 @pytest.fixture(autouse=True)
 def streams_as_they_are(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Some examples put something into sys.stdin; for the others it is empty."""
+    """Some examples replace sys.stdin; for all others it is empty."""
     before, sys.stdin = sys.stdin, io.StringIO("")
     yield
     sys.stdin = before
 
 
 @pytest.mark.parametrize("name", ["narratoria", *MODULES])
-def test_examples_of(name: str) -> None:
+def test_examples_of_module_run(name: str) -> None:
     module = importlib.import_module(name)
     names = {public: getattr(module, public) for public in getattr(module, "__all__", ())}
     run_examples(examples_of(module, name, names))
 
 
-def test_examples_of_the_compiled_event() -> None:
-    # doctest finds nothing in what is compiled: each docstring is a test of its own.
+def test_examples_of_compiled_event_run() -> None:
+    # doctest does not find examples in compiled code, so each docstring is parsed here.
     parser = doctest.DocTestParser()
     tests = [
         parser.get_doctest(thing.__doc__, {}, name, "event.cpp", None)
@@ -84,14 +83,14 @@ def test_examples_of_the_compiled_event() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "bindings/python/README.md", "docs/python.md"])
-def test_examples_in(page: str) -> None:
-    """The fenced blocks that are written as in an interpreter; each may use what one before made."""
+def test_examples_of_page_run(page: str) -> None:
+    """Runs the fenced blocks with prompts. They share their names."""
     text = Path(SOURCE, page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(?:python|pycon)\n(>>> .*?)^```", text, re.MULTILINE | re.DOTALL)
     run_examples([doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)])
 
 
-def test_every_line_of_the_packages_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_package_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path(SOURCE, "bindings/python/README.md").read_text(encoding="utf-8")
     [code] = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     exec(compile(code, "README.md", "exec"), {})
@@ -99,7 +98,7 @@ def test_every_line_of_the_packages_page_runs(capsys: pytest.CaptureFixture[str]
 
 
 def public_names() -> Iterator[tuple[str, Any]]:
-    """Every public thing of the package, and of its classes what they are not given by Python."""
+    """Yields every public name of the package, and the members that its classes define."""
     seen: set[int] = set()
     modules = [(name, importlib.import_module(f"narratoria.{name}")) for name in PUBLIC]
     tops = [("narratoria", name, getattr(narratoria, name)) for name in narratoria.__all__]
@@ -130,7 +129,7 @@ def test_every_public_name_has_a_docstring() -> None:
     names = dict(public_names())
     assert len(names) > 120
     bare = [name for name, thing in names.items() if not (thing.__doc__ or "").strip()]
-    # A dataclass without a docstring gets one from Python: its signature.
+    # Python gives a dataclass without a docstring its signature as docstring.
     bare += [
         name
         for name, thing in names.items()
@@ -141,7 +140,7 @@ def test_every_public_name_has_a_docstring() -> None:
 
 def test_every_public_class_and_function_has_an_example() -> None:
     def is_described(thing: Any) -> bool:
-        # A property's own docstring says it; classes, functions and methods show how.
+        # A property needs no example; classes, functions and methods do.
         return not isinstance(thing, property) and not inspect.isgetsetdescriptor(thing)
 
     without = [
@@ -152,7 +151,7 @@ def test_every_public_class_and_function_has_an_example() -> None:
     assert without == []
 
 
-def test_dir_and_unknown_names() -> None:
+def test_dir_lists_names_and_unknown_name_raises() -> None:
     assert set(narratoria.__all__) <= set(dir(narratoria))
     assert narratoria.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria.documents: what is read is written again, and is valid if it was valid."""
+"""narratoria.documents: documents round-trip, and valid ones stay valid."""
 
 import copy
 import dataclasses
@@ -137,7 +137,7 @@ def test_faults_round_trip(document):
 
 
 @pytest.mark.parametrize("name", ["sample-plan.json", "replan-plan.json"])
-def test_the_plans_of_the_story(name):
+def test_story_plans_round_trip(name):
     document = json.loads((TORCH / name).read_text())
     plan = Plan.from_dict(document)
     assert plan.to_dict() == without_defaults(document)
@@ -145,7 +145,7 @@ def test_the_plans_of_the_story(name):
     assert plan.metadata == document["metadata"]
 
 
-def test_a_plan_written_in_python():
+def test_python_plan_matches_json():
     plan = Plan(
         tools=[
             Invocation("torch", "tools/torch-lighter", input={"action": "light"}),
@@ -187,7 +187,7 @@ def test_a_plan_written_in_python():
         plan.tool("lever")
 
 
-def test_what_was_missing_is_written_once_it_is_filled():
+def test_missing_member_is_written_once_filled():
     plan = Plan.from_dict({"requestId": "p", "tools": []})
     assert "metadata" not in plan.to_dict()
     plan.metadata["generationAttempt"] = 2
@@ -225,7 +225,7 @@ def test_what_was_missing_is_written_once_it_is_filled():
         ("plan", "", "must be an object, is a string"),
     ],
 )
-def test_faults_name_their_place(document, pointer, says):
+def test_faults_have_pointers(document, pointer, says):
     with pytest.raises(DocumentError) as caught:
         Plan.from_dict(document)
     assert caught.value.pointer == pointer and says in str(caught.value)
@@ -252,7 +252,7 @@ def tool_of(name, state="completed", code=None, **more):
     )
 
 
-def test_results_say_what_matters():
+def test_result_repr_is_concise():
     assert (
         repr(result_of(tool_of("torch"), success=True))
         == "<Result success plan=550e8400… 1 tool 120 ms>"
@@ -279,7 +279,7 @@ def test_results_say_what_matters():
     assert repr(result["torch"]) == "<ToolResult torch completed 10 ms>"
 
 
-def test_events_of_a_result():
+def test_typed_events_of_result():
     said = [
         {"version": "0", "type": "log", "level": "info", "message": "First"},
         {"version": "0", "type": "log", "level": "info", "message": "Second"},
@@ -300,13 +300,13 @@ def test_events_of_a_result():
     assert caught.value.pointer == "/events/1/message"
 
 
-def test_a_null_result_is_kept():
+def test_null_result_is_kept():
     document = {**tool_of("a").to_dict(), "result": None}
     assert ToolResult.from_dict(document).to_dict() == document
     assert "result" not in tool_of("a").to_dict()
 
 
-def test_a_request_made_in_python_is_valid():
+def test_python_narrator_request_is_valid():
     request = NarratorRequest("s", PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s"))
     REQUEST.validate(request.to_dict())
 
@@ -316,7 +316,7 @@ def test_type_hints_can_be_evaluated():
         assert typing.get_type_hints(getattr(documents, name)) is not None
 
 
-class TestLater:
+class TestLateResult:
     def later(self, document, reads):
         def read():
             reads.append(document)
@@ -329,14 +329,14 @@ class TestLater:
             "p", True, "Light!", 5, [tool_of("torch")], [], 1, False, extra={"new": 1}
         ).to_dict()
 
-    def test_nothing_is_read_that_is_not_asked_for(self):
+    def test_late_result_is_parsed_on_demand(self):
         reads = []
         result = self.later(self.document(), reads)
         assert result.success and not hasattr(result, "_repr_png_") and reads == []
         assert result["torch"].ok and result.narrative == "Light!" and result.extra == {"new": 1}
         assert len(reads) == 1
 
-    def test_it_is_as_one_that_was_read(self):
+    def test_late_result_equals_parsed_result(self):
         document = self.document()
         read = Result.from_dict(document)
         assert self.later(document, []) == read
@@ -346,11 +346,11 @@ class TestLater:
         assert pickle.loads(pickle.dumps(self.later(document, []))) == read
         assert dataclasses.replace(self.later(document, []), narrative="Dark.").narrative == "Dark."
 
-    def test_what_was_set_stays(self):
+    def test_set_attribute_survives_late_parsing(self):
         result = self.later(self.document(), [])
         result.narrative = "Dark."
         assert result.plan_id == "p" and result.narrative == "Dark."
 
-    def test_an_unknown_attribute(self):
+    def test_unknown_attribute_raises(self):
         with pytest.raises(AttributeError, match="'Result' object has no attribute 'tools'"):
             self.later(self.document(), []).tools

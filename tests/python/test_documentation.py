@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The snippets of Python in the documentation run as they stand, one after the other, in the
-repository's root."""
+"""The Python snippets of the documentation run unchanged, in order, in the repository's root."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ PAGES = ["README.md", "docs/python.md", "bindings/python/README.md"]
 
 
 def snippets(page: Path) -> str:
-    """All snippets as one script, each on the line where it stands in the page."""
+    """Returns all snippets as one script, each on its line in the page."""
     lines = page.read_text(encoding="utf-8").splitlines()
     script, is_inside = [], False
     for line in lines:
@@ -25,15 +24,15 @@ def snippets(page: Path) -> str:
         script.append(line if is_inside else "")
         if re.fullmatch(r"```python", line):
             is_inside = True
-    assert not is_inside, f"{page}: a snippet has no end"
+    assert not is_inside, f"{page}: a snippet is not closed"
     return "\n".join(script)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_snippets_run(page: str, tmp_path: Path) -> None:
+def test_snippets_of_page_run(page: str, tmp_path: Path) -> None:
     script = snippets(SOURCE / page)
-    assert script.strip(), "there is no snippet"
-    # As a file: annotations are looked up, and a traceback names the line of the page.
+    assert script.strip(), "the page has no snippets"
+    # As a file, so that annotations resolve and a traceback names the line of the page.
     program = tmp_path / "snippets.py"
     program.write_text(script, encoding="utf-8")
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria.events: what is read is written again, and its types are those of the schemas."""
+"""narratoria.events: events round-trip, and their types match the schemas."""
 
 import copy
 import dataclasses
@@ -124,11 +124,11 @@ def test_records_round_trip(drawn):
 
 
 def record_of(kind, body):
-    """An event of the compiled part, as a session gives it."""
+    """Returns an event of the compiled part, as in a session."""
     numbers = {}
     while (name := _core.kind_name(len(numbers) + 1)) is not None:
         numbers[name] = len(numbers) + 1
-    # As the numbers of a tool's events are.
+    # The numbers of the types of tool events.
     tool_types = ["log", "state_patch", "asset", "ui_event", "error", "done"]
     type_number = tool_types.index(body["type"]) + 1 if kind == "tool_event" else 0
     text = _core.to_json(body).encode()
@@ -138,7 +138,7 @@ def record_of(kind, body):
 @pytest.mark.parametrize("name", ["tool_event", *KINDS])
 @settings(max_examples=20)
 @given(data=st.data())
-def test_data_is_what_python_reads(name, data):
+def test_data_equals_event_from_dict(name, data):
     if name == "tool_event":
         body = data.draw(tool_events(data.draw(st.sampled_from(TYPES))))
     else:
@@ -160,19 +160,19 @@ def test_data_is_what_python_reads(name, data):
         ("narrative", {"text": "a", "source": "plan", "mood": None}),
     ],
 )
-def test_data_of_every_kind_is_made_without_python(kind, body, monkeypatch):
+def test_data_of_every_kind_has_compiled_reader(kind, body, monkeypatch):
     expected = event_from_dict(kind, body)
     monkeypatch.setattr(events, "event_from_dict", None)
     assert record_of(kind, body).data == expected
 
 
-def test_lists_of_data_are_its_own():
+def test_data_copies_lists():
     event = record_of("tool_pending", {"toolPath": "t", "dependencies": ["a"]})
     event.data.dependencies.append("b")
     assert event.body["dependencies"] == ["a"]
 
 
-def test_every_class_is_reached():
+def test_every_event_class_is_tested():
     reached = {event_from_dict("tool_event", example(one)).__class__ for one in TYPES}
     reached |= {type(event_from_dict(kind, example(kind))) for kind in KINDS}
     assert reached == {one for one in classes if one is not events.RuntimeEvent}
@@ -218,7 +218,7 @@ def example(name):
         ("warning", [], "", "must be an object, is an array"),
     ],
 )
-def test_faults_name_their_place(kind, body, pointer, says):
+def test_faults_have_pointers(kind, body, pointer, says):
     with pytest.raises(DocumentError) as caught:
         event_from_dict(kind, body)
     assert caught.value.pointer == pointer
@@ -226,7 +226,7 @@ def test_faults_name_their_place(kind, body, pointer, says):
     assert isinstance(caught.value, ValueError)
 
 
-def test_faults_of_a_record_count_from_it():
+def test_faults_of_record_have_pointers_from_record():
     record = {"seq": 1, "time": "x", "sessionId": "s", "kind": "warning", "event": {"code": 1}}
     with pytest.raises(DocumentError) as caught:
         EventRecord.from_dict(record)
@@ -240,12 +240,12 @@ def test_faults_of_a_record_count_from_it():
     "kind, body",
     [("moon_risen", {"phase": 1}), ("tool_event", {"type": "sing"}), ("tool_event", {"type": []})],
 )
-def test_unknown_events(kind, body):
+def test_unknown_event_is_kept_unchanged(kind, body):
     event = event_from_dict(kind, body)
     assert event == UnknownEvent(kind, body) and event.to_dict() == body
 
 
-def test_matching_by_position():
+def test_events_match_by_position():
     match Log("Lighting...", "warn", {"progress": 0.5}):
         case Log(message, "warn", {"progress": share}):
             assert (message, share) == ("Lighting...", 0.5)
@@ -255,7 +255,7 @@ def test_matching_by_position():
         assert not {"extra", "request_id"} & set(one.__match_args__)
 
 
-def test_empty_optionals_stay_away():
+def test_empty_optional_members_are_left_out():
     assert repr(Log("x")) == "Log(message='x', level='info')"
     assert repr(Done(True)) == "Done(ok=True)"
     assert Log("x").to_dict() == {"version": "0", "type": "log", "level": "info", "message": "x"}
@@ -265,14 +265,14 @@ def test_empty_optionals_stay_away():
     assert repr(Done(True, extra={"mood": "calm"})) == "Done(ok=True, extra={'mood': 'calm'})"
 
 
-def test_a_null_result_is_kept():
+def test_null_result_is_kept():
     body = {"version": "0", "type": "done", "ok": True, "result": None}
     event = event_from_dict("tool_event", body)
     assert event.result is None and event.to_dict() == body
     assert dataclasses.replace(event, result=5).to_dict()["result"] == 5
 
 
-def test_they_are_frozen_and_have_no_dict():
+def test_events_are_frozen_and_have_no_dict():
     for one in (Log("x"), AttemptEnded(1, "failed"), WarningEvent("A", "b")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             one.extra = {}
@@ -287,7 +287,7 @@ def test_type_hints_can_be_evaluated():
         assert typing.get_type_hints(one)
 
 
-def test_a_stream_that_the_command_wrote():
+def test_reads_event_stream_of_command():
     line = (
         '{"seq":11,"time":"2026-11-21T21:11:18.657620Z","sessionId":"4d2c","planId":"550e",'
         '"toolId":"light1","attempt":1,"kind":"attempt_ended",'
@@ -298,7 +298,7 @@ def test_a_stream_that_the_command_wrote():
     assert record.to_dict() == json.loads(line)
 
 
-def test_the_traces_of_a_project_s_tool():
+def test_traces_of_project_tool_are_read():
     body = {
         "attempt": 1,
         "state": "completed",

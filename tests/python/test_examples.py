@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, as somebody runs them: real processes, a real terminal, real connections."""
+"""The examples as users run them: real processes, a real terminal, real connections."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_gone(pid: int) -> bool:
 
 
 # covers: 002-function-example
-def test_the_example_of_specification_002() -> None:
+def test_specification_002_example_runs() -> None:
     ended = run("get_user_profile.py", "123")
     assert ended.returncode == 0, ended.stderr
     profile, state = ended.stdout.splitlines()
@@ -70,7 +70,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class Terminal:
-    """A program on a terminal of its own, which it controls: Ctrl-C is what a key sends."""
+    """A program with a controlling terminal, so that Ctrl-C can be typed."""
 
     def __init__(self, *command: str) -> None:
         self._master, slave = pty.openpty()
@@ -93,8 +93,8 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def interrupt_until(self, pattern: str) -> str:
-        """Ctrl-C, again and again: one that comes between the prompt and the reading of the line is
-        seen by Python when a line has been read, and not before."""
+        """Types Ctrl-C repeatedly. Python does not notice one that arrives between the prompt and
+        the reading of the line until a line has been read."""
         for _ in range(SECONDS):
             self.type("\x03")
             try:
@@ -104,7 +104,7 @@ class Terminal:
         return self.until(pattern)
 
     def until(self, pattern: str, seconds: float = SECONDS) -> str:
-        """What was shown up to what matches the pattern, which is taken off."""
+        """Returns and removes the output up to the match of the pattern."""
         deadline = time.monotonic() + seconds
         while (found := re.search(pattern, self._seen)) is None:
             left = deadline - time.monotonic()
@@ -142,7 +142,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
 
 @pytest.fixture
 def slow_story(tmp_path: Path) -> Path:
-    """A story in which waiting takes long: its tool says its process id, and sleeps."""
+    """A story with a slow tool, which reports its process id and sleeps."""
     story = tmp_path / "story"
     (story / "tools").mkdir(parents=True)
     (story / "story.toml").write_text('title = "Slow"\n[narrator]\nname = "template"\n')
@@ -160,7 +160,7 @@ def slow_story(tmp_path: Path) -> Path:
 
 
 class TestChat:
-    def test_a_choice_is_taken_by_its_number(self) -> None:
+    def test_chat_accepts_number_of_choice(self) -> None:
         done = run("chat.py", words="I light the torch and examine the door\n1\n\n7\n")
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
@@ -168,9 +168,9 @@ class TestChat:
         assert "… Lighting torch..." in shown and "… Examining door..." in shown
         assert "[image: " in shown and "  1. Open\n  2. Leave\n" in shown
         assert "the door swings inward" in shown
-        assert '"7"' in shown, "no choice has this number: it is what the player says"
+        assert '"7"' in shown, "not the number of a choice, so it is the prompt"
 
-    def test_ctrl_c_cancels_the_turn_and_not_the_game(
+    def test_ctrl_c_cancels_turn_but_not_game(
         self, terminal: Callable[..., Terminal], slow_story: Path
     ) -> None:
         chat = terminal(str(EXAMPLES / "chat.py"), str(slow_story))
@@ -186,35 +186,37 @@ class TestChat:
         chat.type("\x04")
         assert chat.status() == 0
 
-    def test_a_story_that_is_not_there(self) -> None:
+    def test_missing_story_is_reported(self) -> None:
         done = run("chat.py", "/nowhere")
         assert done.returncode == 1
         assert "/nowhere" in done.stderr and "Traceback" not in done.stderr
 
 
 class TestNarrator:
-    def test_it_plans_anew_what_failed_and_nothing_else(self) -> None:
+    def test_narrator_replans_only_failed_tools(self) -> None:
         done = run("narrator.py")
         assert done.returncode == 0 and done.stderr == "", done.stderr
         assert done.stdout.count("plan_started") == 2
-        assert done.stdout.count("Lighting torch...") == 1, "what succeeded is not done again"
+        assert done.stdout.count("Lighting torch...") == 1, (
+            "the tool that succeeded does not run again"
+        )
         assert "The lever is rusted fast. You see to the lever another way." in done.stdout
         assert "Blow 3 of 3" in done.stdout and "cannot see" not in done.stdout
         assert "- Go down the stairs" in done.stdout
         assert "after 2 plans" in done.stdout and "{'pulled': True}" in done.stdout
 
-    def test_its_tools_read_the_state(self) -> None:
+    def test_tools_read_state(self) -> None:
         done = run("narrator.py", "I pull the lever")
         assert "You cannot see where to put the iron." in done.stdout
 
-    def test_words_alone(self) -> None:
+    def test_prompt_from_arguments_is_played(self) -> None:
         done = run("narrator.py", "I sing")
         assert "There is a torch here, a lever and a door." in done.stdout
         assert "after 1 plans: {}" in done.stdout
 
 
 class TestNotebook:
-    def test_its_page(self, tmp_path: Path) -> None:
+    def test_notebook_writes_page(self, tmp_path: Path) -> None:
         page = tmp_path / "story.html"
         done = run("notebook.py", str(page))
         assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -224,13 +226,13 @@ class TestNotebook:
         assert "door_inscription" in text and "Nobody should drink that." in text
         assert "skipped" in text
 
-    def test_without_a_name_nothing_is_written(self) -> None:
+    def test_notebook_without_file_name_writes_nothing(self) -> None:
         assert run("notebook.py").returncode == 0
         assert list(SOURCE.glob("*.html")) == []
 
 
 class Serving:
-    """The server as a process, and what a client does with it."""
+    """The server as a process, and a client of it."""
 
     def __init__(self, *story: str) -> None:
         self.process = subprocess.Popen(
@@ -268,7 +270,7 @@ class Serving:
         return answer
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """Ends it; returns what it wrote to its standard error."""
+        """Ends the server; returns its standard error."""
         self.process.send_signal(number)
         said = self.process.communicate(timeout=SECONDS)[1]
         assert self.process.returncode == 0, said
@@ -276,7 +278,7 @@ class Serving:
 
 
 def read_event(stream: http.client.HTTPResponse) -> dict[str, Any] | None:
-    """The next of the Server-Sent Events; None when the stream has ended."""
+    """Returns the next server-sent event; None at the end of the stream."""
     fields: dict[str, str] = {}
     while text := stream.readline().decode().rstrip("\n"):
         name, _, value = text.partition(": ")
@@ -289,7 +291,7 @@ def read_event(stream: http.client.HTTPResponse) -> dict[str, Any] | None:
 
 
 def waiting_tool(stream: http.client.HTTPResponse) -> int:
-    """Reads up to what the tool of the slow story says; returns its process id."""
+    """Reads the stream up to the event of the slow tool; returns the tool's process id."""
     while (record := read_event(stream)) is not None:
         if "waiting as " in record["event"].get("message", ""):
             return int(record["event"]["message"].split()[-1])
@@ -313,14 +315,14 @@ def serving_slowly(slow_story: Path) -> Iterator[Serving]:
 
 
 class TestServer:
-    def test_a_prompt_and_its_choices(self, serving: Serving) -> None:
+    def test_prompt_returns_turn_with_choices(self, serving: Serving) -> None:
         status, turn = serving.play("I light the torch and examine the door")
         assert status == 200
         assert turn["narrative"].startswith("You reach for the torch")
         assert turn["outcome"] == "completed" and turn["choices"] == ["Open", "Leave"]
         assert serving.stop() == ""
 
-    def test_events_come_while_the_plan_runs(self, serving: Serving) -> None:
+    def test_events_arrive_while_plan_runs(self, serving: Serving) -> None:
         stream = serving.events()
         playing = serving.connect()
         playing.request("POST", "/prompt?player=ada", json.dumps({"prompt": "I light the torch"}))
@@ -333,7 +335,7 @@ class TestServer:
         assert playing.getresponse().status == 200
         assert serving.stop() == ""
 
-    def test_others_play_and_nobody_has_an_answer_too_early(self, serving_slowly: Serving) -> None:
+    def test_slow_turn_does_not_block_other_players(self, serving_slowly: Serving) -> None:
         stream = serving_slowly.events()
         playing = serving_slowly.connect()
         playing.request("POST", "/prompt?player=ada", json.dumps({"prompt": "I wait"}))
@@ -343,12 +345,12 @@ class TestServer:
         second, third = serving_slowly.connect(), serving_slowly.connect()
         for each in (second, third):
             each.request("POST", "/prompt?player=ada", json.dumps({"prompt": "a mouse"}))
-        # Which of the two comes first is not settled: one waits, and the other is refused.
+        # The order of the two is undefined: one waits, the other is refused.
         by_socket = {second.sock: second, third.sock: third}
         [refused] = select.select(list(by_socket), [], [], SECONDS)[0]
-        assert by_socket[refused].getresponse().status == 409, "one prompt may wait, and one does"
+        assert by_socket[refused].getresponse().status == 409, "only one prompt may wait"
 
-    def test_each_player_has_a_session(self, serving: Serving) -> None:
+    def test_each_player_has_own_session(self, serving: Serving) -> None:
         ada, bob = serving.events("ada"), serving.events("bob")
         assert serving.play("I examine the door", "ada")[0] == 200
         assert serving.play("I sing", "bob")[0] == 200
@@ -358,7 +360,7 @@ class TestServer:
         assert second["event"]["text"] == "I sing"
         assert first["sessionId"] != second["sessionId"]
 
-    def test_what_is_wrong_is_said(self, serving: Serving) -> None:
+    def test_invalid_requests_get_error_status(self, serving: Serving) -> None:
         assert serving.request("GET", "/nowhere")[0] == 404
         assert serving.request("GET", "/prompt")[0] == 405
         assert serving.request("POST", "/prompt", "no JSON")[0] == 400
@@ -373,10 +375,10 @@ class TestServer:
             with socket.create_connection(("127.0.0.1", serving.port), SECONDS) as raw:
                 raw.sendall(sent)
                 assert raw.recv(4096).startswith(b"HTTP/1.1 %d " % status), sent
-        assert serving.play("I sing")[0] == 200, "and it goes on"
+        assert serving.play("I sing")[0] == 200, "the server still works"
         assert serving.stop() == ""
 
-    def test_a_client_that_goes_is_let_go(self, serving: Serving) -> None:
+    def test_disconnected_client_is_dropped(self, serving: Serving) -> None:
         stream = serving.events()
         stream.close()
         socket.create_connection(("127.0.0.1", serving.port), SECONDS).close()
@@ -384,7 +386,9 @@ class TestServer:
         assert serving.stop() == ""
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_the_end(self, serving_slowly: Serving, number: signal.Signals) -> None:
+    def test_signal_ends_server_cleanly(
+        self, serving_slowly: Serving, number: signal.Signals
+    ) -> None:
         serving = serving_slowly
         stream = serving.events()
         playing = serving.connect()
@@ -396,14 +400,14 @@ class TestServer:
         while read_event(stream) is not None:
             pass
         answer = playing.getresponse()
-        assert answer.status == 200, "whoever waits is answered"
+        assert answer.status == 200, "a waiting client is answered"
         assert json.loads(answer.read())["outcome"] == "cancelled"
         assert idle.recv(1) == b""
         idle.close()
 
 
 # covers: 002-context-one-state
-def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path: Path) -> None:
+def test_ferry_runs_four_kinds_of_tools_in_one_trace(tmp_path: Path) -> None:
     trace = tmp_path / "trace.ndjson"
     ended = run(
         "ferry.py",
@@ -435,7 +439,7 @@ def test_the_ferry_shows_four_kinds_of_tools_on_one_state_in_one_trace(tmp_path:
         ("pay_toll-2", {"ferryman": {"purse": 7}}),  # the function in Python
         ("ring-bell-3", {"bell": {"rung": True}}),  # the script's process
     ]
-    # The script: its CALLs with their lines, and what it printed.
+    # The script: its CALLs with their lines, and its output.
     source = (SOURCE / "examples" / "stories" / "ferry" / "ferry.nuwa").read_text().splitlines()
     lines = [
         record["event"]["line"]

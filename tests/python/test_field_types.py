@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints of parameters, and types of the standard library and of pydantic, as inputs of tools."""
+"""Constraints of tool parameters, and parameter types of the standard library and of pydantic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TestConstraints:
             (list[Annotated[int, Field(gt=0)]], [1], [1, 0], "greater than 0"),
         ],
     )
-    def test_they_count(
+    def test_field_constraint_is_enforced(
         self, session: Any, annotation: Any, good: Any, bad: Any, said: str
     ) -> None:
         from narratoria._function import describe
@@ -47,7 +47,7 @@ class TestConstraints:
         with pytest.raises(narratoria.DocumentError, match=said):
             describe(tool).bind({"x": bad})
 
-    def test_those_of_other_libraries_count_too(self, session: Any) -> None:
+    def test_constraint_of_other_library_is_enforced(self, session: Any) -> None:
         annotated_types = pytest.importorskip("annotated_types")
 
         @session.tool
@@ -70,14 +70,14 @@ class TestConstraints:
             Annotated[int, Field(pattern="a")],
         ],
     )
-    def test_one_that_says_nothing_is_refused(self, session: Any, annotation: Any) -> None:
+    def test_constraint_for_other_type_is_refused(self, session: Any, annotation: Any) -> None:
         def tool(x: Any) -> None: ...
 
         tool.__annotations__["x"] = annotation
         with pytest.raises(TypeError, match="does not apply to"):
             session.tool(tool)
 
-    def test_wrong_ones_are_refused_where_they_are_written(self, session: Any) -> None:
+    def test_invalid_constraint_is_refused_at_definition(self, session: Any) -> None:
         wrong: list[dict[str, Any]] = [
             {"gt": "1"},
             {"min_length": -1},
@@ -120,7 +120,9 @@ class TestTypes:
             (Stay, {"who": "Ada", "until": "2026-01-24"}, None),
         ],
     )
-    def test_they_come_and_go(self, session: Any, kind: Any, json: Any, value: Any) -> None:
+    def test_value_of_type_round_trips(
+        self, session: Any, kind: Any, json: Any, value: Any
+    ) -> None:
         got: list[Any] = []
 
         def tool(x: Any) -> Any:
@@ -135,7 +137,7 @@ class TestTypes:
             assert got[0] == value and back == json
         assert session.call("tool", x=back) == back
 
-    def test_a_text_that_is_no_date_is_no_input(self, session: Any) -> None:
+    def test_invalid_date_is_refused(self, session: Any) -> None:
         @session.tool
         def wait(until: datetime.date) -> None: ...
 
@@ -143,7 +145,7 @@ class TestTypes:
         assert (tool.error_code, tool.retry_count) == ("INPUT_INVALID", 0)
         assert "/until" in tool.error
 
-    def test_models_of_pydantic(self, session: Any, pydantic: Any) -> None:
+    def test_pydantic_model_is_validated(self, session: Any, pydantic: Any) -> None:
         Torch = pydantic.create_model("Torch", hours=(Annotated[int, pydantic.Field(gt=0)], 3))
         Room = pydantic.create_model("Room", torch=(Torch, ...), names=(list[str], []))
 
@@ -156,7 +158,7 @@ class TestTypes:
         tool = session.execute(plan_of("enter", {"room": {"torch": {"hours": 0}}}))["t"]
         assert tool.error_code == "INPUT_INVALID" and "hours" in tool.error
 
-    def test_an_alternative_says_what_is_wrong_inside(self) -> None:
+    def test_union_error_names_inner_fault(self) -> None:
         from narratoria._function import describe
 
         def go(where: Any) -> None: ...
@@ -165,7 +167,7 @@ class TestTypes:
         with pytest.raises(narratoria.DocumentError, match="/until"):
             describe(go).bind({"where": {"who": "Ada", "until": "soon"}})
 
-    def test_models_of_pydantic_keep_their_definitions(self, session: Any, pydantic: Any) -> None:
+    def test_pydantic_models_keep_their_definitions(self, session: Any, pydantic: Any) -> None:
         def made(kind: Any) -> Any:
             class Node(pydantic.BaseModel):
                 label: kind
@@ -191,9 +193,7 @@ class TestTypes:
         for wrong in ({"a": b}, {"a": a, "b": a}, {"a": a, "b": b, "c": b}):
             assert session.execute(plan_of("walk", wrong))["t"].error_code == "INPUT_INVALID"
 
-    def test_what_only_pydantic_can_say_is_checked_by_pydantic(
-        self, session: Any, pydantic: Any
-    ) -> None:
+    def test_pydantic_checks_rules_beyond_schema(self, session: Any, pydantic: Any) -> None:
         import decimal
 
         class Cat(pydantic.BaseModel):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas of typed functions: of the input, which is exactly what the function can be called with, and
-of the result."""
+"""Schemas of typed functions: of the input, which accepts exactly the valid calls, and of the
+result."""
 
 import collections
 import copy
@@ -30,7 +30,7 @@ from narratoria.events import Log
 
 
 def plain(value):
-    """What JSON makes of a value that Python holds."""
+    """Converts a Python value to its JSON form."""
     return _core.from_json(_core.to_json(value, to_plain))
 
 
@@ -149,7 +149,7 @@ ODD = [0, 1, -1, 0.0, 1.0, 2.5, True, False, None, "", "red", "1", [], [1, "a"],
 
 
 def near(schema, chance):
-    """A value that fits the schema."""
+    """A strategy for values that fit the schema."""
     if "enum" in schema:
         return chance.choice(schema["enum"])
     if "const" in schema:
@@ -190,7 +190,7 @@ def near(schema, chance):
 
 
 def changed(value, chance):
-    """The value with something left out, put in, or replaced."""
+    """A strategy for the value with something removed, added or replaced."""
     way = chance.randrange(4)
     if isinstance(value, dict) and way == 0:
         return {**value, "more": 1}
@@ -208,7 +208,7 @@ def changed(value, chance):
 
 @settings(max_examples=400, deadline=None)
 @given(annotations, st.integers(0, 2**32))
-def test_the_schema_takes_exactly_what_bind_takes(annotation, seed):
+def test_schema_and_bind_accept_same_inputs(annotation, seed):
     chance = random.Random(seed)
     tool = tool_of(annotation)
     schema = checker(tool.input_schema)
@@ -231,13 +231,13 @@ def test_the_schema_takes_exactly_what_bind_takes(annotation, seed):
 
 @settings(max_examples=200, deadline=None)
 @given(annotations, st.integers(0, 2**32))
-def test_what_is_bound_comes_back(annotation, seed):
+def test_bound_values_round_trip(annotation, seed):
     chance = random.Random(seed)
     tool = tool_of(annotation)
     for _ in range(6):
         value = near(tool.input_schema["properties"]["value"], chance)
         bound = tool.bind({"value": value})["value"]
-        # To Python and back nothing is lost but what was left out, which is its default then.
+        # The round trip only adds the defaults of missing members.
         again = tool.bind({"value": plain(bound)})["value"]
         assert plain(again) == plain(bound)
 
@@ -279,7 +279,7 @@ def test_what_is_bound_comes_back(annotation, seed):
         (Name, "Ada", "Ada"),
     ],
 )
-def test_conversions(annotation, value, bound):
+def test_input_is_converted(annotation, value, bound):
     result = tool_of(annotation).bind({"value": value})["value"]
     assert result == bound and type(result) is type(bound)
 
@@ -307,13 +307,13 @@ def test_conversions(annotation, value, bound):
         (list[int], {"a": 1}, "/value", "must be an array, is an object"),
     ],
 )
-def test_faults_name_their_place(annotation, value, pointer, says):
+def test_faults_have_pointers(annotation, value, pointer, says):
     with pytest.raises(DocumentError) as caught:
         tool_of(annotation).bind({"value": value})
     assert caught.value.pointer == pointer and says in str(caught.value)
 
 
-def test_the_schema_of_a_whole_function():
+def test_schema_of_function():
     def examine(
         target: Annotated[str, "what to look at"],
         /,
@@ -400,7 +400,7 @@ def test_the_schema_of_a_whole_function():
         describe(examine)
 
 
-def test_other_members():
+def test_unknown_members_follow_var_keyword():
     def take(first: int, **others: float): ...
 
     def open_to_all(**others): ...
@@ -421,7 +421,7 @@ class Context:
     __narratoria_context__ = True
 
 
-def test_the_context():
+def test_context_parameter_is_not_an_input():
     def first(context: Context, a: int): ...
 
     def by_name(a: int, where: "Context", **others): ...
@@ -444,7 +444,7 @@ def test_the_context():
         describe(twice)
 
 
-def test_annotations_that_are_text(tmp_path, monkeypatch):
+def test_annotations_as_text_are_evaluated(tmp_path, monkeypatch):
     (tmp_path / "texts.py").write_text("""
 from __future__ import annotations
 import dataclasses
@@ -490,7 +490,7 @@ def missing(one: Something): ...
         describe(texts.missing)
 
 
-def test_kinds_of_functions():
+def test_function_kinds_are_recognized():
     async def waits(a: int): ...
 
     def yields(a: int):
@@ -527,7 +527,7 @@ def test_kinds_of_functions():
     assert kinds(wrapped) == (True, False)
 
 
-def test_names():
+def test_tool_name_is_checked():
     def café(): ...
 
     with pytest.raises(ValueError, match="is not a valid tool name"):
@@ -540,7 +540,7 @@ def test_names():
     assert describe(lambda: 1, name="one-1_A", description="x").description == "x"
 
 
-def test_a_method_without_its_object_is_refused():
+def test_unbound_method_is_refused():
     class Dice:
         def roll(self, sides: int = 6) -> int:
             return sides
@@ -550,7 +550,7 @@ def test_a_method_without_its_object_is_refused():
     assert describe(Dice().roll).bind({"sides": 4}) == {"sides": 4}
     with pytest.raises(TypeError, match=r"method of Dice.*session\.tool\(thing\.roll\)"):
         describe(Dice.roll)
-    # Who says what it is means it.
+    # An annotated `self` is an ordinary parameter.
     assert describe(Dice.told).input_schema["required"] == ["self", "sides"]
 
     def roll(self, sides: int) -> None: ...
@@ -558,13 +558,13 @@ def test_a_method_without_its_object_is_refused():
     assert describe(roll).input_schema["required"] == ["self", "sides"]
 
 
-def test_a_function_that_does_not_tell_its_parameters_is_refused():
+def test_function_without_signature_is_refused():
     with pytest.raises(TypeError, match="the tool dict: its parameters are unknown"):
         describe(dict)
 
 
 @pytest.mark.parametrize("text", ["list[", "1/0", "[].pop()", "f(\n"])
-def test_an_annotation_that_is_no_expression_of_a_type(text):
+def test_invalid_annotation_is_refused(text):
     def tool(x): ...
 
     tool.__annotations__["x"] = text
@@ -610,7 +610,7 @@ class Growing(typing.Generic[X]):
     next: "Growing[list[X]] | None" = None
 
 
-def test_generic_classes_are_what_their_arguments_say():
+def test_generic_class_uses_its_arguments():
     def tool(box: Box[int], inner: Box[Box[str]], named: NumberedBox): ...
 
     about = describe(tool)
@@ -659,7 +659,7 @@ class Labelled(Item[str], Generic[X]):
 """
 
 
-def test_a_generic_class_and_its_base_may_share_a_type_parameter():
+def test_generic_class_and_base_may_share_type_parameter():
     def tool(box: LabelledBox[int]): ...
 
     about = describe(tool)
@@ -670,7 +670,7 @@ def test_a_generic_class_and_its_base_may_share_a_type_parameter():
             about.bind({"box": wrong})
 
 
-def test_the_argument_of_a_generic_class_reaches_the_bases_of_its_base():
+def test_type_argument_reaches_indirect_base():
     def tool(box: SmallBox): ...
 
     about = describe(tool)
@@ -680,7 +680,7 @@ def test_the_argument_of_a_generic_class_reaches_the_bases_of_its_base():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="a TypedDict is not generic before 3.11")
-def test_a_generic_typed_dict_and_its_base_may_share_a_type_parameter():
+def test_generic_typed_dict_and_base_may_share_type_parameter():
     names = {"TypedDict": typing.TypedDict, "Generic": typing.Generic, "X": X}
     exec(GENERIC_DOCUMENTS, names)
 
@@ -694,7 +694,7 @@ def test_a_generic_typed_dict_and_its_base_may_share_a_type_parameter():
             about.bind({"labelled": wrong})
 
 
-def test_a_type_parameter_is_what_its_bound_says():
+def test_type_parameter_uses_its_bound():
     def tool(number: Number, text: Text): ...
 
     assert describe(tool).bind({"number": 1, "text": "a"}) == {"number": 1, "text": "a"}
@@ -710,7 +710,7 @@ def test_a_type_parameter_is_what_its_bound_says():
         (Growing[int], "Growing contains itself with different arguments"),
     ],
 )
-def test_generic_classes_without_an_end_or_without_arguments(annotation, says):
+def test_unbounded_or_unparametrized_generic_is_refused(annotation, says):
     def tool(x): ...
 
     tool.__annotations__["x"] = annotation
@@ -718,7 +718,7 @@ def test_generic_classes_without_an_end_or_without_arguments(annotation, says):
         describe(tool)
 
 
-def test_keywords_of_a_typed_dict():
+def test_unpacked_typed_dict_gives_keywords():
     unpack = getattr(typing, "Unpack", None)
     if unpack is None:
         unpack = pytest.importorskip("typing_extensions").Unpack
@@ -780,7 +780,7 @@ RECURSIVE = [Node, Tree, Link, Door, Hall, Chain[int], Optional[Tree], dict[str,
 
 
 def fitting(schema, root, chance, depth=0):
-    """As `near`, for schemas with references."""
+    """Like `near`, for schemas with references."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     if "anyOf" in schema:
@@ -811,7 +811,7 @@ def fitting(schema, root, chance, depth=0):
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(RECURSIVE), st.integers(0, 2**32))
-def test_classes_that_contain_themselves(annotation, seed):
+def test_recursive_class_is_bound(annotation, seed):
     chance = random.Random(seed)
     tool = tool_of(annotation)
     schema = checker(tool.input_schema)
@@ -829,7 +829,7 @@ def test_classes_that_contain_themselves(annotation, seed):
         assert schema.is_valid({"value": value}) == fits, (annotation, value)
 
 
-def test_the_schema_of_a_class_that_contains_itself():
+def test_schema_of_recursive_class():
     def take(tree: Tree, other: Tree | None, node: Node): ...
 
     about = describe(take)
@@ -858,7 +858,7 @@ def test_the_schema_of_a_class_that_contains_itself():
     assert tool_of(Link).bind({"value": [1, [2, None]]})["value"] == Link(1, Link(2, None))
 
 
-def test_an_input_that_is_nested_too_deeply_for_the_function():
+def test_input_nested_too_deeply_is_refused():
     deep = {}
     for _ in range(20_000):
         deep = {"left": deep}
@@ -866,7 +866,7 @@ def test_an_input_that_is_nested_too_deeply_for_the_function():
         tool_of(Tree).bind({"value": deep})
 
 
-def test_two_classes_of_one_name_have_two_definitions():
+def test_classes_with_same_name_have_two_definitions():
     def made(kind):
         @dataclasses.dataclass
         class Tree:
@@ -913,7 +913,7 @@ class Flags(enum.Flag):
         (5, "no equal"),
     ],
 )
-def test_what_has_no_equal_in_json_is_refused_at_once(annotation, says):
+def test_type_without_json_equivalent_is_refused(annotation, says):
     def take(value): ...
 
     take.__annotations__["value"] = annotation
@@ -930,7 +930,7 @@ def test_variable_positional_parameters_are_refused():
         describe(take)
 
 
-def test_rules_of_a_dataclass():
+def test_dataclass_rules_are_applied():
     @dataclasses.dataclass
     class Even:
         n: int
@@ -945,7 +945,7 @@ def test_rules_of_a_dataclass():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="written as Python 3.12 has it")
-def test_type_statements():
+def test_type_statement_is_compiled():
     names = {}
     exec("type Number = int | float\ntype Chain = list[Chain]", names)
     assert tool_of(names["Number"]).bind({"value": 1}) == {"value": 1}
@@ -956,17 +956,17 @@ def test_type_statements():
 
 
 # --------------------------------------------------------------------------------------------------
-# What a function returns
+# Results of functions
 # --------------------------------------------------------------------------------------------------
 
 
 @given(json_values)
-def test_json_stays_as_it_is(value):
+def test_json_is_unchanged(value):
     assert plain(value) == value
     json.dumps(plain(value), allow_nan=False)
 
 
-def test_what_a_function_returns():
+def test_result_is_converted_to_json():
     class Text(str):
         pass
 
@@ -1041,7 +1041,7 @@ NUMBER = {"type": ["number", "boolean"]}
         (Annotated[int, "how many"], {**INTEGER, "description": "how many"}),
         (Annotated[str, Field(min_length=1)], {"type": "string", "minLength": 1}),
         (Tree, {"type": "object", "properties": {}}),
-        # What may have any form in JSON, or none.
+        # Types with any JSON form, or without one.
         (None, None),
         (Any, None),
         (Plan, None),
@@ -1054,7 +1054,7 @@ NUMBER = {"type": ["number", "boolean"]}
         (X, None),
     ],
 )
-def test_the_schema_of_what_a_function_returns(annotation, schema):
+def test_result_schema(annotation, schema):
     def give(): ...
 
     give.__annotations__["return"] = annotation
@@ -1063,7 +1063,7 @@ def test_the_schema_of_what_a_function_returns(annotation, schema):
         checker(schema)
 
 
-def test_what_says_nothing_of_what_a_function_returns():
+def test_no_result_schema_without_usable_annotation():
     def told() -> "int": ...
 
     def untold(): ...
@@ -1097,7 +1097,7 @@ def test_what_says_nothing_of_what_a_function_returns():
 
 @settings(max_examples=200, deadline=None)
 @given(annotations, st.integers(0, 2**32))
-def test_what_is_of_the_annotated_type_fits_the_schema_of_the_result(annotation, seed):
+def test_value_of_annotated_type_fits_result_schema(annotation, seed):
     chance = random.Random(seed)
     tool = tool_of(annotation)
 
@@ -1112,7 +1112,7 @@ def test_what_is_of_the_annotated_type_fits_the_schema_of_the_result(annotation,
         assert checker(schema).is_valid(plain(bound["value"])), (annotation, bound)
 
 
-def test_what_contains_itself():
+def test_value_that_contains_itself_is_refused():
     value = []
     value.append(value)
     with pytest.raises(ValueError, match="contains itself|nested"):
@@ -1125,7 +1125,7 @@ def test_what_contains_itself():
     assert plain(deep) == deep
 
 
-def test_what_becomes_something_else_for_ever():
+def test_endless_conversion_is_refused():
     class There:
         def to_dict(self):
             return Back()

@@ -15,7 +15,7 @@ from narratoria.events import UiEvent
 
 
 class TestHandlers:
-    def test_a_handler_gets_what_it_named(self, session: Any, make_tool: Any) -> None:
+    def test_handler_gets_named_events(self, session: Any, make_tool: Any) -> None:
         seen: list[UiEvent] = []
         session.on_ui_event("narrative_choice")(seen.append)
         bell = line('{"type":"ui_event","event":"bell"}')
@@ -28,7 +28,7 @@ class TestHandlers:
         ]
         assert [each["event"] for each in placeholders] == ["bell"]
 
-    def test_false_leaves_it_to_the_next(self, session: Any, make_tool: Any) -> None:
+    def test_false_passes_event_to_next_handler(self, session: Any, make_tool: Any) -> None:
         asked = []
 
         @session.on_ui_event()
@@ -49,7 +49,7 @@ class TestHandlers:
         session.execute(one(make_tool("t", f"{bell}\n{DONE}")))
         assert asked == ["important", "late", "early"]
 
-    def test_an_exception_is_logged_and_the_next_is_asked(
+    def test_exception_is_logged_and_next_handler_called(
         self, session: Any, make_tool: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         asked = []
@@ -64,14 +64,14 @@ class TestHandlers:
             assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
         assert len(asked) == 1 and "RuntimeError: oh" in caplog.text
 
-    def test_an_asset_renderer(self, torch: str) -> None:
+    def test_asset_renderer_gets_asset(self, torch: str) -> None:
         shown: list[narratoria.Asset] = []
         with narratoria.Session(story=torch) as session:
             session.asset_renderer("image/*")(shown.append)
             session.play("I light the torch")
         assert [(asset.asset_id, asset.tool_id) for asset in shown] == [("lit_torch", "light1")]
 
-    def test_an_async_handler_runs_to_its_end(self, session: Any, make_tool: Any) -> None:
+    def test_execute_waits_for_async_handler(self, session: Any, make_tool: Any) -> None:
 
         ended = []
 
@@ -87,7 +87,7 @@ class TestHandlers:
         assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
         assert ended == ["bell"]
 
-    def test_an_async_renderer_runs_to_its_end(self, torch: str) -> None:
+    def test_execute_waits_for_async_renderer(self, torch: str) -> None:
 
         shown = []
         with narratoria.Session(story=torch) as session:
@@ -100,7 +100,7 @@ class TestHandlers:
             session.play("I light the torch")
             assert shown == ["lit_torch"]
 
-    def test_forgotten_parentheses_are_named(self, session: Any) -> None:
+    def test_missing_parentheses_are_reported(self, session: Any) -> None:
         with pytest.raises(TypeError, match="parentheses"):
             session.on_ui_event(lambda event: None)
         with pytest.raises(TypeError, match="media types"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where C and Python meet at a bad moment: nothing crashes, nothing hangs, nothing is left."""
+"""C and Python interact at a bad moment: nothing crashes, hangs or leaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import narratoria
 from narratoria import aio
 
 
-def test_a_session_that_is_closed_while_a_plan_is_converted() -> None:
+def test_session_closed_during_plan_conversion() -> None:
     class Slow:
         def __init__(self, core: Any) -> None:
             self.core = core
@@ -41,7 +41,7 @@ def test_a_session_that_is_closed_while_a_plan_is_converted() -> None:
     asyncio.run(main())
 
 
-def test_functions_that_run_code_while_they_are_dropped() -> None:
+def test_sink_destructors_may_run_code() -> None:
     kept: list[Any] = []
 
     class Sink:
@@ -60,8 +60,8 @@ def test_functions_that_run_code_while_they_are_dropped() -> None:
     assert len(kept) == 8
 
 
-def test_the_collector_finds_a_session_with_a_plan_running() -> None:
-    # The sink and the session are a circle, and the end of the session still tells the sink.
+def test_session_with_running_plan_is_collected() -> None:
+    # The sink and the session form a cycle, and the sink still gets the last events of the session.
     script = """
         import gc, tempfile, os, narratoria
         path = os.path.join(tempfile.mkdtemp(), "t")
@@ -88,7 +88,7 @@ def test_the_collector_finds_a_session_with_a_plan_running() -> None:
     assert done.returncode == 0 and done.stdout == "plan_ended\n", done.stderr
 
 
-def test_a_daemon_thread_in_a_callback_when_the_interpreter_ends() -> None:
+def test_interpreter_ends_while_daemon_thread_in_callback() -> None:
     script = """
         import threading, time, narratoria
         session = narratoria.Session()
@@ -96,7 +96,7 @@ def test_a_daemon_thread_in_a_callback_when_the_interpreter_ends() -> None:
         @session.tool
         def forever() -> None:
             started.set()
-            # Lets the interpreter's lock go and takes it again, so that the end comes at any moment.
+            # Releases and takes the GIL again and again, so that the end comes at any moment.
             while True:
                 time.sleep(0.0005)
         plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "forever"}]}
@@ -109,7 +109,7 @@ def test_a_daemon_thread_in_a_callback_when_the_interpreter_ends() -> None:
 
 
 @pytest.mark.parametrize("mock", [unittest.mock.Mock, unittest.mock.MagicMock])
-def test_a_tool_that_returns_a_mock(session: Any, mock: Any) -> None:
+def test_tool_that_returns_mock_fails(session: Any, mock: Any) -> None:
     @session.tool
     def fake() -> Any:
         return mock()
@@ -117,7 +117,7 @@ def test_a_tool_that_returns_a_mock(session: Any, mock: Any) -> None:
     assert not session.execute(one("fake")).success
 
 
-def test_results_that_no_json_can_hold_are_told_with_their_traceback(session: Any) -> None:
+def test_result_that_is_not_json_is_reported_with_traceback(session: Any) -> None:
     @session.tool
     def circle() -> Any:
         out: list[Any] = []
@@ -128,7 +128,7 @@ def test_results_that_no_json_can_hold_are_told_with_their_traceback(session: An
     assert "contains itself" in tool.error and "ValueError" in tool.stderr
 
 
-def test_an_open_call_does_not_keep_its_session(make_tool: Any, tmp_path: Path) -> None:
+def test_open_call_does_not_keep_session_alive(make_tool: Any, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     tool = make_tool("t", f": >'{begun}'; sleep 60")
 
@@ -150,7 +150,7 @@ def test_an_open_call_does_not_keep_its_session(make_tool: Any, tmp_path: Path) 
     assert watched() is None
 
 
-def test_a_fork_while_another_thread_drives() -> None:
+def test_fork_while_other_thread_drives_session() -> None:
     script = """
         import os, sys, threading, time, narratoria
         session = narratoria.Session()
@@ -189,7 +189,7 @@ def test_a_fork_while_another_thread_drives() -> None:
     assert done.stdout == "refused\nrefused\nTrue\n"
 
 
-def test_a_body_that_two_threads_look_at(session: Any, make_tool: Any) -> None:
+def test_threads_share_one_event_body(session: Any, make_tool: Any) -> None:
     events: list[narratoria.Event] = []
     session.add_sink(events.append)
     log = line('{"type":"log","level":"info","message":"hello"}')
@@ -206,7 +206,7 @@ def test_a_body_that_two_threads_look_at(session: Any, make_tool: Any) -> None:
     assert all(seen is body for row in bodies for seen, body in zip(row, bodies[0], strict=True))
 
 
-def test_a_state_may_hold_what_a_patch_may() -> None:
+def test_initial_state_accepts_same_types_as_patch() -> None:
     from dataclasses import dataclass
 
     @dataclass
@@ -217,7 +217,7 @@ def test_a_state_may_hold_what_a_patch_may() -> None:
         assert session.state.to_dict() == {"at": {"x": 1}}
 
 
-def test_a_held_session_is_refused_to_others_and_to_what_it_calls(session: Any) -> None:
+def test_held_session_refuses_other_threads_and_callbacks(session: Any) -> None:
     core = session._core
     core.begin_use()
     refused: list[str] = []

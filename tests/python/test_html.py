@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show: whole, bounded, and safe from what strangers write."""
+"""HTML for notebooks: well-formed, bounded, and safe against hostile text."""
 
 import base64
 import html.parser
@@ -52,7 +52,8 @@ ALLOWED = {
 
 
 class Checker(html.parser.HTMLParser):
-    """As a browser sees it: which elements and attributes there are, and that all are closed."""
+    """Parses HTML as a browser does: records elements and attributes, and checks that all are
+    closed."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -100,7 +101,7 @@ def check(text):
 # --------------------------------------------------------------------------------------------------
 
 
-def test_state_is_a_tree():
+def test_state_is_shown_as_tree():
     seen = check(
         state_html({"torch": {"lit": True, "hours": None}, "rooms": [1, "hall"], "no": {}})
     )
@@ -111,7 +112,7 @@ def test_state_is_a_tree():
     assert [one.get("open") for one in deep.elements("details")] == ["open", "open", None, None]
 
 
-def test_a_large_state_is_cut():
+def test_large_state_is_cut():
     text = state_html({"many": list(range(100000)), "long": "x" * 100000})
     seen = check(text)
     assert "99,900 more" in seen.text and "99,600 more" in seen.text
@@ -124,12 +125,12 @@ def test_a_large_state_is_cut():
 
 @settings(max_examples=60, deadline=None)
 @given(json_values)
-def test_any_state_is_well_formed(value):
+def test_any_state_gives_well_formed_html(value):
     check(state_html(value))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_strangers_text_in_a_state(text):
+def test_hostile_text_in_state_is_escaped(text):
     check(state_html({text: [text, {text: text}]}, name=text))
 
 
@@ -177,7 +178,7 @@ def result_of(name="torch", error=None):
     return Result("p", False, name, 900, [torch, door, hall], ["door"], 1, True)
 
 
-def test_a_result():
+def test_result_has_table_and_timeline():
     text = result_html(result_of())
     seen = check(text)
     for said in ("failed", "900 ms", "torch", "took too long", "TIMEOUT", "skipped", "350 ms"):
@@ -202,7 +203,7 @@ def test_a_result():
 
 
 @pytest.mark.parametrize("milliseconds", [0, 1, 3, 99, 4999, 300000, 10**9])
-def test_every_span_has_an_axis(milliseconds):
+def test_axis_fits_any_time_span(milliseconds):
     result = result_of()
     result.tool_results = [result.tool_results[0]]
     result.tool_results[0].attempts = [attempt_of(1, 0, milliseconds)]
@@ -211,7 +212,7 @@ def test_every_span_has_an_axis(milliseconds):
     assert 2 <= text.count("<line") <= 8
 
 
-def test_times_that_cannot_be_read_have_no_bar():
+def test_unreadable_time_has_no_bar():
     result = result_of()
     for tool in result.tool_results:
         for attempt in tool.attempts:
@@ -224,7 +225,7 @@ def test_times_that_cannot_be_read_have_no_bar():
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_strangers_text_in_a_result(text):
+def test_hostile_text_in_result_is_escaped(text):
     result = result_of(text, text)
     result.plan_id = text
     result.state_conflicts = [{"path": text, "tools": [text, text]}]
@@ -239,11 +240,11 @@ def test_strangers_text_in_a_result(text):
 
 @settings(max_examples=60, deadline=None)
 @given(objects(SCHEMAS["result-1"], "result-1"))
-def test_any_result_is_well_formed(document):
+def test_any_result_gives_well_formed_html(document):
     check(result_html(Result.from_dict(document)))
 
 
-def test_many_tools_are_cut():
+def test_long_tool_list_is_cut():
     result = result_of()
     result.tool_results = result.tool_results * 1000
     shown = result_html(result)
@@ -266,7 +267,7 @@ def asset_of(path, media_type="image/png", **more):
         ("video/mp4", "video", "video/mp4"),
     ],
 )
-def test_what_is_shown(tmp_path, media_type, element, declared):
+def test_media_is_embedded(tmp_path, media_type, element, declared):
     path = tmp_path / "file"
     path.write_bytes(b"<svg onload='alert(1)'/>\x00\xff")
     seen = check(asset_html(asset_of(path, media_type, metadata={"width": 256})))
@@ -276,7 +277,7 @@ def test_what_is_shown(tmp_path, media_type, element, declared):
     assert "lit, of torch" in seen.text and "26 bytes" in seen.text and "width: 256" in seen.text
 
 
-def test_plain_text(tmp_path):
+def test_plain_text_is_shown(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_bytes("Der Türsteher <schläft>.\n".encode() + b"\xff")
     seen = check(asset_html(asset_of(path, "text/plain; charset=utf-8")))
@@ -301,7 +302,7 @@ def test_plain_text(tmp_path):
         "",
     ],
 )
-def test_what_is_not_shown(tmp_path, media_type):
+def test_other_media_types_are_linked(tmp_path, media_type):
     path = tmp_path / "page.html"
     path.write_text("<script>alert(1)</script>")
     shown = asset_html(asset_of(path, media_type))
@@ -310,7 +311,7 @@ def test_what_is_not_shown(tmp_path, media_type):
     assert seen.elements("a")[0]["href"] == f"file://{path}"
 
 
-def test_a_file_that_is_too_large(tmp_path):
+def test_too_large_file_is_not_embedded(tmp_path):
     path = tmp_path / "large.png"
     with open(path, "wb") as file:
         file.truncate(9 * 1024 * 1024)
@@ -322,7 +323,7 @@ def test_a_file_that_is_too_large(tmp_path):
     assert "<img" in asset_html(asset_of(path), 100)
 
 
-def test_files_that_are_none(tmp_path):
+def test_unreadable_file_gives_reason(tmp_path):
     assert "No such file" in check(asset_html(asset_of(tmp_path / "missing"))).text
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in check(asset_html(asset_of(tmp_path / "pipe"))).text
@@ -331,7 +332,7 @@ def test_files_that_are_none(tmp_path):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_strangers_text_in_an_asset(tmp_path, text):
+def test_hostile_text_in_asset_is_escaped(tmp_path, text):
     path = tmp_path / "file"
     path.write_text("x")
     for media_type in ("image/png", "audio/ogg", "text/plain", text):
@@ -345,7 +346,7 @@ def test_strangers_text_in_an_asset(tmp_path, text):
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20))
-def test_any_asset_is_well_formed(name, path):
+def test_any_asset_gives_well_formed_html(name, path):
     check(asset_html(Asset("p", name, 1, 1, name, name, name, "/nowhere/" + path)))
 
 
@@ -353,13 +354,13 @@ def test_any_asset_is_well_formed(name, path):
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_turn_with_hostile_words(hostile, tmp_path):
+def test_hostile_text_in_turn_is_escaped(hostile, tmp_path):
     asset = Asset("p", "torch", 1, 9, hostile, "image", hostile, str(tmp_path / "none"))
     checked = check(turn_html(hostile, [hostile] * 3, [asset], None))
     assert [tag for tag, _ in checked.seen].count("li") == 3
 
 
-def test_a_turn_is_bounded(tmp_path):
+def test_large_turn_is_cut(tmp_path):
     asset = Asset("p", "torch", 1, 9, "lit", "image", "image/png", str(tmp_path / "none"))
     text = turn_html("x" * 10**6, ["y" * 10**6] * 1000, [asset] * 1000, None)
     assert len(text) < 200_000
@@ -386,7 +387,7 @@ def stored(turns, current):
     )
 
 
-def test_a_fork_of_turns_is_indented_and_the_current_one_marked():
+def test_fork_of_turns_is_indented_and_current_turn_marked():
     turns = stored([(1, None, "a"), (2, 1, "b"), (3, 1, "c"), (4, 3, "d")], 4)
     text = turns._repr_html_()
     ElementTree.fromstring(text)
@@ -403,10 +404,10 @@ def test_a_fork_of_turns_is_indented_and_the_current_one_marked():
 
 
 @pytest.mark.parametrize("prompt", HOSTILE)
-def test_prompts_are_escaped_in_the_tree(prompt):
+def test_prompts_in_turn_tree_are_escaped(prompt):
     check(turns_html(stored([(1, None, prompt)], 1), 1))
 
 
-def test_long_trees_are_cut():
+def test_long_turn_tree_is_cut():
     turns = stored([(n, n - 1 or None, "go") for n in range(1, 2001)], 2000)
     assert "1,500 more turns" in turns._repr_html_()

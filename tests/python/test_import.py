@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What importing the package loads: a tool's start and a script's are short."""
+"""Modules loaded by an import of the package: tools and scripts start fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import narratoria
 
 def loaded_by(script: str) -> set[str]:
     done = subprocess.run(
-        # Without site: what an environment loads at its start says nothing of the package.
+        # Without site, which may load other modules at start.
         [sys.executable, "-S", "-c", f"{script}\nimport sys; print(*sys.modules)"],
         capture_output=True,
         text=True,
@@ -25,7 +25,7 @@ def loaded_by(script: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_a_session_loads_what_it_needs() -> None:
+def test_session_loads_only_needed_modules() -> None:
     loaded = loaded_by("import narratoria; narratoria.Session")
     assert "narratoria._core" in loaded
     late = {"asyncio", "json", "logging", "typing_extensions", "narratoria.aio"}
@@ -33,7 +33,7 @@ def test_a_session_loads_what_it_needs() -> None:
     assert loaded & late == set()
 
 
-def test_a_tool_loads_no_compiled_part() -> None:
+def test_tool_does_not_load_compiled_part() -> None:
     for script in ("from narratoria.tool import run", "from narratoria import ToolError"):
         loaded = loaded_by(script)
         late = {"narratoria._core", "narratoria.session", "dataclasses", "typing"}

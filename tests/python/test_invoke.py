@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Narrators that run tools while they think."""
+"""Narrators that run tools before they answer."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ def test_outcomes_round_trip(document):
     assert Outcome.from_dict(json.loads(json.dumps(document))).to_dict() == document
 
 
-def test_a_narrator_runs_tools_before_it_answers():
+def test_narrator_runs_tools_before_answer():
     with narratoria.Session() as session:
 
         @session.tool
@@ -39,7 +39,7 @@ def test_a_narrator_runs_tools_before_it_answers():
         assert started == ["roll-1", "roll-2", "roll-3"]
 
 
-def test_a_tool_that_fails_raises_nothing_in_the_narrator():
+def test_failed_tool_does_not_raise_in_narrator():
     with narratoria.Session() as session:
 
         @session.tool(name="stuck")
@@ -54,7 +54,7 @@ def test_a_tool_that_fails_raises_nothing_in_the_narrator():
         assert "it is stuck" in session.play("Open").narrative
 
 
-def test_the_next_request_has_what_was_invoked():
+def test_next_request_has_previous_invocations():
     with narratoria.Session(on_narrator_error="fallback") as session:
         seen = []
 
@@ -75,14 +75,14 @@ def test_the_next_request_has_what_was_invoked():
         assert [each.result for each in seen[1].tool_results] == ["dark"]
 
 
-def test_a_narrator_that_is_not_async_cannot_invoke():
+def test_narrator_that_invokes_must_be_async():
     with narratoria.Session() as session:
         session.narrator(lambda request, invoke: "Nothing.")
         with pytest.raises(TypeError, match="async"):
             session.play("Look")
 
 
-def test_an_invocation_that_is_not_valid_is_an_error():
+def test_invalid_invocation_raises():
     with narratoria.Session() as session:
 
         @session.narrator
@@ -93,7 +93,7 @@ def test_an_invocation_that_is_not_valid_is_an_error():
             session.play("Look")
 
 
-def test_one_that_is_no_longer_awaited_is_cancelled():
+def test_abandoned_invocation_is_cancelled():
     async def main():
         async with narratoria.aio.Session() as session:
             ended = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads, signals, forks, the end of the interpreter, and what is left behind: nothing."""
+"""Threads, signals, forks, the end of the interpreter, and leaks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def python(
 ) -> subprocess.CompletedProcess[str]:
     environment = child_environment() | variables
     if SANITIZED:
-        # What is freed is kept for a while, up to so much: to see whether it grows for ever.
+        # A small quarantine of freed memory, so that growth means a leak.
         environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=4"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-c", textwrap.dedent(script), *arguments],
@@ -57,7 +57,7 @@ def gone(pid: int, seconds: float = 30) -> bool:
 
 
 class TestThreads:
-    def test_a_session_moves_to_the_thread_that_uses_it(self, make_tool: Any) -> None:
+    def test_session_moves_to_calling_thread(self, make_tool: Any) -> None:
         path = make_tool("t", DONE)
         with narratoria.Session() as session:
             assert session.execute(one(path)).success
@@ -68,7 +68,7 @@ class TestThreads:
             assert results[0].success
             assert session.execute(one(path)).success
 
-    def test_a_second_thread_inside_is_refused(self, make_tool: Any) -> None:
+    def test_concurrent_thread_is_refused(self, make_tool: Any) -> None:
         started = threading.Event()
         with narratoria.Session() as session:
             session.add_sink(lambda event: started.set(), ["tool_started"])
@@ -85,7 +85,7 @@ class TestThreads:
             assert results[0]["t"].error_code == "CANCELLED"
 
     @pytest.mark.parametrize("call", ["execute", "close", "state"])
-    def test_a_second_thread_is_refused_while_async_functions_run(self, call: str) -> None:
+    def test_concurrent_thread_is_refused_during_async_function(self, call: str) -> None:
         import asyncio
 
         calls: dict[str, Any] = {
@@ -121,7 +121,7 @@ class TestThreads:
             thread.join()
             assert len(refused) == 20 and "another thread" in str(refused[0])
 
-    def test_what_an_async_function_may_not_call(self) -> None:
+    def test_async_function_cannot_make_blocking_calls(self) -> None:
         import asyncio
 
         refused = []
@@ -145,7 +145,7 @@ class TestThreads:
             assert refused == ["REENTRANT"] * 3
             assert session.play("x").narrative == "x"
 
-    def test_other_threads_run_while_one_waits(self, make_tool: Any, tmp_path: Path) -> None:
+    def test_other_threads_run_while_session_waits(self, make_tool: Any, tmp_path: Path) -> None:
         with narratoria.Session() as session:
             counted = 0
             is_over = threading.Event()
@@ -165,7 +165,7 @@ class TestThreads:
             is_over.set()
             thread.join()
 
-    def test_a_session_a_thread(self, make_tool: Any) -> None:
+    def test_each_thread_may_have_session(self, make_tool: Any) -> None:
         path = make_tool("t", DONE)
         results: list[bool] = []
 
@@ -190,7 +190,7 @@ class TestThreads:
 
 class TestInterrupts:
     @pytest.mark.parametrize("call", ["execute", "play"])
-    def test_ctrl_c_comes_back_at_once_and_leaves_nothing(self, call: str, tmp_path: Path) -> None:
+    def test_ctrl_c_returns_at_once_and_ends_tools(self, call: str, tmp_path: Path) -> None:
         tool = tmp_path / "t"
         tool.write_text(
             f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\ntrap '' TERM\nsleep 60\n"
@@ -203,7 +203,7 @@ class TestInterrupts:
                 while not os.path.exists(sys.argv[2]):
                     time.sleep(0.01)
                 os.kill(os.getpid(), signal.SIGINT)
-            # A grace period that is longer than the test: nothing here waits for it.
+            # A grace period longer than the test, which must not wait for it.
             times = narratoria.Times(grace_ms=600_000)
             with narratoria.Session(narrator=lambda request: plan, times=times) as session:
                 threading.Thread(target=interrupt).start()
@@ -219,7 +219,7 @@ class TestInterrupts:
         assert gone(int((tmp_path / "pid").read_text()))
 
     @pytest.mark.parametrize("call", ["execute", "play"])
-    def test_ctrl_c_in_a_session_with_async_functions(self, call: str) -> None:
+    def test_ctrl_c_in_session_with_async_functions(self, call: str) -> None:
         script = """
             import asyncio, os, signal, sys, threading, time, narratoria
             plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "nap"}]}
@@ -249,7 +249,7 @@ class TestInterrupts:
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == ["cleaned up", "interrupted", "True", "end"]
 
-    def test_ctrl_c_in_an_async_function_that_computes(self) -> None:
+    def test_ctrl_c_in_computing_async_function(self) -> None:
         script = """
             import asyncio, os, signal, threading, time, narratoria
             started = threading.Event()
@@ -278,7 +278,7 @@ class TestInterrupts:
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == ["interrupted", "True"] and done.stderr == ""
 
-    def test_ctrl_c_at_any_moment_breaks_nothing(self) -> None:
+    def test_ctrl_c_at_any_moment_leaves_session_usable(self) -> None:
         script = """
             import asyncio, random, signal, threading, time, narratoria
             main, armed, count = threading.main_thread().ident, False, 0
@@ -317,7 +317,7 @@ class TestInterrupts:
         assert done.returncode == 0, done.stderr
         assert done.stdout == "True None None\n"
 
-    def test_an_exception_in_the_midst_of_the_loop_costs_the_loop_only(self) -> None:
+    def test_interrupt_in_loop_replaces_only_loop(self) -> None:
         import asyncio
 
         with narratoria.Session() as session:
@@ -333,7 +333,7 @@ class TestInterrupts:
                 session.execute(one("nap", {"interrupted": True}))
             assert session.execute(one("nap")).success
 
-    def test_a_signal_handler_of_the_programs_own_is_left_alone(self) -> None:
+    def test_own_signal_handler_is_kept(self) -> None:
         import asyncio
 
         class Enough(Exception):
@@ -359,7 +359,7 @@ class TestInterrupts:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def test_a_signal_handler_that_does_not_raise_changes_nothing(self, make_tool: Any) -> None:
+    def test_signal_handler_that_returns_does_not_end_call(self, make_tool: Any) -> None:
         heard = []
         before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(number))
         try:
@@ -371,8 +371,8 @@ class TestInterrupts:
         assert heard == [signal.SIGUSR1]
 
 
-class TestTheEnd:
-    def test_of_the_interpreter_with_a_running_plan(self, tmp_path: Path) -> None:
+class TestProcessEnd:
+    def test_interpreter_ends_with_running_plan(self, tmp_path: Path) -> None:
         tool = tmp_path / "t"
         tool.write_text(
             f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
@@ -398,7 +398,7 @@ class TestTheEnd:
         assert done.stderr == ""
         assert gone(int((tmp_path / "pid").read_text()))
 
-    def test_of_the_interpreter_with_an_open_session(self) -> None:
+    def test_interpreter_ends_with_open_session(self) -> None:
         script = """
             import narratoria
             session = narratoria.Session(narrator=lambda request: "x")
@@ -408,7 +408,7 @@ class TestTheEnd:
         done = python(script)
         assert done.returncode == 0 and done.stderr == "", done.stderr
 
-    def test_of_an_asyncio_program_that_forgot_to_close(self) -> None:
+    def test_asyncio_program_ends_without_close(self) -> None:
         script = """
             import asyncio, narratoria
             async def main():
@@ -420,7 +420,7 @@ class TestTheEnd:
         done = python(script)
         assert done.returncode == 0 and done.stdout == "x\n", done.stderr
 
-    def test_of_the_host_by_sigkill(self, tmp_path: Path) -> None:
+    def test_sigkill_of_host_ends_tools(self, tmp_path: Path) -> None:
         tool = tmp_path / "t"
         tool.write_text(
             f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
@@ -444,7 +444,7 @@ class TestTheEnd:
 
 
 class TestForks:
-    def test_what_a_child_does_with_it_is_refused_and_its_own_works(self) -> None:
+    def test_forked_child_needs_session_of_its_own(self) -> None:
         script = """
             import os, narratoria
             session = narratoria.Session()
@@ -471,7 +471,7 @@ class TestForks:
         assert lines[0].startswith("refused: ") and "fork" in lines[0]
         assert lines[1:] == ["refused", "True", "True"]
 
-    def test_a_child_that_ends_normally(self) -> None:
+    def test_forked_child_exits_normally(self) -> None:
         script = """
             import os, narratoria
             session = narratoria.Session()
@@ -485,8 +485,8 @@ class TestForks:
         assert done.stdout == "0\nTrue\n", done.stderr
 
 
-class TestNothingIsLeft:
-    def test_a_dropped_session_is_collected_with_its_functions(self) -> None:
+class TestLeaks:
+    def test_dropped_session_is_collected_with_functions(self) -> None:
         class Marker:
             pass
 
@@ -509,7 +509,7 @@ class TestNothingIsLeft:
         assert watched() is None
 
     @pytest.mark.parametrize("end", ["cancel", "interrupt", "close"])
-    def test_a_dropped_session_with_async_functions_is_collected(self, end: str) -> None:
+    def test_dropped_session_with_async_functions_is_collected(self, end: str) -> None:
         import asyncio
 
         def leave() -> list[weakref.ref[Any]]:
@@ -538,7 +538,7 @@ class TestNothingIsLeft:
         gc.collect()
         assert [each() for each in watched] == [None, None]
 
-    def test_an_aio_session_whose_loop_has_ended_is_collected(self, make_tool: Any) -> None:
+    def test_aio_session_of_ended_loop_is_collected(self, make_tool: Any) -> None:
         import asyncio
 
         async def main() -> tuple[list[weakref.ref[Any]], Any]:
@@ -559,13 +559,13 @@ class TestNothingIsLeft:
         gc.collect()
         assert [each() for each in watched] == [None, None]
 
-    def test_ten_thousand_sessions(self) -> None:
+    def test_many_sessions_do_not_leak(self) -> None:
         script = """
             import gc, os, sys, narratoria
             def rounds(count):
                 for number in range(count):
                     session = narratoria.Session(state={"n": number})
-                    # Without threads, whose pieces of the heap decide how much of it is given back.
+                    # Without threads: their blocks on the heap decide how much of it is returned.
                     @session.tool(thread=False)
                     def tool(n: int) -> int:
                         return session.state["n"] + n
@@ -587,24 +587,24 @@ class TestNothingIsLeft:
             rounds(count)
             after = resident(), descriptors()
             print(before, after)
-            # 100 bytes a session would be a leak already.
+            # 100 bytes per session would be a leak.
             assert after[0] - before[0] < max(count * 100, 1 << 20), (before, after)
             assert after[1] == before[1], (before, after)
         """
         done = python(script, "1000" if SANITIZED else "10000")
         assert done.returncode == 0, done.stderr
 
-    def test_tools_in_threads_leave_no_memory_in_use(self) -> None:
-        # Bytes in use, of one arena: resident memory depends on where in the heap the last piece lies. What
-        # is set up once grows less with each of the rounds, a leak does not: the quietest one tells, and
-        # 40 bytes that each session or call loses are seen.
+    def test_thread_tools_do_not_leak_memory(self) -> None:
+        # Measures the bytes in use of one arena: resident memory depends on where the last block of
+        # the heap lies. One-time setup grows less with each round, a leak does not, so the round
+        # with the least growth counts. This finds a leak of 40 bytes for each session or call.
         script = """
             import ctypes, gc, os, sys, warnings, narratoria
             warnings.simplefilter("ignore", ResourceWarning)
             class Info(ctypes.Structure):
                 _fields_ = [(name, ctypes.c_size_t) for name in (
-                    "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-                    "fordblks", "keepcost")]
+                    "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                    "uordblks", "fordblks", "keepcost")]
             library = ctypes.CDLL(None)
             def in_use():
                 if hasattr(library, "__sanitizer_get_current_allocated_bytes"):
@@ -629,11 +629,9 @@ class TestNothingIsLeft:
                 return in_use(), len(gc.get_objects()), len(os.listdir("/proc/self/fd"))
             count, allowed = int(sys.argv[1]), int(sys.argv[2])
             seen = [rounds(count) for _ in range(6)]
-            grown = [[after - before for before, after in zip(*each)] for each in zip(seen, seen[1:])]
-            memory, objects, descriptors = map(min, zip(*grown))
-            assert memory < count * allowed, seen
-            assert objects < count // 10, seen
-            assert seen[-1][2] == seen[0][2], seen
+            grown = [[after - before for before, after in zip(*each)] for each in zip(seen,
+            seen[1:])] memory, objects, descriptors = map(min, zip(*grown)) assert memory < count *
+            allowed, seen assert objects < count // 10, seen assert seen[-1][2] == seen[0][2], seen
         """
         done = python(
             script,
@@ -643,9 +641,10 @@ class TestNothingIsLeft:
         )
         assert done.returncode == 0, done.stderr
 
-    def test_a_removed_tool_whose_time_is_up_is_released_with_the_lock(self) -> None:
-        # The engine ends its attempt by itself, without Python's lock, and other threads may look at the
-        # session's functions then, as the collector does. The builds with assertions see that they wait.
+    def test_removed_tool_is_released_with_gil_after_timeout(self) -> None:
+        # The engine ends the attempt itself, without the GIL, while other threads may read the
+        # session's functions, as the garbage collector does. Builds with assertions check that it
+        # takes the GIL.
         script = """
             import threading, narratoria
             with narratoria.Session(times=narratoria.Times(grace_ms=1)) as session:

@@ -15,7 +15,7 @@ from narratoria import Session
 
 
 class TestNarrators:
-    def test_a_function_answers_with_a_plan(self, session: Any, make_tool: Any) -> None:
+    def test_function_answers_with_plan(self, session: Any, make_tool: Any) -> None:
         path = make_tool("t", DONE)
 
         @session.narrator
@@ -28,7 +28,7 @@ class TestNarrators:
         turn = session.play("Hello")
         assert turn.narrative == "As you say." and turn.result["t"].ok
 
-    def test_what_went_wrong_comes_back(self) -> None:
+    def test_next_request_has_faults_of_previous_answer(self) -> None:
         session = narratoria.Session(on_narrator_error="fallback")
         requests = []
 
@@ -54,7 +54,7 @@ class TestNarrators:
         ]
         session.close()
 
-    def test_why_a_plan_was_refused_stands_in_the_log(
+    def test_reason_for_refused_plan_is_logged(
         self, session: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         session.narrator(lambda request: {"requestId": "p", "tools": [{"toolId": "a"}]})
@@ -62,11 +62,11 @@ class TestNarrators:
             assert session.play("x").outcome == "fallback"
         assert "/tools/0/toolPath" in caplog.text
 
-    def test_as_an_argument(self) -> None:
+    def test_narrator_as_session_argument(self) -> None:
         with narratoria.Session(narrator=lambda request: "Yes.") as session:
             assert session.play("x").narrative == "Yes."
 
-    def test_an_answer_that_is_no_json_says_so(self) -> None:
+    def test_answer_that_is_not_json_is_reported(self) -> None:
         session = narratoria.Session(on_narrator_error="fallback")
 
         class Odd:
@@ -85,7 +85,7 @@ class TestNarrators:
         assert "set" in told[0] and "not today" in told[1]
         session.close()
 
-    def test_a_plan_of_dicts(self, session: Any) -> None:
+    def test_plan_may_contain_dicts(self, session: Any) -> None:
         session.tool(name="six")(lambda: 6)
         plan = narratoria.Plan(tools=[{"toolId": "a", "toolPath": "six"}])
         assert repr(plan).endswith(": a>")
@@ -98,11 +98,11 @@ class TestNarrators:
         with pytest.raises(narratoria.DocumentError, match="/tools/0/toolPath"):
             narratoria.Plan(tools=[{"toolId": "a"}])
 
-    def test_over_the_storys(self, torch: str) -> None:
+    def test_narrator_replaces_that_of_story(self, torch: str) -> None:
         with narratoria.Session(story=torch, narrator=lambda request: "Mine.") as session:
             assert session.play("I light the torch").narrative == "Mine."
 
-    def test_an_async_function(self, session: Any) -> None:
+    def test_async_narrator_is_awaited(self, session: Any) -> None:
         import asyncio
 
         @session.narrator
@@ -112,7 +112,7 @@ class TestNarrators:
 
         assert session.play("x").narrative == "thought about it"
 
-    def test_one_that_is_late_is_cancelled(self) -> None:
+    def test_late_async_narrator_is_cancelled(self) -> None:
         import asyncio
 
         told = []
@@ -132,7 +132,7 @@ class TestNarrators:
 
 
 class TestExceptions:
-    def test_a_bug_is_raised_from_play_at_once(self, session: Any) -> None:
+    def test_exception_is_raised_by_play_at_once(self, session: Any) -> None:
         asked = []
 
         @session.narrator
@@ -146,7 +146,7 @@ class TestExceptions:
         session.narrator(lambda request: "It is dark.")
         assert session.play("x").narrative == "It is dark."
 
-    def test_none_is_a_bug_also_of_an_async_narrator(self) -> None:
+    def test_none_from_async_narrator_raises(self) -> None:
         async def main() -> None:
             async with narratoria.aio.Session() as session:
 
@@ -158,7 +158,7 @@ class TestExceptions:
 
         asyncio.run(main())
 
-    def test_asked_otherwise_it_falls_back_and_the_turn_says_why(self) -> None:
+    def test_fallback_option_records_faults_in_turn(self) -> None:
         with Session(on_narrator_error="fallback") as session:
 
             @session.narrator
@@ -169,6 +169,6 @@ class TestExceptions:
         assert turn.outcome == "fallback" and turn.generations == 5
         assert len(turn.faults) == 5 and all("no idea" in fault for fault in turn.faults)
 
-    def test_a_wrong_choice_is_refused(self) -> None:
+    def test_invalid_on_narrator_error_is_refused(self) -> None:
         with pytest.raises(ValueError, match="on_narrator_error"):
             Session(on_narrator_error="ignore")  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package carries, which versions it is of."""
+"""The contents and the versions of the package."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from conftest import SOURCE, child_environment
 import narratoria
 from narratoria import _core
 
-# What a program that only starts must not pay for.
+# Modules that slow down a program's start.
 COSTLY = {"asyncio", "inspect", "logging", "unittest", "importlib.metadata", "ssl"}
 
 
-def test_versions() -> None:
+def test_package_and_library_versions_agree() -> None:
     project = (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8")
     package = (SOURCE / "bindings/python/pyproject.toml").read_text(encoding="utf-8")
     [version] = re.findall(r"^    VERSION (\S+)", project, re.MULTILINE)
@@ -28,7 +28,7 @@ def test_versions() -> None:
     assert _core.abi_version == _core.header_abi_version
 
 
-def test_schemas() -> None:
+def test_package_contains_schemas() -> None:
     folder = importlib.resources.files("narratoria") / "schemas"
     carried = {file.name: json.loads(file.read_text(encoding="utf-8")) for file in folder.iterdir()}
     written = {
@@ -38,7 +38,7 @@ def test_schemas() -> None:
     assert carried == written and len(carried) > 4
 
 
-def test_it_is_typed() -> None:
+def test_package_is_typed() -> None:
     package = importlib.resources.files("narratoria")
     assert (package / "py.typed").is_file() and (package / "_core.pyi").is_file()
 
@@ -58,21 +58,21 @@ def loaded_by(statement: str) -> set[str]:
     return set(ran.stdout.split())
 
 
-def test_the_package_alone_loads_nothing() -> None:
+def test_package_import_loads_nothing_else() -> None:
     loaded = loaded_by("import narratoria")
     assert {name for name in loaded if name.startswith("narratoria")} == {"narratoria"}
     assert not loaded & (COSTLY | {"dataclasses", "json", "typing", "enum"}), loaded
 
 
 @pytest.mark.parametrize("use", ["Session", "Session(state={'a': 1}).state['a']", "errors.Error"])
-def test_a_session_loads_no_class_of_a_document(use: str) -> None:
-    # dataclasses, which those are made with, costs more than all that is of this package.
+def test_session_does_not_load_document_classes(use: str) -> None:
+    # They need dataclasses, which takes longer to import than this whole package.
     loaded = loaded_by(f"import narratoria; narratoria.{use}")
     assert not loaded & (COSTLY | {"dataclasses", "re", "json", "enum", "narratoria.documents"})
 
 
-def test_a_turn_loads_neither_asyncio_nor_logging() -> None:
-    # dataclasses loads inspect by itself.
+def test_turn_loads_neither_asyncio_nor_logging() -> None:
+    # dataclasses imports inspect.
     play = "narratoria.Session(narrator=lambda request: 'Hello').play('Hi').result"
     loaded = loaded_by(f"import narratoria; {play}")
     assert not loaded & (COSTLY - loaded_by("import dataclasses"))

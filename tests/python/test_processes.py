@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions where a program has several processes: copies, pickles, forks, and the interpreter's flags."""
+"""Sessions in several processes: copies, pickles, forks, and flags of the interpreter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from narratoria import Context
 
 
 def double(number: int) -> int:
-    """What a process of a pool does: it has a session of its own."""
+    """The work of a pool process, with a session of its own."""
     with narratoria.Session() as session:
 
         @session.tool
@@ -30,13 +30,13 @@ def double(number: int) -> int:
 
 
 @pytest.mark.parametrize("way", ["spawn", "fork", "forkserver"])
-def test_each_process_of_a_pool_has_its_own_session(way: str) -> None:
+def test_each_pool_process_has_own_session(way: str) -> None:
     with narratoria.Session() as session, multiprocessing.get_context(way).Pool(2) as pool:
         assert pool.map_async(double, range(4)).get(300) == [0, 2, 4, 6]
         assert session.execute({"requestId": "p", "tools": []}).success
 
 
-def test_a_result_goes_to_another_process(session: Any) -> None:
+def test_result_can_be_sent_to_other_process(session: Any) -> None:
     session.tool(name="six")(lambda: 6)
     result = session.execute(one("six"))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -44,7 +44,7 @@ def test_a_result_goes_to_another_process(session: Any) -> None:
 
 
 @pytest.mark.parametrize("take", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_session_has_no_copy(session: Any, take: Any) -> None:
+def test_session_cannot_be_copied(session: Any, take: Any) -> None:
     with pytest.raises(TypeError, match="a session cannot be copied or pickled; create"):
         take(session)
     with pytest.raises(TypeError, match=r"a view of its session.*to_dict\(\)"):
@@ -55,7 +55,7 @@ def test_a_session_has_no_copy(session: Any, take: Any) -> None:
 
 
 @pytest.mark.parametrize("say", ["log", "state"])
-def test_the_child_of_a_tool_that_forks_is_told(say: str) -> None:
+def test_forked_child_of_tool_gets_forked_error(say: str) -> None:
     with narratoria.Session() as session:
 
         @session.tool
@@ -74,8 +74,8 @@ def test_the_child_of_a_tool_that_forks_is_told(say: str) -> None:
         assert session.call("fork") == 7
 
 
-def test_the_child_of_a_tool_that_forks_ends_with_the_tool() -> None:
-    # Nothing else runs in it: the thread that forked is its only one.
+def test_forked_child_exits_after_tool_returns() -> None:
+    # The thread that forked is the only one of the child.
     with narratoria.Session() as session:
 
         @session.tool
@@ -91,7 +91,7 @@ def test_the_child_of_a_tool_that_forks_ends_with_the_tool() -> None:
 @pytest.mark.parametrize(
     "flags", [["-O"], ["-OO"], ["-bb"], ["-W", "error"], ["-OO", "-bb", "-W", "error"]]
 )
-def test_the_flags_of_the_interpreter(flags: list[str]) -> None:
+def test_session_works_with_interpreter_flags(flags: list[str]) -> None:
     script = """
         import asyncio, subprocess, sys
         if len(sys.argv) > 1:
@@ -134,7 +134,7 @@ with narratoria.Session(story=narratoria.sample_story()) as session:
     assert done.stdout.splitlines() == ["completed 2 True", "completed True", "/requestId"]
 
 
-def test_a_session_that_nobody_closed_ends_where_warnings_are_errors() -> None:
+def test_unclosed_session_ends_where_warnings_are_errors() -> None:
     script = """
         import gc, os, warnings, narratoria
         warnings.simplefilter("error", ResourceWarning)
@@ -156,7 +156,7 @@ def test_a_session_that_nobody_closed_ends_where_warnings_are_errors() -> None:
     assert "was not closed" in done.stderr
 
 
-def test_a_recursion_limit_that_is_met_anywhere_leaves_the_session_usable(session: Any) -> None:
+def test_session_is_usable_after_recursion_error_anywhere(session: Any) -> None:
     session.tool(name="six")(lambda: 6)
     session.call("six")
 

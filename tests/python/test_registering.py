@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function of a session may register in that session while it runs."""
+"""Functions of a session may register functions in that session while they run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from plans import one
 import narratoria
 from narratoria import Context, Invocation, Plan, aio
 
-# Against a hang only; nothing here takes so long.
+# Only a guard against hangs; no test takes this long.
 PATIENCE_S = 60
 
 
 class Registering:
-    """Registers one of each in a session, and says what came of it."""
+    """Registers one function of each kind in a session, and records the outcome."""
 
     def __init__(self, session: Any) -> None:
         self.session = session
@@ -59,7 +59,7 @@ EXTENSIONS = ["handler", "renderer", "narrator"]
 
 
 def give(session: Any, kind: str, work: Callable[[], object]) -> None:
-    """Makes `work` what happens in a function of this kind."""
+    """Registers a function of this kind that calls `work`."""
     if kind == "thread":
         session.tool(name="t")(lambda: work() and None)
     elif kind == "generator":
@@ -111,7 +111,7 @@ BOUND = ["on the session's thread", "sink", "handler", "narrator"]
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_of_a_blocking_session(kind: str) -> None:
+def test_functions_of_blocking_session_may_register(kind: str) -> None:
     with narratoria.Session() as session:
         register = Registering(session)
         give(session, kind, register)
@@ -133,7 +133,7 @@ def test_of_a_blocking_session(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_of_a_session_of_asyncio(kind: str) -> None:
+def test_functions_of_asyncio_session_may_register(kind: str) -> None:
     async def main() -> None:
         async with aio.Session() as session:
             register = Registering(session)
@@ -160,7 +160,7 @@ def test_of_a_session_of_asyncio(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_sinks_come_and_go_in_every_function(kind: str) -> None:
+def test_sinks_can_be_changed_in_every_function(kind: str) -> None:
     seen: list[str] = []
     with narratoria.Session() as session:
 
@@ -179,13 +179,13 @@ def test_sinks_come_and_go_in_every_function(kind: str) -> None:
             session.play("x")
         else:
             session.execute(one("t"))
-        # It was there from then on.
+        # The sink was attached from then on.
         session.execute(one("t"))
         session.remove_sink(sink)
         assert seen[0] == "added" and seen[-1] == "tool_ended"
 
 
-def test_a_later_tool_of_the_same_plan_is_found() -> None:
+def test_later_tool_of_same_plan_is_found() -> None:
     with narratoria.Session() as session:
 
         @session.tool
@@ -196,7 +196,7 @@ def test_a_later_tool_of_the_same_plan_is_found() -> None:
         assert session.execute(plan)["sing"].result == "la"
 
 
-def test_an_async_narrator_plans_with_what_it_has_registered() -> None:
+def test_async_narrator_plans_with_tool_it_registered() -> None:
     with narratoria.Session() as session:
 
         @session.narrator
@@ -208,7 +208,7 @@ def test_an_async_narrator_plans_with_what_it_has_registered() -> None:
         assert turn.result is not None and turn.result["sing"].result == "la"
 
 
-def test_what_cannot_be_registered_is_told_where_it_is_tried(session: Any) -> None:
+def test_invalid_registration_raises_in_registering_function(session: Any) -> None:
     said: list[str] = []
 
     @session.tool
@@ -222,7 +222,7 @@ def test_what_cannot_be_registered_is_told_where_it_is_tried(session: Any) -> No
     assert "is not a valid tool name" in said[0] and "a handler must be a function" in said[1]
 
 
-def test_a_tool_in_a_thread_registers_after_what_it_has_said() -> None:
+def test_thread_tool_registers_after_its_output() -> None:
     order: list[str] = []
     with narratoria.Session() as session:
         session.add_sink(lambda event: order.append(event.body.get("message")), ["tool_event"])
@@ -238,7 +238,7 @@ def test_a_tool_in_a_thread_registers_after_what_it_has_said() -> None:
     assert order[:4] == ["0", "1", "2", "0+1+2"]
 
 
-def test_a_tool_that_was_cancelled_registers_nothing_and_ends() -> None:
+def test_cancelled_tool_cannot_register() -> None:
     begun, go, ended = threading.Event(), threading.Event(), threading.Event()
     said: list[str] = []
     with narratoria.Session(times=narratoria.Times(grace_ms=1)) as session:
@@ -259,7 +259,7 @@ def test_a_tool_that_was_cancelled_registers_nothing_and_ends() -> None:
         assert ended.wait(PATIENCE_S) and said == ["CANCELLED"]
 
 
-def test_a_function_that_was_replaced_is_freed(session: Any) -> None:
+def test_replaced_function_is_freed(session: Any) -> None:
     def first() -> int:
         return 1
 
@@ -278,7 +278,7 @@ def test_a_function_that_was_replaced_is_freed(session: Any) -> None:
     assert session.call("sing") == 2 and session.play("x").narrative == "second"
 
 
-def test_what_a_tool_replaced_while_it_ran_is_freed_when_nothing_runs(session: Any) -> None:
+def test_function_replaced_by_tool_is_freed_when_idle(session: Any) -> None:
     watched: list[Any] = []
 
     @session.tool
@@ -294,7 +294,7 @@ def test_what_a_tool_replaced_while_it_ran_is_freed_when_nothing_runs(session: A
     assert [each() is None for each in watched] == [True, True, False]
 
 
-def test_a_tool_that_replaces_itself_is_tried_again_as_it_was(session: Any) -> None:
+def test_retry_runs_tool_that_replaced_itself(session: Any) -> None:
     calls: list[str] = []
 
     @session.tool(name="sing")
@@ -312,7 +312,7 @@ def test_a_tool_that_replaces_itself_is_tried_again_as_it_was(session: Any) -> N
     assert session.call("sing") is None and calls[-1] == "second"
 
 
-def test_streams_of_a_tool_in_a_thread() -> None:
+def test_thread_tool_opens_and_closes_streams() -> None:
     async def main() -> list[str]:
         kinds: list[str] = []
         async with aio.Session() as session:
@@ -320,10 +320,10 @@ def test_streams_of_a_tool_in_a_thread() -> None:
             @session.tool
             def listen() -> None:
                 session.events().close()
-                # With a limit of 1 the end of this tool fills it, and nobody reads yet.
+                # With a limit of 1, the end of this tool would fill the stream before it is read.
                 made = session.events(["tool_ended"], limit=2)
                 streams.append(made)
-                # Dropped where nothing can wait for the session's thread.
+                # Dropped on a thread where the destructor cannot wait for the session's thread.
                 dropped = session.events(limit=1)
                 del dropped
 
@@ -351,7 +351,7 @@ class _Interrupting:
         raise KeyboardInterrupt
 
 
-def test_an_interrupt_during_a_call_of_a_tools_thread_is_raised_there_and_from_the_driving_call_once(
+def test_interrupt_in_tool_thread_is_raised_in_both_threads(
     session: Any,
 ) -> None:
     seen: list[type[BaseException]] = []
@@ -371,7 +371,7 @@ def test_an_interrupt_during_a_call_of_a_tools_thread_is_raised_there_and_from_t
     assert session.execute(Plan([])).success
 
 
-def test_an_interrupt_does_not_hold_back_what_a_tools_thread_waits_for(session: Any) -> None:
+def test_interrupt_does_not_skip_deferred_calls(session: Any) -> None:
     called: list[str] = []
 
     def interrupt() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package applies the rules as the runtime does: tests/conformance/cases."""
+"""The package applies the same rules as the runtime: tests/conformance/cases."""
 
 import io
 import json
@@ -18,7 +18,7 @@ def cases(name):
 
 
 @pytest.mark.parametrize("case", cases("utf8"), ids=lambda case: case["what"])
-def test_a_tool_takes_as_utf_8_what_the_runtime_takes(case):
+def test_tool_accepts_same_utf8_as_runtime(case):
     text = bytes.fromhex(case["hex"])
     source = io.BytesIO(b'{"tool": "' + text + b'"}')
     if case["valid"] < len(text):
@@ -32,7 +32,7 @@ def test_a_tool_takes_as_utf_8_what_the_runtime_takes(case):
 
 
 @pytest.mark.parametrize("case", cases("merge-patch"), ids=lambda case: json.dumps(case["patch"]))
-def test_a_patch_changes_the_state_as_the_table_says(case):
+def test_patch_follows_merge_table(case):
     with Session(state=case["state"]) as session:
         session.state.patch(case["patch"])
         assert session.state.to_dict() == case["result"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nuwa scripts that run in sessions."""
+"""Nuwa scripts in sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plans import DONE, line
 import narratoria
 from narratoria import aio
 
-# Computes until it is ended, by its limit of steps at last.
+# Computes until it is ended, at the latest by its limit of steps.
 LONG = """
 FOR a IN rounds DO FOR b IN rounds DO FOR c IN rounds DO FOR d IN rounds DO
     LET n = a + b * c
@@ -30,7 +30,7 @@ ROUNDS = {"rounds": list(range(80))}
 
 
 def compute(session: Any, begun: threading.Event) -> None:
-    """Runs scripts that compute, until something else than their limit ends one."""
+    """Runs computing scripts until one ends for a reason other than its limit."""
     for _ in range(50):
         try:
             session.run_script("PRINT(1) " + LONG, ROUNDS, on_print=lambda line: begun.set())
@@ -40,7 +40,7 @@ def compute(session: Any, begun: threading.Event) -> None:
     pytest.fail("nothing else had its turn")
 
 
-class TestWhatItComesTo:
+class TestResult:
     def test_scope_and_output(self, session: Any) -> None:
         ran = session.run_script(
             'LET n = 2 * x PRINT(n) PRINT("a\\nb") PRINT({a: "s", b: [1, x]})',
@@ -51,11 +51,11 @@ class TestWhatItComesTo:
         assert ran.result is None
         assert repr(ran).startswith("<ScriptResult 3 lines, scope={'x': 3")
 
-    def test_an_empty_script(self, session: Any) -> None:
+    def test_empty_script_runs(self, session: Any) -> None:
         ran = session.run_script("")
         assert (ran.scope, ran.output, ran.result) == ({}, [], None)
 
-    def test_calls_are_in_the_result_and_in_the_event_stream(self, session: Any) -> None:
+    def test_calls_are_in_result_and_event_stream(self, session: Any) -> None:
         @session.tool
         def roll(sides: int) -> int:
             return sides
@@ -67,7 +67,7 @@ class TestWhatItComesTo:
         assert [each.result for each in ran.result.tool_results] == [4, 6]
         assert ran.result.success and kinds.count("tool_ended") == 2
 
-    def test_a_file(self, session: Any, tmp_path: Path) -> None:
+    def test_script_may_be_file(self, session: Any, tmp_path: Path) -> None:
         file = tmp_path / "hello.nuwa"
         file.write_text('PRINT("grüß")', encoding="utf-8")
         assert session.run_script(file).output == ["grüß"]
@@ -78,7 +78,7 @@ class TestWhatItComesTo:
         with pytest.raises(FileNotFoundError):
             session.run_script(tmp_path / "none.nuwa")
 
-    def test_values_of_python_are_converted_as_in_plans(self, session: Any) -> None:
+    def test_python_values_are_converted_as_in_plans(self, session: Any) -> None:
         from dataclasses import dataclass
 
         @dataclass
@@ -88,7 +88,7 @@ class TestWhatItComesTo:
         ran = session.run_script("LET n = point.x", scope={"point": Point(5), "where": Path("/a")})
         assert ran.scope == {"point": {"x": 5}, "where": "/a", "n": 5}
 
-    def test_a_result_can_be_copied_and_pickled(self, session: Any) -> None:
+    def test_result_can_be_copied_and_pickled(self, session: Any) -> None:
         session.tool(lambda: 1, name="one")
         ran = session.run_script("LET n = CALL one {} PRINT(n)")
         for again in (copy.deepcopy(ran), pickle.loads(pickle.dumps(ran)), copy.copy(ran)):
@@ -97,7 +97,7 @@ class TestWhatItComesTo:
 
 
 class TestErrors:
-    def test_a_script_that_is_not_valid_starts_nothing(self, session: Any) -> None:
+    def test_invalid_script_starts_nothing(self, session: Any) -> None:
         kinds: list[str] = []
         session.add_sink(lambda event: kinds.append(event.kind))
         with pytest.raises(narratoria.ScriptError) as raised:
@@ -115,7 +115,7 @@ class TestErrors:
         assert (error.code, error.output, error.scope, error.result) == ("SCRIPT", [], {}, None)
         assert kinds == []
 
-    def test_what_ran_before_an_error_stays(self, session: Any) -> None:
+    def test_output_and_scope_before_error_are_kept(self, session: Any) -> None:
         session.tool(lambda: 1, name="one")
         with pytest.raises(narratoria.ScriptError) as raised:
             session.run_script('LET n = CALL one {}\nPRINT("so far")\nLET m = n / 0')
@@ -125,7 +125,7 @@ class TestErrors:
         assert error.output == ["so far"] and error.scope == {"n": 1}
         assert error.result.tool_results[0].result == 1
 
-    def test_an_error_can_be_copied_and_pickled(self, session: Any) -> None:
+    def test_error_can_be_copied_and_pickled(self, session: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             session.run_script("PRINT(1) PRINT(n)", {"x": 1})
         for again in (copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
@@ -143,11 +143,11 @@ class TestErrors:
             ({"x": 2**64}, ValueError, "scope is not JSON: /x: .*64 bits"),
         ],
     )
-    def test_a_scope_that_is_no_json(self, session: Any, scope: Any, kind: Any, says: str) -> None:
+    def test_scope_must_be_json(self, session: Any, scope: Any, kind: Any, says: str) -> None:
         with pytest.raises(kind, match=says):
             session.run_script("PRINT(x)", scope)
 
-    def test_arguments_of_other_types(self, session: Any, tmp_path: Path) -> None:
+    def test_arguments_of_wrong_type_are_refused(self, session: Any, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="a script must be a str or a Path, not int"):
             session.run_script(5)
         with pytest.raises(ValueError, match="lone surrogate"):
@@ -164,13 +164,13 @@ class TestErrors:
             session.run_script(LONG, {"rounds": list(range(400))})
         assert raised.value.name == "StepLimitError"
 
-    def test_a_session_that_is_closed(self) -> None:
+    def test_closed_session_is_refused(self) -> None:
         with narratoria.Session() as session:
             pass
         with pytest.raises(narratoria.GoneError):
             session.run_script("PRINT(1)")
 
-    def test_a_child_process(self, session: Any) -> None:
+    def test_forked_child_is_refused(self, session: Any) -> None:
         child = os.fork()
         if child == 0:
             try:
@@ -185,7 +185,7 @@ class TestErrors:
 class TestCalls:
     @pytest.fixture(params=["thread", "here", "async"])
     def halve(self, request: Any, session: Any) -> Iterator[Any]:
-        """A session with a tool of each kind of function."""
+        """A session with one tool of each kind of function."""
 
         def compute(n: float, digits: int = 0) -> float:
             if n > 1000:
@@ -200,21 +200,23 @@ class TestCalls:
         session.tool(name="halve", thread=request.param == "thread")(given)
         yield session
 
-    def test_a_function_is_called_by_its_name(self, halve: Any) -> None:
+    def test_function_is_called_by_name(self, halve: Any) -> None:
         ran = halve.run_script("LET n = CALL halve {n: 5, digits: 1}\nPRINT(n)")
         assert ran.scope == {"n": 2.5} and ran.output == ["2.5"]
 
-    def test_wrong_arguments(self, halve: Any) -> None:
+    def test_invalid_arguments_are_reported_together(self, halve: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             halve.run_script('\nLET n = CALL halve {n: "five", digits: 0.5}')
         error = raised.value
         assert (error.name, error.line) == ("ToolArgumentError", 2)
-        assert "'n'" in error.message and "'digits'" in error.message, "all faults at once"
+        assert "'n'" in error.message and "'digits'" in error.message, (
+            "all faults are reported at once"
+        )
         assert "received string" in error.message
         with pytest.raises(narratoria.ScriptError, match="ToolArgumentError"):
             halve.run_script("CALL halve {}")
 
-    def test_a_result_of_another_type_is_passed_on(self, session: Any) -> None:
+    def test_result_of_wrong_type_is_passed_on(self, session: Any) -> None:
         @session.tool
         def count() -> int:
             return "three"  # type: ignore[return-value]
@@ -222,7 +224,7 @@ class TestCalls:
         ran = session.run_script("LET n = CALL count {}")
         assert ran.scope == {"n": "three"}
 
-    def test_a_tool_that_fails(self, halve: Any) -> None:
+    def test_failed_tool_fails_script(self, halve: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             halve.run_script("LET n = CALL halve {n: 4000}")
         assert raised.value.name == "ToolExecutionError"
@@ -231,12 +233,12 @@ class TestCalls:
         )
         assert raised.value.result.tool_results[0].error_code == "TOO_LARGE"
 
-    def test_a_tool_that_is_missing(self, session: Any) -> None:
+    def test_missing_tool_fails_script(self, session: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             session.run_script("CALL sing {}")
         assert raised.value.name == "ToolNotFoundError" and "sing" in raised.value.message
 
-    def test_records_of_calls_count_to_the_memory(self) -> None:
+    def test_call_records_count_toward_memory_limit(self) -> None:
         limits = narratoria.Limits(script_memory_bytes=100_000)
         with narratoria.Session(limits=limits) as session:
 
@@ -247,9 +249,9 @@ class TestCalls:
             with pytest.raises(narratoria.ScriptError) as raised:
                 session.run_script("CALL light {}\n" * 100)
             assert raised.value.name == "MemoryLimitError"
-            assert raised.value.line > 20, "those before it ran"
+            assert raised.value.line > 20, "the CALLs before it ran"
 
-    def test_an_exception_of_a_function(self, session: Any) -> None:
+    def test_exception_of_function_fails_script(self, session: Any) -> None:
         @session.tool
         def fail() -> None:
             raise KeyError("door")
@@ -259,7 +261,9 @@ class TestCalls:
         assert raised.value.name == "ToolExecutionError"
         assert "KeyError: 'door'" in raised.value.message
 
-    def test_files_of_a_folder(self, session: Any, make_tool: Any, tmp_path: Path) -> None:
+    def test_files_of_folder_can_be_called(
+        self, session: Any, make_tool: Any, tmp_path: Path
+    ) -> None:
         make_tool("torch-lighter.sh", line('{"type":"done","ok":true,"result":"lit"}'))
         make_tool("door", DONE)
         ran = session.run_script(
@@ -267,7 +271,7 @@ class TestCalls:
         )
         assert ran.scope == {"a": "lit", "b": None}
 
-    def test_the_state_is_the_sessions(self, session: Any) -> None:
+    def test_script_uses_session_state(self, session: Any) -> None:
         @session.tool
         def light(context: narratoria.Context) -> None:
             context.patch({"lit": True})
@@ -281,7 +285,7 @@ class TestCalls:
 
 
 class TestPrinting:
-    def test_lines_come_while_it_runs(self, session: Any) -> None:
+    def test_lines_arrive_while_script_runs(self, session: Any) -> None:
         seen: list[str] = []
 
         @session.tool(thread=False)
@@ -293,7 +297,7 @@ class TestPrinting:
         )
         assert seen == ran.output == ["a", "b"] and ran.scope == {"n": 1}
 
-    def test_an_exception_of_on_print_cancels_the_script_and_is_raised(self, session: Any) -> None:
+    def test_on_print_exception_cancels_script_and_is_raised(self, session: Any) -> None:
         seen: list[str] = []
         session.tool(lambda: 1, name="one")
 
@@ -306,7 +310,7 @@ class TestPrinting:
         assert seen == ["a"]
         assert session.run_script('PRINT("again")').output == ["again"]
 
-    def test_an_interrupt_of_on_print_gets_out(self, session: Any) -> None:
+    def test_on_print_interrupt_is_raised(self, session: Any) -> None:
         def interrupt(line: str) -> None:
             raise KeyboardInterrupt
 
@@ -314,7 +318,7 @@ class TestPrinting:
             session.run_script("PRINT(1) " + LONG, ROUNDS, on_print=interrupt)
         assert session.run_script('PRINT("again")').output == ["again"]
 
-    def test_on_print_cannot_be_async(self, session: Any) -> None:
+    def test_async_on_print_is_refused(self, session: Any) -> None:
         async def show(line: str) -> None: ...
 
         with pytest.raises(TypeError, match="must not be async"):
@@ -322,7 +326,7 @@ class TestPrinting:
         with pytest.raises(TypeError, match="must be awaited"):
             session.run_script("PRINT(1)", on_print=lambda line: show(line))
 
-    def test_calls_that_would_wait_for_themselves(self, session: Any) -> None:
+    def test_call_that_would_wait_for_itself_is_refused(self, session: Any) -> None:
         @session.tool
         def run() -> None:
             session.run_script("PRINT(1)")
@@ -334,14 +338,14 @@ class TestPrinting:
 
 
 class TestCancelling:
-    def test_cancel(self, session: Any) -> None:
+    def test_cancel_ends_script(self, session: Any) -> None:
         session.tool(session.cancel, name="stop")
         with pytest.raises(narratoria.ScriptError) as raised:
             session.run_script('PRINT("a") CALL stop {} PRINT("b")')
         assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
         assert session.run_script("PRINT(1)").output == ["1"]
 
-    def test_other_threads_run_while_a_script_computes(self, session: Any) -> None:
+    def test_other_threads_run_while_script_computes(self, session: Any) -> None:
         begun = threading.Event()
 
         def cancel() -> None:
@@ -355,7 +359,7 @@ class TestCancelling:
         thread.join()
         assert raised.value.name == "CancelledError"
 
-    def test_another_thread_cannot_close_the_session_meanwhile(self, session: Any) -> None:
+    def test_other_thread_cannot_close_session_during_script(self, session: Any) -> None:
         errors: list[BaseException] = []
         begun, tried = threading.Event(), threading.Event()
 
@@ -379,7 +383,7 @@ class TestCancelling:
         assert [type(error) for error in errors] == [narratoria.BusyError]
 
     @pytest.mark.parametrize("what", ["computes", "waits"])
-    def test_ctrl_c(self, session: Any, what: str) -> None:
+    def test_ctrl_c_ends_script(self, session: Any, what: str) -> None:
         begun = threading.Event()
 
         @session.tool
@@ -403,7 +407,7 @@ class TestCancelling:
 
 
 class TestAsyncio:
-    def test_it_is_awaited(self) -> None:
+    def test_run_script_is_awaited(self) -> None:
         async def main() -> Any:
             async with aio.Session() as session:
 
@@ -428,7 +432,7 @@ class TestAsyncio:
         assert scope == {"s": 0.001, "a": "rested", "b": "thought"}
         assert output == seen == ["thought"]
 
-    def test_the_loop_goes_on_while_a_script_computes(self) -> None:
+    def test_loop_continues_while_script_computes(self) -> None:
         async def main() -> Any:
             async with aio.Session() as session:
                 begun, rounds = asyncio.Event(), 0
@@ -448,7 +452,7 @@ class TestAsyncio:
 
         assert asyncio.run(main()) == ["2"]
 
-    def test_scripts_run_one_after_the_other_and_each_can_be_dropped(self) -> None:
+    def test_waiting_scripts_can_be_dropped_individually(self) -> None:
         async def main() -> Any:
             async with aio.Session() as session:
 
@@ -470,7 +474,7 @@ class TestAsyncio:
 
         assert asyncio.run(main()) == ["0", "1", "3"]
 
-    def test_errors(self) -> None:
+    def test_asyncio_errors_are_raised(self) -> None:
         async def main() -> None:
             async with aio.Session() as session:
                 with pytest.raises(narratoria.ScriptError, match="ParserError"):
@@ -490,7 +494,7 @@ class TestAsyncio:
 
         asyncio.run(main())
 
-    def test_the_session_is_closed_meanwhile(self) -> None:
+    def test_close_ends_running_script(self) -> None:
         async def main() -> None:
             session = await aio.Session()
             begun = asyncio.Event()
@@ -513,15 +517,15 @@ class TestAsyncio:
         asyncio.run(main())
 
 
-class TestTheTree:
-    def test_it_is_a_dict(self) -> None:
+class TestTree:
+    def test_tree_is_dict(self) -> None:
         tree = narratoria.parse_script("LET n = 1 + x")
         assert tree["kind"] == "Script"
         [let] = tree["statements"]
         assert (let["kind"], let["variableName"], let["line"]) == ("LetStatement", "n", 1)
         assert let["value"]["operator"] == "+" and let["value"]["column"] == 11
 
-    def test_errors_are_those_of_running_it(self, tmp_path: Path) -> None:
+    def test_parse_errors_equal_run_errors(self, tmp_path: Path) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:
             narratoria.parse_script("PRINT(1")
         assert raised.value.name == "ParserError" and "^" in raised.value.text
@@ -529,18 +533,18 @@ class TestTheTree:
         file.write_text("PRINT(1)", encoding="utf-8")
         assert len(narratoria.parse_script(file)["statements"]) == 1
 
-    def test_a_script_that_only_ends_too_early(self) -> None:
+    def test_unfinished_script_is_marked_incomplete(self) -> None:
         for source, is_incomplete in (("FOR x IN [1] DO", True), ("LET 1", False)):
             with pytest.raises(narratoria.ScriptError) as raised:
                 narratoria.parse_script(source)
             assert raised.value.incomplete is is_incomplete
 
-    def test_a_tree_of_too_many_levels(self) -> None:
+    def test_tree_with_too_many_levels_is_refused(self) -> None:
         with pytest.raises(ValueError, match="more than 1000 levels"):
             narratoria.parse_script("LET n = " + "1 + " * 3000 + "1")
 
 
-def test_a_script_is_cancelled_between_two_lines_that_it_prints():
+def test_script_is_cancelled_between_printed_lines():
     with narratoria.Session() as session:
         heard = []
 

@@ -15,7 +15,7 @@ import narratoria
 from narratoria.documents import Invocation, Plan
 
 
-def test_a_turn_of_the_sample_story(torch: str) -> None:
+def test_sample_story_turn(torch: str) -> None:
     with narratoria.Session(story=torch) as session:
         turn = session.play("I light the torch and examine the door")
         assert turn.outcome == "completed"
@@ -30,7 +30,7 @@ def test_a_turn_of_the_sample_story(torch: str) -> None:
         assert turn.narrative in repr(turn)
 
 
-def test_the_opening_is_what_the_story_begins_with(torch: str, tmp_path: Path) -> None:
+def test_opening_is_that_of_story(torch: str, tmp_path: Path) -> None:
     with narratoria.Session(story=torch) as session:
         opening = session.opening
         assert opening is not None
@@ -44,13 +44,13 @@ def test_the_opening_is_what_the_story_begins_with(torch: str, tmp_path: Path) -
         assert session.opening == narratoria.Opening("Nacht – still.", [])
 
 
-def test_what_no_plugin_has_published_is_none(session: Any) -> None:
+def test_unpublished_value_is_none(session: Any) -> None:
     assert session.published("narratoria.web", "url") is None
     with pytest.raises(TypeError):
         session.published("narratoria.web", 5)
 
 
-def test_the_page_publishes_its_address(torch: str) -> None:
+def test_page_publishes_its_address(torch: str) -> None:
     with narratoria.Session(story=torch, plugins=["narratoria.web"]) as session:
         if not any(
             each["id"] == "narratoria.web" and each["state"] == "active" for each in session.plugins
@@ -62,7 +62,7 @@ def test_the_page_publishes_its_address(torch: str) -> None:
         assert url.startswith("http://127.")
 
 
-def test_a_session_without_an_opening_has_none(session: Any) -> None:
+def test_opening_is_none_without_story(session: Any) -> None:
     assert session.opening is None
 
 
@@ -74,19 +74,19 @@ def test_output_mode(torch: str, mode: str, stays: bool) -> None:
     assert path.exists() is stays
 
 
-def test_an_unknown_output_mode(torch: str) -> None:
+def test_unknown_output_mode_is_refused(torch: str) -> None:
     with pytest.raises(ValueError, match='output_mode must be "remove", "keep" or "none"'):
         narratoria.Session(story=torch, output_mode="kept")
 
 
-def test_assets_of_a_turn_are_those_that_it_made(torch: str) -> None:
+def test_turn_has_only_its_own_assets(torch: str) -> None:
     with narratoria.Session(story=torch) as session:
         session.play("I light the torch")
         assert session.play("I sing").assets == []
         assert len(session.assets) == 1
 
 
-def test_a_choice_is_the_next_prompt(torch: str) -> None:
+def test_choice_is_next_prompt(torch: str) -> None:
     with narratoria.Session(story=torch) as session:
         first = session.play("I light the torch and examine the door")
         assert session.play(first.choices[0]).narrative
@@ -95,7 +95,7 @@ def test_a_choice_is_the_next_prompt(torch: str) -> None:
 @pytest.mark.parametrize(
     "form", [dict, Plan.from_dict, lambda plan: __import__("json").dumps(plan)]
 )
-def test_a_plan_may_be_a_dict_a_plan_or_a_text(session: Any, make_tool: Any, form: Any) -> None:
+def test_plan_may_be_dict_plan_or_text(session: Any, make_tool: Any, form: Any) -> None:
     path = make_tool("t", line('{"type":"state_patch","patch":{"seen":1}}') + "\n" + DONE)
     result = session.execute(form(one(path)))
     assert result.success
@@ -103,30 +103,30 @@ def test_a_plan_may_be_a_dict_a_plan_or_a_text(session: Any, make_tool: Any, for
     assert session.state.to_dict() == {"seen": 1}
 
 
-def test_a_plan_that_is_built(session: Any, make_tool: Any) -> None:
+def test_plan_object_is_executed(session: Any, make_tool: Any) -> None:
     plan = Plan(tools=[Invocation("a", make_tool("t", DONE))])
     assert session.execute(plan).plan_id == plan.request_id
 
 
-def test_a_failed_plan_is_a_result_and_no_exception(session: Any, make_tool: Any) -> None:
+def test_failed_plan_returns_result(session: Any, make_tool: Any) -> None:
     result = session.execute(one(make_tool("t", "exit 3")))
     assert not result.success
     assert result["t"].error_code == "EXIT_STATUS"
     assert result.failed_tools == ["t"]
 
 
-def test_a_result_outlives_its_session(make_tool: Any) -> None:
+def test_result_outlives_session(make_tool: Any) -> None:
     with narratoria.Session() as session:
         result = session.execute(one(make_tool("t", DONE)))
     assert result["t"].events == [{"version": "0", "type": "done", "ok": True}]
 
 
-def test_relative_paths_begin_in_the_folder(session: Any, make_tool: Any, tmp_path: Path) -> None:
+def test_relative_tool_paths_start_at_folder(session: Any, make_tool: Any, tmp_path: Path) -> None:
     make_tool("t", DONE)
     assert session.execute(one("./t"), folder=tmp_path).success
 
 
-def test_the_options_reach_the_engine(make_tool: Any, tmp_path: Path) -> None:
+def test_options_reach_engine(make_tool: Any, tmp_path: Path) -> None:
     with narratoria.Session(
         id="mine",
         root=tmp_path,
@@ -167,7 +167,7 @@ def test_guarantees_hold_for_every_tool(sandbox: Any, make_tool: Any) -> None:
         assert session.execute(one("mine"))["t"].error_code == "GUARANTEE_UNAVAILABLE"
 
 
-def test_guarantees_that_there_are_not_are_refused() -> None:
+def test_unknown_guarantee_is_refused() -> None:
     make: Any = narratoria.Session
     with pytest.raises(narratoria.InvalidArgumentError, match="sandbox: .*no_netwrok"):
         make(sandbox="no_netwrok")
@@ -177,12 +177,12 @@ def test_guarantees_that_there_are_not_are_refused() -> None:
         make(sandbox=["no_network", 5])
 
 
-def test_a_control_group_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+def test_unusable_control_group_is_refused(tmp_path: Path) -> None:
     with pytest.raises(narratoria.SystemRefusedError, match="cgroup"):
         narratoria.Session(cgroup=tmp_path, limits=narratoria.Limits(processes=10))
 
 
-def test_tools_outside_of_the_allowed_folders_are_refused(make_tool: Any, tmp_path: Path) -> None:
+def test_tools_outside_allowed_folders_are_refused(make_tool: Any, tmp_path: Path) -> None:
     (tmp_path / "allowed").mkdir()
     with (
         narratoria.Session(allow_paths=[tmp_path / "allowed"]) as session,
@@ -192,7 +192,7 @@ def test_tools_outside_of_the_allowed_folders_are_refused(make_tool: Any, tmp_pa
 
 
 class TestState:
-    def test_it_reads_like_a_mapping(self) -> None:
+    def test_state_reads_like_mapping(self) -> None:
         with narratoria.Session(
             state={"a": {"b": [1, {"c": None}]}, "d/e": 1, "f~g": 2}
         ) as session:
@@ -207,7 +207,7 @@ class TestState:
             with pytest.raises(KeyError, match="z"):
                 state["z"]
 
-    def test_a_pointer_reads_anything(self) -> None:
+    def test_pointer_reads_any_value(self) -> None:
         with narratoria.Session(state={"a": [{"b/c": 5}]}) as session:
             assert session.state.at("/a/0/b~1c") == 5
             assert session.state.at("") == {"a": [{"b/c": 5}]}
@@ -217,19 +217,19 @@ class TestState:
             with pytest.raises(narratoria.InvalidArgumentError):
                 session.state.at("a")
 
-    def test_a_patch_merges_and_stands_in_the_history(self) -> None:
+    def test_patch_merges_and_is_in_history(self) -> None:
         with narratoria.Session(state={"a": {"x": 1}}) as session:
             session.state.patch({"a": {"y": 2, "x": None}})
             assert session.state.to_dict() == {"a": {"y": 2}}
             patches = session.history()["patches"]
             assert [each["patch"] for each in patches] == [{"a": {"y": 2, "x": None}}]
 
-    def test_what_it_returns_is_a_copy(self) -> None:
+    def test_returned_value_is_copy(self) -> None:
         with narratoria.Session(state={"a": {"x": 1}}) as session:
             session.state["a"]["x"] = 2
             assert session.state["a"]["x"] == 1
 
-    def test_of_a_closed_session_it_says_so(self) -> None:
+    def test_state_of_closed_session_is_refused(self) -> None:
         with narratoria.Session() as session:
             state = session.state
         assert repr(state) == "<State of a closed session>"
@@ -237,17 +237,17 @@ class TestState:
         with pytest.raises(narratoria.GoneError):
             state.to_dict()
 
-    def test_its_repr_is_short(self) -> None:
+    def test_state_repr_is_short(self) -> None:
         with narratoria.Session(state={"a": "x" * 1000}) as session:
             assert len(repr(session.state)) < 300
 
-    def test_a_state_that_is_no_json_is_refused(self) -> None:
+    def test_state_that_is_not_json_is_refused(self) -> None:
         with pytest.raises(ValueError, match="/a/0: JSON has no NaN"):
             narratoria.Session(state={"a": [math.nan]})
 
 
 class TestErrors:
-    def test_a_plan_with_faults_lists_each(self, session: Any) -> None:
+    def test_invalid_plan_lists_all_faults(self, session: Any) -> None:
         with pytest.raises(narratoria.InvalidDocumentError) as caught:
             session.execute({"requestId": "p", "tools": [{"toolId": ""}]})
         pointers = [fault.pointer for fault in caught.value.faults]
@@ -255,36 +255,36 @@ class TestErrors:
         assert "/tools/0/toolId" in str(caught.value)
         assert isinstance(caught.value, ValueError)
 
-    def test_a_story_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_missing_story_raises(self, tmp_path: Path) -> None:
         with pytest.raises(narratoria.Error, match="nowhere"):
             narratoria.Session(story=tmp_path / "nowhere")
 
-    def test_a_prompt_without_a_narrator(self, session: Any) -> None:
+    def test_prompt_without_narrator_raises(self, session: Any) -> None:
         with pytest.raises(narratoria.InvalidArgumentError, match="narrator"):
             session.play("Hello")
 
-    def test_an_empty_prompt(self, torch: str) -> None:
+    def test_empty_prompt_raises(self, torch: str) -> None:
         with narratoria.Session(story=torch) as session, pytest.raises(narratoria.Error):
             session.play("")
 
-    def test_a_prompt_that_is_no_text(self, torch: str) -> None:
+    def test_prompt_that_is_not_text_is_refused(self, torch: str) -> None:
         with narratoria.Session(story=torch) as session:
             with pytest.raises(TypeError, match="a prompt must be a str, not int"):
                 session.play(5)  # type: ignore[arg-type]
             with pytest.raises(ValueError, match="surrogate, as at 2"):
                 session.play("I \ud800")
 
-    def test_a_closed_session_is_not_entered(self, session: Any) -> None:
+    def test_closed_session_cannot_be_entered(self, session: Any) -> None:
         session.close()
         with pytest.raises(narratoria.GoneError, match="closed"), session:
             pass
 
     @pytest.mark.parametrize("sandbox", ["", " ", [""], ["no_network", ""]])
-    def test_an_empty_guarantee_is_refused(self, sandbox: Any) -> None:
+    def test_empty_guarantee_is_refused(self, sandbox: Any) -> None:
         with pytest.raises(ValueError, match="sandbox contains an empty str"):
             narratoria.Session(sandbox=sandbox)
 
-    def test_a_closed_session(self, session: Any) -> None:
+    def test_calls_on_closed_session_raise(self, session: Any) -> None:
         session.close()
         session.close()
         assert session.is_closed
@@ -300,7 +300,7 @@ class TestErrors:
             with pytest.raises(narratoria.GoneError, match="closed"):
                 call()
 
-    def test_values_that_are_no_json_name_their_place(self, session: Any) -> None:
+    def test_value_that_is_not_json_has_pointer(self, session: Any) -> None:
         for value, message in (
             (math.inf, "infinity"),
             (2**64, "64 bits"),
@@ -314,19 +314,19 @@ class TestErrors:
         with pytest.raises(TypeError, match="int"):
             session.execute(one("x", {"v": {1: 2}}))
 
-    def test_a_value_that_contains_itself(self, session: Any) -> None:
+    def test_value_that_contains_itself_is_refused(self, session: Any) -> None:
         loop: list[Any] = []
         loop.append(loop)
         with pytest.raises(ValueError, match="contains itself"):
             session.execute(one("x", {"v": loop}))
 
-    def test_wrong_times_and_limits(self) -> None:
+    def test_invalid_times_and_limits_are_refused(self) -> None:
         with pytest.raises(ValueError, match="try_ms"):
             narratoria.Session(times=narratoria.Times(try_ms=-1))
         with pytest.raises(ValueError, match="cpu_seconds"):
             narratoria.Session(limits=narratoria.Limits(cpu_seconds=True))
 
-    def test_limits_has_a_field_for_each_limit_of_the_library(self) -> None:
+    def test_limits_has_field_for_each_library_limit(self) -> None:
         from narratoria import _core
 
         fields = {field.name for field in dataclasses.fields(narratoria.Limits)}
@@ -336,7 +336,7 @@ class TestErrors:
             with pytest.raises(ValueError, match=f"{name} must be at most {largest}"):
                 narratoria.Limits(**{name: largest + 1}).to_dict()
 
-    def test_arguments_are_told_in_words_of_python(self, session: Any) -> None:
+    def test_invalid_arguments_are_named_in_python_terms(self, session: Any) -> None:
         session.narrator(lambda request: "x")
         make: Any = narratoria.Session
         wrong: list[tuple[type[Exception], str, Any]] = [
@@ -377,7 +377,7 @@ class TestErrors:
                 call()
         assert "\ud800" not in session.state
 
-    def test_what_is_refused_inside_is_told_in_words_of_python(self, session: Any) -> None:
+    def test_reentrant_call_is_reported_in_python_terms(self, session: Any) -> None:
         told = []
 
         @session.narrator
@@ -392,7 +392,7 @@ class TestErrors:
         session.play("x")
         assert len(told) == 2 and not any("nar_" in each for each in told)
 
-    def test_one_text_is_no_list_of_paths(self) -> None:
+    def test_single_path_is_not_accepted_as_list(self) -> None:
         with pytest.raises(TypeError, match="must be a list"):
             narratoria.Session(plugins="event_log")  # type: ignore[arg-type]
 
@@ -406,18 +406,18 @@ class TestErrors:
 
 
 class TestValidate:
-    def test_a_good_and_a_bad_plan(self) -> None:
+    def test_valid_and_invalid_plan(self) -> None:
         assert narratoria.validate("plan", {"requestId": "p", "tools": []}) == []
         faults = narratoria.validate("plan", '{"requestId":"p",\n"tools":[{}]}')
         assert faults[0].line == 2 and faults[0].pointer == "/tools/0/toolId"
 
-    def test_a_plan_as_an_object(self) -> None:
+    def test_plan_object_is_validated(self) -> None:
         assert narratoria.validate("plan", Plan([Invocation("a", "x")])) == []
 
-    def test_a_story(self, torch: str) -> None:
+    def test_story_folder_is_validated(self, torch: str) -> None:
         assert narratoria.validate("story", Path(torch)) == []
 
-    def test_a_file(self, tmp_path: Path) -> None:
+    def test_file_is_validated(self, tmp_path: Path) -> None:
         path = tmp_path / "plan.json"
         path.write_text('{"tools":[]}')
         assert [fault.pointer for fault in narratoria.validate("plan", path)] == ["/requestId"]
@@ -430,12 +430,12 @@ class TestValidate:
         with pytest.raises(TypeError, match="not int"):
             narratoria.validate("plan", 5)  # type: ignore[arg-type]
 
-    def test_an_unknown_kind(self) -> None:
+    def test_unknown_document_kind_is_refused(self) -> None:
         with pytest.raises(ValueError, match="event, plan, result, story"):
             narratoria.validate("poem", "x")  # type: ignore[arg-type]
 
 
-def test_the_tools_of_a_project_are_called_by_name(tmp_path: Path) -> None:
+def test_project_tools_are_called_by_name(tmp_path: Path) -> None:
     (tmp_path / ".namel3ss").mkdir()
     bindings = tmp_path / ".namel3ss" / "tools.yaml"
     bindings.write_text("tools:\n  greeter:\n    entry: greeting:greet\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session takes and gives: plans, the state, turns, the sample story, and what it refuses."""
+"""Inputs and outputs of a session: plans, state, turns, the sample story, and refusals."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class TestSample:
         told = capsys.readouterr().out
         assert "sample story" in told and "1. Open" in told and "2. Leave" in told
 
-    def test_a_story_that_is_none(self, capsys: Any) -> None:
+    def test_missing_story_is_reported(self, capsys: Any) -> None:
         from narratoria.__main__ import main
 
         assert main(["/nowhere"]) == 1
         assert "nowhere" in capsys.readouterr().err
 
-    def test_a_turn_is_told_once_in_a_notebook(self) -> None:
+    def test_notebook_shows_narrative_once(self) -> None:
         with Session(story=narratoria.sample_story()) as session:
             turn = session.play("I light the torch")
         assert turn._repr_html_().count(turn.narrative) == 1
@@ -51,14 +51,14 @@ class TestPlans:
         assert fault.pointer == "/tools/0/dependancies"
         assert not narratoria.validate("plan", plan)
 
-    def test_a_plan_that_is_none_can_be_shown(self) -> None:
+    def test_invalid_plan_has_repr(self) -> None:
         wrong: list[Any] = ["x", 5, None, [5]]
         for tools in wrong:
             assert repr(tools) in repr(Plan(tools=tools))
 
 
 class TestState:
-    def test_it_is_read_by_pointer(self) -> None:
+    def test_state_is_read_by_pointer(self) -> None:
         with Session(state={"a": {"b": [1, 2, {"c": None}]}, "d": ""}) as session:
             state = session.state
             assert "a" in state and "b" not in state and 5 not in state
@@ -90,7 +90,7 @@ class TestValues:
             for other in (copy.deepcopy(event), pickle.loads(pickle.dumps(event))):
                 assert other.to_json() == event.to_json() and other.data == event.data
 
-    def test_data_is_what_python_would_read(self, session: Any) -> None:
+    def test_data_equals_event_from_dict(self, session: Any) -> None:
         from narratoria.events import event_from_dict
 
         seen: list[narratoria.Event] = []
@@ -131,7 +131,7 @@ class TestRefusals:
             (lambda c: c.emit("x"), TypeError),
         ],
     )
-    def test_what_a_context_cannot_say(self, session: Any, say: Any, error: Any) -> None:
+    def test_context_refuses_invalid_events(self, session: Any, say: Any, error: Any) -> None:
         raised = []
 
         @session.tool
@@ -143,16 +143,16 @@ class TestRefusals:
 
         assert session.execute(plan_of("tool")).success and raised == [error]
 
-    def test_a_plugin_that_is_not_there(self) -> None:
+    def test_missing_plugin_is_refused(self) -> None:
         with pytest.raises(FileNotFoundError, match="plugin"):
             Session(plugins=["/nope.so"])
 
     @pytest.mark.parametrize("arguments", [{"plugins": 5}, {"allow_paths": 5}, {"tools": 5}])
-    def test_a_list_that_is_none(self, arguments: Any) -> None:
+    def test_argument_that_is_not_list_is_refused(self, arguments: Any) -> None:
         with pytest.raises(TypeError, match="must be a list, not int"):
             Session(**arguments)
 
     @pytest.mark.parametrize("arguments", [{"name": 5}, {"description": 5}, {"thread": 5}])
-    def test_arguments_of_a_tool(self, session: Any, arguments: Any) -> None:
+    def test_invalid_tool_arguments_are_refused(self, session: Any, arguments: Any) -> None:
         with pytest.raises(TypeError, match="description of a tool|name of a tool|thread must be"):
             session.tool(**arguments)(roll_dice)

@@ -16,12 +16,12 @@ import narratoria
 from narratoria import Context
 from narratoria.events import Log
 
-# Against a hang only; nothing here takes so long.
+# Only a guard against hangs; no test takes this long.
 PATIENCE_S = 60
 
 
 class TestSinks:
-    def test_a_sink_gets_the_whole_stream(self, session: Any, make_tool: Any) -> None:
+    def test_sink_gets_whole_stream(self, session: Any, make_tool: Any) -> None:
         seen: list[narratoria.Event] = []
         assert session.add_sink(seen.append) == seen.append
         log = line('{"type":"log","level":"info","message":"ä"}')
@@ -38,7 +38,7 @@ class TestSinks:
         assert "log of t" in repr(said)
         assert seen[0].tool_id is None and seen[0].type is None and seen[0].attempt is None
 
-    def test_records_are_those_of_the_schema(self, session: Any, make_tool: Any) -> None:
+    def test_records_match_schema(self, session: Any, make_tool: Any) -> None:
         import json
         from pathlib import Path
 
@@ -53,7 +53,7 @@ class TestSinks:
             validator.validate(event.to_dict())
             assert json.loads(event.to_json()) == event.to_dict()
 
-    def test_pattern_matching(self, session: Any, make_tool: Any) -> None:
+    def test_events_match_by_pattern(self, session: Any, make_tool: Any) -> None:
         lines = []
 
         def look(event: narratoria.Event) -> None:
@@ -68,7 +68,7 @@ class TestSinks:
         session.execute(one(make_tool("t", f"{log}\n{DONE}")))
         assert lines == ["hello", "success=True"]
 
-    def test_only_some_kinds(self, session: Any) -> None:
+    def test_sink_gets_only_selected_kinds(self, session: Any) -> None:
         seen = []
         session.add_sink(lambda event: seen.append(event.kind), ["plan_ended"])
         session.execute({"requestId": "p", "tools": []})
@@ -78,7 +78,7 @@ class TestSinks:
         with pytest.raises(ValueError, match="empty"):
             session.add_sink(print, [])
 
-    def test_it_may_take_itself_off(self, session: Any) -> None:
+    def test_sink_may_remove_itself(self, session: Any) -> None:
         seen = []
 
         def once(event: Any) -> None:
@@ -91,7 +91,7 @@ class TestSinks:
         with pytest.raises(ValueError, match="not attached"):
             session.remove_sink(once)
 
-    def test_an_exception_is_logged_and_others_get_theirs(
+    def test_sink_exception_is_logged_and_others_continue(
         self, session: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         seen = []
@@ -105,7 +105,7 @@ class TestSinks:
             assert session.execute({"requestId": "p", "tools": []}).success
         assert seen and "RuntimeError: oh" in caplog.text
 
-    def test_a_sink_that_always_raises_has_one_traceback(
+    def test_repeated_sink_exception_logs_one_traceback(
         self, session: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         def sink(event: narratoria.Event) -> None:
@@ -118,14 +118,14 @@ class TestSinks:
         assert caplog.text.count("Traceback") == 1
         assert "raised RuntimeError('oh'), for the 10th time" in caplog.text
 
-    def test_events_outlive_the_session(self, session: Any) -> None:
+    def test_events_outlive_session(self, session: Any) -> None:
         seen: list[narratoria.Event] = []
         session.add_sink(seen.append)
         session.execute({"requestId": "p", "tools": []})
         session.close()
         assert seen[-1].body["success"] is True
 
-    def test_an_async_function_is_refused(self, session: Any) -> None:
+    def test_async_sink_is_refused(self, session: Any) -> None:
         class Sink:
             async def __call__(self, event: Any) -> None: ...
 
@@ -139,12 +139,12 @@ class TestSinks:
             with pytest.raises(TypeError, match="async"):
                 session.add_sink(sink)
 
-    def test_it_cannot_be_made(self) -> None:
+    def test_event_cannot_be_instantiated(self) -> None:
         with pytest.raises(TypeError):
             narratoria.Event()
 
 
-def test_an_interrupt_in_a_callback_gets_out(session: Any, make_tool: Any) -> None:
+def test_interrupt_in_sink_is_raised_by_execute(session: Any, make_tool: Any) -> None:
     def stop(event: Any) -> None:
         raise KeyboardInterrupt
 
@@ -156,7 +156,7 @@ def test_an_interrupt_in_a_callback_gets_out(session: Any, make_tool: Any) -> No
 
 
 class TestStreams:
-    def test_a_full_stream_holds_the_tools(self) -> None:
+    def test_full_stream_blocks_tools(self) -> None:
         async def main() -> list[int]:
             sizes = []
             async with narratoria.aio.Session() as session:
@@ -181,7 +181,7 @@ class TestStreams:
         assert max(asyncio.run(asyncio.wait_for(main(), PATIENCE_S))) < 5_000
 
     @pytest.mark.parametrize("reader", ["slow", "fast"])
-    def test_a_million_events_come_in_order_through_a_little_memory(
+    def test_million_events_arrive_in_order_in_bounded_memory(
         self, reader: str, tmp_path: pathlib.Path
     ) -> None:
         count = 1_000_000
@@ -212,7 +212,7 @@ class TestStreams:
                         most = max(most, len(stream._waiting))
                         highest = max(highest, resident())
                         if reader == "slow":
-                            # All others in the loop have their turn, and the tool runs on meanwhile.
+                            # Lets other tasks of the loop run, and the tool continue.
                             for _ in range(5):
                                 await asyncio.sleep(0)
                     if event.type == "done":
@@ -220,12 +220,12 @@ class TestStreams:
                 grown = highest - before
                 stream.close()
                 assert (await running).success and seen == count + 1
-                # All of them would take 300 bytes each.
+                # All events would need 300 bytes each.
                 assert most < 20_000 and grown < 64 << 20, (most, grown)
 
         asyncio.run(asyncio.wait_for(main(), 10 * PATIENCE_S))
 
-    def test_a_stream_that_nobody_reads_any_more_holds_nobody(self) -> None:
+    def test_abandoned_stream_does_not_block_tools(self) -> None:
         async def main() -> bool:
             async with narratoria.aio.Session() as session:
 
@@ -242,7 +242,7 @@ class TestStreams:
 
         assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
 
-    def test_a_limit_is_a_whole_number(self) -> None:
+    def test_invalid_stream_limit_is_refused(self) -> None:
         async def main() -> None:
             async with narratoria.aio.Session() as session:
                 with pytest.raises(ValueError, match="limit"):

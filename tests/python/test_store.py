@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that are kept in a store."""
+"""Sessions in a store."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ def opened(path, **options):
     return session
 
 
-def test_a_session_goes_on_in_another_process(path):
+def test_session_continues_in_other_process(path):
     with opened(path, state={"first": 1}) as session:
         turn = session.play("one")
         assert (turn.id, turn.durable) == (1, True)
@@ -77,7 +77,7 @@ def test_undo_and_branches(path):
 
 
 def counting(path):
-    """A session whose prompts run a, then b, which count their runs."""
+    """A session with prompts that run tool a, then tool b. Both count their runs."""
     session = narratoria.Session(store=path, id="s")
     runs = {"a": 0, "b": 0}
 
@@ -100,7 +100,7 @@ def counting(path):
     return session, runs
 
 
-def test_only_some_tools_run_again(path):
+def test_again_runs_only_selected_tools(path):
     session, runs = counting(path)
     with session:
         session.play("go")
@@ -117,7 +117,7 @@ def test_only_some_tools_run_again(path):
                 session.again(tools=wrong)
 
 
-def test_a_session_of_asyncio_plays_again(path):
+def test_asyncio_session_plays_again(path):
     async def main():
         async with narratoria.aio.Session(
             store=path, id="s", narrator=lambda request: "told"
@@ -130,7 +130,7 @@ def test_a_session_of_asyncio_plays_again(path):
     asyncio.run(main())
 
 
-def test_a_prompt_whose_process_died_is_gone_on_with(path):
+def test_resume_continues_prompt_after_process_died(path):
     code = f"""
 import os, signal, narratoria
 session = narratoria.Session(store={str(path)!r}, id="s")
@@ -175,7 +175,7 @@ session.play("go")
         assert [turn.status for turn in session.turns] == ["interrupted", "completed"]
 
 
-def test_sinks_see_where_it_went(path):
+def test_sinks_get_session_moved(path):
     with opened(path) as session:
         seen = []
         session.add_sink(lambda event: seen.append(dict(event.body)), ["session_moved"])
@@ -188,39 +188,39 @@ def test_sinks_see_where_it_went(path):
     ]
 
 
-def test_a_session_is_played_once_at_a_time(path):
+def test_stored_session_is_locked_while_played(path):
     with opened(path), pytest.raises(narratoria.BusyError) as refused:
         opened(path)
     assert refused.value.code == "STORE_LOCKED"
 
 
-def test_a_session_that_must_be_new_is(path):
+def test_must_be_new_refuses_existing_session(path):
     opened(path).close()
     with pytest.raises(narratoria.InvalidArgumentError) as refused:
         opened(path, must_be_new=True)
     assert refused.value.code == "SESSION_EXISTS"
 
 
-def test_resume_names_what_is_wrong(path):
+def test_invalid_resume_argument_is_named(path):
     with opened(path) as session, pytest.raises(TypeError, match="repeat must be True or False"):
         session.resume(repeat="yes")
 
 
-def test_a_lazy_turn_is_kept_all_the_same(path):
+def test_lazy_turn_is_stored(path):
     with opened(path, durability="lazy") as session:
         assert not session.play("one").durable
-        assert session.turns[0].durable, "the list waits for it"
+        assert session.turns[0].durable, "reading the turns waits for the disk"
     assert narratoria.Store(path).state("s")["last"] == "one"
 
 
-def test_without_a_store_there_are_no_turns():
+def test_turns_without_store_are_refused():
     with narratoria.Session() as session:
         for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
             with pytest.raises(narratoria.UnsupportedError, match="not kept in a store"):
                 ask()
 
 
-def test_a_store_is_read_from_outside(path):
+def test_store_is_readable_during_play(path):
     with opened(path) as session:
         session.play("one")
         store = narratoria.Store(path)
@@ -244,6 +244,6 @@ def test_a_store_is_read_from_outside(path):
         ({"durability": "always"}, ValueError),
     ],
 )
-def test_wrong_options_are_refused(options, error):
+def test_invalid_options_are_refused(options, error):
     with pytest.raises(error):
         narratoria.Session(**options)

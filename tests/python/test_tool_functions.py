@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as tools of a session: how they are called, in which thread, and how they end."""
+"""Functions as tools of a session: how they are called, on which thread, and how they end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from narratoria import Context, Invocation, Plan, Session
 from narratoria.events import Log
 from narratoria.tool import ToolError
 
-# Against a hang only; nothing here takes so long.
+# Only a guard against hangs; no test takes this long.
 PATIENCE_S = 60
 
 
 class TestTools:
-    def test_a_function_is_a_tool(self, session: Any) -> None:
+    def test_function_is_called_as_tool(self, session: Any) -> None:
         @session.tool
         def add(a: int, b: int = 10) -> int:
             """Adds two numbers."""
@@ -35,7 +35,7 @@ class TestTools:
         result = session.execute(one("add", {"a": 2**62}))
         assert result["t"].result == 2**62 + 10
 
-    def test_an_input_that_breaks_the_schema_fails_the_attempt(self, session: Any) -> None:
+    def test_input_that_violates_schema_fails_attempt(self, session: Any) -> None:
         calls = []
 
         @session.tool
@@ -48,7 +48,7 @@ class TestTools:
         assert calls == []
 
     @pytest.mark.parametrize("kind", ["plain", "open", "async"])
-    def test_a_failure_in_good_order(
+    def test_tool_error_fails_tool_without_traceback(
         self, session: Any, kind: str, caplog: pytest.LogCaptureFixture
     ) -> None:
         wet = ToolError("TORCH_WET", "The torch is too wet.", {"wetness": 0.9})
@@ -68,28 +68,26 @@ class TestTools:
         assert tool.events[0]["errorMessage"] == "The torch is too wet."
         assert tool.events[0]["details"] == {"wetness": 0.9}
         assert tool.events[1]["ok"] is False and tool.stderr is None
-        assert caplog.text == "", "a tool that says why needs no traceback"
+        assert caplog.text == "", "a ToolError needs no traceback"
 
-    def test_a_tool_error_that_is_no_json(self, session: Any) -> None:
+    def test_tool_error_details_that_are_not_json_are_dropped(self, session: Any) -> None:
         @session.tool
         def light() -> None:
             raise ToolError("WET", "too wet \ud800", {"what": object()})
 
         tool = session.execute(one("light"))["t"]
-        assert (tool.error_code, tool.error) == ("WET", "too wet ?"), (
-            "its code is what programs look at"
-        )
+        assert (tool.error_code, tool.error) == ("WET", "too wet ?"), "programs rely on the code"
         assert "details" not in tool.events[0]
         assert tool.stderr is not None and "/details/what" in tool.stderr
 
-    def test_a_tool_error_that_says_nothing(self, session: Any) -> None:
+    def test_tool_error_without_text(self, session: Any) -> None:
         @session.tool
         def light() -> None:
             raise ToolError("", "")
 
         assert session.execute(one("light"))["t"].error == "ToolError"
 
-    def test_an_exception_whose_text_cannot_be_read(self, session: Any) -> None:
+    def test_exception_without_readable_text_is_reported(self, session: Any) -> None:
         class Mute(Exception):
             def __str__(self) -> str:
                 raise ValueError("no text")
@@ -109,13 +107,13 @@ class TestTools:
             assert tool.error_code == "TOOL_EXCEPTION", tool.error
             assert "Mute" in tool.error and "Traceback" in tool.stderr
 
-    def test_a_name_for_a_lambda(self, session: Any) -> None:
+    def test_lambda_needs_name(self, session: Any) -> None:
         session.tool(name="six", description="Always.")(lambda: 6)
         assert session.execute(one("six"))["t"].result == 6
         with pytest.raises(ValueError, match="name="):
             session.tool(lambda: 6)
 
-    def test_what_is_no_function_is_refused_at_once(self, session: Any) -> None:
+    def test_non_function_is_refused_at_registration(self, session: Any) -> None:
         for give in (
             lambda: session.tool(5),
             lambda: session.tool("name"),
@@ -128,7 +126,7 @@ class TestTools:
             with pytest.raises(TypeError, match="function, not|function or the id"):
                 give()
 
-    def test_an_async_function_within_a_decorator(self, session: Any) -> None:
+    def test_decorated_async_function_is_awaited(self, session: Any) -> None:
         import asyncio
         import functools
 
@@ -162,11 +160,11 @@ class TestTools:
         assert session.execute(one("nap", {"seconds": 0.01}))["t"].result == "rested"
         assert session.execute(one("dream"))["t"].result == "dreamt"
         assert session.execute(one("late"))["t"].result == "at last"
-        # Of a bare function on the session's own thread nobody knows it before.
+        # A bare function on the session's own thread is only found to be async when it returns.
         assert "functools.wraps" in session.execute(one("quick"))["t"].error
 
     @pytest.mark.parametrize("kind", ["CancelledError", "GeneratorExit", "Own"])
-    def test_an_async_function_fails_by_whatever_it_raises(self, session: Any, kind: str) -> None:
+    def test_async_function_fails_for_any_exception(self, session: Any, kind: str) -> None:
         import asyncio
 
         class Own(BaseException):
@@ -186,7 +184,7 @@ class TestTools:
         tool = session.execute(one("odd"))["t"]
         assert tool.error == kind and "Traceback" in tool.stderr
 
-    def test_an_async_generator_may_say_much(self, session: Any) -> None:
+    def test_async_generator_may_emit_much(self, session: Any) -> None:
         @session.tool
         async def much() -> Any:
             for _ in range(30):
@@ -195,7 +193,7 @@ class TestTools:
         tool = session.execute(one("much"))["t"]
         assert tool.ok and len(tool.events) == 31, tool.error
 
-    def test_a_generator_is_told_that_it_says_too_much(self, session: Any) -> None:
+    def test_generator_gets_busy_error_for_too_much_output(self, session: Any) -> None:
         seen = []
 
         @session.tool(thread=False)
@@ -211,7 +209,7 @@ class TestTools:
         assert tool.result == "as much as there was room for", tool.error
         assert "async generator" in seen[0]
 
-    def test_dataclasses_come_and_go(self, session: Any) -> None:
+    def test_dataclass_input_and_result(self, session: Any) -> None:
         @dataclass
         class Point:
             x: int
@@ -222,18 +220,18 @@ class TestTools:
             assert isinstance(point, Point)
             return Point(point.y, point.x)
 
-        # Its annotations are texts, and Point is of this function.
+        # The annotations are text, and Point is local to this function.
         result = session.execute(one("mirror", {"point": {"x": 1, "y": 2}}))
         assert result["t"].result == {"x": 2, "y": 1}, result["t"].error
 
-    def test_a_name_of_its_own(self, session: Any) -> None:
+    def test_tool_name_can_be_set(self, session: Any) -> None:
         @session.tool(name="roll-dice", description="Rolls.")
         def anything() -> int:
             return 4
 
         assert session.execute(one("roll-dice"))["t"].result == 4
 
-    def test_a_second_function_of_the_name_takes_its_place(self, session: Any) -> None:
+    def test_function_replaces_tool_of_same_name(self, session: Any) -> None:
         @session.tool
         def f() -> int:
             return 1
@@ -244,7 +242,7 @@ class TestTools:
 
         assert session.execute(one("f"))["t"].result == 2
 
-    def test_an_exception_fails_the_attempt_with_its_traceback(
+    def test_exception_fails_attempt_with_traceback(
         self, session: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         @session.tool
@@ -261,7 +259,7 @@ class TestTools:
         assert "in broken" in tool.stderr and "KeyError" in tool.stderr
         assert "in broken" in caplog.text
 
-    def test_an_error_of_the_tools_own(self, session: Any) -> None:
+    def test_tool_error_becomes_error_event(self, session: Any) -> None:
         from narratoria.tool import ToolError
 
         @session.tool
@@ -277,14 +275,14 @@ class TestTools:
             "details": {"wetness": 0.9},
         }
 
-    def test_a_result_that_is_no_json_fails_the_attempt(self, session: Any) -> None:
+    def test_result_that_is_not_json_fails_attempt(self, session: Any) -> None:
         @session.tool
         def broken() -> Any:
             return {"a": [{1, 2}]}
 
         assert "/a/0" in session.execute(one("broken"))["t"].error
 
-    def test_a_retry_calls_it_again(self, session: Any) -> None:
+    def test_retry_calls_function_again(self, session: Any) -> None:
         attempts = []
 
         @session.tool
@@ -297,7 +295,7 @@ class TestTools:
         result = session.execute(one("flaky", retryPolicy={"maxRetries": 3, "backoffMs": 1}))
         assert result["t"].result == 3 and result["t"].retry_count == 2
 
-    def test_the_context_says_events(self, session: Any, tmp_path: Any) -> None:
+    def test_context_emits_events(self, session: Any, tmp_path: Any) -> None:
         picture = tmp_path / "p.png"
         picture.write_bytes(b"x")
 
@@ -323,7 +321,7 @@ class TestTools:
         assert session.state["n"] == 2
         assert session.assets[0].asset_id == "p"
 
-    def test_what_a_tool_says_after_its_end_is_dropped_with_a_warning(self, session: Any) -> None:
+    def test_event_after_end_is_dropped_with_warning(self, session: Any) -> None:
         kept: list[narratoria.Context] = []
 
         @session.tool
@@ -339,7 +337,7 @@ class TestTools:
         assert session.state.to_dict() == {}
 
     @pytest.mark.parametrize("thread", [True, False])
-    def test_a_tool_reads_its_own_patches(self, session: Any, thread: bool) -> None:
+    def test_tool_reads_its_own_patches(self, session: Any, thread: bool) -> None:
         @session.tool(thread=thread)
         def count(context: narratoria.Context) -> int:
             for _ in range(100):
@@ -348,7 +346,7 @@ class TestTools:
 
         assert session.call("count") == 100
 
-    def test_an_async_tool_reads_its_own_patches(self, session: Any) -> None:
+    def test_async_tool_reads_its_own_patches(self, session: Any) -> None:
         @session.tool
         async def count(context: narratoria.Context) -> int:
             for _ in range(100):
@@ -357,7 +355,7 @@ class TestTools:
 
         assert session.call("count") == 100
 
-    def test_a_generator_yields_events(self, session: Any) -> None:
+    def test_generator_yields_events(self, session: Any) -> None:
         @session.tool
         def steps(n: int) -> Any:
             for i in range(n):
@@ -369,14 +367,14 @@ class TestTools:
         assert [event.get("message") for event in tool.events[:3]] == ["0", "1", "typed"]
         assert tool.result == "over"
 
-    def test_an_event_that_is_none_is_a_protocol_error(self, session: Any) -> None:
+    def test_invalid_event_is_protocol_error(self, session: Any) -> None:
         @session.tool
         def wrong() -> Any:
             yield {"type": "poem"}
 
         assert session.execute(one("wrong"))["t"].error_code == "PROTOCOL_ERROR"
 
-    def test_dependencies_reach_it(self, session: Any) -> None:
+    def test_context_has_dependencies(self, session: Any) -> None:
         @session.tool
         def first(context: narratoria.Context) -> int:
             context.patch({"a": 1})
@@ -395,7 +393,7 @@ class TestTools:
         }
         assert session.execute(plan)["b"].result == [{"a": {"a": 1}}, {"a": 5}]
 
-    def test_async_functions_run_beside_each_other(self, session: Any) -> None:
+    def test_async_functions_run_concurrently(self, session: Any) -> None:
         import asyncio
 
         running = []
@@ -414,7 +412,7 @@ class TestTools:
         result = session.execute({"requestId": "p", "tools": tools, "parallel": True})
         assert result.success and max(most) == 2
 
-    def test_an_async_generator_yields_events(self, session: Any) -> None:
+    def test_async_generator_yields_events(self, session: Any) -> None:
         @session.tool
         async def steps() -> Any:
             yield {"type": "state_patch", "patch": {"a": 1}}
@@ -422,7 +420,7 @@ class TestTools:
         assert session.execute(one("steps")).success
         assert session.state["a"] == 1
 
-    def test_an_async_function_that_takes_too_long_is_cancelled(self, make_tool: Any) -> None:
+    def test_async_function_is_cancelled_at_timeout(self, make_tool: Any) -> None:
         import asyncio
 
         told = []
@@ -439,7 +437,7 @@ class TestTools:
             assert session.execute(one("forever"))["t"].state == "timeout"
         assert told == ["cancelled"]
 
-    def test_an_async_function_that_goes_on_all_the_same_is_waited_for_once(self) -> None:
+    def test_uncancellable_async_function_is_waited_for_once(self) -> None:
         import asyncio
         import time
 
@@ -458,11 +456,11 @@ class TestTools:
             begin = time.monotonic()
             for _ in range(20):
                 session.execute({"requestId": "p", "tools": []})
-            # With a grace period each it would be 60 seconds.
+            # A grace period for each would take 60 seconds.
             assert time.monotonic() - begin < 30
             is_over = True
 
-    def test_what_a_tool_may_not_call(self, session: Any) -> None:
+    def test_tool_cannot_make_blocking_calls(self, session: Any) -> None:
         refused = []
 
         @session.tool
@@ -476,12 +474,12 @@ class TestTools:
         assert session.execute(one("inside")).success
         assert len(refused) == 2
 
-    def test_narrators_are_told_of_it(self, session: Any) -> None:
+    def test_narrator_request_describes_tool(self, session: Any) -> None:
         @session.tool
         def weather(city: str) -> None:
             """What the weather is.
 
-            More that nobody needs."""
+            A second paragraph, which is left out."""
 
         requests = []
 
@@ -497,7 +495,7 @@ class TestTools:
 
 
 class TestCalls:
-    def test_a_tool_is_called_by_its_name(self, session: Any) -> None:
+    def test_call_runs_tool_by_name(self, session: Any) -> None:
         session.tool(name="roll")(roll_dice)
         assert session.call("roll", sides=3) == 3
         with pytest.raises(narratoria.PlanFailedError) as raised:
@@ -505,7 +503,7 @@ class TestCalls:
         assert raised.value.code == "INPUT_INVALID" and not raised.value.result.success
         assert pickle.loads(pickle.dumps(raised.value)).code == "INPUT_INVALID"
 
-    def test_its_twin_of_asyncio(self) -> None:
+    def test_asyncio_call_runs_tool_by_name(self) -> None:
         async def main() -> Any:
             async with narratoria.aio.Session() as session:
                 session.tool(name="roll")(roll_dice)
@@ -513,14 +511,14 @@ class TestCalls:
 
         assert asyncio.run(main()) == 2
 
-    def test_a_failure_is_raised_when_asked(self, session: Any) -> None:
+    def test_raise_on_failure_raises(self, session: Any) -> None:
         with pytest.raises(narratoria.PlanFailedError, match="nowhere"):
             session.execute(
                 plan_of("tools/nowhere", retry_policy=narratoria.RetryPolicy(0, 1))
             ).raise_on_failure()
         assert session.execute(Plan()).raise_on_failure().success
 
-    def test_sessions_share_a_toolset(self) -> None:
+    def test_sessions_share_toolset(self) -> None:
         tools = narratoria.Toolset()
         tools.tool(name="roll")(roll_dice)
 
@@ -532,15 +530,15 @@ class TestCalls:
             second.use(tools)
             assert first.call("roll", sides=1) == 1 and second.call("where") is True
         with warnings.catch_warnings():
-            # It is closed, though nobody has it.
+            # The session is closed, although its constructor failed.
             warnings.simplefilter("error", ResourceWarning)
             with pytest.raises(TypeError, match="Toolset"):
                 Session(tools=[5])  # type: ignore[list-item]
 
 
-class TestEnds:
+class TestToolEnd:
     @pytest.mark.parametrize("thread", [True, False])
-    def test_the_end_of_a_tool_that_says_much_has_room(self, session: Any, thread: bool) -> None:
+    def test_result_is_accepted_when_output_is_full(self, session: Any, thread: bool) -> None:
         refused = []
 
         @session.tool(thread=thread)
@@ -556,12 +554,12 @@ class TestEnds:
         assert tool.ok and tool.result == "all of it", tool.error
         assert bool(refused) is not thread
 
-    def test_input_that_violates_the_schema_is_not_tried_again(self, session: Any) -> None:
+    def test_input_that_violates_schema_is_not_retried(self, session: Any) -> None:
         session.tool(name="roll")(roll_dice)
         tool = session.execute(plan_of("roll", {"sides": "six"}))["t"]
         assert (tool.error_code, tool.retry_count) == ("INPUT_INVALID", 0)
 
-    def test_a_tool_says_that_another_attempt_is_useless(self, session: Any) -> None:
+    def test_tool_can_disable_retries(self, session: Any) -> None:
         calls = []
 
         @session.tool
@@ -587,7 +585,7 @@ class TestEnds:
             (narratoria.BusyError, 3),
         ],
     )
-    def test_a_bug_is_not_tried_again(self, session: Any, error: Any, attempts: int) -> None:
+    def test_bug_is_not_retried(self, session: Any, error: Any, attempts: int) -> None:
         calls = []
 
         @session.tool
@@ -599,7 +597,7 @@ class TestEnds:
         tool = session.execute(plan)["t"]
         assert tool.error_code == "TOOL_EXCEPTION" and len(calls) == attempts
 
-    def test_an_exception_of_ten_megabytes_is_cut(self, session: Any) -> None:
+    def test_huge_exception_text_is_cut(self, session: Any) -> None:
         @session.tool
         def shout() -> None:
             raise ValueError("x" * 10_000_000)
@@ -609,7 +607,7 @@ class TestEnds:
 
 
 class TestThreads:
-    def test_progress_arrives_while_the_function_runs(self, session: Any) -> None:
+    def test_progress_arrives_while_function_runs(self, session: Any) -> None:
         heard = threading.Event()
 
         @session.tool
@@ -620,7 +618,7 @@ class TestThreads:
         session.add_sink(lambda event: heard.set(), ["tool_event"])
         assert session.execute(plan_of("dig"))["t"].result is True
 
-    def test_its_time_is_limited(self, session: Any) -> None:
+    def test_thread_tool_times_out(self, session: Any) -> None:
         leave = threading.Event()
         seen: list[bool] = []
 
@@ -636,7 +634,7 @@ class TestThreads:
             leave.set()
         assert (tool.state, tool.error_code, seen) == ("timeout", "TIMEOUT", [True])
 
-    def test_it_reads_what_it_has_patched(self, session: Any) -> None:
+    def test_thread_tool_reads_its_own_patches(self, session: Any) -> None:
         @session.tool
         def walk(context: Context) -> Any:
             context.patch({"steps": 3})
@@ -645,7 +643,7 @@ class TestThreads:
 
         assert session.execute(plan_of("walk"))["t"].result == [3, True, 2]
 
-    def test_it_cannot_wait_for_its_own_session(self, session: Any) -> None:
+    def test_thread_tool_cannot_make_blocking_calls(self, session: Any) -> None:
         said = []
 
         @session.tool
@@ -657,7 +655,7 @@ class TestThreads:
 
         assert session.execute(plan_of("echo")).success and len(said) == 2
 
-    def test_two_run_at_the_same_time(self) -> None:
+    def test_thread_tools_run_concurrently(self) -> None:
         meet = threading.Barrier(2, timeout=PATIENCE_S)
         with Session(jobs=2) as session:
 
@@ -669,7 +667,7 @@ class TestThreads:
             result = session.execute(Plan(invocations, parallel=True))
         assert sorted(tool.result for tool in result.tool_results) == [0, 1]
 
-    def test_asyncio_goes_on_meanwhile(self) -> None:
+    def test_loop_continues_while_thread_tool_runs(self) -> None:
         async def main() -> str:
             leave = threading.Event()
             async with narratoria.aio.Session() as session:
@@ -687,14 +685,14 @@ class TestThreads:
 
         assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == "Ada"
 
-    def test_without_a_thread_it_runs_where_the_session_runs(self, session: Any) -> None:
+    def test_tool_without_thread_runs_on_session_thread(self, session: Any) -> None:
         @session.tool(thread=False)
         def here() -> bool:
             return threading.current_thread() is threading.main_thread()
 
         assert session.call("here") is True
 
-    def test_many_that_wait_take_no_core(self) -> None:
+    def test_waiting_async_tools_take_no_job_slot(self) -> None:
         meet: list[int] = []
         with Session() as session:
 
@@ -710,7 +708,7 @@ class TestThreads:
             result = session.execute(Plan(naps, parallel=True))
         assert [tool.result for tool in result.tool_results] == [50] * 50
 
-    def test_nor_do_they_in_a_session_of_asyncio(self) -> None:
+    def test_waiting_tools_of_asyncio_session_take_no_job_slot(self) -> None:
         async def main() -> list[Any]:
             together: list[int] = []
             all_there = asyncio.Event()
@@ -730,7 +728,7 @@ class TestThreads:
 
         assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == [50] * 50
 
-    def test_jobs_that_somebody_chose_hold_for_all(self) -> None:
+    def test_explicit_jobs_limit_applies_to_async_tools(self) -> None:
         most = running = 0
         with Session(jobs=3) as session:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria.tool as tools use it: real processes; the event schema must take every line."""
+"""narratoria.tool in real processes; every line must match the event schema."""
 
 import copy
 import io
@@ -65,7 +65,7 @@ def environment(**added):
 
 @pytest.fixture
 def start(tmp_path):
-    """Runs a script that has the module's names, gives it the request and waits for its end."""
+    """Runs a script with the module's names and this request, and waits for its end."""
 
     def start(script, request=REQUEST, interpreter=sys.executable, **options):
         path = tmp_path / "script.py"
@@ -86,7 +86,7 @@ def start(tmp_path):
     return start
 
 
-def test_every_event(start, tmp_path):
+def test_every_event_type_is_written(start, tmp_path):
     ran = start("""
 def light(request):
     log("Lighting torch...", "debug", attempts=1)
@@ -113,7 +113,7 @@ run(light)
     assert ran.done == {"ok": True, "result": {"was": "light"}}
 
 
-def test_the_request(start):
+def test_request_is_read(start):
     INPUT.validate(REQUEST)
     ran = start("""
 run(lambda request: [request.request_id, request.tool, request.operation, request.input,
@@ -126,7 +126,7 @@ run(lambda request: [request.request_id, request.tool, request.operation, reques
 
 
 @pytest.mark.parametrize("text", [b"", b" \r\n\t\n", b"{}", b'{"input": null}'])
-def test_started_by_hand(start, text):
+def test_tool_can_be_started_by_hand(start, text):
     ran = start("run(lambda r: [r.input, r.operation, r.tool])", text)
     assert ran.done == {"ok": True, "result": [{}, "run", ""]}
 
@@ -144,18 +144,18 @@ def test_started_by_hand(start, text):
     ],
     ids=range(7),
 )
-def test_broken_requests(start, text, says):
+def test_invalid_request_is_reported(start, text, says):
     ran = start("run(lambda r: 1)", text)
     assert ran.error[0] == "INVALID_INPUT" and says in ran.error[1]
     assert ran.done["ok"] is False and ran.status == 0
 
 
-def test_returning_none_leaves_the_result_out(start):
+def test_returning_none_omits_result(start):
     assert start("run(lambda r: None)").done == {"ok": True}
     assert start("run(lambda r: False)").done == {"ok": True, "result": False}
 
 
-def test_an_own_done_stands(start):
+def test_explicit_done_is_kept(start):
     assert start("run(lambda r: done(False, 'Wet.', 3))").done == {
         "ok": False,
         "summary": "Wet.",
@@ -165,12 +165,12 @@ def test_an_own_done_stands(start):
     assert ran.done == {"ok": True} and "lost" in ran.diagnostics and ran.status == 0
 
 
-def test_an_error_without_done_fails(start):
+def test_error_without_done_fails_invocation(start):
     ran = start("run(lambda r: error('WET', 'Too wet.', {'wetness': 0.9}))")
     assert ran.error == ("WET", "Too wet.", {"wetness": 0.9}) and ran.done["ok"] is False
 
 
-def test_exceptions(start):
+def test_exception_becomes_error_event(start):
     ran = start("def f(r):\n    return r.input['missing']\nrun(f)")
     assert ran.error == ("TOOL_EXCEPTION", "KeyError: 'missing'", {"exception": "KeyError"})
     assert ran.done == {"ok": False, "summary": "KeyError: 'missing'"}
@@ -189,7 +189,7 @@ def test_exceptions(start):
     )
 
 
-def test_errors_are_told_whatever_they_hold(start):
+def test_error_with_any_content_is_reported(start):
     ran = start("def f(r):\n    raise ToolError('', '', {'at': float('nan')})\nrun(f)")
     assert ran.error == ("TOOL_FAILURE", "no message was given", None)
     assert "/details/at" in ran.diagnostics
@@ -199,14 +199,14 @@ def test_errors_are_told_whatever_they_hold(start):
     assert ran.error[1] == "RecursionError"
 
 
-def test_failing_after_done_is_seen_in_the_status(start):
+def test_failure_after_done_sets_exit_status(start):
     ran = start("def f(r):\n    done()\n    raise ToolError('A', 'b')\nrun(f)")
     assert ran.status == 1 and ran.done == {"ok": True} and "after done" in ran.diagnostics
     ran = start("def f(r):\n    done()\n    log('more')\nrun(f)")
     assert ran.status == 1 and ran.types == ["done"]
 
 
-def test_exiting(start):
+def test_sys_exit_ends_invocation(start):
     assert start("import sys\nrun(lambda r: sys.exit())").done == {"ok": True}
     ran = start("import sys\nrun(lambda r: sys.exit(3))")
     assert ran.done["ok"] is False and "sys.exit(3)" in ran.error[1] and ran.status == 0
@@ -214,7 +214,7 @@ def test_exiting(start):
     assert ran.done == {"ok": True} and ran.status == 3
 
 
-def test_coroutines(start):
+def test_async_function_is_awaited(start):
     ran = start("""
 import asyncio
 
@@ -228,7 +228,7 @@ run(light)
     assert ran.types == ["log", "done"] and ran.done["result"] == 7
 
 
-def test_other_output_goes_to_standard_error(start):
+def test_other_output_is_redirected_to_stderr(start):
     ran = start("""
 import os, subprocess, sys
 print("before")
@@ -285,7 +285,7 @@ print("after")
         ("return (n for n in [1])", "TypeError", "/result: generator is not a JSON type"),
     ],
 )
-def test_what_the_protocol_forbids_is_not_sent(start, statement, exception, says):
+def test_invalid_event_is_not_sent(start, statement, exception, says):
     ran = start(f"def f(request):\n    {statement}\nrun(f)")
     code, message, details = ran.error
     assert code == "TOOL_EXCEPTION" and details == {"exception": exception}
@@ -293,7 +293,7 @@ def test_what_the_protocol_forbids_is_not_sent(start, statement, exception, says
     assert ran.types == ["error", "done"] and ran.done["ok"] is False and ran.status == 0
 
 
-def test_the_bounds_are_taken(start):
+def test_values_at_limits_are_accepted(start):
     deep = "[" * 509 + "]" * 509
     ran = start(f"""
 import enum, json, types
@@ -314,7 +314,7 @@ done()
     assert ran.events[1]["patch"] == {"a": 1}
 
 
-def test_without_run(start):
+def test_events_can_be_emitted_without_run(start):
     ran = start("log('Lighting...')\npatch({'lit': True})\ndone(True, 'Torch lit.')")
     assert ran.types == ["log", "state_patch", "done"] and ran.status == 0
     ran = start("done()\nlog('more')")
@@ -322,7 +322,7 @@ def test_without_run(start):
 
 
 @pytest.mark.parametrize("use", ["run(lambda r: log('Überall ö'))", "log('Überall ö')\ndone()"])
-def test_utf8_in_every_locale(start, use):
+def test_output_is_utf8_in_every_locale(start, use):
     ran = start(use, env=environment(LC_ALL="C", PYTHONIOENCODING="latin-1", PYTHONUTF8="0"))
     assert ran.events[0]["message"] == "Überall ö"
 
@@ -368,7 +368,7 @@ run(light)
         assert mine == list(range(50))
 
 
-def test_a_pipe_that_does_not_wait(start):
+def test_nonblocking_pipe_is_handled(start):
     ran = start("""
 import os
 os.set_blocking(1, False)
@@ -377,7 +377,7 @@ run(lambda request: patch({"a": "x" * 1000000}))
     assert ran.types == ["state_patch", "done"] and ran.status == 0, ran.diagnostics
 
 
-def test_a_runtime_that_has_gone(start):
+def test_lost_output_exits_with_status_1(start):
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -389,7 +389,7 @@ def test_a_runtime_that_has_gone(start):
 
 
 @pytest.mark.parametrize("closed", ["1", "2", "0", "0,1,2"])
-def test_closed_descriptors(closed):
+def test_closed_descriptors_are_handled(closed):
     tool_script = (
         "from narratoria.tool import *\n"
         "def f(r):\n    print(1)\n    return 1 // int(bool(r.input))\n"
@@ -413,7 +413,7 @@ def test_closed_descriptors(closed):
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.12", "3.13"])
-def test_other_interpreters(start, version):
+def test_runs_on_other_python_versions(start, version):
     asked = subprocess.run(
         ["env", "python" + version, "-c", "import sys; print(sys.executable)"], capture_output=True
     )
@@ -424,7 +424,7 @@ def test_other_interpreters(start, version):
     assert ran.done["ok"] is False and ran.error[0] == "TOOL_EXCEPTION" and ran.status == 0
 
 
-def test_the_file_alone_beside_a_script(tmp_path):
+def test_copied_file_works_without_package(tmp_path):
     shutil.copy(PACKAGE / "narratoria" / "tool.py", tmp_path / "narratoria_tool.py")
     script = tmp_path / "light"
     script.write_text(
@@ -437,7 +437,7 @@ def test_the_file_alone_beside_a_script(tmp_path):
     assert json.loads(ran.stdout) == {"version": "0", "type": "done", "ok": True, "result": "lit"}
 
 
-def test_few_modules_and_nothing_compiled():
+def test_loads_few_modules_and_no_compiled_part():
     script = f"""
 import sys
 sys.path.insert(0, {str(PACKAGE)!r})
@@ -458,7 +458,7 @@ print("\\n".join(sorted(set(sys.modules) - before)))
     assert len(loaded) < 30, loaded
 
 
-def test_in_the_process_of_a_test(capsys, monkeypatch):
+def test_run_works_in_test_process(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"input": {"sides": 6}}'))
 
     def roll(request):
@@ -474,7 +474,7 @@ def test_in_the_process_of_a_test(capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["type"] == "log"
 
 
-def test_exceptions_can_be_copied():
+def test_exceptions_can_be_copied_and_pickled():
     for fault in (tool.ToolError("A", "b", {"c": 1}), tool.InvalidInput("b", "/a")):
         for again in (copy.copy(fault), pickle.loads(pickle.dumps(fault))):
             assert type(again) is type(fault) and str(again) == str(fault)

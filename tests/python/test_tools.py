@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a session: listed, looked up, registered and removed; and what their results are checked
-against."""
+"""The tools of a session: listed, looked up, registered and removed; and checks of their
+results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Point:
 
 
 class TestListing:
-    def test_a_function_is_found_by_its_name(self, session: Any) -> None:
+    def test_function_is_found_by_name(self, session: Any) -> None:
         @session.tool
         def roll(sides: int = 6) -> int:
             """Rolls a die."""
@@ -43,12 +43,12 @@ class TestListing:
         assert (tool.runner, tool.origin, tool.place) == ("function", "host", "python")
         assert (tool.target, tool.problem) == (None, None)
 
-    def test_a_script_calls_it_by_its_script_name(self, session: Any) -> None:
+    def test_script_calls_tool_by_script_name(self, session: Any) -> None:
         session.tool(lambda: 3, name="roll-dice")
         assert session.tools["roll-dice"].script_name == "roll_dice"
         assert session.run_script("LET a = CALL roll_dice {}").scope == {"a": 3}
 
-    def test_it_is_a_mapping(self, session: Any) -> None:
+    def test_tools_is_a_mapping(self, session: Any) -> None:
         tools = session.tools
         assert not tools and list(tools) == [] and "roll" not in tools and 5 not in tools
         session.tool(lambda: 1, name="roll")
@@ -59,21 +59,21 @@ class TestListing:
         with pytest.raises(KeyError):
             tools["dance"]
 
-    def test_files_of_a_story_are_there(self, torch: str) -> None:
+    def test_files_of_story_are_listed(self, torch: str) -> None:
         with narratoria.Session(story=torch) as session:
             files = [each for each in session.tools.all() if each.origin == "file"]
             assert files and all(each.runner == "process" for each in files)
             assert all(Path(each.place).is_file() for each in files)
             assert files[0].name in session.tools
 
-    def test_a_session_that_is_closed(self) -> None:
+    def test_tools_of_closed_session_are_refused(self) -> None:
         with narratoria.Session() as session:
             tools = session.tools
         assert repr(tools) == "<Tools closed>"
         with pytest.raises(narratoria.GoneError):
             list(tools)
 
-    def test_in_a_session_of_asyncio_and_in_its_tools(self) -> None:
+    def test_tools_are_usable_in_asyncio_session_and_its_tools(self) -> None:
         async def main() -> Any:
             async with aio.Session() as session:
 
@@ -88,7 +88,7 @@ class TestListing:
 
 
 class TestForModels:
-    def test_tools_have_the_forms_of_models(self, session: Any) -> None:
+    def test_tools_have_formats_of_models(self, session: Any) -> None:
         @session.tool
         def roll(sides: int = 6) -> int:
             """Rolls a die."""
@@ -109,7 +109,7 @@ class TestForModels:
             "inputSchema": session.tools["any"].input_schema,
         }
 
-    def test_a_tool_that_a_model_cannot_call_is_left_out_with_a_warning(self, session: Any) -> None:
+    def test_tool_unusable_by_model_is_left_out_with_warning(self, session: Any) -> None:
         session.tools.register_path("odd", "/bin/true", input_schema={"type": "string"})
         session.tools.register_path("gone", "nobody:x")
         for tools in (session.tools.openai, session.tools.mcp):
@@ -122,7 +122,7 @@ class TestForModels:
 
 
 class TestRegistering:
-    def test_a_path_gets_a_name(self, session: Any, make_tool: Any) -> None:
+    def test_path_is_registered_under_name(self, session: Any, make_tool: Any) -> None:
         path = make_tool("t", line('{"type":"done","ok":true,"result":5}'))
         session.tools.register_path(
             "five", path, description="Five.", result_schema={"type": "integer", "maximum": 4}
@@ -134,7 +134,7 @@ class TestRegistering:
         session.tools.register_path("five", path)
         assert session.call("five") == 5
 
-    def test_a_path_has_times_and_limits_of_its_own(self, session: Any, make_tool: Any) -> None:
+    def test_path_has_own_times_and_limits(self, session: Any, make_tool: Any) -> None:
         path = make_tool("endless", "while :; do :; done")
         session.tools.register_path("endless", path, times=Times(try_ms=50))
         tool = session.execute(one("endless"))["t"]
@@ -145,14 +145,14 @@ class TestRegistering:
         assert session.tools["endless"].times == Times(try_ms=0)
         assert session.tools["endless"].limits == limits
 
-    def test_a_limit_of_a_path_holds(self, session: Any, make_tool: Any) -> None:
+    def test_limit_of_path_is_enforced(self, session: Any, make_tool: Any) -> None:
         path = make_tool("talks", line('{"type":"done","ok":true,"result":"' + "x" * 100 + '"}'))
         session.tools.register_path("talks", path, limits=Limits(line_bytes=40))
         assert "40 bytes" in session.execute(one("talks"))["t"].error
         session.tools.register_path("talks", path)
         assert session.call("talks") == "x" * 100
 
-    def test_times_and_limits_that_are_none_of_a_tool_are_refused(self, session: Any) -> None:
+    def test_times_and_limits_of_sessions_are_refused_for_tools(self, session: Any) -> None:
         register = session.tools.register_path
         with pytest.raises(ValueError, match="a tool has no time plan_ms of its own"):
             register("t", "/bin/true", times=Times(plan_ms=5))
@@ -167,9 +167,7 @@ class TestRegistering:
         assert "t" not in session.tools
 
     # covers: 002-schema-parameters
-    def test_an_input_schema_may_have_the_form_of_spec_002(
-        self, session: Any, make_tool: Any
-    ) -> None:
+    def test_input_schema_may_have_form_of_spec_002(self, session: Any, make_tool: Any) -> None:
         path = make_tool("t", line('{"type":"done","ok":true,"result":5}'))
         parameter = {"name": "user_id", "type": "string", "description": "The user."}
         session.tools.register_path(
@@ -186,7 +184,7 @@ class TestRegistering:
                 "users", path, input_schema={"parameters": [{"name": "user_id"}]}
             )
 
-    def test_a_schema_that_is_none_is_refused_with_its_place(self, session: Any) -> None:
+    def test_invalid_schema_is_refused_with_pointer(self, session: Any) -> None:
         with pytest.raises(narratoria.InvalidDocumentError, match="/properties/x/type"):
             session.tools.register_path(
                 "t", "/bin/true", input_schema={"properties": {"x": {"type": "text"}}}
@@ -195,7 +193,7 @@ class TestRegistering:
             session.tools.register_path("t", "/bin/true", input_schema="{}")
         assert "t" not in session.tools
 
-    def test_a_tool_is_removed(self, session: Any) -> None:
+    def test_tool_is_removed(self, session: Any) -> None:
         def roll() -> int:
             return 4
 
@@ -211,7 +209,7 @@ class TestRegistering:
         with pytest.raises(KeyError, match="roll"):
             session.tools.remove("roll")
 
-    def test_a_tool_of_a_plugin_is_not_replaced(self) -> None:
+    def test_plugin_tool_is_not_replaced(self) -> None:
         plugin = BUILD / "tests/plugins/get_user_profile.so"
         if not plugin.exists():
             pytest.skip("the plugin is built with the tests only")
@@ -229,7 +227,7 @@ class TestRegistering:
             session.tools.register_path("get_user_profile", "/bin/true")
             assert session.tools["get_user_profile"].target == "/bin/true"
 
-    def test_a_tool_removes_itself_and_ends_as_usual(self, session: Any) -> None:
+    def test_tool_may_remove_itself(self, session: Any) -> None:
         @session.tool
         def once() -> str:
             session.tools.remove("once")
@@ -238,7 +236,7 @@ class TestRegistering:
         assert session.execute(one("once"))["t"].result == "done"
         assert "once" not in session.tools
 
-    def test_in_a_function_that_the_session_calls_on_its_own_thread(self, session: Any) -> None:
+    def test_sink_may_register_and_remove_tools(self, session: Any) -> None:
         def sink(event: Any) -> None:
             session.tools.register(lambda: "la", name="sing")
             session.tools.remove("dance")
@@ -248,7 +246,7 @@ class TestRegistering:
         session.execute({"requestId": "p", "tools": []})
         assert list(session.tools) == ["sing"] and session.call("sing") == "la"
 
-    def test_a_name_that_is_none(self, session: Any) -> None:
+    def test_invalid_name_is_refused(self, session: Any) -> None:
         with pytest.raises(ValueError):
             session.tools.register_path("größe", "/bin/true")
         with pytest.raises(TypeError):
@@ -257,7 +255,7 @@ class TestRegistering:
 
 class TestResults:
     @pytest.mark.parametrize("kind", ["thread", "here", "async"])
-    def test_a_result_of_another_type_fails(self, session: Any, kind: str) -> None:
+    def test_result_of_wrong_type_fails(self, session: Any, kind: str) -> None:
         def name() -> str:
             return 5  # type: ignore[return-value]
 
@@ -269,7 +267,7 @@ class TestResults:
         tool = session.execute(one("name"))["t"]
         assert tool.error_code == "RESULT_INVALID" and "/result" in tool.error
 
-    def test_a_result_of_another_type_is_tried_again_as_the_plan_says(self, session: Any) -> None:
+    def test_result_of_wrong_type_is_retried(self, session: Any) -> None:
         answers: list[Any] = ["two", 2]
 
         @session.tool
@@ -279,7 +277,7 @@ class TestResults:
         ran = session.execute(one("ask_a_model", retryPolicy={"maxRetries": 1, "backoffMs": 1}))
         assert (ran["t"].result, len(ran["t"].attempts)) == (2, 2)
 
-    def test_a_result_may_have_more_than_its_type_names(self, session: Any) -> None:
+    def test_result_may_have_more_members_than_its_type(self, session: Any) -> None:
         @dataclass
         class Place(Point):
             name: str = "hall"
@@ -305,7 +303,7 @@ class TestResults:
         assert session.call("point") == {"x": 1, "name": "hall"}
         assert session.call("count") is True and session.call("nothing") is None
 
-    def test_the_result_of_a_generator(self, session: Any) -> None:
+    def test_result_of_generator_is_checked(self, session: Any) -> None:
         @session.tool
         def steps(context: Context) -> Generator[dict[str, Any], None, int]:
             yield {"type": "log", "level": "info", "message": "x"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values go in and come out as they are; the merge is that of RFC 7396."""
+"""Values round-trip unchanged; the merge is that of RFC 7396."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=5)
 
 
 def is_same(one_value: Any, other: Any) -> bool:
-    """Equal, also in type: True is not 1, and 1 is not 1.0."""
+    """Compares values and types: True is not 1, and 1 is not 1.0."""
     if type(one_value) is not type(other):
         return False
     if isinstance(one_value, dict):
@@ -42,24 +42,24 @@ def is_same(one_value: Any, other: Any) -> bool:
 
 
 @given(VALUES)
-def test_a_round_trip_through_text(value: Any) -> None:
+def test_values_round_trip_through_text(value: Any) -> None:
     assert is_same(_core.from_json(_core.to_json(value)), value)
 
 
 @given(VALUES)
-def test_the_text_is_json_for_everyone(value: Any) -> None:
+def test_text_is_valid_json(value: Any) -> None:
     assert is_same(json.loads(_core.to_json(value)), value)
 
 
 @given(VALUES, st.booleans())
-def test_what_others_write_is_read(value: Any, is_ascii: bool) -> None:
+def test_json_of_other_writers_is_read(value: Any, is_ascii: bool) -> None:
     assert is_same(_core.from_json(json.dumps(value, ensure_ascii=is_ascii, indent=1)), value)
 
 
 @given(st.text(max_size=40))
-def test_text_that_is_no_json_is_refused_as_json_does(text: str) -> None:
+def test_same_text_is_refused_as_by_json_module(text: str) -> None:
     def whole(digits: str) -> int | float:
-        # What has more than 64 bits comes as the nearest float.
+        # An integer of more than 64 bits becomes the nearest float.
         number = int(digits)
         return number if -(2**63) <= number < 2**64 else float(digits)
 
@@ -76,7 +76,7 @@ def test_text_that_is_no_json_is_refused_as_json_does(text: str) -> None:
 
 @settings(max_examples=50)
 @given(VALUES)
-def test_a_round_trip_through_a_tool(value: Any) -> None:
+def test_values_round_trip_through_tool(value: Any) -> None:
     with narratoria.Session() as session:
 
         @session.tool
@@ -87,7 +87,7 @@ def test_a_round_trip_through_a_tool(value: Any) -> None:
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """RFC 7396, as its text says it."""
+    """The algorithm of RFC 7396, as in its text."""
     if not isinstance(patch, dict):
         return patch
     out = dict(target) if isinstance(target, dict) else {}
@@ -101,7 +101,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 @settings(max_examples=100)
 @given(OBJECTS, st.lists(OBJECTS, max_size=4))
-def test_the_merge_is_the_reference(start: dict[str, Any], patches: list[dict[str, Any]]) -> None:
+def test_merge_equals_rfc_7396(start: dict[str, Any], patches: list[dict[str, Any]]) -> None:
     expected: Any = start
     with narratoria.Session(state=start) as session:
         for patch in patches:
@@ -112,7 +112,7 @@ def test_the_merge_is_the_reference(start: dict[str, Any], patches: list[dict[st
             assert is_same(session.state[name], value)
 
 
-def test_a_deep_value_is_read_and_one_that_is_too_deep_is_refused() -> None:
+def test_too_deep_value_is_refused() -> None:
     deep: Any = 1
     for _ in range(500):
         deep = [deep]
@@ -121,7 +121,7 @@ def test_a_deep_value_is_read_and_one_that_is_too_deep_is_refused() -> None:
         _core.from_json("[" * 100_000)
 
 
-def test_subclasses_are_written_as_what_they_are() -> None:
+def test_subclasses_are_written_as_base_type() -> None:
     import enum
 
     class Word(str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command writes is read as Python objects, and tools in Python satisfy it."""
+"""The package reads the output of the command, and Python tools pass `narratoria tool check`."""
 
 import json
 import os
@@ -20,9 +20,7 @@ NARRATORIA = BUILD / "bin" / "narratoria"
 DEADLINE = 300
 NO_RETRY = RetryPolicy(max_retries=0)
 
-pytestmark = pytest.mark.skipif(
-    not NARRATORIA.exists(), reason="the command has not been built here"
-)
+pytestmark = pytest.mark.skipif(not NARRATORIA.exists(), reason="the command is not built")
 
 TOOLS = {
     "lights": """
@@ -83,7 +81,7 @@ def invoke(name, **members):
     )
 
 
-def test_a_plan_made_in_python(narratoria, tmp_path):
+def test_python_plan_runs_with_command(narratoria, tmp_path):
     plan = Plan(
         tools=[
             invoke("lights"),
@@ -148,19 +146,19 @@ def test_a_plan_made_in_python(narratoria, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["lights", "receives", "raises", "refuses"])
-def test_tools_are_good_citizens(narratoria, tmp_path, name):
-    # Found beside the script: the checker gives a tool no more than a runtime does.
+def test_python_tools_pass_tool_check(narratoria, tmp_path, name):
+    # Next to the script: the checker sets no Python path for a tool, like the runtime.
     (tmp_path / "narratoria_tool.py").write_bytes((PACKAGE / "narratoria" / "tool.py").read_bytes())
     script = tmp_path / name
     text = script.read_text().replace("narratoria.tool", "narratoria_tool")
-    # The second asset of the same name is what a plan refuses, rightly.
+    # Without the second asset of the same name, which a plan refuses.
     script.write_text(text.replace('    asset("torch", "text", "text/plain", "torch.txt")\n', ""))
     ran = narratoria("tool", "check", f"./{name}", "--json")
     findings = json.loads(ran.stdout)
     assert ran.returncode == 0, findings
 
 
-def test_faults(narratoria, tmp_path):
+def test_faults_of_command_are_read(narratoria, tmp_path):
     (tmp_path / "plan.json").write_text('{"requestId": "",\n "tools": [{"toolId": 5}]}')
     ran = narratoria("validate", "plan", "plan.json", "--json")
     [checked] = json.loads(ran.stdout)["files"]

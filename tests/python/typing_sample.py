@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # pyright: strict
-"""The whole public API as a program uses it, for type checkers: tests/run.py --full shows it to mypy
---strict and to pyright. Nothing runs it. An ignored error is a mistake that must be found."""
+"""The whole public API as a program uses it, for `mypy --strict` and pyright. It is never run. Each
+ignored error is a mistake that the type checker must find."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def states(session: narratoria.Session) -> None:
         assert_type(name, str)
 
 
-# ---- tools: a decorator leaves the function what it was
+# ---- tools: a decorator keeps the type of the function
 
 
 def tools(session: narratoria.Session) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed wheel: whole, at home in its own folder, and what it says of itself is right."""
+"""An installed wheel: complete, self-contained, and with the right metadata."""
 
 import importlib.metadata
 import os
@@ -17,21 +17,21 @@ SOURCE = Path(__file__).parents[2]
 PACKAGE = Path(narratoria.__file__).parent
 WHEEL = importlib.metadata.distribution("narratoria")
 LIBRARIES = sorted(PACKAGE.glob("*.so*"))
-# Where sessions look for plugins. The page wants the system's libmicrohttpd.
+# The folder where sessions look for plugins. The page needs the system's libmicrohttpd.
 PLUGINS = PACKAGE / "narratoria/plugins"
-# What every Linux with glibc has, beside the package's own.
+# Libraries that every Linux with glibc has.
 OF_THE_SYSTEM = re.compile(
     r"linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libstdc\+\+|libgcc_s"
 )
 
 
-def test_it_is_the_installed_one_that_is_tested() -> None:
+def test_tests_use_installed_package() -> None:
     assert PACKAGE.is_relative_to(sys.prefix)
     assert not PACKAGE.is_relative_to(SOURCE)
     assert "PYTHONPATH" not in os.environ and "LD_LIBRARY_PATH" not in os.environ
 
 
-def test_the_lines_of_the_readme_run_in_any_folder(tmp_path: Path) -> None:
+def test_readme_example_runs_in_any_folder(tmp_path: Path) -> None:
     text = (SOURCE / "bindings/python/README.md").read_text(encoding="utf-8")
     [code] = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     shutil.copytree(SOURCE / "examples/stories/torch", tmp_path / "examples/stories/torch")
@@ -48,7 +48,7 @@ def test_the_lines_of_the_readme_run_in_any_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_what_a_library_needs_is_beside_it(library: Path) -> None:
+def test_needed_libraries_are_in_wheel(library: Path) -> None:
     said = subprocess.run(
         ["ldd", str(library)], capture_output=True, text=True, check=True, cwd="/"
     ).stdout
@@ -60,21 +60,21 @@ def test_what_a_library_needs_is_beside_it(library: Path) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_a_library_looks_in_its_own_folder_and_nowhere_else(library: Path) -> None:
+def test_library_search_path_is_only_its_own_folder(library: Path) -> None:
     said = subprocess.run(
         ["readelf", "-d", str(library)], capture_output=True, text=True, check=True
     ).stdout
-    # An empty entry, as in "$ORIGIN:", is the folder in which a program happens to run.
+    # An empty entry, as in "$ORIGIN:", would mean the current folder.
     folders = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", said)
     assert folders == ([] if library.name.startswith(("libuv", "libyaml")) else ["$ORIGIN"])
 
 
-def test_no_library_knows_where_it_was_built() -> None:
+def test_libraries_contain_no_build_path() -> None:
     for library in LIBRARIES:
         assert str(SOURCE).encode() not in library.read_bytes(), library.name
 
 
-def test_its_files() -> None:
+def test_wheel_contains_expected_files() -> None:
     files = {str(file) for file in WHEEL.files or ()}
     own = {name for name in files if name.startswith("narratoria/")}
     others = {name for name in files - own if not re.search("dist-info/|__pycache__", name)}
@@ -96,16 +96,16 @@ def test_its_files() -> None:
     assert len([name for name in compiled if name.startswith("libyaml-cpp.so.")]) == 1
 
 
-def test_the_page_is_there_where_it_could_be_built(caplog: pytest.LogCaptureFixture) -> None:
+def test_wheel_contains_page_if_built(caplog: pytest.LogCaptureFixture) -> None:
     if not (PLUGINS / "web.so").exists():
-        pytest.skip("libmicrohttpd-dev was not there when the wheel was built")
+        pytest.skip("the wheel was built without libmicrohttpd-dev")
     caplog.set_level("INFO", "narratoria")
     with narratoria.Session(plugins=["narratoria.web"]) as session:
         session.execute({"requestId": "p", "tools": []})
     assert "the page is at http://127." in caplog.text
 
 
-def test_its_metadata() -> None:
+def test_metadata() -> None:
     about = WHEEL.metadata
     assert about["Name"] == "narratoria"
     assert about["Version"] == narratoria.__version__
@@ -123,7 +123,7 @@ def test_its_metadata() -> None:
     assert "Operating System :: POSIX :: Linux" in classifiers
 
 
-def test_its_licenses() -> None:
+def test_licenses() -> None:
     assert WHEEL.metadata.get_all("License-File") == ["LICENSE", "LICENSE.third-party"]
     for name, text in (
         ("LICENSE", "Apache License"),
