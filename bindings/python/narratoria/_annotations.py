@@ -74,7 +74,7 @@ class Compiler:
     def __init__(self, where: str, definitions: Definitions) -> None:
         self._where = where
         self._definitions = definitions
-        #: The classes whose members are being compiled.
+        #: The classes and aliases that are being compiled, outermost first.
         self._inside: list[Inside] = []
 
     def compile(self, annotation: Any) -> Compiled:
@@ -552,7 +552,7 @@ def _arguments(annotation: Any) -> Any:
 
 
 def _is_plain_union(annotation: Any) -> bool:
-    """Whether it was written `X | Y`."""
+    """True if it was written `X | Y`."""
     import types
 
     return isinstance(annotation, types.UnionType)

@@ -14,7 +14,7 @@ Converter = Callable[[Any], Any]
 
 
 class Compiled:
-    """A type: its schema, its converter, and the Python type whose values need no conversion."""
+    """A type: its schema, its converter, and the Python type that needs no conversion, if any."""
 
     __slots__ = ("convert", "exact", "schema", "said")
 

@@ -123,7 +123,7 @@ class FunctionDescription:
     def bind(self, input: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the keyword arguments for an input, without the context.
 
-        Lists and dicts whose elements need no conversion are shared with the input, not copied.
+        Lists and dicts without conversions inside are shared with the input, not copied.
 
         Raises:
             DocumentError: the input does not fit; its `pointer` names the place.

@@ -130,7 +130,7 @@ def current_or_none(current_task: Callable[[], Task[Any] | None]) -> Task[Any] |
 
 
 def is_bare(function: Any) -> bool:
-    """Whether it is a function made by `def`, without a decorator's wrapper."""
+    """True if it is a function made by `def`, without a decorator's wrapper."""
     return hasattr(function, "__code__") and not hasattr(function, "__wrapped__")
 
 
@@ -158,7 +158,7 @@ def is_async_function(function: Any) -> bool:
 
 
 def takes_parameter(function: Any, name: str) -> bool:
-    """Whether a function can be called with this keyword."""
+    """True if a function can be called with this keyword."""
     from inspect import signature
 
     try:

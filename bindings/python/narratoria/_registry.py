@@ -1117,7 +1117,7 @@ class Registry:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the session is closed."""
+        """True if the session is closed."""
         return self._core.is_closed
 
 

@@ -83,7 +83,7 @@ def calls_here(core: _core.Session) -> EngineCalls | None:
 
 
 def in_tool_thread() -> bool:
-    """Whether this is the thread of a tool of any session."""
+    """True if this is the thread of a tool of any session."""
     return _here.place is not None
 
 
@@ -105,7 +105,7 @@ class EngineCalls:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the session is closed."""
+        """True if the session is closed."""
         return self.core.is_closed
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -67,7 +67,7 @@ class Context:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the tool was cancelled or timed out. An async function's task is cancelled too; a
+        """True if the tool was cancelled or timed out. An async function's task is cancelled too; a
         function in a thread should return soon. With ``thread=False`` this is always False."""
         return self._invocation.is_cancelled
 
@@ -200,7 +200,7 @@ class Context:
         return self._state.get(key)
 
     def has_state(self, key: str) -> bool:
-        """Whether the state has this key.
+        """True if the state has this key.
 
         >>> def examine(context: Context) -> None:
         ...     if not context.has_state("torch"): ...

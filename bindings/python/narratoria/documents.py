@@ -194,7 +194,7 @@ class Plan(Document):
         tools: the invocations, in plan order; without any, the plan consists of its narrative. A
             dict of JSON becomes an `Invocation`.
         narrative: shown to the player before or while the tools run, or None.
-        parallel: True: tools whose `async_` is True may run at the same time.
+        parallel: True: tools with `async_` set to True may run at the same time.
         disabled_skills: skills that failed before and must not be selected.
         metadata: `generationAttempt`, `parentPlanId` and further members; in a session the runtime
             sets these two itself.

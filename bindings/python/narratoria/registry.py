@@ -41,7 +41,7 @@ class ToolInfo:
         origin: ``"file"``, ``"plugin"`` or ``"host"``.
         place: the path of the file, the id of the plugin, or ``"python"`` for a function of this
             session.
-        target: the path that a registered name stands for, or None.
+        target: the path of a tool that was registered by path, or None.
         times: the timeout of one attempt (``try_ms``).
         limits: the limits of the tool's process. In both, None selects the session's value and 0
             means no limit.

@@ -92,7 +92,7 @@ class Turn:
     id: int
     """The turn's number in the session's store; 0 if the store does not have it."""
     durable: bool
-    """Whether the turn is on disk."""
+    """True if the turn is on disk."""
 
     def __init__(
         self, ended: Mapping[str, Any], assets: list[Asset], faults: Iterable[str] = ()

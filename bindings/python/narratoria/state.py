@@ -144,7 +144,7 @@ class State(_Base):
         return there
 
     def has(self, pointer: str) -> bool:
-        """Whether there is a value at a JSON Pointer, without copying it.
+        """True if there is a value at a JSON Pointer, without copying it.
 
         Raises:
             InvalidArgumentError: it is not a JSON Pointer.
@@ -310,8 +310,8 @@ class State(_Base):
         key.
 
         The formatter in the key's metadata writes the value. Without one the value is indented
-        JSON, cut to 200 characters for a list or dict. A number whose key contains ``time`` or
-        ``date`` is also shown as a time.
+        JSON, cut to 200 characters for a list or dict. A number under a key with ``time``
+        or ``date`` in it is also shown as a time.
 
         >>> import narratoria
         >>> with narratoria.Session(state={"gold": 5, "doneTime": 1732354323045}) as session:

@@ -298,7 +298,7 @@ def log(message: str, level: str = "info", **fields: Any) -> None:
 
 
 def progress(fraction: float, message: str = "", level: str = "info") -> None:
-    """Reports progress: a log event whose `fields.progress` is shown as a bar.
+    """Reports progress: a log event with `fields.progress`, which is shown as a bar.
 
     Args:
         fraction: from 0 to 1; values outside are clamped.

@@ -155,7 +155,7 @@ py::object ResultText::to_dict() const {
 // ---------------------------------------------------------------- registered objects
 
 struct Session::Tool : Given {
-    // Whether the function takes the input and returns the result; otherwise it takes an
+    // True if the function takes the input and returns the result; otherwise it takes an
     // Invocation.
     bool is_plain = false;
 
@@ -1267,7 +1267,7 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
     return host;
 }
 
-// Whether Python has registered a tool with this name (a file does not count).
+// True if Python has registered a tool with this name (a file does not count).
 bool Session::is_own_tool(std::string_view name) {
     for (const py::handle each : tools()) {
         const py::object origin = each["origin"];

@@ -136,7 +136,7 @@ public:
 
     // Throws inside a callback, where a call that waits would wait for itself.
     void refuse_inside() const;
-    // Between the two calls the session belongs to the calling thread, which may wait and run.
+    // From begin_use to end_use the session belongs to the calling thread, which may wait and run.
     // Other threads and callbacks are refused as during a call.
     void begin_use();
     void end_use();
