@@ -32,12 +32,12 @@ def fail(message):
 
 
 def plain(text):
-    """The text without comments, in one line."""
+    """Returns the text without comments, on one line."""
     return " ".join(COMMENT.sub(" ", text).split())
 
 
 def marks_of(comment):
-    """The thread marks of a comment: its last bracket that holds nothing else."""
+    """Returns the thread marks of a comment: its last brackets that contain only marks."""
     for found in reversed(MARK.findall(" ".join(comment.split()))):
         marks = [mark.strip() for mark in found.split(",")]
         if set(marks) <= MARKS:
@@ -46,13 +46,13 @@ def marks_of(comment):
 
 
 def text_of(comment):
-    """A comment's text without its decoration."""
+    """Returns a comment's text without its delimiters."""
     lines = [re.sub(r"^\s*(/\*|\*/|\*)?\s?", "", line) for line in comment.splitlines()]
     return " ".join(" ".join(lines).replace("*/", "").split())
 
 
 def split_arguments(text):
-    """Splits at the commas that are in no parentheses."""
+    """Splits at the commas outside parentheses."""
     parts, depth, part = [], 0, ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -65,7 +65,7 @@ def split_arguments(text):
 
 
 def declared(text):
-    """'const nar_str *names' or 'void (*f)(int)' as {name, type[, count][, callback]}."""
+    """Returns 'const nar_str *names' or 'void (*f)(int)' as {name, type[, count][, callback]}."""
     function = re.fullmatch(r"(.+?)\(\*\s*(\w+)\)\s*\((.*)\)", text)
     if function:
         return {"name": function[2], "type": "callback", "callback": signature(function[1], function[3])}
@@ -91,7 +91,7 @@ def signature(returns, parameters):
 
 
 def fields_of(body):
-    """The members of a struct, each with the thread marks of the comment before it."""
+    """Returns the members of a struct, each with the thread marks of the comment before it."""
     fields, comment, rest = [], "", body
     while rest.strip():
         rest = rest.lstrip()
@@ -163,7 +163,7 @@ def read_headers():
 
 
 def measure(api):
-    """Adds what only the compiler knows: values, sizes and offsets."""
+    """Adds values, sizes and offsets, which only the compiler knows."""
     numbers = [each for each in api["constants"] if "value" not in each]
     lines = ["#include <stddef.h>", "#include <stdio.h>"]
     lines += [f'#include "narratoria/{path.name}"' for path in sorted(HEADERS.glob("*.h"))]

@@ -16,22 +16,21 @@
  *      [init] [deinit]  while the instance's init or deinit runs
  *      [active]         after init has returned and before deinit is called
  * 2. Ownership. A nar_str is a view: UTF-8, not terminated, valid during the call that passes it.
- *    An object that a call returns for the caller to keep is a pointer with its own release
- *    function.
+ *    An object that a call returns and the caller owns is a pointer with its own release function.
  * 3. Growth. A struct that can grow begins with `size`; set it to sizeof the struct. A reader does
  *    not access fields beyond `size`. New fields are appended, and zero in a new field means the
- *    behaviour from before the field existed. The fields of 1.0 are always present: only fields
- *    that were added later require a look at `size`.
+ *    behaviour from before the field existed. The fields of 1.0 are always present: check `size`
+ *    only before you access fields that were added later.
  * 4. Errors. Functions return a nar_status. The details are in the nar_error that the caller
  *    passed; every nar_error parameter may be NULL.
- * 5. No function throws, changes errno or starts a thread, with one exception: the first session with
- *    a store starts one (session.h). None ends the process either: wrong
- *    arguments, wrong documents, tools that misbehave and a lack of descriptors are answered with a
- *    status. Nothing can guard against a process that damages the library's memory, has no memory
- *    left for the event loop, or closes descriptors that the engine has opened: the next driving
- *    call or nar_engine_destroy then aborts. A daemon that closes all descriptors must do so before
- *    it creates an engine. After fork(), calls in the child on objects made before it return
- *    NAR_FORKED (0 or -1 where a function returns no status).
+ * 5. Guarantees. No function throws, changes errno or starts a thread, with one exception: the
+ *    first session with a store starts a thread (session.h). No function ends the process: wrong
+ *    arguments, wrong documents, misbehaving tools and a lack of descriptors return a status. The
+ *    library cannot protect itself if the process damages the library's memory, has no memory left
+ *    for the event loop, or closes descriptors of the engine: the next driving call or
+ *    nar_engine_destroy then aborts. A daemon that closes all descriptors must do so before it
+ *    creates an engine. After fork(), calls in the child on objects that were created before return
+ *    NAR_FORKED (0 or -1 if the function does not return a status).
  */
 #if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
 #error "Narratoria runs on Linux x86-64 and Linux aarch64. It does not support this platform."
@@ -56,7 +55,7 @@ extern "C" {
 #define NAR_ABI_MINOR 0u
 #define NAR_ABI_VERSION ((NAR_ABI_MAJOR << 16) | NAR_ABI_MINOR)
 
-/* A view of text owned by others: UTF-8, `size` bytes, no terminator. {NULL, 0} is empty. */
+/* A view that does not own its text: UTF-8, `size` bytes, no terminator. {NULL, 0} is empty. */
 typedef struct nar_str {
     const char *data;
     uint64_t size;

@@ -6,13 +6,14 @@
  * unless the caller drives the loop, and all callbacks run inside a driving call:
  *
  *   until idle       nar_engine_run_until_idle       a script, a command
- *   once, waiting    nar_engine_run_once             inside a loop of the host's own
+ *   once, waiting    nar_engine_run_once             inside the host's own loop
  *   without waiting  nar_engine_run_for(…, 0)        after poll() reported nar_engine_descriptor
  *   within a budget  nar_engine_run_for(…, 500)      a frame loop
  *
- * An exception that leaves a C++ host's callback is caught there and logged with its text; a sink
- * that threw is detached. The driving call does its work, and then returns NAR_FAILED with the code
- * CALLBACK_THREW. A callback outside a driving call is reported by the next one.
+ * An exception of a C++ host's callback is caught and logged with its text; a sink that threw is
+ * detached. The driving call finishes its work and then returns NAR_FAILED with the code
+ * CALLBACK_THREW. An exception of a callback outside a driving call is reported by the next driving
+ * call.
  *
  * Lifecycle: create, use from one thread at a time (the engine thread), destroy. A process may have
  * several engines.
@@ -27,7 +28,8 @@ extern "C" {
 /* No limit. (0 selects the default.) */
 #define NAR_NONE UINT32_MAX
 
-/* Timeouts in milliseconds. 0 selects the default given beside each field; NAR_NONE disables it. */
+/* Timeouts in milliseconds. 0 selects the default in the comment of each field; NAR_NONE disables
+ * it. */
 typedef struct nar_times {
     uint32_t size;
     uint32_t try_ms;      /* one attempt of a tool           30,000 */
@@ -54,19 +56,20 @@ typedef struct nar_limits {
     uint32_t processes;        /* pids.max, threads included; default: none. At the limit fork
                                   fails in the tool; a failure that follows is PROCESS_LIMIT     */
     uint32_t reserved;
-    /* A patch beyond one of the next two is not merged. The attempt of a tool that sent it is ended
-     * and fails: PATCH_TOO_LARGE or STATE_TOO_LARGE, which is also a warning in the stream. A patch
-     * of the host or a plugin returns NAR_INVALID_ARGUMENT. A patch that only removes passes.     */
+    /* A patch that exceeds one of the next two is not merged. If a tool sent it, its attempt is
+     * ended and fails with PATCH_TOO_LARGE or STATE_TOO_LARGE, which is also a warning in the
+     * stream. For the host or a plugin, the call returns NAR_INVALID_ARGUMENT. A patch that only
+     * removes is always accepted. */
     uint64_t patch_bytes;      /* one patch as JSON; default 8 MiB                               */
-    uint64_t state_bytes;      /* the state as JSON, about; default 256 MiB                      */
-    /* Of each Nuwa Script (spec 002). What exceeds one ends the script with an error of its own:
+    uint64_t state_bytes;      /* approximate size of the state as JSON; default 256 MiB         */
+    /* Limits of each Nuwa Script (spec 002). Exceeding one ends the script with its own error:
      * StepLimitError … (docs/nuwa-script.md). */
     uint64_t script_steps;        /* operations; default 100,000,000                             */
     uint64_t script_calls;        /* CALLs; default 1,000,000                                    */
     uint64_t script_source_bytes; /* the source; default 16 MiB, at most 1 GiB                   */
-    uint64_t script_value_bytes;  /* one value as JSON, about, and the scope of nar_script_end;
-                                     default 16 MiB, at most 1 GiB                               */
-    uint64_t script_memory_bytes; /* all values that are alive, and what is kept of the CALLs;
+    uint64_t script_value_bytes;  /* one value as JSON (approximate), and the scope of
+                                     nar_script_end; default 16 MiB, at most 1 GiB               */
+    uint64_t script_memory_bytes; /* all live values, and the records of the CALLs;
                                      default 256 MiB                                             */
     uint64_t script_output_bytes; /* all printed lines; default 16 MiB                           */
     uint32_t script_depth;        /* nesting of the source and of values; default and at most 512 */
@@ -81,18 +84,18 @@ typedef struct nar_log_line {
     uint32_t level;     /* NAR_LOG_…                                                             */
     nar_str message;    /* UTF-8, without a newline at its end                                   */
     nar_str session_id; /* of the session that the line concerns, or empty                       */
-    nar_str code;       /* for programs: what a line is about that the event stream tells, too, or
-                           empty. "FALLBACK": a prompt ended with the fallback text.
-                           "PLUGIN_LEFT_OUT": the warning of that code                           */
+    nar_str code;       /* for programs: set if the event stream reports the same, else empty.
+                           "FALLBACK": a prompt ended with the fallback text.
+                           "PLUGIN_LEFT_OUT": the warning with that code                         */
 } nar_log_line;
 
-/* Values of nar_engine_options.output_mode: what becomes of a session's folder for its tools' files */
+/* Values of nar_engine_options.output_mode: the lifetime of the folder for a session's tool files */
 enum {
-    NAR_OUTPUT_REMOVE = 0, /* it is removed with the session                                     */
-    NAR_OUTPUT_KEEP = 1,   /* it stays if it holds an asset of the session; the first session that
-                              is created a day later or after removes it, or one that finds more
-                              than 500 of them and this one among the oldest                     */
-    NAR_OUTPUT_NONE = 2    /* there is no such folder                                            */
+    NAR_OUTPUT_REMOVE = 0, /* the folder is removed with the session                             */
+    NAR_OUTPUT_KEEP = 1,   /* the folder stays if it contains an asset of the session. A later
+                              session removes it when it is created a day later or after, or when
+                              more than 500 folders exist and this is one of the oldest          */
+    NAR_OUTPUT_NONE = 2    /* sessions have no such folder                                       */
 };
 
 /* The engine copies everything. Start from a struct of zeros with `size` set. */
@@ -102,7 +105,7 @@ typedef struct nar_engine_options {
     nar_str root;                /* working directory of tools; empty: the current one, read now */
     const nar_str *environment;  /* "NAME=value" strings, added to the tools' environment        */
     uint64_t environment_count;
-    const nar_str *allow_paths;  /* folders that tools must lie in; none: anywhere               */
+    const nar_str *allow_paths;  /* folders that must contain tools; none: any folder            */
     uint64_t allow_path_count;
     const nar_times *times;      /* NULL: defaults                                               */
     const nar_limits *limits;    /* NULL: defaults                                               */
@@ -112,20 +115,20 @@ typedef struct nar_engine_options {
     void *user;
     nar_str supervisor;          /* path of narratoria-supervisor; empty: the embedded one       */
     /* Path of a cgroup2 folder that the process's user owns; empty: none. Each attempt of a tool
-     * runs in a group of its own there, which is killed as a whole and can be limited by
-     * `processes` and `resident_bytes`. If the folder cannot be used, nar_engine_create fails with
+     * runs in a group of its own in it, which is killed as a whole and can be limited by
+     * `processes` and `resident_bytes`. If the folder is not usable, nar_engine_create fails with
      * the code CGROUP and a message that says what to do. */
     nar_str cgroup;
-    /* Like log, and names the session of each line. [engine-thread] */
+    /* Like log, with the session of each line. [engine-thread] */
     void (*log_line)(void *user, const nar_log_line *line);
-    /* With allow_paths: schemes of tool runners whose tools may run, whatever follows "scheme:".
-     * Without its scheme in this list, a "scheme:rest" may run only if all that could be a path in
-     * it lies in allow_paths. */
+    /* With allow_paths: schemes of tool runners whose tools may run, regardless of the text after
+     * "scheme:". With any other scheme, "scheme:rest" may run only if everything in it that could
+     * be a path is in allow_paths. */
     const nar_str *allow_schemes;
     uint64_t allow_scheme_count;
-    /* The folder in which each session gets a folder for the files that its tools make; the tools
-     * find it in NARRATORIA_OUTPUT_DIR. It must belong to the user, and nobody else may have access
-     * to it. Empty: narratoria-UID in TMPDIR, or in /tmp; it is created if it does not exist. */
+    /* The folder in which each session gets a folder for the files of its tools, which they find in
+     * NARRATORIA_OUTPUT_DIR. It must belong to the user and be inaccessible to other users. Empty:
+     * narratoria-UID in TMPDIR, or in /tmp. It is created if it does not exist. */
     nar_str output;
     uint32_t output_mode;      /* a NAR_OUTPUT_…                                                 */
     uint32_t reserved;
@@ -133,8 +136,7 @@ typedef struct nar_engine_options {
      * "secrets_allowed=NAME:NAME", "all" (docs/guarantees.md lists them); empty: none. A tool for
      * which one cannot be enforced is not started (GUARANTEE_UNAVAILABLE). */
     nar_str sandbox;
-    /* The store in which its sessions are kept (store.h) that name none of their own; empty: none.
-     * Relative to `root`. */
+    /* The store (store.h) of sessions whose options name none, relative to `root`; empty: none. */
     nar_str store;
 } nar_engine_options;
 
@@ -169,10 +171,10 @@ NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, 
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);
 
 /* Returns a descriptor that is readable when there is something to do. Poll it, but do not read
- * it. It lives as long as the engine. -1 on misuse. [engine-thread, callback-ok] */
+ * it. It is valid as long as the engine. -1 on misuse. [engine-thread, callback-ok] */
 NAR_API int32_t nar_engine_descriptor(const nar_engine *engine);
 
-/* Returns the milliseconds until the next timer: 0 if one is due, -1 if there is none. Call it
+/* Returns the milliseconds until the next timer: 0 if one is due, -1 without a timer. Call it
  * again before each poll(). [engine-thread, callback-ok] */
 NAR_API int32_t nar_engine_timeout(nar_engine *engine);
 

@@ -39,12 +39,12 @@ enum {
                                      a store also {turn, durable, durableSeq}, as in nar_turn    */
     NAR_KIND_STATE_PATCHED = 17,  /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
-                                     would loop for ever: after 1,000 of them in a row the stream
+                                     would loop forever: after 1,000 of them in a row the stream
                                      drops records, with one warning RECORDS_DROPPED. The log
                                      names the plugin.                                           */
     NAR_KIND_SESSION_MOVED = 18   /* {turn, narrative, choices}: the session went to the end of a
-                                     turn (nar_session_go_to), 0: to its beginning. State,
-                                     history and assets are those of that moment.                */
+                                     turn (nar_session_go_to); 0: to its beginning. It now has the
+                                     state, history and assets of that moment.                   */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */
@@ -61,12 +61,12 @@ typedef struct nar_event {
     uint32_t size;
     uint32_t kind;
     uint32_t type;
-    uint32_t attempt;   /* from 1; 0 if the record concerns no attempt                           */
+    uint32_t attempt;   /* from 1; 0 if the record does not concern an attempt                   */
     uint64_t seq;       /* from 1, in order of decoding; gaps only after a RECORDS_DROPPED       */
-    int64_t time_us;    /* when it was read: microseconds since the Unix epoch                   */
+    int64_t time_us;    /* the time of reading: microseconds since the Unix epoch                */
     nar_str session_id; /* never empty                                                           */
-    nar_str plan_id;    /* empty if the record concerns no plan                                  */
-    nar_str tool_id;    /* empty if the record concerns no tool                                  */
+    nar_str plan_id;    /* empty if the record does not concern a plan                           */
+    nar_str tool_id;    /* empty if the record does not concern a tool                           */
     nar_str body;       /* a JSON object on one line                                             */
 } nar_event;
 
@@ -74,10 +74,10 @@ typedef struct nar_event {
  * Receives the stream. Set `size`, `event`, and any other field as needed.
  *   kinds     a bit 1 << kind for each kind to receive; 0 selects all
  *   event     [engine-thread] one record. It and its views are valid until the callback returns.
- *             The callback may attach and detach sinks (itself included), submit prompts, cancel
- *             and read. It must not drive the loop, and must not write into the record: a sink
- *             that does is detached, with a line in the log, and the later sinks get the record as
- *             it was.
+ *             The callback may attach and detach sinks (including itself), submit prompts, cancel
+ *             and read. It must not drive the loop, and must not write to the record: a sink that
+ *             writes to it is detached, with a log line, and the later sinks get the original
+ *             record.
  *   detached  [engine-thread] called once, after the last record; may be NULL
  */
 typedef struct nar_event_sink {

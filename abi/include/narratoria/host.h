@@ -23,7 +23,7 @@ struct nar_host {
     uint32_t size;
     uint32_t abi_version; /* NAR_ABI_VERSION of the host                                         */
     void *context;        /* private to the host                                                 */
-    /* Returns a service: a struct of functions that lives as long as this host, or NULL.
+    /* Returns a service: a struct of functions that is valid as long as this host, or NULL.
      * [thread-safe, any state] */
     const void *(*get_extension)(const nar_host *host, nar_str id);
 };
@@ -44,7 +44,7 @@ typedef struct nar_host_config {
     uint32_t size;
     uint32_t reserved;
     /* Returns this plugin's settings, the table [plugins."ID"] of story.toml, as a JSON object; {}
-     * if there is none. Valid until deinit has returned. [thread-safe, init, active] */
+     * without such a table. Valid until deinit has returned. [thread-safe, init, active] */
     nar_str (*settings)(const nar_host *host);
     /* Returns the absolute path of the story's folder, or an empty view if there is no story. Valid
      * until deinit has returned. [thread-safe, init, active] */
@@ -53,21 +53,21 @@ typedef struct nar_host_config {
      * instance. Check `size` before calling it: older hosts do not have it.
      * [thread-safe, init, active] */
     nar_str (*title)(const nar_host *host);
-    /* Returns what the story begins with, the table [opening] of story.toml, as a JSON object:
+    /* Returns the story's opening, the table [opening] of story.toml, as a JSON object:
      *   {"text": "…", "choices": ["…"]}
-     * Both members are always there. An empty view if the story has none. Valid as long as the
-     * instance. Check `size` before calling it. [thread-safe, init, active] */
+     * Both members are always present. An empty view if the story has no opening. Valid as long as
+     * the instance. Check `size` before calling it. [thread-safe, init, active] */
     nar_str (*opening)(const nar_host *host);
-    /* Publishes a small value of this plugin under a name of its own, for example the address of its
-     * server. The program reads it with nar_session_read_published. Both texts are copied. A later
-     * value replaces the former one, and an empty value removes it. The values of an instance are
-     * gone when it ends or is disabled. They are neither in the event stream nor stored with the
+    /* Publishes a small value of this plugin under a name, for example the address of its server.
+     * The program reads it with nar_session_read_published. Both texts are copied. A later value
+     * replaces the previous one, and an empty value removes it. The values of an instance are
+     * removed when it ends or is disabled. They are neither in the event stream nor stored with the
      * session.
      *   name   a-z 0-9 . _ -, 1 to 64 bytes
      *   value  UTF-8, at most 4096 bytes
-     * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names is out of
-     * these limits; it is logged with the plugin's id, and nothing has changed. NAR_GONE: the plugin
-     * was disabled. Check `size` before calling it: older hosts do not have it.
+     * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names exceeds
+     * these limits; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
+     * plugin was disabled. Check `size` before calling it: older hosts do not have it.
      * [engine-thread, active] */
     nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);
 } nar_host_config;

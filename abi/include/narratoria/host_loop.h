@@ -16,7 +16,7 @@ typedef struct nar_host_post {
     uint32_t reserved;
     /* Queues `function` for the engine thread; queued functions run in order. If the instance ends
      * first, `drop` is called instead; it may be NULL. After NAR_GONE neither is called. A function
-     * posted in init runs once the instance is active: the place to start a plugin's own work, such
+     * posted in init runs once the instance is active. Use it to start the plugin's own work, such
      * as listening on a socket. [thread-safe, init, active] */
     nar_status (*post)(const nar_host *host, void (*function)(void *user),
                        void (*drop)(void *user), void *user);
@@ -29,8 +29,8 @@ typedef struct nar_host_timer {
     uint32_t reserved;
     /* Calls `on_time` once, after `milliseconds`. *timer identifies the timer and is never 0. A
      * timer does not keep a turn or plan running. Each driving call of the host runs at most one
-     * round of timers: one that is started in a timer's function, with 0 as well, waits for the next
-     * call. [engine-thread, active] */
+     * round of timers: a timer that is started in a timer's function waits for the next call, even
+     * with 0. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, uint32_t milliseconds, void (*on_time)(void *user),
                         void *user, uint64_t *timer);
     /* Cancels a timer. NAR_NOT_FOUND if it has fired or never existed. [engine-thread, active] */
@@ -39,37 +39,37 @@ typedef struct nar_host_timer {
 
 /* ---- narratoria.poll/1 */
 #define NAR_HOST_POLL "narratoria.poll/1"
-/* What to wait for, as bits. */
-#define NAR_POLL_READABLE 1u /* there is something to read, or the other side closed */
-#define NAR_POLL_WRITABLE 2u /* there is room to write */
-/* Told only: the descriptor was closed before stop, and the poll has ended. */
+/* The conditions to wait for, as bits. */
+#define NAR_POLL_READABLE 1u /* data can be read, or the other side has closed */
+#define NAR_POLL_WRITABLE 2u /* data can be written */
+/* Only passed to on_ready: the descriptor was closed before stop, and the poll has ended. */
 #define NAR_POLL_LOST 4u
 typedef struct nar_host_poll {
     uint32_t size;
     uint32_t reserved;
     /* Calls `on_readable` whenever the descriptor is readable or the other end has closed it.
-     * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop: if
-     * it is closed before, or its number belongs to another file by then, the poll ends and the host
-     * logs that; `on_readable` is not called for it, and stop returns NAR_IO. NAR_IO for a regular
-     * file, and for a descriptor that this plugin polls already; a poll that has ended, or whose
-     * descriptor was closed, does not count, so the number of another file can be polled at once.
+     * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop.
+     * If it is closed before, or its number then belongs to a different file, the poll ends and the
+     * host logs that; `on_readable` is not called for it, and stop returns NAR_IO. NAR_IO for a
+     * regular file, and for a descriptor that this plugin polls already. A poll that has ended, or
+     * whose descriptor was closed, does not count, so a reused number can be polled at once.
      * NAR_INVALID_ARGUMENT for a descriptor that is not open. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, int32_t descriptor, void (*on_readable)(void *user),
                         void *user, uint64_t *poll);
-    /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if there is no such poll; NAR_IO if
-     * its descriptor was closed before, which has ended it. [engine-thread, active] */
+    /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if the poll does not exist; NAR_IO
+     * if its descriptor was closed before, which has ended it. [engine-thread, active] */
     nar_status (*stop)(const nar_host *host, uint64_t poll);
     /* Older hosts do not have the two functions below: compare `size` before you call them. */
-    /* As start, for any of NAR_POLL_…: `on_ready` gets those that are ready. Level-triggered: it is
-     * called again while the descriptor stays ready. An error condition, for example a refused
-     * connection, is reported as all of `events`. `events` may be 0, until change; bits that are
-     * not defined answer NAR_INVALID_ARGUMENT. Ended by stop. If the descriptor is closed before
-     * stop, `on_ready` gets NAR_POLL_LOST, once and alone, and the poll has ended.
+    /* Like start, for any NAR_POLL_…: `on_ready` gets the conditions that are ready.
+     * Level-triggered: it is called again while the descriptor stays ready. An error condition, for
+     * example a refused connection, is reported as all of `events`. `events` may be 0, until
+     * change; undefined bits return NAR_INVALID_ARGUMENT. End the poll with stop. If the descriptor
+     * is closed before stop, `on_ready` gets NAR_POLL_LOST, once and alone, and the poll has ended.
      * [engine-thread, active] */
     nar_status (*watch)(const nar_host *host, int32_t descriptor, uint32_t events,
                         void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
-    /* Replaces `events` of a poll that watch began, also from on_ready itself. NAR_NOT_FOUND if there
-     * is no such poll, or start began it; NAR_IO if its descriptor was closed before.
+    /* Replaces `events` of a poll that watch started; allowed inside on_ready. NAR_NOT_FOUND if the
+     * poll does not exist or was started by start; NAR_IO if its descriptor was closed before.
      * [engine-thread, active] */
     nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
 } nar_host_poll;

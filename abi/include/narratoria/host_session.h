@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_HOST_SESSION_H
 #define NARRATORIA_HOST_SESSION_H
-/* What a plugin can read and change of its session. */
+/* Access of a plugin to its session: state, assets and prompts. */
 #include "narratoria/host.h"
 
 #ifdef __cplusplus
@@ -14,8 +14,8 @@ typedef struct nar_host_state {
     uint32_t size;
     uint32_t reserved;
     /* Writes the state at a JSON Pointer ("" is the whole state) as JSON, before it returns.
-     * NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is not a JSON Pointer.
-     * [engine-thread, active] */
+     * NAR_NOT_FOUND if the state has no value there; NAR_INVALID_ARGUMENT if it is not a JSON
+     * Pointer. [engine-thread, active] */
     nar_status (*read)(const nar_host *host, nar_str pointer, nar_write_fn write, void *user);
     /* Merges a JSON object into the state (RFC 7396). The text is copied. The history records it
      * under the plugin's id, and sinks receive NAR_KIND_STATE_PATCHED. NAR_INVALID_DOCUMENT if
@@ -42,8 +42,8 @@ typedef struct nar_host_prompt {
     /* Submits a prompt of the player. The text is copied. Its turn begins when the running turn has
      * ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text);
-    /* Cancels the running turn or plan and drops those that wait, as nar_session_cancel does: tools
-     * receive SIGTERM and the grace period. Older hosts do not have this function: check `size`
+    /* Cancels the running turn or plan and drops waiting ones, as nar_session_cancel does: tools
+     * receive SIGTERM and a grace period. Older hosts do not have this function: check `size`
      * before calling it. [engine-thread, active] */
     nar_status (*cancel)(const nar_host *host);
 } nar_host_prompt;

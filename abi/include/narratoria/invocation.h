@@ -2,10 +2,11 @@
 #ifndef NARRATORIA_INVOCATION_H
 #define NARRATORIA_INVOCATION_H
 /*
- * One attempt of a tool that a plugin runs (tool_runner.h, tool.h), and the way its events return
- * to the runtime. The plugin writes to `output` what a process would print: events of spec 000, one
- * per line. The rules are those for a process: the first invalid line is a protocol error and ends
- * the attempt, `done` decides the outcome, and the attempt has a timeout.
+ * One attempt of a tool that a plugin runs (tool_runner.h, tool.h), and the functions that report
+ * its events to the runtime. The plugin passes to `output` the text that a process would print:
+ * events of spec 000, one per line. The same rules apply as for a process: the first invalid line
+ * is a protocol error and ends the attempt, `done` decides the outcome, and the attempt has a
+ * timeout.
  */
 #include "narratoria/plugin.h"
 
@@ -22,11 +23,11 @@ typedef struct nar_invocation {
     nar_str tool_path;          /* as in the plan, for example "launcher:tools/door"             */
     nar_str plan_folder;        /* base of the plan's relative paths; absolute                   */
     nar_str root;               /* working directory of tools; absolute                          */
-    nar_str request;            /* what a process reads from stdin (spec 000 §6), on one line    */
+    nar_str request;            /* the stdin of a process (spec 000 §6), on one line             */
     const nar_str *environment; /* "NAME=value" strings: the environment a process would get     */
     uint64_t environment_count;
-    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none, UINT32_MAX:
-                                   that or longer                                               */
+    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none; UINT32_MAX:
+                                   this value or a larger one                                   */
     uint32_t reserved;
 } nar_invocation;
 
@@ -39,7 +40,7 @@ typedef struct nar_invocation_end {
     uint64_t user_us;     /* processor time in user mode, microseconds; 0: unknown        */
     uint64_t system_us;
     uint64_t resident_kb; /* largest resident memory, KiB; 0: unknown                     */
-    nar_str last_output;  /* appended to the output before the end, however much is unread */
+    nar_str last_output;  /* appended to the output before the end; never refused as NAR_BUSY */
 } nar_invocation_end;
 
 /* A process that the runtime runs in place of the plugin. */
@@ -67,9 +68,9 @@ typedef struct nar_host_invocation {
     /* Reports the end. `end` may be NULL. Call it exactly once, also after cancel; a second call
      * returns NAR_STALE. [thread-safe, active] */
     nar_status (*ended)(const nar_host *host, uint64_t token, const nar_invocation_end *end);
-    /* Hands the invocation over to a process that the runtime starts, with the request on its
-     * stdin, and that it limits, times, ends and measures like any tool. Call it instead of output
-     * and ended, before any output; cancel is not called afterwards. [engine-thread, active] */
+    /* Hands the invocation over to a process. The runtime starts it with the request on its stdin,
+     * and limits, times, ends and measures it like any tool. Call it instead of output and ended,
+     * before any output; cancel is not called afterwards. [engine-thread, active] */
     nar_status (*run)(const nar_host *host, uint64_t token, const nar_command *command);
 } nar_host_invocation;
 

@@ -25,13 +25,13 @@
     X(processes, uint32_t, 1, "Processes and threads of a tool with all its descendants") \
     X(resident_bytes, uint64_t, 1048576, "Memory of a tool with all its descendants")
 
-/* All that a tool is limited in. */
+/* All limits of a tool. */
 #define NAR_TOOL_LIMIT_LIST(X) \
     NAR_PROCESS_LIMIT_LIST(X)  \
     NAR_GROUP_LIMIT_LIST(X)    \
     X(line_bytes, uint64_t, 1, "Length of an event line in bytes")
 
-/* Of each script of a session (spec 002). */
+/* Limits of each script of a session (spec 002). */
 #define NAR_SCRIPT_LIMIT_LIST(X)                                                              \
     X(script_steps, uint64_t, 1, "Operations of a script")                                    \
     X(script_calls, uint64_t, 1, "CALLs of a script")                                         \
@@ -42,7 +42,7 @@
     X(script_output_bytes, uint64_t, 1, "Size of what a script prints")                       \
     X(script_time_ms, uint32_t, 1, "Time of a script in milliseconds, waiting for tools included")
 
-/* Of a session. */
+/* Limits of a session. */
 #define NAR_SESSION_LIMIT_LIST(X)                                                           \
     X(history_patches, uint32_t, 1, "Number of patches that the session's history keeps")   \
     X(patch_bytes, uint64_t, 1, "Size of one patch of the state as JSON")                   \

@@ -2,8 +2,8 @@
 #ifndef NARRATORIA_NARRATOR_H
 #define NARRATORIA_NARRATOR_H
 /*
- * A narrator turns a prompt into Plan JSON (spec 003 §13.6). It is asked at most five times per
- * prompt; each request after the first contains what went wrong before. It may reply at any time.
+ * A narrator turns a prompt into Plan JSON (spec 003 §13.6). It receives at most five requests per
+ * prompt; each one after the first contains the previous failures. It may reply at any time.
  */
 #include "narratoria/plugin.h"
 
@@ -28,9 +28,9 @@ typedef struct nar_narrator {
     void (*released)(void *user);
 } nar_narrator;
 
-/* Replies to a request with Plan JSON. The text is copied. The first reply wins: a second one
+/* Replies to a request with Plan JSON. The text is copied. The first reply is used: a second one
  * returns NAR_STALE. NAR_GONE if the request was cancelled, timed out or never existed. A plan with
- * faults is accepted here, uses up a generation, and its faults are in the next request.
+ * faults is accepted here; it uses up a generation, and its faults are in the next request.
  * [thread-safe, callback-ok] */
 NAR_API nar_status nar_narrator_reply(nar_engine *engine, uint64_t token, nar_str plan,
                                       nar_error *error);
@@ -65,23 +65,23 @@ typedef struct nar_host_narrator {
     nar_status (*fail)(const nar_host *host, uint64_t token, nar_str message);
 } nar_host_narrator;
 
-/* ---- narratoria.invoke/1: a narrator runs tools while it thinks, before it replies.
+/* ---- narratoria.invoke/1: a narrator runs tools before it replies.
  *
- * The tools of one request run in an execution of their own: sinks receive its records, with a
- * planId of its own (NAR_KIND_PLAN_STARTED has "open": true, and each tool follows with
- * NAR_KIND_TOOL_PENDING). Limits, state patches, assets and ui events are those of a plan's tools. An
- * invocation is one attempt, unless its "retryPolicy" asks for retries: a tool that has patched the
- * state and then failed would patch it again. Several may run at once, within the job slots. A tool
- * that fails does not fail the request: the narrator decides. Its skill is disabled for the rest of
- * the prompt, unless a later invocation of it in the same request completes.
+ * The tools of one request run in a separate execution: sinks receive its records, with a separate
+ * planId (NAR_KIND_PLAN_STARTED has "open": true, and each tool follows with
+ * NAR_KIND_TOOL_PENDING). Limits, state patches, assets and ui events work as for a plan's tools.
+ * An invocation is one attempt, unless its "retryPolicy" requests retries: a tool that patched the
+ * state and then failed would patch it again. Several may run at the same time, within the job
+ * slots. A tool that fails does not fail the request: the narrator decides. Its skill is disabled
+ * for the rest of the prompt, unless a later invocation of it in the same request completes.
  *
  * Times: narrator_ms does not run while an invoked tool runs; plan_ms limits the time during which
- * any of them runs. Tools that run when the request ends are cancelled: when it is answered (with the
- * warning INVOCATIONS_CANCELLED), times out or is cancelled, or the plugin is disabled. If the
- * narrator is asked again for the same prompt, the result of its invocations is in the next request.
+ * any of them runs. Tools that still run when the request ends are cancelled. It ends by the reply
+ * (with the warning INVOCATIONS_CANCELLED), a timeout or a cancellation, or when the plugin is
+ * disabled. A further request for the same prompt contains the result of its invocations.
  *
- * A host's own narrator gets this service if it joins with nar_session_extend, which returns its
- * nar_host; the narrator of nar_session_options has none.
+ * A host's own narrator gets this service if it is added with nar_session_extend, which returns its
+ * nar_host. The narrator of nar_session_options does not have it.
  */
 #define NAR_HOST_INVOKE "narratoria.invoke/1"
 typedef struct nar_host_invoke {
@@ -94,20 +94,19 @@ typedef struct nar_host_invoke {
      * never 0. `on_outcome` receives the outcome
      * (abi/schemas/narrator-outcome-1.schema.json), valid during the call:
      *   {"state": "completed", "ok": true, "result": …, "output": {…}, …}
-     * It is called exactly once, from the loop and never from within this function, also when the
-     * tool is cancelled because the request ends; not if the plugin is disabled. It may invoke
-     * further tools, cancel others and reply.
-     * NAR_INVALID_DOCUMENT: the invocation is not valid. NAR_BUSY: 1,000 tools of the request have
-     * not ended. NAR_GONE: the request has ended or was replied to, or its plan_ms is used up.
-     * *failure, which may be NULL, gets the reason. A tool that is unknown, disabled
-     * (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome with "ok": false.
-     * [engine-thread, active] */
+     * The loop calls it exactly once, never from within this function, also when the tool is
+     * cancelled because the request ends. It is not called if the plugin is disabled. It may invoke
+     * further tools, cancel invocations and reply. NAR_INVALID_DOCUMENT: the invocation is not
+     * valid. NAR_BUSY: 1,000 tools of the request have not ended. NAR_GONE: the request has ended
+     * or was replied to, or its plan_ms is used up. *failure, which may be NULL, gets the reason. A
+     * tool that is unknown, disabled (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome
+     * with "ok": false. [engine-thread, active] */
     nar_status (*invoke)(const nar_host *host, uint64_t token, nar_str invocation,
                          void (*on_outcome)(void *user, uint64_t token, uint64_t number,
                                             nar_str outcome),
                          void *user, uint64_t *number, nar_failure *failure);
-    /* Ends one invocation: its outcome, CANCELLED, follows from the loop. NAR_NOT_FOUND if it has
-     * settled or never existed; NAR_GONE if the request has ended. [engine-thread, active] */
+    /* Ends one invocation; its outcome, CANCELLED, follows in the loop. NAR_NOT_FOUND if it has
+     * ended or never existed; NAR_GONE if the request has ended. [engine-thread, active] */
     nar_status (*cancel)(const nar_host *host, uint64_t token, uint64_t number);
 } nar_host_invoke;
 

@@ -44,14 +44,14 @@ typedef struct nar_plugin {
     uint64_t extension_count;
 
     /* Creates an instance for one session. Returns NAR_OK and sets *instance, which may stay NULL;
-     * or returns another status with the reason in *failure, and deinit is not called. Of the host
-     * only log, config, thread_check, post and get_extension work. `host` is valid until deinit has
-     * returned. [engine-thread, init] */
+     * or returns a different status with the reason in *failure, and deinit is not called. Only the
+     * host services log, config, thread_check, post and get_extension work. `host` is valid until
+     * deinit has returned. [engine-thread, init] */
     nar_status (*init)(const nar_host *host, void **instance, nar_failure *failure);
 
     /* Ends the instance; no function of it is called afterwards. Join the instance's threads here.
-     * Of the host only log, thread_check and get_extension work. Other calls that a thread makes
-     * while it is being joined return NAR_GONE, which is not a violation.
+     * Only the host services log, thread_check and get_extension work. Other calls that a thread
+     * makes while it is being joined return NAR_GONE, which is not a violation.
      * [engine-thread, deinit] */
     void (*deinit)(void *instance);
 
@@ -84,7 +84,7 @@ NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
  *   NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"org.example.rain\",\"name\":\"Rain\","
  *                   "\"version\":\"1.0.0\",\"abi\":\"1.0\","
  *                   "\"extensions\":[\"narratoria.ui_handler/1\"]}");
- * In a language without control over sections, put the object into FILE.json beside the library
+ * In a language without control over sections, put the object into FILE.json next to the library
  * FILE.
  */
 #define NAR_PLUGIN_NOTE_SECTION ".note.narratoria"

@@ -2,9 +2,9 @@
 #ifndef NARRATORIA_RECORD_H
 #define NARRATORIA_RECORD_H
 /*
- * A record of the event stream as JSON, for code that links nothing of ours, such as a plugin. The
- * functions are compiled into their caller; the library itself writes records with them, so
- * nar_event_to_json gives the same bytes. None of them allocates, fails or keeps anything.
+ * Writes a record of the event stream as JSON, for code that does not link the library, such as a
+ * plugin. The functions are compiled into their caller. The library writes records with them too,
+ * so nar_event_to_json returns the same bytes. They do not allocate, fail or keep state.
  * [thread-safe]
  *
  *   char *line = malloc(nar_record_room(event));
@@ -31,7 +31,7 @@ static inline const char *nar_record_kind(uint32_t kind) {
     return kind <= NAR_KIND_SESSION_MOVED ? names[kind] : NULL;
 }
 
-/* A view without data is the empty text, whatever its size says. */
+/* A view without data is the empty text, regardless of its size. */
 static inline uint64_t nar_record_size(nar_str text) { return text.data == NULL ? 0 : text.size; }
 
 static inline char *nar_record_put(char *out, const char *bytes, size_t size) {
@@ -41,7 +41,7 @@ static inline char *nar_record_put(char *out, const char *bytes, size_t size) {
 
 #define NAR_RECORD_PUT(out, literal) nar_record_put(out, literal, sizeof(literal) - 1)
 
-/* In decimal, at most 20 bytes. Returns the end, as all of these do. */
+/* Writes at most 20 bytes, in decimal. Returns the end, as all these functions do. */
 static inline char *nar_record_write_number(uint64_t number, char *out) {
     char text[20];
     size_t at = sizeof text;
@@ -52,7 +52,7 @@ static inline char *nar_record_write_number(uint64_t number, char *out) {
     return nar_record_put(out, text + at, sizeof text - at);
 }
 
-/* The last two decimal digits of a number, and what separates them from the next. */
+/* Writes the last two decimal digits of a number and a separator. */
 static inline char *nar_record_put_2(char *out, uint32_t number, char separator) {
     out[0] = (char)('0' + (int)(number / 10 % 10));
     out[1] = (char)('0' + (int)(number % 10));
@@ -60,13 +60,13 @@ static inline char *nar_record_put_2(char *out, uint32_t number, char separator)
     return out + 3;
 }
 
-/* Microseconds since the Unix epoch as 2026-11-21T09:30:00.123456Z. At most 32 bytes. */
+/* Writes microseconds since the Unix epoch as 2026-11-21T09:30:00.123456Z, at most 32 bytes. */
 static inline char *nar_record_write_time(int64_t time_us, char *out) {
     /* Rounded down, also before the epoch. */
     const int64_t fraction = (time_us % 1000000 + 1000000) % 1000000;
     const int64_t seconds = time_us / 1000000 - (time_us % 1000000 < 0 ? 1 : 0);
     const int64_t of_day = (seconds % 86400 + 86400) % 86400;
-    /* The Gregorian calendar from days, counted from 0000-03-01: leap days end a year. */
+    /* Convert days to the Gregorian calendar. Counted from 0000-03-01, a leap day ends a year. */
     const int64_t days = (seconds - of_day) / 86400 + 719468;
     const int64_t era = (days >= 0 ? days : days - 146096) / 146097;
     const int64_t day_of_era = days - era * 146097;
@@ -97,14 +97,14 @@ static inline char *nar_record_write_time(int64_t time_us, char *out) {
     return nar_record_put_2(out, micro, 'Z');
 }
 
-/* A number of bytes at the front that need no escape: eight at a time while there are eight. */
+/* Counts leading bytes that need no escape, eight at a time. May stop early. */
 static inline uint64_t nar_record_plain(const char *text, uint64_t size) {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
     uint64_t at = 0, word;
     for (; size - at >= 8; at += 8) {
         memcpy(&word, text + at, sizeof word);
-        /* A high bit where a byte is below 0x20 or, of the others, one of the three. Bytes above 0x7F
-         * are left out by ~word; a borrow can only add a byte to look at. */
+        /* Sets the high bit of each byte below 0x20 and of each '"', '\\' and 0x7F. ~word excludes
+         * bytes above 0x7F. A borrow can only flag additional bytes. */
         if ((((word - ones * 0x20) | ((word ^ ones * '"') - ones) | ((word ^ ones * '\\') - ones) |
               ((word ^ ones * 0x7F) - ones)) &
              ~word & highs) != 0) {
@@ -114,8 +114,8 @@ static inline uint64_t nar_record_plain(const char *text, uint64_t size) {
     return at;
 }
 
-/* A text as a JSON string with its quotes: at most 6 * size + 2 bytes. It should be UTF-8, which is
- * not checked. */
+/* Writes a text as a JSON string with its quotes: at most 6 * size + 2 bytes. It must be UTF-8,
+ * which is not checked. */
 static inline char *nar_record_write_text(nar_str text, char *out) {
     static const char digits[] = "0123456789abcdef";
     const uint64_t size = nar_record_size(text);
@@ -158,8 +158,8 @@ static inline char *nar_record_write_id(nar_str text, char *out) {
                                       : nar_record_write_text(text, out);
 }
 
-/* Copies JSON, with a space in place of each line end. In JSON a line end is white space: a tool may
- * write a carriage return between two values. */
+/* Copies JSON and replaces each line end by a space. A tool may write a carriage return between two
+ * values, where JSON permits white space. */
 static inline char *nar_record_put_on_one_line(char *out, nar_str json) {
     const size_t size = (size_t)json.size;
     char *const end = nar_record_put(out, json.data, size);
@@ -170,7 +170,7 @@ static inline char *nar_record_put_on_one_line(char *out, nar_str json) {
     return end;
 }
 
-/* More bytes than nar_record_write needs, by at least one: for a newline or a NUL. */
+/* The number of bytes that nar_record_write needs, plus at least one for a newline or a NUL. */
 static inline size_t nar_record_room(const nar_event *event) {
     return (size_t)(256 + nar_record_size(event->body) +
                     6 * (nar_record_size(event->session_id) + nar_record_size(event->plan_id) +
@@ -178,9 +178,9 @@ static inline size_t nar_record_room(const nar_event *event) {
 }
 
 /* Writes the record (abi/schemas/event-record-1.schema.json) as one line without a newline, and
- * returns its end. `out` has room for nar_record_room(event) bytes. The body keeps its bytes, except
- * that line ends between its values become spaces; an empty body becomes {}. A kind of a later version
- * is named by its number: "kind_99". */
+ * returns its end. `out` must have room for nar_record_room(event) bytes. The body is copied byte
+ * for byte, except that line ends between its values become spaces; an empty body becomes {}. A
+ * kind of a later version is named by its number: "kind_99". */
 static inline char *nar_record_write(const nar_event *event, char *out) {
     const char *const kind = nar_record_kind(event->kind);
     out = NAR_RECORD_PUT(out, "{\"seq\":");

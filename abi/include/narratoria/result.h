@@ -3,8 +3,8 @@
 #define NARRATORIA_RESULT_H
 /*
  * The execution result of a plan (spec 003 §13.5, abi/schemas/result-1.schema.json). A result is
- * immutable and reference-counted. The events of a large result are in an unlinked file, from which
- * the functions that write it stream.
+ * immutable and reference-counted. The events of a large result are in an unlinked file; the
+ * functions that write the result stream them from it.
  */
 #include "narratoria/status.h"
 
@@ -32,7 +32,7 @@ enum { NAR_RESULT_WITHOUT_EVENTS = 1 /* every "events" is [] */ };
 NAR_API nar_status nar_result_write(const nar_result *result, uint32_t flags, nar_write_fn write,
                                     void *user, nar_error *error);
 
-/* Writes the result into an open descriptor; the kernel copies spooled events where it can. NAR_IO
+/* Writes the result to an open descriptor; the kernel copies spooled events if possible. NAR_IO
  * with the reason if not everything could be written. [thread-safe] */
 NAR_API nar_status nar_result_write_to(const nar_result *result, uint32_t flags,
                                        int32_t descriptor, nar_error *error);

@@ -2,8 +2,8 @@
 #ifndef NARRATORIA_SCRIPT_H
 #define NARRATORIA_SCRIPT_H
 /*
- * Nuwa Script (spec 002): a script computes, and its CALLs are tools of the session. Its source may
- * come from a language model: what is not valid is refused with a position, and what runs does so
+ * Nuwa Script (spec 002). A script computes, and its CALLs run tools of the session. Its source may
+ * come from a language model: an invalid script is refused with a position, and a script runs
  * within limits (docs/nuwa-script.md).
  */
 #include "narratoria/session.h"
@@ -18,12 +18,12 @@ typedef struct nar_script_end {
     uint32_t ok;        /* 1: it ran to its end                                                    */
     nar_str scope;      /* JSON object: the variables of the outermost scope, also after an error.
                            Empty with NAR_SCRIPT_WITHOUT_SCOPE, and if it exceeds the limit
-                           script_value_bytes; a script without another error then ends with
+                           script_value_bytes; a script without any other error then ends with
                            SizeLimitError                                                          */
     nar_str error;      /* {"name","message","line","column","text"}, or empty if ok. line and     */
                         /* column begin at 1; 0: no place in the source. "text" is for people: the */
                         /* error, then the line of the source with a caret below the place         */
-    nar_result *result; /* of its CALLs, as of an executed plan; NULL if it made none. Retain it to
+    nar_result *result; /* of its CALLs, as for an executed plan; NULL without CALLs. Retain it to
                            keep it                                                                 */
 } nar_script_end;
 
@@ -46,40 +46,40 @@ typedef struct nar_script {
     uint32_t size;
     uint32_t flags; /* NAR_SCRIPT_…                                                                */
     nar_str source; /* Nuwa Script, UTF-8                                                          */
-    nar_str scope;  /* JSON object: variables that the script begins with. Empty: none             */
-    nar_str tools;  /* a folder; its executable files can be called. Empty: none. See below        */
+    nar_str scope;  /* JSON object: the initial variables. Empty: no variables                    */
+    nar_str tools;  /* a folder; its executable files can be called (see below). Empty: no folder */
 } nar_script;
 
 /*
- * Runs a script. It is queued like a plan: jobs of a session run one after the other.
+ * Runs a script. It is queued like a plan: jobs of a session run one after another.
  *
  * `CALL name {…}` runs the tool `name`: a registered tool, or an executable file of the story's
- * tools folder or of `tools`. Scripts know a tool by its name, a file by its file name without
- * extension, with each character that an identifier cannot have replaced by "_", and with "_" in
- * front of a digit at its beginning and of a keyword: tools/torch-lighter.py is torch_lighter, the
- * function "ring-bell" is ring_bell, and tools/3d is _3d. A name that means several tools cannot be
- * called. The arguments are the tool's input, and the value is done.result, or null. The tools run
- * as those of a plan: with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING
- * has the "line" of the CALL), retries, limits, state patches and assets. A script that waits for a
- * tool does not block the engine.
+ * tools folder or of `tools`. The name in scripts is the name of the tool, or the file name without
+ * extension. Each character that an identifier cannot have is replaced by "_"; a leading digit and
+ * a keyword get "_" in front: tools/torch-lighter.py is torch_lighter, the function "ring-bell" is
+ * ring_bell, and tools/3d is _3d. A name that means several tools cannot be called. The arguments
+ * are the tool's input, and the value is done.result, or null. The tools run like those of a plan:
+ * with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING has the "line" of
+ * the CALL), retries, limits, state patches and assets. A script that waits for a tool does not
+ * block the engine.
  *
- * NAR_INVALID_DOCUMENT: the source is not a script, or `scope` is not a JSON object; nothing was
- * started. The details are {"error": …} as in nar_script_end, and the message is its "text".
+ * NAR_INVALID_DOCUMENT: the source is not a valid script, or `scope` is not a JSON object; nothing
+ * was started. The details are {"error": …} as in nar_script_end, and the message is its "text".
  * [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script *script,
                                           const nar_script_handler *handler, nar_error *error);
 
-/* Returns the names of all tools that a script can CALL now, a sorted JSON array of strings; release it
- * with nar_text_release. `tools`: the folder of nar_script, or empty. Reads the folders at each call.
- * [engine-thread, callback-ok] */
+/* Returns the names of all tools that a script can CALL now, as a sorted JSON array of strings;
+ * release it with nar_text_release. `tools` is the folder of nar_script, or empty. Reads the
+ * folders at each call. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_script_names(nar_session *session, nar_str tools, nar_text **names,
                                             nar_error *error);
 
-/* Reads a script without running it. Returns its syntax tree as JSON (docs/nuwa-script.md); release
- * it with nar_text_release. `tree` may be NULL, to learn only whether the script is valid.
- * NAR_INVALID_DOCUMENT as above; "incomplete":true in the error: the script is right as far as it
- * goes, and more text behind it can mend it. [thread-safe] */
+/* Parses a script without running it. Returns its syntax tree as JSON (docs/nuwa-script.md);
+ * release it with nar_text_release. If `tree` is NULL, only checks if the script is valid.
+ * NAR_INVALID_DOCUMENT as above; "incomplete":true in the error means that the script has no fault
+ * so far, and appending text can complete it. [thread-safe] */
 NAR_API nar_status nar_script_parse(nar_str source, nar_text **tree, nar_error *error);
 
 #ifdef __cplusplus

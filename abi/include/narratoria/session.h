@@ -2,8 +2,8 @@
 #ifndef NARRATORIA_SESSION_H
 #define NARRATORIA_SESSION_H
 /*
- * A session is one player's game: its state, its assets, its event stream (event.h), and its turns
- * (spec 003 §13): prompt → narrator → plan → tools → result → replan.
+ * A session is one player's game: its state, assets, event stream (event.h) and turns (spec 003
+ * §13): prompt → narrator → plan → tools → result → replan.
  * An engine can have any number of sessions. Destroy them before the engine, or with it.
  */
 #include "narratoria/context.h"
@@ -29,16 +29,16 @@ typedef struct nar_session_options {
     uint64_t plugin_count;
     nar_str narrator_id;           /* a plugin's id, or "template"; empty: the story's. Must be
                                       empty if `narrator` is set.                                */
-    uint32_t without_plugins;      /* 1: load no plugins, whatever the story names               */
-    uint32_t must_be_new;          /* 1: the store must not have a session of this id yet
+    uint32_t without_plugins;      /* 1: load no plugins, not even those of the story            */
+    uint32_t must_be_new;          /* 1: the store must not have a session with this id yet
                                       (SESSION_EXISTS, NAR_INVALID_ARGUMENT)                     */
     nar_str plugin_settings;       /* JSON object {"plugin id": {settings}}, merged over the
                                       story's [plugins."ID"] (RFC 7396); or empty                */
     nar_str project;               /* the folder of a Namel3ss project, whose tools plans, scripts
                                       and narrators call by name (spec 001); empty: the story's
                                       folder, if it has a .namel3ss/                             */
-    nar_str store;                 /* the file in which the session is kept (store.h); it is created
-                                      if it does not exist. Empty: the engine's. See below.      */
+    nar_str store;                 /* the file that stores the session (store.h); it is created if
+                                      it does not exist. Empty: the engine's. See below.         */
     uint32_t durability;           /* a NAR_DURABILITY_…                                         */
     uint32_t replays;              /* 1: the session only replays the turns of the store, without
                                       plugins (nar_session_replay). The store is only read, and must
@@ -48,33 +48,34 @@ typedef struct nar_session_options {
 
 /* Values of nar_session_options.durability */
 enum {
-    NAR_DURABILITY_TURN = 0, /* a turn ends when the disk has it: some milliseconds later        */
-    NAR_DURABILITY_LAZY = 1, /* a turn ends at once, and is written soon after it                */
-    NAR_DURABILITY_NONE = 2  /* the session is not kept, whatever the engine says                */
+    NAR_DURABILITY_TURN = 0, /* a turn ends when it is on the disk, some milliseconds later      */
+    NAR_DURABILITY_LAZY = 1, /* a turn ends at once and is written soon afterwards               */
+    NAR_DURABILITY_NONE = 2  /* the session is not stored, even if the engine has a store        */
 };
 
 /*
  * Sessions in a store
  *
- * `id` names the session in its store, so it should be given. If the store has it, it goes on from its
- * current turn, with the state, history, assets, choices and descriptions of keys of that moment; `state`
- * does not matter then. Whatever ends the host, no turn that was reported durable is lost, and the turn
- * that ran is in the store as interrupted. What the host and plugins patch between
- * two turns is kept in the next driving call.
+ * `id` identifies the session in its store, so set it. If the store has the session, it continues
+ * from its current turn, with the state, history, assets, choices and descriptions of keys of that
+ * moment, and `state` is ignored. However the host ends, no turn that was reported durable is lost,
+ * and the turn that ran is in the store as interrupted. Patches of the host and of plugins between
+ * two turns are stored in the next driving call.
  *
- * These wait for the disk: nar_session_create and nar_session_destroy, nar_session_go_to, nar_session_again,
- * nar_session_resume, nar_session_replay and nar_session_read_turns. Nothing else does, except before a tool
- * starts that is not repeatable. The engine starts a thread with its first such session, which writes and
- * calls nothing of the host, has all signals blocked, and ends with the engine. Other calls wait for it
- * only if more than 256 MiB are to be written.
+ * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
+ * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
+ * also waits before it starts a tool that is not repeatable. The first session with a store starts
+ * a thread of the engine. It only writes, calls nothing of the host, has all signals blocked, and
+ * ends with the engine. Other calls wait for it only if more than 256 MiB are waiting to be
+ * written.
  *
- * If the store cannot be written any more, the session goes on without it: the log and a WARNING record
+ * If the store becomes unwritable, the session continues without it: the log and a WARNING record
  * say why, and turns are no longer durable.
  */
 
-/* Reads the story and creates a session, or goes on with one that a store has. The error codes of stores
- * are in store.h. NAR_INVALID_DOCUMENT if the story or the state has faults; the error's details list
- * them. [engine-thread, callback-ok] */
+/* Reads the story and creates a session, or continues one from a store. store.h lists the error
+ * codes of stores. NAR_INVALID_DOCUMENT if the story or the state has faults; the error's details
+ * list them. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_create(nar_engine *engine, const nar_session_options *options,
                                       nar_session **session, nar_error *error);
 
@@ -95,15 +96,15 @@ enum {
 typedef struct nar_turn {
     uint32_t size;
     uint32_t outcome;
-    uint32_t generations; /* plans requested, up to 5; 0: cancelled before it began              */
+    uint32_t generations; /* requested plans, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
     nar_str narrative;    /* text for the player                                                 */
     nar_str choices;      /* JSON array of strings: those of all narrative_choice events of the  */
                           /* plan, joined, without empty and repeated texts; or []              */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
-    uint64_t id;          /* in the session's store, from 1; 0: the session is not kept          */
-    uint64_t durable_seq; /* the disk has all records of the stream up to this one               */
-    uint32_t durable;     /* 1: the disk has this turn                                           */
+    uint64_t id;          /* in the session's store, from 1; 0: the session has no store         */
+    uint64_t durable_seq; /* all records of the stream up to this one are on the disk            */
+    uint32_t durable;     /* 1: this turn is on the disk                                         */
     uint32_t reserved_2;
 } nar_turn;
 
@@ -112,7 +113,7 @@ typedef struct nar_turn_handler {
     uint32_t size;
     uint32_t reserved;
     void *user;
-    void (*ended)(void *user, const nar_turn *turn); /* may be NULL; `turn` dies on return */
+    void (*ended)(void *user, const nar_turn *turn); /* may be NULL; `turn` is valid in the call */
 } nar_turn_handler;
 
 typedef struct nar_execution_handler {
@@ -122,45 +123,47 @@ typedef struct nar_execution_handler {
     void (*ended)(void *user, nar_result *result); /* may be NULL; retain the result to keep it */
 } nar_execution_handler;
 
-/* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo, redo, and the
- * way to another branch. State, history, assets, descriptions of keys and the story's fallback counter
- * are what they were there; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the next prompt
- * makes another branch. Waits for the disk, and reads at most as much as the state is large.
- * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: there is no such turn. NAR_INVALID_ARGUMENT: it has not
- * ended. NAR_UNSUPPORTED: the session has no store. Otherwise the errors of stores. Nothing has changed
- * then. [engine-thread] */
+/* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo, redo, or
+ * a change of branch. Restores the state, history, assets, descriptions of keys and the story's
+ * fallback counter of that moment; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
+ * next prompt starts a new branch. Waits for the disk, and reads at most the size of the state.
+ * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist. NAR_INVALID_ARGUMENT: it
+ * has not ended. NAR_UNSUPPORTED: the session has no store. Otherwise the errors of stores. After
+ * an error, nothing has changed. [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
 
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is its sibling.
- * `turn`: its number, or NAR_TURN_CURRENT for the last prompt. `tools`: empty, and the narrator is asked
- * again; or a JSON array of toolIds of the last plan of that turn. Then only these tools run, and those
- * that depend on them. The narrator is not asked, and nothing is started for the other tools: their events
- * and results are those that the store has. Only if the plan does not succeed now is the narrator asked for
- * another. What the host patched while a tool ran that runs again is left to that tool.
- * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
- * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator
- * (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
+ * `turn` is its number, or NAR_TURN_CURRENT for the last prompt. If `tools` is empty, the narrator
+ * is asked again. Otherwise it is a JSON array of toolIds of the last plan of that turn: only these
+ * tools and their dependents run. The narrator is not asked, and the other tools are not started:
+ * their events and results come from the store. The narrator is asked for a new plan only if the
+ * plan now fails. The host's patches from the time in which such a tool ran are not applied again:
+ * they are left to that tool.
+ * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan
+ * has no such tool; NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session
+ * has no narrator (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
                                      const nar_turn_handler *handler, nar_error *error);
 
-/* A flag of nar_session_resume: also run tools that are not repeatable. */
+/* A flag of nar_session_resume: run tools that are not repeatable, too. */
 #define NAR_RESUME_REPEATS 1u
 
-/* Resumes a prompt that was interrupted because its host died. Goes to the end of the turn before it and
- * plays the prompt as its sibling. The narrator's answers and the tools that had ended are taken from the
- * store; the other tools run. `turn`: its number, or NAR_TURN_CURRENT for the last one that was interrupted
- * where the session stands. `flags`: 0 or NAR_RESUME_REPEATS. Errors as of nar_session_again;
- * NAR_INVALID_ARGUMENT if the turn was not interrupted, or with the code NOT_REPEATABLE if a tool had begun
- * that is not repeatable (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
+/* Resumes a prompt that was interrupted because its host died. Goes to the end of the preceding
+ * turn and plays the prompt as its sibling. The narrator's replies and the tools that had ended are
+ * taken from the store; the other tools run. `turn` is its number, or NAR_TURN_CURRENT for the last
+ * interrupted one after the session's current turn. `flags` is 0 or NAR_RESUME_REPEATS. Errors as
+ * for nar_session_again; NAR_INVALID_ARGUMENT if the turn was not interrupted, or with the code
+ * NOT_REPEATABLE if a tool had begun that is not repeatable (NAR_TOOL_NOT_REPEATABLE, "repeatable":
+ * false of a manifest). [engine-thread] */
 NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint32_t flags,
                                       const nar_turn_handler *handler, nar_error *error);
 
-/* A turn that was played as it was kept */
+/* The outcome of a replayed turn */
 typedef struct nar_replayed {
     uint32_t size;
-    uint32_t is_equal;  /* 1: the state at its end is the one that was kept                       */
+    uint32_t is_equal;  /* 1: the state at its end equals the stored one                          */
     uint64_t turn;
-    uint64_t kept_hash; /* of the state at its end: "stateHash" of nar_store_read_turns           */
+    uint64_t kept_hash; /* of the stored state at its end: "stateHash" of nar_store_read_turns    */
     uint64_t hash;      /* of the state now                                                       */
 } nar_replayed;
 
@@ -169,50 +172,50 @@ typedef struct nar_replay_handler {
     uint32_t size;
     uint32_t reserved;
     void *user;
-    void (*ended)(void *user, const nar_replayed *replayed); /* `replayed` dies on return          */
+    void (*ended)(void *user, const nar_replayed *replayed); /* `replayed` is valid in the call */
 } nar_replay_handler;
 
-/* Plays a turn of the store as it was: goes to the end of the turn before it, and sends the same records
- * with the same numbers, apart from times and from what plugins did. The narrator is not asked and no tool
- * is started; everything else runs as in the original turn. Use it to check that this version of the library
- * computes the same state. A turn that is cancelled is not equal. Replaying a child of the turn that was
- * just replayed does not read the state from the store. For a session with `replays` only
- * (NAR_UNSUPPORTED). Otherwise the errors of nar_session_go_to. [engine-thread] */
+/* Replays a turn of the store: goes to the end of the preceding turn, and sends the same records
+ * with the same numbers, except for times and for effects of plugins. The narrator is not asked and
+ * no tool is started; everything else runs as in the original turn. Use it to check that this
+ * version of the library computes the same state. A cancelled turn is not equal. Replaying a child
+ * of the turn that was just replayed does not read the state from the store. For a session with
+ * `replays` only (NAR_UNSUPPORTED). Otherwise the errors of nar_session_go_to. [engine-thread] */
 NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
                                       const nar_replay_handler *handler, nar_error *error);
 
 /* Returns the turns of the session's store as JSON, in the form of nar_store_read_turns; release it with
- * nar_text_release. Waits until the store has all that happened. NAR_UNSUPPORTED: the session has no
+ * nar_text_release. Waits until the store is up to date. NAR_UNSUPPORTED: the session has no
  * store. Otherwise the errors of stores. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json, nar_error *error);
 
-/* Submits a prompt of the player (spec 004 PlayerPrompt: not empty). While a turn runs, one more
- * prompt may wait; another returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */
+/* Submits a prompt of the player (spec 004 PlayerPrompt: not empty). While a turn runs, one prompt
+ * may wait; a second one returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_prompt(nar_session *session, nar_str text,
                                       const nar_turn_handler *handler, nar_error *error);
 
 /* Runs a plan (spec 003 §13.3) without a narrator. Tool paths are relative to `folder`; if it is
- * empty, to the story's folder, else to the engine's root. Plans run one after the other, in the
+ * empty, to the story's folder, else to the engine's root. Plans run one after another, in the
  * order of submission. NAR_INVALID_DOCUMENT: nothing was started, and the details list all faults.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_execute(nar_session *session, nar_str plan, nar_str folder,
                                        const nar_execution_handler *handler, nar_error *error);
 
-/* Cancels the running turn or plan and drops those that wait. Their handlers are called in the next
+/* Cancels the running turn or plan and drops waiting ones. Their handlers are called in the next
  * driving call. Tools receive SIGTERM and the grace period.
  * [thread-safe, signal-safe, callback-ok] */
 NAR_API nar_status nar_session_cancel(nar_session *session);
 
 /* Returns the state at a JSON Pointer ("" is the whole state) as JSON; release it with
- * nar_text_release. NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is not a
- * JSON Pointer. [engine-thread, callback-ok] */
+ * nar_text_release. NAR_NOT_FOUND if the state has no value there; NAR_INVALID_ARGUMENT if it is
+ * not a JSON Pointer. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_state(nar_session *session, nar_str pointer, nar_text **json,
                                           nar_error *error);
 
-/* Counts what the state has at a JSON Pointer ("" is the whole state), without copying it: the members
- * of an object, the elements of an array, 0 for any other value. `count` may be NULL, to learn only
- * whether there is a value. NAR_NOT_FOUND if the pointer leads nowhere; NAR_INVALID_ARGUMENT if it is
- * not a JSON Pointer. [engine-thread, callback-ok] */
+/* Counts the members of an object or the elements of an array at a JSON Pointer ("" is the whole
+ * state), without copying them; 0 for any other value. If `count` is NULL, only checks that there
+ * is a value. NAR_NOT_FOUND if the state has no value there; NAR_INVALID_ARGUMENT if it is not a
+ * JSON Pointer. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer, uint64_t *count,
                                           nar_error *error);
 
@@ -220,7 +223,7 @@ NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer,
  * toolId, and sinks receive NAR_KIND_STATE_PATCHED. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
 
-/* Sets a key of the state to a JSON value, which replaces the former one (spec 002 setState;
+/* Sets a key of the state to a JSON value, which replaces the previous one (spec 002 setState;
  * context.h has the rules). `metadata` may be NULL. It is a patch of the host, as above.
  * NAR_INVALID_DOCUMENT: the value is not valid. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_set_state(nar_session *session, nar_str key, nar_str value,
@@ -236,26 +239,26 @@ NAR_API nar_status nar_session_register_state_metadata(nar_session *session, nar
                                                        const nar_state_metadata *metadata,
                                                        nar_error *error);
 
-/* Returns what is known about a key, {"description": "…", "formatter": true or false}; release it
- * with nar_text_release. NAR_NOT_FOUND if nothing is. [engine-thread, callback-ok] */
+/* Returns the metadata of a key, {"description": "…", "formatter": true or false}; release it with
+ * nar_text_release. NAR_NOT_FOUND if the key has no metadata. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_get_state_metadata(nar_session *session, nar_str key,
                                                   nar_text **json, nar_error *error);
 
-/* Returns what is known about all keys, a JSON object by key; release it with nar_text_release.
+/* Returns the metadata of all keys, a JSON object by key; release it with nar_text_release.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_text **json,
                                                       nar_error *error);
 
 /*
- * Returns the state as text for the prompt of a model; release it with nar_text_release. A line for
- * each key, in the order of the state:
+ * Returns the state as text for the prompt of a model; release it with nar_text_release. It has a
+ * line for each key, in the order of the state:
  *   key: value (description)
- * or "No state information available." Control characters of keys and descriptions are written as in
- * JSON. The formatter of the key's metadata writes the value.
- * Without one it is JSON, indented by two, with these exceptions: an object or a list whose compact
- * JSON is longer than 200 characters is that JSON cut to 197, and "..."; a number between 1e9 and
- * 99999999999999 whose key contains "time" or "date" in any case is followed by that time, as
- * milliseconds since 1970: startTime: 1732354323045 (2024-11-23T09:32:03.045Z)
+ * or is "No state information available." Control characters of keys and descriptions are written
+ * as in JSON. The formatter of the key's metadata writes the value.
+ * Without a formatter the value is JSON, indented by two, with these exceptions. If the compact JSON
+ * of an object or a list is longer than 200 characters, it is cut to 197 characters and "...". A
+ * number between 1e9 and 99999999999999 whose key contains "time" or "date" in any case is followed
+ * by that time, as milliseconds since 1970: startTime: 1732354323045 (2024-11-23T09:32:03.045Z)
  * [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_format_state_for_prompt(nar_session *session, nar_text **text,
@@ -274,7 +277,7 @@ NAR_API nar_status nar_session_read_assets(nar_session *session, nar_text **json
                                            nar_error *error);
 
 /* Like nar_session_read_assets, for the assets whose `seq` is greater than *seq (0: all). Then sets *seq
- * to the greatest of the registry. `json` may be NULL, to learn only that.
+ * to the greatest one of the registry. If `json` is NULL, only sets *seq.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_assets_after(nar_session *session, uint64_t *seq,
                                                  nar_text **json, nar_error *error);
@@ -286,10 +289,10 @@ NAR_API nar_str nar_session_id(const nar_session *session);
  * session. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_title(const nar_session *session);
 
-/* Returns what the session's story begins with, the table [opening] of story.toml, as a JSON object:
+/* Returns the opening of the session's story, the table [opening] of story.toml, as a JSON object:
  *   {"text": "…", "choices": ["…"]}
- * `text` is told before the first prompt; each of `choices` may be the first prompt. Both members
- * are always there. Empty if the story has none; valid as long as the session.
+ * Show `text` before the first prompt; each of `choices` may be the first prompt. Both members are
+ * always present. Empty if the story has no opening; valid as long as the session.
  * [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_opening(const nar_session *session);
 

@@ -10,9 +10,9 @@ extern "C" {
 
 typedef int32_t nar_status;
 
-/* Name, value, sentence. Values never change once released. A call that returns NAR_OUT_OF_MEMORY has
- * changed nothing, but for one that drives the engine (nar_engine_run_once and its like): what lacked
- * memory has failed, and the engine goes on when it is driven again. */
+/* Name, value, sentence. Released values never change. A call that returns NAR_OUT_OF_MEMORY has
+ * changed nothing, except a driving call (such as nar_engine_run_once): there the operation that
+ * lacked memory has failed, and the engine continues when it is driven again. */
 #define NAR_STATUS_LIST(X)                                                                        \
     X(NAR_OK, 0, "success")                                                                       \
     X(NAR_INVALID_ARGUMENT, -1, "an argument is missing or out of range")                         \
@@ -50,7 +50,7 @@ typedef struct nar_error {
     uint32_t size;
     nar_status status;
     nar_str code;    /* for programs, for example "PLAN_CYCLE"; never translated                */
-    nar_str message; /* for people: what happened, where, what to do                            */
+    nar_str message; /* for people: what happened, where, and what to do                        */
     nar_str details; /* JSON or empty; for NAR_INVALID_DOCUMENT an array of faults (validate.h) */
     void *storage;   /* private to the library                                                  */
 } nar_error;

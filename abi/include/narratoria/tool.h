@@ -17,34 +17,34 @@ extern "C" {
 #define NAR_EXTENSION_TOOL "narratoria.tool/1"
 
 /* A flag: the tool mostly waits, for a network or a timer, and needs no processor core meanwhile.
- * It takes no job slot (nar_engine_options.jobs); up to 1000 such tools of an engine run at once. */
+ * It takes no job slot (nar_engine_options.jobs); an engine runs up to 1000 such tools at once. */
 #define NAR_TOOL_WAITS 1u
 
-/* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED. It
- * may not hand over (run), nor change the state by its token (nar_host_context): these return
- * NAR_INVALID_ARGUMENT. A script goes on with the result at once, without a round of the loop, if the
- * tool has succeeded and has written nothing but one event
+/* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED.
+ * The tool must not hand over to a process (run) or change the state by its token
+ * (nar_host_context): both return NAR_INVALID_ARGUMENT. A script continues with the result at once,
+ * without a round of the loop, if the tool has succeeded and its whole output is one event
  *   {"version":"0","type":"done","ok":true,"result":…}
- * in this order, without spaces, and with a newline; "result" may be missing. Otherwise the tool runs
- * as any other, and slower. */
+ * in this order, without spaces, and with a newline; "result" may be missing. With any other output
+ * the tool runs as without the flag, which is slower. */
 #define NAR_TOOL_ANSWERS_AT_ONCE 2u
 
-/* A flag: running the tool twice may do harm, because it acts outside of the session (pays, sends, deletes).
- * nar_session_resume refuses a turn that was interrupted while the tool ran, unless NAR_RESUME_REPEATS is
- * given. Before such a tool starts, a session with a store waits for the disk. Retries of a plan are not
- * affected. */
+/* A flag: running the tool twice may do harm, because it acts outside the session (pays, sends,
+ * deletes). nar_session_resume refuses a turn that was interrupted while the tool ran, unless
+ * NAR_RESUME_REPEATS is given. Before such a tool starts, a session with a store waits for the
+ * disk. Retries of a plan are not affected. */
 #define NAR_TOOL_NOT_REPEATABLE 4u
 
 typedef struct nar_tool {
     uint32_t size;
     uint32_t reserved;
-    nar_str name;         /* of two tools with one name, the one loaded first is used             */
+    nar_str name;         /* of two tools with the same name, the one loaded first is used        */
     nar_str description;  /* what it does, for narrators                                          */
     nar_str input_schema; /* JSON Schema of its input, draft 4 to 2020-12, with references inside the
-                             document; or spec 002's form, with "parameters", whose "returns" stands
-                             instead of result_schema. Neither: refused, and the plugin with it. Empty:
-                             any object. An input that violates it fails the attempt with
-                             INPUT_INVALID, which is not retried, and invoke is not called.       */
+                             document; or spec 002's form with "parameters", whose "returns"
+                             replaces result_schema. Any other text is refused together with the
+                             plugin. Empty: any object. An input that violates it fails the attempt
+                             with INPUT_INVALID, which is not retried, and invoke is not called.  */
     uint32_t flags;       /* NAR_TOOL_… joined by |, or 0                                         */
     uint32_t reserved_2;
     nar_str result_schema; /* JSON Schema of done.result, like input_schema. Empty: any value. A
@@ -61,8 +61,8 @@ typedef struct nar_tool_extension {
     uint64_t tool_count;
 
     /* Runs the tool. Reports through nar_host_invocation: output, then ended; from inside this
-     * call, or later from any thread. The engine thread is blocked meanwhile, so move slow work
-     * elsewhere. [engine-thread, active] */
+     * call, or later from any thread. It blocks the engine thread, so move slow work to a thread.
+     * [engine-thread, active] */
     void (*invoke)(void *instance, uint64_t token, const nar_tool *tool,
                    const nar_invocation *invocation);
 

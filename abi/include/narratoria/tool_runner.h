@@ -17,14 +17,14 @@ extern "C" {
 typedef struct nar_tool_runner_extension {
     uint32_t size;
     uint32_t reserved;
-    const nar_str *schemes; /* without the colon: letters, digits, + - . _. Of two plugins with one
-                               scheme, the one loaded first is used, and a log line says so.      */
+    const nar_str *schemes; /* without the colon: letters, digits, + - . _. Of two plugins with the
+                               same scheme, the one loaded first is used, and a log line says so. */
     uint64_t scheme_count;
 
     /* Starts an attempt and returns soon. Its events follow through nar_host_invocation, now or
      * later. Any status other than NAR_OK fails the attempt (SPAWN_FAILED) with the reason in
-     * *failure, and the token becomes invalid. After NAR_NOT_FOUND the tool is not tried again: no
-     * later attempt could start either. [engine-thread, active] */
+     * *failure, and the token becomes invalid. After NAR_NOT_FOUND the tool is not retried, because
+     * no later attempt could start either. [engine-thread, active] */
     nar_status (*start)(void *instance, uint64_t token, const nar_invocation *invocation,
                         nar_failure *failure);
 

@@ -2,18 +2,17 @@
 #ifndef NARRATORIA_TOOLS_H
 #define NARRATORIA_TOOLS_H
 /*
- * The tools of a session: those that plans, scripts and narrators call by name. A name has one
- * owner:
+ * The tools of a session, which plans, scripts and narrators call by name. A name has one owner:
  *   a file     each executable file of the story's tools folder, with its manifest
  *   a plugin   the tools of an extension narratoria.tool/1 (tool.h)
  *   a project  the tools that the session's project binds (nar_session_options.project)
  *   the host   what the host registers here: functions, and names for other tools
  *
  * A host registers its functions with nar_session_tools_add: one at a time, at any time, also inside
- * callbacks, each with an owner and data of its own, and it can remove them again.
- * nar_session_extend (plugins.h) with NAR_EXTENSION_TOOL is for a host that already has an extension
- * in the form of a plugin, for example one that can also be built as a library: its tools come
- * together, stay until the session ends, and replace tools of the same name.
+ * callbacks, each with its own owner and data, and it can remove them again. nar_session_extend
+ * (plugins.h) with NAR_EXTENSION_TOOL is for a host that already has an extension in the form of a
+ * plugin, for example one that can also be built as a library: its tools are added together, stay
+ * until the session ends, and replace tools of the same name.
  */
 #include "narratoria/session.h"
 #include "narratoria/tool.h"
@@ -22,27 +21,27 @@
 extern "C" {
 #endif
 
-/* A flag: replaces a registered tool of the same name. Its running attempts end as they would have. */
+/* A flag: replaces a registered tool of the same name, whose running attempts are not affected. */
 #define NAR_TOOL_REPLACES 1u
 
 /*
- * A tool that the host registers. Everything is copied, `tool` with its texts, too.
+ * A tool that the host registers. Everything is copied, including `tool` and its texts.
  *
- * Either `invoke` is set: the tool is a function, which runs like a plugin's. It reports through
- * nar_host_invocation (invocation.h) with the token and the nar_host that nar_session_tools_add
- * returned: output, then ended; from inside the call, or later from any thread. It may be
- * cancelled, its time is limited, and its events are those of a process.
- * Or `path` is set: the name stands for another tool.
+ * Set either `invoke` or `path`. With `invoke` the tool is a function, which runs like a plugin's.
+ * It reports through nar_host_invocation (invocation.h) with the token and the nar_host that
+ * nar_session_tools_add returned: output, then ended; from inside the call, or later from any
+ * thread. It may be cancelled, its time is limited, and its events are those of a process. With
+ * `path` the name is an alias of a different tool.
  */
 typedef struct nar_tool_registration {
     uint32_t size;
     uint32_t flags;        /* NAR_TOOL_REPLACES or 0                                              */
     const nar_tool *tool;  /* name, description, schemas, times; passed to invoke as a copy       */
-    nar_str owner;         /* who registers it, for lists and messages: a-z 0-9 . _ -, at most 128,
-                              "my-game". Empty: "host"                                            */
+    nar_str owner;         /* the registering component, for lists and messages: at most 128 of a-z
+                              0-9 . _ -, "my-game". Empty: "host"                                 */
     nar_str path;          /* a toolPath (spec 003): a file, relative to the story's folder, else to
-                              the engine's root, or "scheme:rest". What `tool` leaves empty is taken
-                              from the file's manifest. The attempts are subject to allow_paths   */
+                              the engine's root, or "scheme:rest". The file's manifest supplies the
+                              fields that are empty in `tool`. The attempts obey allow_paths      */
     const nar_limits *limits; /* of `path`; NULL or 0: those of the session. The limits of a process
                                  and line_bytes only                                              */
     void *user;            /* passed to the functions                                             */
@@ -53,31 +52,30 @@ typedef struct nar_tool_registration {
     /* Like cancel in tool_runner.h. May be NULL if invoke always reports the end before it returns.
      * [engine-thread] */
     void (*cancel)(void *user, uint64_t token);
-    /* Called once, after the last other call: the tool was removed or replaced, or the session
-     * ends, and no attempt of it runs any more. May be NULL. Not called for a refused registration.
-     * The calls that replace or remove a tool may call it before they return;
-     * nar_session_tools_add has not written *host then. It may call the session's functions, also
-     * to remove or replace the tool that replaces its own: the `released` of that tool is then
-     * called before its nar_session_tools_add returns.
-     * [engine-thread] */
+    /* The last call, exactly once: the tool was removed or replaced, or the session ends, and all
+     * its attempts have ended. May be NULL. Not called for a refused registration. A call that
+     * replaces or removes a tool may call it before it returns; nar_session_tools_add has not
+     * written *host then. It may call the session's functions, even to remove or replace the tool
+     * that replaces its own: the `released` of that tool is then called before its
+     * nar_session_tools_add returns. [engine-thread] */
     void (*released)(void *user);
 } nar_tool_registration;
 
 /*
- * Registers a tool. *host provides the services of a plugin's host (host.h) and lives as long as the
- * session; it is the same for all tools; `host` may be NULL.
- * NAR_INVALID_ARGUMENT: TOOL_NAME_IN_USE: another tool is registered under this name; the message
- * names the owners of both. Otherwise a member violates the rule in the message.
- * NAR_INVALID_DOCUMENT: INPUT_SCHEMA or RESULT_SCHEMA: the schema is no JSON Schema; the details list
- * all faults, with JSON Pointers into the schema. [engine-thread, callback-ok]
+ * Registers a tool. *host provides the services of a plugin's host (host.h), is valid as long as
+ * the session, and is the same for all tools; `host` may be NULL. NAR_INVALID_ARGUMENT,
+ * TOOL_NAME_IN_USE: a tool is already registered under this name; the message names both owners.
+ * With any other code, a member violates the rule in the message. NAR_INVALID_DOCUMENT,
+ * INPUT_SCHEMA or RESULT_SCHEMA: it is not a valid JSON Schema; the details list all faults, with
+ * JSON Pointers into the schema. [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_tools_add(nar_session *session,
                                          const nar_tool_registration *registration,
                                          const nar_host **host, nar_error *error);
 
-/* Removes a registered tool, whoever registered it. Its running attempts are not affected; an attempt
- * that has not begun fails. NAR_NOT_FOUND: no registered tool has this name; the message says if a
- * file has. Allowed inside the tool's own functions. [engine-thread, callback-ok] */
+/* Removes a registered tool of any owner. Its running attempts are not affected; an attempt that
+ * has not begun fails. NAR_NOT_FOUND: no registered tool has this name; the message says if a file
+ * has it. Allowed inside the tool's own functions. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, nar_error *error);
 
 /*
@@ -86,7 +84,7 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *   {"name", "scriptName", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind":
  *    "file" | "plugin" | "host" | "project", "place"}, "binding", "target", "times": {"try_ms"},
  *    "limits": {…}, "problem"}
- *   scriptName                 by which scripts CALL it (script.h)
+ *   scriptName                 the name by which scripts CALL it (script.h)
  *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
  *   runner                     "process", "function", the scheme of a tool runner, or of a
  *                              project's tool "local", "service", "container"
@@ -99,33 +97,33 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *                              a local tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
  *                              "handshakeRequired", of a container "image", "command"?,
  *                              "enforcement"?
- *   target                     what a registered name stands for; missing for functions and files
- *   times, limits              missing: those of the session. try_ms 0, a limit null: none
- *   problem                    why the tool cannot run, for example a manifest that is not valid,
- *                              or an interpreter that is not there; missing if nothing is known
+ *   target                     the toolPath of a registered name; missing for functions and files
+ *   times, limits              missing: those of the session. try_ms 0, or a limit null: none
+ *   problem                    why the tool cannot run, for example an invalid manifest or no
+ *                              interpreter; missing if no problem is known
  * NAR_NOT_FOUND: no tool has this name. NAR_INVALID_ARGUMENT, TOOL_AMBIGUOUS: a registered tool and a
  * file have it; the message names both. [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_tools_find(nar_session *session, nar_str name, nar_text **json,
                                           nar_error *error);
 
-/* Returns all tools as a JSON array of objects as nar_session_tools_find returns them, files first,
- * by name, then registered tools in the order of registration; release it with nar_text_release.
- * Reads the story's tools folder at each call. [engine-thread, callback-ok] */
+/* Returns all tools as a JSON array of objects as nar_session_tools_find returns them: files by
+ * name, then registered tools in the order of registration; release it with nar_text_release. Reads
+ * the story's tools folder at each call. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json, nar_error *error);
 
-/* Forms in which models' interfaces take functions. */
+/* The forms in which interfaces of models accept tools. */
 #define NAR_TOOLS_OPENAI 1u /* {"type": "function", "function": {"name", "description", "parameters"}} */
 #define NAR_TOOLS_MCP 2u    /* Model Context Protocol: {"name", "description", "inputSchema",
                                "outputSchema"?}; outputSchema only if the result is an object      */
 
-/* Returns the tools that a model can call, in the order of nar_session_tools_list, in a form of
- * these; release it with nar_text_release:
+/* Returns the tools that a model can call, in the order of nar_session_tools_list, in one of these
+ * forms; release it with nar_text_release:
  *   {"tools": [each in that form], "leftOut": [{"name", "reason"}, …]}
- * Both forms demand an input schema with "type": "object"; it is added, and a list of types narrowed to
- * it. leftOut: a tool that cannot run, whose name the form does not allow (OpenAI: 1 to 64 letters,
- * digits, _ and -; MCP: 1 to 128 and . also), or whose input schema allows no object.
- * [engine-thread, callback-ok] */
+ * Both forms require "type": "object" in an input schema; it is added, and a list of types is
+ * narrowed to it. leftOut lists tools that cannot run, whose name the form does not allow (OpenAI:
+ * 1 to 64 letters, digits, _ and -; MCP: 1 to 128, and also .), or whose input schema allows no
+ * object. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_for_models(nar_session *session, uint32_t form,
                                                 nar_text **json, nar_error *error);
 

@@ -19,12 +19,12 @@ enum {
                                    the NAME of the file NAME.tool.json. NAR_IO: the file cannot be
                                    read                                                          */
     NAR_DOCUMENT_PROJECT = 8, /* `text` is the path of a Namel3ss project's folder (spec 001): its
-                                 files, and what would make calls fail on this machine           */
+                                 files, and causes of failing calls on this machine              */
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
-     * faults. A warning names what the runtime accepts and reports, for example the rule
-     * "event-timestamp". For a story it also looks for the files and plugins that the story names, and
-     * lists those that are not on this machine. Libraries that do not know this bit return
+     * faults. A warning reports a violation that the runtime accepts and logs, for example of the
+     * rule "event-timestamp". For a story, the warnings include files and plugins that the story
+     * names and that are missing on this machine. Libraries that do not know this bit return
      * NAR_INVALID_ARGUMENT. */
     NAR_DOCUMENT_WARNINGS = 0x100
 };
@@ -32,11 +32,10 @@ enum {
 /* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
  *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "tool", "message"}]
  * `file` is present only for a story and a project, `level` ("warning") only in a warning, `tool` (its
- * name) only in a warning of a tool that a plugin of the story may or may not bring
- * (story-tool-plugin); line and column count from 1, byte from 0, and all three are absent if a whole
- * file is concerned, such as a missing one.
- * An empty array means that the document is valid. NAR_OK means that the check was made.
- * [thread-safe] */
+ * name) only in a warning about a tool that a plugin of the story may provide (story-tool-plugin).
+ * Line and column count from 1, byte from 0; all three are absent if the fault concerns a whole
+ * file, such as a missing one. An empty array means that the document is valid. NAR_OK means that
+ * the document was checked. [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
                                 nar_error *error);
 
