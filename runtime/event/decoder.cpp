@@ -20,7 +20,7 @@ static_assert(std::size(kFieldNames) == static_cast<size_t>(Field::Count));
 
 std::string_view name_of(Field field) { return kFieldNames[static_cast<size_t>(field)]; }
 
-// Called with a key of the name's length. Comparing with a constant compiles to one or two word
+// The key must have the length of the name. Comparing with a constant compiles to one or two word
 // comparisons.
 template <Field kField>
 Field is(std::string_view key) {
@@ -191,8 +191,8 @@ bool Decoder::read_event(Event& event) const {
 
 namespace {
 
-// Only decides whether the event is valid, which is the fast path. list_faults() applies the same
-// rules to produce messages.
+// Fast path: only decides if the event is valid. list_faults() applies the same rules to produce
+// messages.
 bool obeys(const Event& event, const Rule* rule, const Rule* end) {
     for (; rule != end; ++rule) {
         const uint32_t index = event.fields[static_cast<size_t>(rule->field)];
@@ -264,8 +264,8 @@ Faults Decoder::list_faults(const Event& event) const {
     } else {
         faults.push_back({"event-type", "/type", byte_of(type),
                           "\"" + excerpt(type.text(), 0) +
-                              "\" is no event type; there are log, state_patch, asset, ui_event, "
-                              "error and done",
+                              "\" is not an event type; use log, state_patch, asset, ui_event, "
+                              "error or done",
                           ""});
     }
     return faults;
@@ -278,7 +278,7 @@ bool Decoder::decode(std::string_view line, Event& event) {
         return false;
     }
     if (read_event(event) && is_valid(event)) return true;
-    // Only an invalid line pays for the messages.
+    // Slow path: build messages only for an invalid line.
     fault_ = list_faults(event).front();
     return false;
 }

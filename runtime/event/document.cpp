@@ -28,7 +28,8 @@ Faults check_event(Decoder& decoder, std::string_view text, bool& is_done) {
         faults.push_back(
             {"event-media-type", "/mediaType",
              static_cast<size_t>(value.raw().data() - text.data()),
-             "\"" + excerpt(value.text(), 0) + "\" is no MIME type; write it like image/png", ""});
+             "\"" + excerpt(value.text(), 0) + "\" is not a MIME type; write it like image/png",
+             ""});
     }
     const json::Value time = event.tape != nullptr ? event.field(Field::Timestamp) : json::Value();
     if (time && time.is_string() && !clock::is_iso8601(time.text())) {
@@ -49,9 +50,9 @@ Faults check_event(Decoder& decoder, std::string_view text, bool& is_done) {
 struct Lines {
     Faults faults;
     size_t events = 0;
-    std::optional<size_t> done;     // the number of the event that is the first "done", from 1
-    size_t last_byte = 0;           // of the last event
-    size_t byte_after_done = 0;     // of the first event behind it
+    std::optional<size_t> done;     // number of the first "done" event, from 1
+    size_t last_byte = 0;           // offset of the last event
+    size_t byte_after_done = 0;     // offset of the first event after "done"
     bool first_ends_early = false;  // the first line is the incomplete beginning of a value
     bool any_is_object = false;
 };
@@ -83,20 +84,20 @@ Lines check_lines(std::string padded, size_t size) {
     return lines;
 }
 
-// Of the output as a whole. Warnings: the events may be a part of an output.
+// Checks the "done" of the whole output. Only warns, because the text may be a part of an output.
 void check_done(Lines& lines) {
     Fault warning;
     if (!lines.done) {
         warning = {"event-done-missing", "", lines.last_byte,
-                   "there is no \"done\", and a tool that ends without it has failed; print "
+                   "\"done\" is missing, and a tool that ends without it fails; print "
                    "{\"version\":\"0\",\"type\":\"done\",\"ok\":true} as the last line",
                    ""};
     } else if (const size_t after = lines.events - *lines.done; after > 0) {
         warning = {
             "event-after-done", "", lines.byte_after_done,
             (after == 1 ? std::string("one event comes") : std::to_string(after) + " events come") +
-                " after the first \"done\", and the runtime does not accept what comes after "
-                "it; print one \"done\", as the last line",
+                " after the first \"done\" and would not be accepted; print \"done\" once, as the "
+                "last line",
             ""};
     } else {
         return;
@@ -113,7 +114,7 @@ void check_done(Lines& lines) {
 Faults check_document(std::string_view text) {
     if (is_blank(text)) {
         return {{"event-none", "", 0,
-                 "there is no event; a tool prints one JSON object a line, and \"done\" last", ""}};
+                 "there is no event; print one JSON object per line, and \"done\" last", ""}};
     }
     std::string padded;
     padded.reserve(text.size() + json::kPadding);
@@ -126,8 +127,8 @@ Faults check_document(std::string_view text) {
     if (is_one_value) return whole;
 
     Lines lines = check_lines(std::move(padded), text.size());
-    // A broken event that spans lines: each of its lines would be a fault, and none would name the
-    // real position.
+    // A broken event that spans lines: report the one real position instead of a fault for each
+    // line.
     const char first = text[text.find_first_not_of(" \t\r\n")];
     if (first == '{' && lines.first_ends_early && !lines.any_is_object) return whole;
     check_done(lines);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of the codes by which programs tell failures apart.
+// The form of error codes.
 #pragma once
 
 #include <algorithm>

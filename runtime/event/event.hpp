@@ -50,7 +50,7 @@ struct Event {
     Type type = Type::Log;
     std::string_view line;  // the source bytes of the object
 
-    // The value of a field, or an empty Value. Of duplicate keys the last one counts.
+    // The value of a field, or an empty Value. The last of duplicate keys wins.
     json::Value field(Field field) const {
         const uint32_t index = fields[static_cast<size_t>(field)];
         return index == 0 ? json::Value() : json::Value(tape, index);
@@ -67,8 +67,8 @@ struct Event {
 // Reads events from lines. Reuses its memory from line to line. Not thread-safe.
 class Decoder {
 public:
-    // Reads one line, which json::kPadding readable bytes must follow. On success returns true and
-    // sets `event`; on failure fault() says why.
+    // Reads one line. json::kPadding readable bytes must follow it. On success returns true and
+    // sets `event`; on failure fault() has the reason.
     bool decode(std::string_view line, Event& event);
     const Fault& fault() const { return fault_; }
 

@@ -13,13 +13,13 @@
 namespace narratoria::event {
 
 struct Line {
-    std::string_view text;  // without its end (\n or \r\n); json::kPadding readable bytes behind
+    std::string_view text;  // without its end (\n or \r\n); json::kPadding readable bytes follow
                             // it, the first of them zero
     uint64_t number;        // from 1; blank lines count
-    uint64_t offset;        // of its first byte in the stream
+    uint64_t offset;        // offset of its first byte in the stream
 };
 
-// A blank line is ignored and is no fault.
+// A blank line is ignored and is not a fault.
 inline bool is_blank(std::string_view text) {
     for (const char c : text) {
         if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return false;
@@ -34,7 +34,7 @@ public:
 
     // Calls `take(const Line&)` for each complete line. If `take` returns false, stops and returns
     // false. Also returns false if a line exceeds the limit; over_limit() is then true. Modifies
-    // `data` and may read json::kPadding bytes behind it.
+    // `data` and may read json::kPadding bytes after it.
     template <typename Take>
     bool feed(char* data, size_t size, Take&& take) {
         char* at = data;
@@ -45,9 +45,8 @@ public:
             const auto length = static_cast<size_t>((newline ? newline : end) - at);
             const size_t whole = partial_.size() + length;
             if (whole > limit_) {
-                // The \r of \r
-                // is not part of the line, and its
-                // may arrive with the next read.
+                // The carriage return of a CRLF is not part of the line, and the line feed may
+                // arrive with the next read.
                 const char last = length > 0 ? at[length - 1] : partial_.back();
                 if (whole != limit_ + 1 || last != '\r') {
                     over_limit_ = true;
@@ -81,7 +80,7 @@ public:
         return partial_.empty() || give_partial(offset_, take);
     }
 
-    // Drops an incomplete line that is not needed any more.
+    // Drops an incomplete line that is no longer needed.
     void drop_partial() { partial_ = std::string(); }
 
     bool over_limit() const { return over_limit_; }

@@ -18,21 +18,21 @@ namespace {
 // thread.
 constexpr int64_t kSinkBudgetNs = 50'000'000;
 
-// A sink that answers each record of a patch with another patch would keep the stream busy forever.
-// At most this many records may follow from those published during one send.
+// A sink that patches the state for each record of a patch would keep the stream busy forever. At
+// most this many records may follow from those published during one send.
 constexpr size_t kMaxFollowing = 1'000;
 
-// Takes a few nanoseconds instead of twenty. The resolution is one kernel tick, which is enough to
-// detect a sink that blocks.
+// The coarse clock takes a few nanoseconds instead of twenty. Its resolution of one kernel tick is
+// enough to detect a sink that blocks.
 int64_t coarse_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The texts of the first records are compared after each sink, and later those of one record in so
-// many: a plugin that writes into texts is found at once, and a million events cost nothing. The
-// interval is a prime number, so that it does not fall in step with a tool's pattern of events.
+// The texts of the first records are compared after each sink, later only those of every 61st tool
+// event. So a plugin that writes into texts is found at once, and the cost for a million events is
+// negligible. The interval is prime, so that it does not match a tool's pattern of events.
 constexpr uint64_t kTextsComparedFirst = 1'000;
 constexpr uint64_t kTextsComparedInterval = 61;
 // A larger buffer is freed after use.
@@ -43,9 +43,9 @@ bool compares_texts(uint64_t number, Kind kind) {
            number % kTextsComparedInterval == 0;
 }
 
-// A nar_event in registers of 16 bytes. The record is stored and compared in these: comparing eight
-// bytes at a time took 3 ns for each sink, and wide loads of fields that were stored one by one wait
-// for the processor's store buffer, which took 20 ns for each event.
+// A nar_event in registers of 16 bytes, in which it is stored and compared. Measured: comparing
+// eight bytes at a time took 3 ns per sink; wide loads of fields that were stored one by one stall
+// on the store buffer, which took 20 ns per event.
 using Pair __attribute__((vector_size(16))) = uint64_t;
 
 struct Packed {
@@ -77,14 +77,14 @@ void Stream::tell_detached(const nar_event_sink& callbacks) {
     try {
         callbacks.detached(callbacks.user);
     } catch (...) {
-        // The sink gets no more calls anyway.
+        // Ignore it: the sink gets no more calls anyway.
     }
     --callback_depth_;
 }
 
 void Stream::detach_all() {
     std::vector<Sink> gone;
-    // Emptied first: a callback may attach or detach.
+    // Empty the list first: a callback may attach or detach.
     gone.swap(sinks_);
     wanted_ = 0;
     for (const Sink& sink : gone) {
@@ -106,7 +106,7 @@ bool Stream::detach(uint64_t id) {
     });
     if (found == sinks_.end()) return false;
     const nar_event_sink callbacks = found->callbacks;
-    // Erased only outside of sends: send() iterates by index.
+    // sweep() erases it outside of sends, because send() iterates by index.
     found->kinds = 0;
     has_gaps_ = true;
     if (sending_ == 0) sweep();
@@ -121,8 +121,8 @@ void Stream::sweep() {
     has_gaps_ = false;
 }
 
-// Detaches a sink that violated the contract, and returns who is to be told. `detached` is not
-// called.
+// Detaches a sink that violated the contract. Returns the watcher to notify; may be NULL. Does not
+// call `detached`.
 SinkWatcher* Stream::take_off(size_t index) {
     sinks_[index].kinds = 0;
     has_gaps_ = true;
@@ -136,8 +136,8 @@ void Stream::keep_texts(const nar_event& event) {
     }
 }
 
-// Returns false if a text had been changed. They are views of memory that the runtime goes on
-// using, so they are restored where they are.
+// Returns false if a text was changed. Restores it in place, because the runtime still uses the
+// memory.
 bool Stream::put_back_texts(const nar_event& event) {
     bool is_unchanged = true;
     const char* kept = kept_texts_.data();
@@ -159,17 +159,17 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         {pair(halves(sizeof(nar_event), kind_number), halves(type, subject.attempt)),
          pair(number, static_cast<uint64_t>(time_us_)), pair(session_id_), pair(subject.plan_id),
          pair(subject.tool_id), pair(body)}};
-    // Not const: a sink that writes into it must not be undefined behavior here.
+    // Not const, so that a sink that writes into it does not cause undefined behavior.
     alignas(Pair) nar_event event;
     std::memcpy(&event, &record, sizeof event);
     const bool has_kept_texts = compares_texts(number, kind) && sinks_want(kind);
     if (has_kept_texts) keep_texts(event);
     ++sending_;
     ++callback_depth_;
-    // By index and up to the initial count: a sink may attach sinks, which get the next event, or
-    // detach some.
+    // Iterate by index up to the initial count: a sink may attach sinks, which get the next event,
+    // or detach some.
     const size_t count = sinks_.size();
-    // Most records have one sink and need no second copy, which would cost 3 ns.
+    // Copy only if needed: most records have one sink, and a copy costs 3 ns.
     Packed kept;
     if (count > 1 || has_kept_texts) kept = record;
     for (size_t i = 0; i < count; ++i) {
@@ -184,11 +184,11 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
             if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_threw(exception.what());
         } catch (...) {
             if (SinkWatcher* const watcher = take_off(i)) {
-                watcher->on_sink_threw("something that is no std::exception");
+                watcher->on_sink_threw("a value that is not a std::exception");
             }
         }
-        // `sink` may dangle: the vector may have been reallocated. Nobody reads the record after the
-        // last sink, so it is compared then only to find the sink that wrote.
+        // `sink` may dangle, because the vector may have been reallocated. After the last sink no
+        // one reads the record, so it is compared only if its texts are compared as well.
         const bool is_compared = i + 1 < count || has_kept_texts;
         const bool has_record = !is_compared || is_same(event, kept);
         if (!has_record) std::memcpy(&event, &kept, sizeof event);
@@ -216,8 +216,8 @@ void Stream::end_sending() {
         const Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
         time_us_ = next.time_us;
-        // Keeps `sending_` above 0, so that records published by the sinks are queued instead of
-        // sent recursively.
+        // Keep `sending_` above 0, so that records published by the sinks are queued, not sent
+        // recursively.
         ++sending_;
         send_timed(next.number, next.kind, {next.plan_id, next.tool_id, next.attempt}, next.body);
         --sending_;
@@ -229,9 +229,10 @@ void Stream::end_sending() {
         std::string body;
         json::ObjectWriter(body)
             .string("code", "RECORDS_DROPPED")
-            .string("message",
-                    "a sink answers each record with a patch of the state, which causes another "
-                    "record; the remaining records were dropped")
+            .string(
+                "message",
+                "an event sink causes a new record for each record, for example by patching the "
+                "state; the remaining records were dropped")
             .end();
         ++sending_;
         send_timed(take_number(), Kind::Warning, {}, body);
@@ -251,8 +252,8 @@ void Stream::begin_batch(int64_t wall_us) {
     if (is_watched_) batch_start_ns_ = coarse_ns();
 }
 
-// Reading a clock per call would cost more than the call, so it is read per batch. With one sink it
-// is clear which one was slow. With several, each call is timed from then on.
+// The clock is read per batch, because reading it per call would cost more than the call. With one
+// sink it is clear which one was slow. With several, each call is timed from then on.
 void Stream::end_batch() {
     if (!is_watched_) return;
     const int64_t took = coarse_ns() - batch_start_ns_;
@@ -282,7 +283,7 @@ void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::st
     if (!sinks_.empty()) send_timed(number, kind, subject, body);
 }
 
-// Records of the runtime are few, so each call is timed.
+// Times each call, because the runtime publishes few records.
 void Stream::send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
     const bool before = times_each_;
     times_each_ = is_watched_;

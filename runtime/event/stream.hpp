@@ -34,34 +34,33 @@ enum class Kind : uint32_t {
     SessionMoved = NAR_KIND_SESSION_MOVED,
 };
 
-// What an event refers to. Empty and 0 where that does not apply.
+// The plan, tool and attempt of an event. Fields that do not apply are empty or 0.
 struct Subject {
     std::string_view plan_id;
     std::string_view tool_id;
     uint32_t attempt = 0;
 };
 
-// Receives the violations of sinks. Must outlive them.
+// Receives the contract violations of sinks. Must outlive them.
 class SinkWatcher {
 public:
     virtual ~SinkWatcher() = default;
     // The sink threw and has been detached.
     virtual void on_sink_threw(const char* what) noexcept = 0;
-    // The sink wrote into the record that it was given and has been detached.
+    // The sink wrote into a record and has been detached.
     virtual void on_sink_wrote() noexcept = 0;
     // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
     // of the `called` sinks may be.
     virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
-    // The sink answers each record with another; `dropped` of them were not sent.
+    // The sink publishes a new record for each record; `dropped` of them were not sent.
     virtual void on_sink_flooded(size_t dropped) noexcept = 0;
 };
 
-// Receives every record when it is published, before the sinks, in the order of publication. Must not
-// call the stream.
+// Receives every record at its publication, before the sinks. Must not call the stream.
 class Recorder {
 public:
     virtual ~Recorder() = default;
-    // `type` is that of a tool's event, else 0. The texts are valid during the call only.
+    // `type`: the type of a tool's event, otherwise 0. The texts are valid during the call only.
     virtual void record(uint64_t number, Kind kind, uint32_t type, int64_t time_us,
                         const Subject& subject, std::string_view body) = 0;
 };
@@ -76,18 +75,18 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // Must outlive the stream.
+    // The recorder must outlive the stream.
     void set_recorder(Recorder& recorder) { recorder_ = &recorder; }
     // The next record gets the number after this one.
     void continue_after(uint64_t number) { last_ = number; }
     uint64_t last_number() const { return last_; }
 
-    // Set before the first sink is attached: receives the violations of sinks that have no watcher
-    // of their own. These are not timed.
+    // Sets the watcher of sinks without their own. Such sinks are not timed. Call it before the
+    // first sink is attached.
     void set_default_watcher(SinkWatcher& watcher) { default_watcher_ = &watcher; }
 
-    // A sink with a watcher is timed with the kernel's coarse clock, whose resolution is some
-    // milliseconds.
+    // Attaches a sink and returns its id. A sink with a watcher is timed with the kernel's coarse
+    // clock, which has a resolution of a few milliseconds.
     uint64_t attach(const nar_event_sink& sink, SinkWatcher* watcher = nullptr);
     bool detach(uint64_t id);
     // Detaches every sink and calls its `detached`.
@@ -111,8 +110,8 @@ public:
         publish(number, kind, subject, body);
         return number;
     }
-    // May be called by a sink. The record is then queued behind the current event, so that all
-    // sinks see the same order.
+    // May be called by a sink. The record is then queued after the current one, so that all sinks
+    // see the same order.
     void publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
     void warn(const Subject& subject, std::string_view code, std::string_view message);
 
@@ -126,7 +125,7 @@ public:
     const std::string& session_id() const { return session_id_; }
     // True while sinks receive a record.
     bool is_sending() const { return sending_ > 0; }
-    // False: nobody would receive a record.
+    // False if no sink and no recorder would receive a record.
     bool is_observed() const { return !sinks_.empty() || recorder_ != nullptr; }
     bool wanted(Kind kind) const { return recorder_ != nullptr || sinks_want(kind); }
 
@@ -167,14 +166,14 @@ private:
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;
-    std::string kept_texts_;          // of the record being sent
+    std::string kept_texts_;          // copies of the texts of the record being sent
     std::deque<Waiting> waiting_;     // records published by sinks during a send
-    SinkWatcher* called_ = nullptr;   // of the sink that is called now
-    SinkWatcher* flooder_ = nullptr;  // of the sink that published the last record of `waiting_`
+    SinkWatcher* called_ = nullptr;   // watcher of the sink being called
+    SinkWatcher* flooder_ = nullptr;  // watcher of the sink that published the last of `waiting_`
     bool has_gaps_ = false;
     SinkWatcher* default_watcher_ = nullptr;
     Recorder* recorder_ = nullptr;
-    bool is_watched_ = false;  // at least one sink has a watcher of its own
+    bool is_watched_ = false;  // at least one sink has its own watcher
     int64_t time_us_ = 0;
     int64_t batch_start_ns_ = 0;
     bool times_each_ = false;
