@@ -12,7 +12,7 @@
 namespace narratoria::plan {
 namespace {
 
-// How long the wall clock is extrapolated.
+// The time for which the wall clock is extrapolated.
 constexpr int64_t kWallUs = 1000;
 
 }  // namespace
@@ -32,7 +32,7 @@ AtOnce::Known& AtOnce::known(const tool::Definition& tool, std::string_view tool
     return known_.add(&tool, std::move(made));
 }
 
-// For the calls of a millisecond the wall clock is read once.
+// Reads the wall clock once per millisecond, and extrapolates it for the other calls.
 int64_t AtOnce::wall_us(int64_t steady_us) {
     if (!read_steady_us_ || steady_us - *read_steady_us_ > kWallUs) {
         read_wall_us_ = clock::wall_us();
@@ -54,7 +54,7 @@ void AtOnce::publish_pending(Known& known, std::string_view tool_path, uint32_t 
                          known.pending);
 }
 
-// In the order of an attempt whose tool reports everything while it is started.
+// Publishes in the order of an attempt of a tool that reports everything during its start.
 void AtOnce::publish_rest(const Known& known, std::string_view result, int64_t execution_ms) {
     static const std::string attempt_started = records::attempt_started(1);
     static const std::string attempt_ended = [] {
@@ -95,7 +95,7 @@ std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_vie
     known.tool_id.resize(known.tool_id_start);
     known.tool_id.append(digits, static_cast<size_t>(end - digits));
 
-    // The caller's time is that before the sinks.
+    // `call.now_us` is not used if sinks run first, because they take time.
     const bool is_observed = with_.stream.is_observed();
     if (is_observed) publish_pending(known, tool_path, call.line);
     tool::Invocation invocation;
@@ -122,7 +122,7 @@ std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_vie
     made.line = call.line;
     made.execution_ms = static_cast<uint32_t>(ended_us / 1000 - started_us / 1000);
     made.name = known.name;
-    // null: there was no result.
+    // null means that the tool returned no result.
     const std::string_view text = result->is_null() ? std::string_view() : result->raw();
     made.result_size = static_cast<uint32_t>(text.size());
     result_.quick->add(made, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs tools that answer at once (tool::Runner::call): what can be observed is the same as for others.
+// Runs tools that answer at once (tool::Runner::call). The observable behavior is that of other
+// tools.
 
 #include <cstdint>
 #include <optional>
@@ -22,20 +23,20 @@ struct Settings;
 
 struct CallAtOnce {
     std::string_view input;  // compact JSON without an "operation"
-    uint32_t number;         // of its toolId
+    uint32_t number;         // the number in its toolId
     uint32_t line;
-    // By clock::steady_us(), if it was read less than a microsecond ago.
+    // clock::steady_us(), if the caller read it less than a microsecond ago.
     std::optional<int64_t> now_us;
 };
 
-// What a tool that answers at once has returned.
+// The answer of a tool that answers at once.
 struct Answer {
     json::Value result;  // valid until the next call
-    int64_t ended_us;    // by clock::steady_us()
+    int64_t ended_us;    // clock::steady_us() at its end
 };
 
-// Of one open execution. A call takes less than half a microsecond, so what is the same for all calls
-// of a tool is made once. Engine thread only.
+// Belongs to one open execution. A call takes less than half a microsecond, so data that all calls
+// of a tool share is computed once. Engine thread only.
 class AtOnce {
 public:
     // All must outlive this object.
@@ -45,8 +46,8 @@ public:
     AtOnce(const AtOnce&) = delete;
     AtOnce& operator=(const AtOnce&) = delete;
 
-    // As Execution::call(), which decides whether it is possible. The result's tool behind this one is
-    // `before`.
+    // Like Execution::call(), which checks first that it is possible. `before`: the index in
+    // Result::tools of the tool that follows this call in the result.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
                                const CallAtOnce& call, uint32_t before);
     // True once for a tool whose tool_pending was published by a call that returned nothing.
@@ -57,8 +58,8 @@ public:
     }
 
 private:
-    // The request and the toolId: what precedes the input and the number. Bodies of records: those of
-    // the last call.
+    // The shared data of a tool's calls. `request` and `tool_id` are the parts before the input and
+    // the number. `pending` and `started` are the record bodies of the last call.
     struct Known {
         uint32_t name;
         tool::Limits limits;
@@ -80,11 +81,11 @@ private:
     const ExecutionContext& with_;
     Result& result_;
     RecentMap<const tool::Definition*, Known> known_;
-    // One moment by both clocks.
+    // The same moment on both clocks.
     int64_t read_wall_us_ = 0;
     std::optional<int64_t> read_steady_us_;
     std::string announced_;
-    // Of the last call that was published.
+    // The bodies of the last published call.
     std::string done_;
     std::string ended_;
     std::optional<int64_t> ended_ms_;

@@ -23,12 +23,13 @@ public:
     // object.
     Conflicts(const Plan& plan, std::vector<std::string>& found) : plan_(plan), found_(found) {}
 
-    // Must be called for each writer that opens, in the order in which they open.
+    // Must be called for each opened writer, in the order of opening.
     void add_writer(state::Writer writer, uint32_t tool);
 
     void on_conflict(std::string_view path, state::Writer earlier, state::Writer later) override;
 
-    // Returns the next conflict that was not taken yet, or NULL. Valid until another is found.
+    // Returns the next conflict that was not taken yet, or NULL. Valid until the next
+    // on_conflict().
     const std::string* take() { return taken_ < found_.size() ? &found_[taken_++] : nullptr; }
 
 private:

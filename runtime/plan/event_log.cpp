@@ -15,8 +15,8 @@ constexpr uint64_t kReserve = 16u * 1024 * 1024;
 
 }  // namespace
 
-// Preallocating many blocks at once costs the file system half of what single allocations cost.
-// Errors are ignored: without preallocation, writes allocate as usual.
+// Preallocates many blocks at once, which costs the file system half as much as single allocations.
+// Ignores errors: without preallocation, writes allocate as usual.
 void EventSpool::reserve(uint64_t size) {
     if (!file_ || size <= reserved_) return;
     const uint64_t more = std::max(kReserve, size - reserved_);
@@ -39,8 +39,8 @@ bool EventSpool::append(std::string_view bytes, uint64_t& offset) {
         file_size_ += static_cast<uint64_t>(written);
     }
     if (bytes.empty()) return true;
-    // Not retried: a full disk would be asked again for each event. The partly written bytes
-    // are in no extent.
+    // Do not retry: on a full disk each event would cause a failing write. No extent contains the
+    // partly written bytes.
     refused_ = true;
     file_size_ = offset;
     return false;
@@ -70,7 +70,7 @@ void EventLog::spill() {
         std::string& chunk = chunks_[moved];
         uint64_t offset = 0;
         if (!spool_->append(chunk, offset)) break;
-        // Adjacent ranges are merged, so that a log written without interleaving needs one extent.
+        // Merge adjacent ranges, so that a log written without interleaving needs one extent.
         if (!extents_.empty() && extents_.back().offset + extents_.back().size == offset) {
             extents_.back().size += chunk.size();
         } else {

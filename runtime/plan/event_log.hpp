@@ -32,7 +32,7 @@ private:
     uint64_t in_memory_ = 0;
     Descriptor file_;
     uint64_t file_size_ = 0;
-    uint64_t reserved_ = 0;  // bytes of the file requested with fallocate, granted or not
+    uint64_t reserved_ = 0;  // bytes requested with fallocate, even if it failed
     bool refused_ = false;
 };
 

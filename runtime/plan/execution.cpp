@@ -20,10 +20,10 @@ namespace {
 
 // Retry interval after a shortage of descriptors.
 constexpr uint64_t kShortagePauseMs = 20;
-// After so many starts the running tools get their turn: a thousand starts in a row would leave
-// their output unread for half a second.
+// Starts before the loop reads the output of running tools again. A thousand starts in a row would
+// leave it unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
-// Records of pending tools between two looks at the clock: some 100 µs.
+// Records of pending tools between two checks of the clock: about 100 µs.
 constexpr uint32_t kAnnouncedInARow = 64;
 
 std::string named(std::string_view text) {
@@ -34,8 +34,8 @@ std::string named(std::string_view text) {
 
 }  // namespace
 
-// A tool from its first start until it settles: the current attempt, and what outlives one. Its
-// destructor ends the attempt and closes the writer.
+// A tool from its first start until it settles: the current attempt, and the data of all attempts.
+// The destructor ends the attempt and closes the writer.
 class Execution::Running : public tool::AttemptListener {
 public:
     Running(Execution& execution, uint32_t tool)
@@ -66,10 +66,10 @@ private:
 public:
     std::shared_ptr<const tool::Definition> definition;  // of the attempt; must outlive it
     std::unique_ptr<tool::Attempt> attempt;
-    Start* starting = nullptr;  // while start_attempt() runs and has reported nothing
+    Start* starting = nullptr;  // set until start_attempt() has reported the start
     AttemptRecord record;
     state::Tree output;
-    // Of its patches; created with the first one.
+    // The origin of its patches; created with the first one.
     std::shared_ptr<const state::HistoryOrigin> origin;
     state::Writer writer = state::kHost;  // opened at the first start
     Timer try_timer;
@@ -78,13 +78,13 @@ public:
     int64_t first_started_ms = 0;
     int64_t attempt_started_ms = 0;
     bool timed_out = false;
-    std::optional<state::Refusal> refusal;  // of the attempt's first patch that was refused
+    std::optional<state::Refusal> refusal;  // of the attempt's first refused patch
     bool done = false;
     bool warned_request_id = false;
     bool warned_timestamp = false;
 };
 
-// A start that was not reported yet, and can be undone.
+// A start that is not reported yet and can be undone.
 struct Execution::Start {
     uint32_t tool;
     std::unique_ptr<Running> fresh;  // NULL: a retry
@@ -119,12 +119,13 @@ event::Subject Execution::subject_of(uint32_t tool) const {
     return {plan_->request_id, plan_->tools[tool].tool_id, running ? running->record.attempt : 0};
 }
 
-// Tools that only wait would leave the cores idle if they took the slots of tools that compute.
+// Tools that only wait have their own slots: with slots of computing tools they would leave cores
+// idle.
 JobSlots& Execution::slots_of(uint32_t tool) const {
     return with_.resolver.waits(plan_->tools[tool].tool_path) ? with_.waiting_slots : with_.slots;
 }
 
-// Returns the slot of an attempt. True if it is another execution's turn now.
+// Returns the slot of an attempt. True if the other waiters have the next turn.
 bool Execution::give_back(uint32_t tool) {
     JobSlots* const held = std::exchange(held_[tool], nullptr);
     return held != nullptr && held->give_back();
@@ -200,7 +201,7 @@ uint32_t Execution::append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal
     return position;
 }
 
-// From the loop, because code up the stack of append() may hold references to tools and results.
+// Called from the loop, because the callers of append() may hold references to tools and results.
 void Execution::take_appended() {
     std::vector<Appended> taken;
     taken.swap(appended_);
@@ -222,8 +223,8 @@ void Execution::take_appended() {
 
 std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
                                       const CallAtOnce& call) {
-    // Tools that answer at once run inside of the host, where no sandbox is; start() refuses them.
-    // After a failure, the order of all calls decides which skills are disabled (finish()).
+    // With a sandbox the attempt must refuse the tool, because it runs inside the host. After a
+    // failure, the order of all calls decides which skills are disabled (see finish()).
     if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || has_failed_ ||
         !appended_.empty() || !schedule_.all_settled()) {
         return std::nullopt;
@@ -273,22 +274,21 @@ void Execution::request_start() {
     });
 }
 
-// The end of any process in the host may free descriptors, and nothing reports it, so poll with a
-// timer.
+// Polls with a timer: the end of any process of the host may free descriptors, without
+// notification.
 void Execution::wait_for_descriptors(uint32_t tool) {
     if (!descriptor_wait_since_ms_) {
         descriptor_wait_since_ms_ = clock::steady_ms();
         warn_and_log("DESCRIPTORS_SHORT",
                      "tool " + named(plan_->tools[tool].tool_id) +
-                         " waits until another process has ended, because it cannot be started: " +
-                         shortage_);
+                         " cannot be started and waits until a process ends: " + shortage_);
     }
     if (!shortage_timer_.running()) {
         shortage_timer_.start(kShortagePauseMs, [this] { request_start(); });
     }
 }
 
-// No tool waits for descriptors any more.
+// Reports the time for which tools waited for descriptors.
 void Execution::end_descriptor_wait() {
     if (!descriptor_wait_since_ms_) return;
     const int64_t waited_ms = clock::steady_ms() - *descriptor_wait_since_ms_;
@@ -308,14 +308,15 @@ void Execution::warn_and_log(std::string_view code, const std::string& message) 
 
 void Execution::schedule_ready() {
     if (starting_ || start_requested_ || ended_) return;
-    // All are pending before the first starts. A large plan takes more than one frame for it.
+    // Announce all tools as pending before the first starts. For a large plan this takes several
+    // frames.
     const size_t count = plan_->tools.size();
     while (announced_ < count) {
         announce_until(std::min(count, size_t{announced_} + kAnnouncedInARow));
         if (with_.loop.time_is_up()) return request_start();
     }
     starting_ = true;
-    // Reset also when an exception such as bad_alloc leaves the loop.
+    // Resets `starting_` even if an exception such as bad_alloc leaves this function.
     struct Ended {
         bool& starting;
         ~Ended() { starting = false; }
@@ -335,7 +336,7 @@ void Execution::schedule_ready() {
             request_start();
             break;
         }
-        // It takes no slot: those that run must not wait for it, nor it for them.
+        // A recorded tool takes no slot: it and running tools must not wait for each other.
         if (is_recorded(tool)) {
             if (!with_.recording->may_start()) break;
             schedule_.start(tool);
@@ -373,15 +374,16 @@ void Execution::start_recorded(uint32_t tool) {
 bool Execution::start_attempt(uint32_t tool) {
     const Tool& entry = plan_->tools[tool];
     const bool first = running_[tool] == nullptr;
-    // Kept out of running_ until the start succeeds: after a shortage the tool must look as if it
-    // had never started.
+    // Not in running_ until the start succeeds: after a shortage the tool must be in the state
+    // before its start.
     auto fresh = first ? std::make_unique<Running>(*this, tool) : nullptr;
     Running& running = first ? *fresh : *running_[tool];
 
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
     Start start{tool, std::move(fresh), running, resolution.definition};
     running.starting = &start;
-    // The plan's timeout counts, then that of the tool's own definition, then the session's.
+    // The plan's timeout takes precedence over that of the tool's definition, and that over the
+    // session's.
     uint64_t try_ms = entry.try_ms.value_or(settings_.try_ms);
     if (!entry.try_ms && resolution.definition) {
         try_ms = resolution.definition->try_ms.value_or(try_ms);
@@ -420,7 +422,7 @@ bool Execution::start_attempt(uint32_t tool) {
             if (guarantees.any()) invocation.guarantees = &guarantees;
         }
         invocation.environment = has_own ? &environment : &with_.environment;
-        // Asked before the start: what a start in vain leaves behind is no reason to wait.
+        // Check before the start: a process that a failed start leaves is not a reason to wait.
         const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
                                 (settings_.has_processes && settings_.has_processes());
         if (!resolution.definition->repeatable && settings_.before_unrepeatable) {
@@ -429,7 +431,7 @@ bool Execution::start_attempt(uint32_t tool) {
         }
         attempt = resolution.runner->start(invocation, running, failure);
         if (!attempt && failure.shortage && running.starting != nullptr) {
-            // The end of another tool, or of a process that is ending, frees descriptors. Nothing
+            // The end of a different tool or of an ending process will free descriptors. Nothing
             // was published or counted yet, so the caller can undo the start.
             if (others_end) {
                 shortage_ = std::move(failure.message);
@@ -437,8 +439,8 @@ bool Execution::start_attempt(uint32_t tool) {
                 return false;
             }
             failure.message +=
-                "; no other tool runs whose end would free any. Raise the limit "
-                "(ulimit -n) or close what is not needed";
+                "; no running tool would free any at its end, so raise the limit (ulimit -n) or "
+                "close unused descriptors";
         }
     }
 
@@ -446,7 +448,7 @@ bool Execution::start_attempt(uint32_t tool) {
     running.attempt = std::move(attempt);
     if (!running.attempt) {
         tool::Outcome outcome;
-        // A start that fails is judged like an attempt that ended, retries included.
+        // A failed start is handled like a failed attempt, including retries.
         outcome.code = failure.code;
         outcome.error = failure.message;
         outcome.no_supervisor = failure.no_supervisor;
@@ -459,14 +461,14 @@ bool Execution::start_attempt(uint32_t tool) {
         return true;
     }
     running.try_ms = try_ms;
-    // A tool that acted while it was started may have finished its work, or had a patch refused.
+    // A tool that acted during its start may already have sent `done`, or had a patch refused.
     if (try_ms > 0 && !running.done && !running.refusal) {
         running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
     }
     return true;
 }
 
-// Publishes the start of an attempt. From here on it is not undone.
+// Publishes the start of an attempt, which cannot be undone afterwards.
 void Execution::report_start(Start& start) {
     const uint32_t tool = start.tool;
     const Tool& entry = plan_->tools[tool];
@@ -481,7 +483,7 @@ void Execution::report_start(Start& start) {
         with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
                              records::tool_started(entry));
     } else {
-        // A retry starts from scratch: only the events and the list of attempts are kept.
+        // A retry starts from the beginning: only the events and the list of attempts are kept.
         running.record = AttemptRecord();
         running.output.clear();
         result_->tools[tool].result.clear();
@@ -507,7 +509,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
     switch (event.type) {
         case event::Type::StatePatch: refusal = take_patch(tool, number, event); break;
         case event::Type::Done:
-            // The tool has finished its work, so the timeout ends here. The runner ends a tool that
+            // The tool has finished its work, so stop its timeout. The runner ends a tool that
             // lingers.
             running.done = true;
             running.try_timer.stop();
@@ -533,7 +535,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
             running.warned_request_id = true;
             with_.stream.warn(subject, "REQUEST_ID",
                               "the tool's requestId is " + named(id.text().substr(0, 80)) +
-                                  ", the invocation's is " + named(plan_->request_id));
+                                  ", but that of the invocation is " + named(plan_->request_id));
         }
     }
     if (!running.warned_timestamp) {
@@ -569,8 +571,8 @@ void Execution::refuse_patch(uint32_t tool, state::Refusal refusal) {
     with_.stream.warn(subject_of(tool), refusal.code, refusal.message);
     if (running.refusal) return;
     running.refusal = std::move(refusal);
-    // From the loop: the attempt that is delivering this event must not end meanwhile. Its own time
-    // no longer matters.
+    // Terminate it from the loop: the attempt is delivering this event and must not end now. The
+    // try timer is free for this, because the attempt's timeout no longer matters.
     if (!running.done) {
         running.try_timer.start(0, [this, tool] { running_[tool]->attempt->terminate(); });
     }
@@ -590,7 +592,7 @@ void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& e
     asset.execution = settings_.number;
     asset.seq = number;
     asset.attempt = running_[tool]->record.attempt;
-    // A tool that speaks before its start has returned is not a process in a sandbox.
+    // Without an attempt the tool acts during its start, so it is not a process in a sandbox.
     const auto& attempt = running_[tool]->attempt;
     const auto refusal =
         with_.assets.add(std::move(asset), attempt ? attempt->readable() : nullptr);
@@ -611,7 +613,7 @@ void Execution::on_try_timeout(uint32_t tool) {
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     Running& running = *running_[tool];
     running.try_timer.stop();
-    // Moved out first: from here on stop() must not end or report this attempt.
+    // Move it out first: from here on stop() must not end or report this attempt.
     const std::unique_ptr<tool::Attempt> ended = std::move(running.attempt);
 
     State state = outcome.ok ? State::Completed : State::Failed;
@@ -644,7 +646,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     } else {
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }
-    // Other waiters come first; this execution then starts in a later round.
+    // Other waiters have the next turn. This execution then starts in a later iteration.
     if (give_back(tool)) request_start();
     else schedule_ready();
 }
@@ -753,7 +755,7 @@ void Execution::stop(Stop reason) {
         ending = {State::Timeout, "PROMPT_TIMEOUT", "the prompt did not end within its time limit",
                   true};
     } else if (reason == Stop::Abandoned) {
-        ending = {State::Failed, "CANCELLED", "nothing waits for the tool any more", true};
+        ending = {State::Failed, "CANCELLED", "the caller no longer waits for the tool", true};
     }
     announce_until(plan_->tools.size());
     result_->cancelled = reason == Stop::Cancelled;
@@ -765,7 +767,7 @@ void Execution::stop(Stop reason) {
     finish();
 }
 
-// Returns false if the `done` that the tool had sent stands.
+// Ends an unsettled tool. Returns false if its `done` event decided the outcome.
 bool Execution::end_tool(uint32_t tool, const Ending& ending) {
     if (!running_[tool]) {
         settle(tool, State::Skipped, ending.code, ending.what);
@@ -776,7 +778,7 @@ bool Execution::end_tool(uint32_t tool, const Ending& ending) {
     tool::Outcome outcome;
     const bool only_lingers = running.attempt && running.done && ending.done_stands;
     if (only_lingers) {
-        // As when the time of an attempt ends.
+        // Same as at the timeout of an attempt.
         outcome = running.attempt->outcome_of_done();
         state = outcome.ok ? State::Completed : State::Failed;
         if (outcome.warning.empty()) {
@@ -817,7 +819,8 @@ void Execution::finish() {
     std::unordered_set<std::string> disabled(result.disabled_skills.begin(),
                                              result.disabled_skills.end());
     const auto skill_at = [&](uint32_t tool) { return skill_of(plan_->tools[tool].tool_path); };
-    // Whoever appends a tool hears that it failed, and may use it again with a better input.
+    // In an open execution the caller learns of a failure and may retry with a better input. A
+    // skill is disabled only if no later tool with it completed.
     std::unordered_map<std::string_view, uint32_t> last_completed;
     for (uint32_t i = 0; settings_.is_open && i < result.tools.size(); ++i) {
         if (result.tools[i].ok()) last_completed[skill_at(i)] = i;
@@ -843,7 +846,7 @@ void Execution::finish() {
         !result.success && !result.cancelled && settings_.generation_attempt < kMaxGenerations;
     with_.stream.publish(event::Kind::PlanEnded, {plan_->request_id, {}, 0},
                          records::plan_ended(result));
-    // Moved to the stack: the call may destroy this execution and its members.
+    // Move it to the stack: the call may destroy this execution and its members.
     const auto on_ended = std::move(on_ended_);
     on_ended(result_);
     // `this` may be destroyed.

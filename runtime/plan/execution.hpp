@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs one plan (spec 003 §13.4) and produces its result (§13.5). An open execution begins with an
+// Runs one plan (spec 003 §13.4) and produces its result (§13.5). An open execution starts with an
 // empty plan, to which append() adds tools while it runs.
 //
-// Schedule decides what happens next; Execution carries it out: it starts attempts, takes their
-// events and keeps their results. on_attempt_ended() judges the end of an attempt; settle() reports
-// the end of a tool.
+// Schedule decides what happens next, and Execution carries it out: it starts attempts, receives
+// their events and stores their results. on_attempt_ended() judges the end of an attempt; settle()
+// reports the end of a tool.
 
 #include <cstdint>
 #include <deque>
@@ -46,49 +46,49 @@ struct ExecutionContext {
     const std::vector<std::string>& environment;  // NAME=value, for every tool
     const tool::Limits& limits;                   // for every tool; a definition may override them
     const tool::SandboxRules& sandbox;
-    Recording* recording = nullptr;  // or NULL
+    Recording* recording = nullptr;  // may be NULL
 };
 
 struct Settings {
     std::string folder;   // base of relative tool paths
     uint64_t number = 0;  // number of this execution in its session
     uint32_t try_ms = 0;  // 0: no limit
-    // Of an open execution, only the time while a tool has not settled counts.
+    // In an open execution, the time runs only while a tool has not settled.
     uint32_t plan_ms = 0;
     // Tools may be appended. The execution ends only after close() or stop().
     bool is_open = false;
     int64_t generation_attempt = 1;
-    std::string parent_plan_id;                // or empty
-    std::vector<std::string> disabled_skills;  // those disabled before this plan
+    std::string parent_plan_id;                // may be empty
+    std::vector<std::string> disabled_skills;  // disabled before this plan
     // A tool sent a UI event. The arguments are valid during the call only.
     std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
         on_ui_event;
-    // For the log of the host.
+    // Writes to the host's log.
     std::function<void(uint32_t level, std::string_view message)> log;
-    // An appended tool has settled. Called once for each, from the loop or from stop(), always before
-    // on_ended. It may call the functions of the execution; stop() invalidates `result`.
+    // An appended tool has settled. Called once for each, from the loop or from stop(), always
+    // before on_ended. It may call the functions of the execution; stop() invalidates `result`.
     std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;
-    // An attempt of a tool that is not repeatable begins as soon as this has returned. May be empty.
+    // Called immediately before an attempt of a tool that is not repeatable. May be empty.
     std::function<void(const event::Subject& subject, std::string_view body)> before_unrepeatable;
-    // No tool can be started, whatever the plan says.
+    // The supervisor is missing, so no tool can be started.
     std::function<void(std::string_view why)> on_no_supervisor;
-    // True if processes are ending whose tools hold no slot any more. NULL: there are none.
+    // True while processes are ending that no longer hold a slot. May be empty: there are none.
     std::function<bool()> has_processes;
-    // All tools have settled; called before the end of the plan is published.
+    // All tools have settled. Called before the end of the plan is published.
     std::function<void()> on_tools_ended;
 };
 
-// Abandoned: whoever appended the tools no longer waits for them.
+// Abandoned: the caller of append() no longer waits for its tools.
 enum class Stop : uint8_t { Cancelled, PlanTimeout, PromptTimeout, Abandoned };
 
-// Why an appended tool must not run.
+// The reason why an appended tool must not run.
 struct ToolRefusal {
     std::string code;
     std::string message;
 };
 
-// One run of a plan: start(), then on_ended once, from the loop or from stop(). Destroying it
-// earlier ends its tools without on_ended. Engine thread only.
+// One run of a plan: start(), then one call of on_ended, from the loop or from stop(). Destroying
+// it earlier ends its tools without on_ended. Engine thread only.
 class Execution {
 public:
     Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Settings settings,
@@ -100,24 +100,24 @@ public:
     // Starts the plan. on_ended is called once, from the loop, and may destroy the execution.
     void start();
 
-    // Ends the plan now. on_ended is called before this returns.
+    // Ends the plan. Calls on_ended before it returns.
     void stop(Stop reason);
 
-    // ---- open executions. These three take effect from the loop, so they may be called in any
-    // callback, also by a sink.
+    // ---- open executions. append(), cancel() and close() take effect from the loop, so they may
+    // be called in any callback, including a sink's.
 
     static constexpr uint32_t kNone = Schedule::kNone;
-    // Adds the only tool of a parsed plan, which must have no dependencies and a toolId that is new
-    // here. Returns its position, or kNone after the end or close(). With a refusal the tool fails
-    // without an attempt.
+    // Adds the only tool of a parsed plan, which must not have dependencies and must have a new
+    // toolId. Returns its position, or kNone after the end or close(). With a refusal the tool
+    // fails without an attempt.
     uint32_t append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal = {});
-    // Runs a tool that answers at once (tool::Runner::call) to its end, if nobody can tell the
-    // difference. Nothing: append() it next, with the same toolId.
+    // Runs a tool that answers at once (tool::Runner::call), if the observable behavior is the same
+    // as that of append(). If it returns nothing, append() the tool next, with the same toolId.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
                                const CallAtOnce& call);
     // Ends one tool as cancelled, if it has not settled.
     void cancel(uint32_t tool);
-    // No tool follows: the execution ends when all have settled.
+    // Declares that no tool follows. The execution ends when all tools have settled.
     void close();
 
 private:
@@ -132,7 +132,7 @@ private:
         State state;
         const char* code;
         std::string what;
-        bool done_stands;  // of a tool that only lingers
+        bool done_stands;  // a `done` event decides the outcome if the tool only lingers
     };
 
     void schedule_ready();
@@ -141,7 +141,7 @@ private:
     void stop_waiting_for_slots();
     bool is_recorded(uint32_t tool) const;
     void start_recorded(uint32_t tool);
-    bool start_attempt(uint32_t tool);  // false: no descriptors now
+    bool start_attempt(uint32_t tool);  // false: out of descriptors
     void report_start(Start& start);
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
@@ -175,16 +175,16 @@ private:
     std::shared_ptr<Result> result_;
 
     Schedule schedule_;
-    std::vector<std::unique_ptr<Running>>
-        running_;                  // by tool, from its first start until it settles
-    std::vector<JobSlots*> held_;  // by tool: where its running attempt's slot is from, or NULL
+    // By tool, from its first start until it settles.
+    std::vector<std::unique_ptr<Running>> running_;
+    std::vector<JobSlots*> held_;  // by tool: the origin of its running attempt's slot, or NULL
     Conflicts conflicts_;
     AtOnce at_once_;
-    uint32_t announced_ = 0;          // tools that are known to be pending
+    uint32_t announced_ = 0;          // number of tools with a published tool_pending
     std::vector<Appended> appended_;  // not in the plan yet
-    std::deque<uint32_t> settled_;    // not told to on_tool_settled yet
+    std::deque<uint32_t> settled_;    // not reported to on_tool_settled yet
     bool closed_ = false;
-    bool has_failed_ = false;  // a tool
+    bool has_failed_ = false;  // a tool did not complete
     bool start_requested_ = false;
     bool starting_ = false;
     bool ended_ = false;
@@ -193,7 +193,7 @@ private:
     Countdown plan_time_;
     Timer shortage_timer_;
     int64_t started_ms_ = 0;
-    std::string shortage_;  // what is short, of the last start that had to wait
+    std::string shortage_;  // the message of the last start that had to wait
     std::optional<int64_t> descriptor_wait_since_ms_;
 };
 

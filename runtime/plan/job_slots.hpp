@@ -10,9 +10,9 @@
 
 namespace narratoria::plan {
 
-// A waiter keeps its place in the queue until it has taken a slot. To get another one, it queues
-// again behind the others. So the waiters take turns, however many slots each wants.
-// One per engine. Engine thread only. A waiter must call stop_waiting() before its destruction.
+// A waiter keeps its place in the queue until it has taken a slot. For the next slot it queues
+// again at the end, so waiters take turns regardless of how many slots each wants. One per engine.
+// Engine thread only. A waiter must call stop_waiting() before its destruction.
 class JobSlots {
 public:
     // Why a waiter waits. Waiters short of descriptors wake only when something ends; otherwise two
@@ -29,8 +29,8 @@ public:
         return true;
     }
 
-    // Returns a slot and wakes the waiters in order. True if there were any: it is then their turn,
-    // and the caller should not take a slot at once.
+    // Returns a slot and wakes the waiters in order. If it returns true, waiters have the next
+    // turn, and the caller should not take a slot at once.
     bool give_back() {
         ++free_;
         --used_;

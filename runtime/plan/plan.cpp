@@ -14,7 +14,7 @@ namespace narratoria::plan {
 namespace {
 
 constexpr int64_t kMaximumRetries = 10;
-// Limits for reporting cycles that share tools with cycles reported before.
+// Limits for reporting cycles that share tools with reported cycles.
 constexpr size_t kSharedCycles = 100;
 constexpr size_t kSharedBytes = 256 * 1024;
 constexpr size_t kSpelledTools = 50;
@@ -55,8 +55,8 @@ std::string_view skill_of(std::string_view tool_path) {
 }
 
 std::string Plan::pointer_of(json::Value value) const {
-    // A plan with many tools may have many faults. A binary search finds the tool, because a search
-    // from the start per fault would take quadratic time.
+    // Find the tool by binary search: a plan may have many faults, and a linear search for each
+    // would take quadratic time.
     const auto behind = std::upper_bound(
         entries_.begin(), entries_.end(), value.index(),
         [](uint32_t index, const json::Value& entry) { return index < entry.index(); });
@@ -138,7 +138,7 @@ void Plan::read_root(json::Value root, Faults& faults) {
         return;
     }
     bool has_request_id = false;
-    // Of duplicate keys the last one counts.
+    // The last of duplicate keys wins.
     auto last = [&](std::string_view key) { return root.find(key); };
     if (const json::Value value = last("requestId")) {
         has_request_id = true;
@@ -186,7 +186,7 @@ void Plan::read_root(json::Value root, Faults& faults) {
     }
     if (!tool_list.is_array()) {
         fault(faults, tool_list, "plan-field-type",
-              "\"tools\" must be an array; a plan that only tells something has []");
+              "\"tools\" must be an array; write [] for a plan with only a narrative");
         return;
     }
     size_t count = 0;
@@ -311,9 +311,9 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                 }
                 if (variable.key.empty() || variable.key.find('=') != std::string_view::npos ||
                     has_nul(variable.key)) {
-                    fault_below(
-                        faults, pointer, variable.key, variable.value, "plan-environment",
-                        "the name of an environment variable is empty or holds \"=\" or NUL");
+                    fault_below(faults, pointer, variable.key, variable.value, "plan-environment",
+                                "the name of an environment variable must not be empty or hold "
+                                "\"=\" or NUL");
                 }
             }
         }
@@ -386,7 +386,7 @@ void Plan::link(Faults& faults) {
             };
             ++position;
             if (!name.is_string()) {
-                name_fault("plan-field-type", "a dependency must be a toolId, a string");
+                name_fault("plan-field-type", "a dependency must be a toolId (a string)");
                 continue;
             }
             const auto found = positions.find(name.text());
@@ -440,17 +440,16 @@ void Plan::find_cycles(Faults& faults) {
     size_t shared = 0;
     size_t shared_bytes = 0;
     const auto tell = [&](uint32_t first) {
-        // Cycles without a shared tool are all reported, which takes linear time in total, and so
-        // does this check.
+        // Report all cycles that share no tool. In total this takes linear time, like this check.
         size_t begin = path.size();
         while (begin >= place[first] && !is_told[path[begin - 1]]) is_told[path[--begin]] = true;
-        std::string message = "the tools depend on each other in a circle: ";
+        std::string message = "the tools depend on each other in a cycle: ";
         if (begin >= place[first]) {
             if (shared > kSharedCycles) return;
             if (shared == kSharedCycles || shared_bytes > kSharedBytes) {
                 shared = kSharedCycles + 1;
                 fault(faults, dependency_lists_[first], "plan-cycle",
-                      "there are more circles, which share tools with those that are told");
+                      "there are more cycles, which share tools with the reported ones");
                 return;
             }
             ++shared;
@@ -499,7 +498,7 @@ void Plan::check_disabled(Faults& faults) {
         const std::string_view skill = skill_of(tools[i].tool_path);
         if (skill.empty() || !disabled.contains(skill)) continue;
         fault(faults, entries_[i].find("toolPath"), "plan-skill-disabled",
-              "the skill " + json::quoted(skill) + " is disabled; choose another tool");
+              "the skill " + json::quoted(skill) + " is disabled; choose a different tool");
     }
 }
 

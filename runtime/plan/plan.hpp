@@ -28,7 +28,7 @@ struct Tool {
     uint64_t backoff_ms = 100;
     bool required = true;
     bool async = false;
-    uint32_t line = 0;  // of the script or program that invoked it; 0: unknown
+    uint32_t line = 0;  // in the script or program that invoked it; 0: unknown
 };
 
 // The name under which a tool can be disabled: its file name without extension (spec 003 §13.3
@@ -65,11 +65,11 @@ public:
     // used. Copies the text.
     bool parse(std::string_view text, Faults& faults);
 
-    // Adds the tools of a parsed plan, none of which may have dependencies. Invalidates references
-    // to `tools`. Amortized constant time for each tool.
+    // Adds the tools of a parsed plan, which must not have dependencies. Invalidates references to
+    // `tools`. Amortized constant time per tool.
     void append(std::unique_ptr<Plan> more);
 
-    // Members that are not defined but are spelled almost like one that is. The plan is valid, and
+    // Warnings of undefined members with a name similar to a defined one. The plan is valid, and
     // the members are ignored. At most kMaxWarnings.
     static constexpr size_t kMaxWarnings = 100;
     const Faults& warnings() const { return warnings_; }
@@ -98,7 +98,7 @@ private:
 
     std::string pointer_of(json::Value value) const;
     void fault(Faults& faults, json::Value at, const char* rule, std::string message) const;
-    // Like fault(), for a known pointer. Searching the pointers of many faults in one list would
+    // Like fault(), for a known pointer. Computing the pointers of many faults in one list would
     // take quadratic time.
     void fault_below(Faults& faults, std::string pointer, std::string_view segment, json::Value at,
                      const char* rule, std::string message) const;

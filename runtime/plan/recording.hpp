@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The recorded run of an execution's tools. An execution with a recording replays it, and starts no
-// program for the tools that it has.
+// The recorded run of an execution's tools. An execution with a recording replays the recorded
+// tools and starts no program for them.
 
 #include <cstdint>
 #include <functional>
@@ -13,21 +13,22 @@
 
 namespace narratoria::plan {
 
-// Outlives the executions that have it. Engine thread only.
+// Must outlive the executions that use it. Engine thread only.
 class Recording {
 public:
     virtual ~Recording() = default;
-    // The next execution begins. An open one has an empty plan. `wake` is called, not from here, when
-    // may_start() may have changed.
+    // Called when the next execution starts. The plan of an open one is empty. `wake` is called
+    // later when may_start() may have changed.
     virtual void begin(const Plan& plan, std::function<void()> wake) = 0;
-    // False: the tool of this execution is really run.
+    // True if the tool is recorded; otherwise the execution runs it.
     virtual bool has(std::string_view tool_id) const = 0;
-    // False: in the recording, something else came before the next start of a tool.
+    // False while a different recorded event must come before the next start of a tool.
     virtual bool may_start() = 0;
-    // Plays an attempt of a tool that it has. Calls the listener from the loop.
+    // Plays an attempt of a recorded tool. Calls the listener from the loop.
     virtual std::unique_ptr<tool::Attempt> start(std::string_view tool_id, uint32_t attempt,
                                                  tool::AttemptListener& listener) = 0;
-    // No tool starts before one of those that run has ended; `running`: their number.
+    // Called when no tool can start before a running one ends. `running`: the number of running
+    // tools.
     virtual void on_waiting(uint32_t running) = 0;
 };
 

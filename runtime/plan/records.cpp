@@ -7,7 +7,7 @@
 namespace narratoria::plan::records {
 namespace {
 
-// How much of a failed tool's standard error a record shows; the result has more.
+// Bytes of a failed tool's standard error in a record; the result has more.
 constexpr size_t kShownDiagnostics = 2000;
 
 std::string pending(const Tool& tool, const std::vector<std::string>& dependencies) {

@@ -33,7 +33,7 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
     json::ObjectWriter outputs(out);
     for (const uint32_t dependency : plan.dependencies.of(tool)) {
         const ToolResult& result = results[dependency];
-        // An optional dependency may have failed; its output is null then.
+        // The output of a failed optional dependency is null.
         outputs.raw(result.tool_id, result.ok() ? std::string_view(result.output) : "null");
     }
     outputs.end();

@@ -15,13 +15,13 @@ namespace narratoria::plan {
 // Returns the document for the tool's standard input, as one line (spec 000 §6). `results` holds
 // the results of all tools, in plan order.
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results);
-// The same in two parts, for a tool without dependencies, whose input is compact and names no
-// operation: what the calls of a tool share, and the rest.
+// The same document in two parts: the beginning that all calls of a tool share, and the rest. For a
+// tool without dependencies and with a compact input without an "operation".
 std::string start_of_call(std::string_view plan_id, std::string_view skill);
 void end_call(std::string& out, std::string_view input);
 
-// Returns `shared`, a list of NAME=value, in which the tool's own variables replace those of the
-// same name.
+// Returns `shared`, a list of NAME=value, with the tool's own variables added. They replace
+// variables of the same name.
 std::vector<std::string> environment_of(const Tool& tool, const std::vector<std::string>& shared);
 
 }  // namespace narratoria::plan

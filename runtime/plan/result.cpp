@@ -72,7 +72,8 @@ void append_attempt(std::string& out, const AttemptRecord& record, bool with_eve
     attempt.end();
 }
 
-// Passes `out` on from time to time. False if the output stopped.
+// Appends a tool's result to `out`, and flushes `out` when it is large. False if the output
+// stopped.
 bool append_tool(std::string& out, Output& output, const ToolResult& tool, bool with_events) {
     if (out.empty() || out.back() != '[') out += ',';
     json::ObjectWriter writer(out);

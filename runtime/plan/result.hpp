@@ -26,7 +26,7 @@ struct AttemptRecord {
     uint32_t attempt = 1;
     State state = State::Completed;
     std::string code;   // empty if it completed
-    std::string error;  // for people
+    std::string error;  // human-readable
     int exit_status = -1;
     int signal = 0;
     int64_t started_us = 0;
@@ -88,7 +88,7 @@ struct Result {
 
 // Writes the members for an attempt's number and end, which results and records share.
 void write_attempt_end(json::ObjectWriter& writer, const AttemptRecord& record);
-// Its `traces`, if it has any.
+// Writes the attempt's `traces`, if there are any.
 void write_traces(json::ObjectWriter& writer, const AttemptRecord& record);
 
 void append_strings(std::string& out, const std::vector<std::string>& texts);

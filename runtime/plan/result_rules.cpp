@@ -239,7 +239,7 @@ private:
         const bool failed = state == "failed" || state == "timeout";
         if (!failed_by_id_.emplace(*id, failed).second) {
             fault(tool.find("toolId"), pointer + "/toolId", "result-tool-id-unique",
-                  "the tool " + json::quoted(*id) + " has a result already");
+                  "the tool " + json::quoted(*id) + " already has a result");
         } else if (failed) {
             failed_ids_.push_back(*id);
         }
@@ -254,8 +254,8 @@ private:
             return state;
         }
         fault(object.find("state"), pointer + "/state", "result-state",
-              json::quoted(*state) + " is no state here; there are completed, failed" +
-                  (may_be_skipped ? ", skipped" : "") + " and timeout");
+              json::quoted(*state) + " is not a state here; use completed, failed" +
+                  (may_be_skipped ? ", skipped" : "") + " or timeout");
         return std::nullopt;
     }
 
@@ -268,7 +268,7 @@ private:
             if (member.value.is_object()) check_no_null(member.value, below);
             if (!member.value.is_null()) continue;
             fault(member.value, std::move(below), "result-output-null",
-                  "a merged state holds no null: it removes the key");
+                  "a merged state must not hold null, which removes the key");
         }
     }
 
@@ -294,8 +294,8 @@ private:
                 *type != "ui_event" && *type != "error" && *type != "done") {
                 fault(event.find("type"), place + "/type", "event-type",
                       json::quoted(*type) +
-                          " is no event type; there are log, state_patch, asset, "
-                          "ui_event, error and done");
+                          " is not an event type; use log, state_patch, asset, ui_event, error or "
+                          "done");
             }
         }
         return position;
@@ -327,7 +327,7 @@ private:
         if (signal) check_whole_number(signal, pointer + "/signal", "\"signal\"", 1, 64);
         if (status && signal) {
             fault(attempt, pointer, "result-exit",
-                  "a process ends with \"exitStatus\" or \"signal\", not with both");
+                  "an attempt must not have both \"exitStatus\" and \"signal\"");
         }
         const json::Value range = required(attempt, pointer, "events");
         if (!range || !is_object(range, pointer + "/events", "\"events\" of an attempt")) return;
@@ -336,7 +336,7 @@ private:
         if (first && length && events && has_events_ &&
             *first + *length > static_cast<double>(*events)) {
             fault(range, pointer + "/events", "result-attempt-events",
-                  "the attempt's range ends behind the tool's last event; it has " +
+                  "the attempt's range ends after the tool's last event; the tool has " +
                       std::to_string(*events));
         }
     }
@@ -345,7 +345,8 @@ private:
                          std::optional<std::string_view> state) {
         if (state && (*state == "completed") != ok) {
             fault(tool.find("state"), pointer + "/state", "result-state",
-                  ok ? "a tool that is \"ok\" is completed" : "a tool that completed is \"ok\"");
+                  ok ? "the state must be completed if \"ok\" is true"
+                     : "\"ok\" must be true if the state is completed");
         }
         if (!ok) {
             required(tool, pointer, "error");
@@ -354,7 +355,7 @@ private:
         for (const char* key : {"error", "errorCode"}) {
             if (const json::Value value = tool.find(key)) {
                 fault(value, pointer + "/" + key, "result-error",
-                      json::quoted(key) + " stands where \"ok\" is false, and only there");
+                      json::quoted(key) + " is allowed only if \"ok\" is false");
             }
         }
     }
@@ -363,7 +364,7 @@ private:
         auto nothing = [&](const char* key, bool is_nothing, const char* wanted) {
             if (is_nothing) return;
             fault(tool.find(key), pointer + "/" + key, "result-skipped",
-                  "a skipped tool never ran: " + json::quoted(key) + " must be " + wanted);
+                  json::quoted(key) + " must be " + wanted + ", because the tool was skipped");
         };
         for (const char* key : {"executionTime", "retryCount"}) {
             const json::Value value = tool.find(key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rules of an execution result (spec 003 §13.5): those of its schema, and those that a schema
+// Checks the rules of an execution result (spec 003 §13.5), including those that its JSON Schema
 // cannot express.
 
 #include "base/fault.hpp"

@@ -34,8 +34,7 @@ void Schedule::make_ready(uint32_t tool) {
 
 uint32_t Schedule::next() const {
     if (stopped_) return kNone;
-    // Retries come before the exclusive check: a tool to be retried is in flight and already holds
-    // its place.
+    // Retries come before the exclusive check: a tool to be retried is already in flight.
     if (!retries_.empty()) return retries_.front();
     if (ready_.empty() || exclusive_started_) return kNone;
     const uint32_t tool = ready_.top();

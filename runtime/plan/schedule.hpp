@@ -3,7 +3,7 @@
 // Decides which tools of a plan may start (spec 003 §13.4).
 //
 // Makes the decisions of an execution without side effects: no loop, no runner, no records.
-// Execution reports what happened and carries out the answers. The rules:
+// Execution reports events to it and carries out its decisions. The rules:
 //   - A tool is ready when each dependency has settled and either completed or is optional.
 //   - The first ready tool in plan order starts next. Retries go first, in the order in which their
 //     backoff ended.
@@ -31,7 +31,7 @@ public:
 
     explicit Schedule(const Plan& plan);  // the plan must outlive it
 
-    // The plan has grown: its new tools are ready. Amortized constant time for each.
+    // Adds tools that were appended to the plan; they are ready. Amortized constant time per tool.
     void grow();
 
     // The tool whose attempt must start next, or kNone if nothing may start now.
@@ -57,7 +57,7 @@ public:
     // skipped ones, each after its lacking dependency.
     std::vector<Skip> settle(uint32_t tool, bool completed);
 
-    // From now on nothing starts, and settle() does not change dependents.
+    // Stops all further starts. settle() then does not change dependents.
     void stop() { stopped_ = true; }
 
     bool is_exclusive(uint32_t tool) const { return !plan_.parallel || !plan_.tools[tool].async; }

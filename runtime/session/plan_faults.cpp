@@ -53,7 +53,7 @@ void add_skill_faults(const plan::Plan& plan, const std::vector<std::string>& di
         faults.push_back(
             tool_fault("plan-skill-disabled", plan, i,
                        "the skill \"" + std::string(skill) +
-                           "\" failed in this prompt and is disabled; choose another tool"));
+                           "\" failed in this prompt and is disabled; choose a different tool"));
     }
 }
 

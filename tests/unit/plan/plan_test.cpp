@@ -385,12 +385,12 @@ TEST(PlanFaults, OverlappingCyclesAreListedUpToAHundred) {
         EXPECT_THAT(parsed.faults[0].message, EndsWith(": 0 → 0"));
         EXPECT_THAT(parsed.faults[1].message, EndsWith(": 0 → 1 → 0"));
         EXPECT_EQ(parsed.faults[101].message,
-                  "there are more circles, which share tools with those that are told");
+                  "there are more cycles, which share tools with the reported ones");
     });
     // With long names, fewer cycles are listed.
     const Parsed parsed = parse(plan(std::string(4000, 'n'), 300));
     EXPECT_LT(parsed.faults.size(), 60u);
-    EXPECT_THAT(parsed.faults.back().message, StartsWith("there are more circles"));
+    EXPECT_THAT(parsed.faults.back().message, StartsWith("there are more cycles"));
 }
 
 TEST(PlanFaults, VeryLongCycleIsAbbreviated) {
