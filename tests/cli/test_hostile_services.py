@@ -288,7 +288,7 @@ HANDSHAKES = {
     "ok as text": ({**GOOD, "ok": "true"}, 'without "ok"'),
     "ok missing": ({"enforcement": "enforced"}, 'without "ok"'),
     "nothing supported": ({**GOOD, "supported_guarantees": None}, "does not enforce no_network"),
-    "a list": ([GOOD], "something else than a JSON object"),
+    "a list": ([GOOD], "something that is not a JSON object"),
 }
 
 

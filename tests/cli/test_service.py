@@ -121,7 +121,7 @@ def test_project_cannot_waive_sandbox_option_for_a_service(run):
     with Service() as service:
         ran, trace = run(service.url, {"name": "Ada"}, unsafe, "--sandbox", "no_network")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
-    assert "let its handshake say so" in ran.err and "does not waive" in ran.err, ran
+    assert "reported in its handshake" in ran.err and "does not waive" in ran.err, ran
     assert trace[0]["reason"] == "coverage_missing" and "unsafe_override" not in trace[-1]
 
 

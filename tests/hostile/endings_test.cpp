@@ -82,7 +82,7 @@ TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGTERM);
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
     EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].text(),
-              "the tool went on for 2000 ms after its done event and was ended");
+              "the tool was still running 2000 ms after its done event and was terminated");
 }
 
 TEST_F(Endings, WhoLingersAndIgnoresSigtermIsKilledAfterTheGrace) {

@@ -185,15 +185,15 @@ def test_standard_input_is_empty_for_the_tool(project):
 
 @pytest.mark.parametrize("data, text", [
     (b"", "(0 bytes) is empty"),
-    (b'{"protocol_version": 1, "tool"', "is not JSON"),
-    (b"\xff\xfe", "is not JSON"),
-    (b"[" * 100_000, "is not JSON"),
+    (b'{"protocol_version": 1, "tool"', "is not valid JSON"),
+    (b"\xff\xfe", "is not valid JSON"),
+    (b"[" * 100_000, "is not valid JSON"),
     (b"[]", "not a JSON object"),
-    (b'{"protocol_version": 2, "entry": "tool:run"}', "version 2; this runner understands version 1"),
+    (b'{"protocol_version": 2, "entry": "tool:run"}', "version 2; this runner supports only version 1"),
     (b'{"protocol_version": "1", "entry": "tool:run"}', 'version "1"'),
     (b'{"protocol_version": true, "entry": "tool:run"}', "version true"),
     (b'{"protocol_version": 1}', 'no "entry"'),
-    (b'{"entry": 5}', '"entry" in the request is not text'),
+    (b'{"entry": 5}', '"entry" in the request must be a string'),
     (b'{"entry": "tool:run", "sandbox": "yes"}', '"sandbox" in the request is not true or false'),
     (b'{"entry": "tool:run", "capability_context": []}', '"capability_context" in the request'),
 ])
@@ -206,10 +206,10 @@ def test_a_bad_request_is_refused(project, data, text):
 
 
 @pytest.mark.parametrize("entry, type_, text", [
-    ("tool", "ValueError", "not of the form module:function"),
-    (":run", "ValueError", "not of the form module:function"),
-    ("tool:", "ValueError", "not of the form module:function"),
-    ("../tool:run", "ValueError", "not of the form module:function"),
+    ("tool", "ValueError", "not have the form module:function"),
+    (":run", "ValueError", "not have the form module:function"),
+    ("tool:", "ValueError", "not have the form module:function"),
+    ("../tool:run", "ValueError", "not have the form module:function"),
     ("nowhere:run", "ModuleNotFoundError", 'There is no module "nowhere"'),
     ("tool.part:run", "ModuleNotFoundError", 'There is no module "tool.part"'),
     ("tool:walk", "AttributeError", 'has no function "walk"'),
@@ -227,13 +227,13 @@ def test_a_module_that_the_tools_module_needs_is_named(project):
 
 
 @pytest.mark.parametrize("code, text", [
-    ("return float('nan')", "is nan: JSON has no such number"),
+    ("return float('nan')", "is nan, a number that JSON does not have"),
     ("return {'a': [1, float('inf')]}", "has, at a[1], inf"),
-    ("return b'x'", "is bytes: decode them"),
-    ("return {'tags': {1, 2}}", "has, at tags, a set: make it a list"),
+    ("return b'x'", "is bytes; decode them"),
+    ("return {'tags': {1, 2}}", "has, at tags, a set; convert it to a list"),
     ("return (x for x in [1])", "a generator"),
     ("import datetime; return {'when': datetime.date(2020, 1, 1)}", "at when, a datetime.date"),
-    ("return {(1, 2): 3}", "keys must be text"),
+    ("return {(1, 2): 3}", "keys must be str"),
     ("return '\\ud800'", "half of a surrogate pair"),
     ("a = []; a.append(a); return a", "Circular reference"),
     ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "cannot be written as JSON"),
@@ -248,8 +248,8 @@ def test_a_result_that_is_no_json_is_explained(project, code, text):
     ("raise GeneratorExit", "GeneratorExit", "GeneratorExit"),
     ("def down(n): return down(n + 1)\ndown(0)", "RecursionError", "recursion"),
     ("class Odd(Exception):\n    def __str__(self): raise RuntimeError\nraise Odd", "Odd",
-     "cannot be read: str() raised RuntimeError"),
-    ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd", "Odd", "cannot be read"),
+     "has no message: str() raised RuntimeError"),
+    ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd", "Odd", "has no message"),
     ("raise ValueError('\\ud800')", "ValueError", "\\ud800"),
     ("raise ValueError('x' * 10**7)", "ValueError", "characters …"),
 ])

@@ -37,7 +37,7 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(text, error)) {
-        why = "its reply is not JSON: " + error.message;
+        why = "its reply is not valid JSON: " + error.message;
         return false;
     }
     const json::Value root = document.root();
@@ -47,13 +47,13 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     }
     const json::Value ok = root.find("ok");
     if (!ok || !ok.is_boolean()) {
-        why = ok ? "\"ok\" in its reply is not true or false" : "its reply has no \"ok\"";
+        why = ok ? "\"ok\" in its reply must be true or false" : "its reply has no \"ok\"";
         return false;
     }
     if (const json::Value version = root.find("protocol_version")) {
         if (!version.is_number() || version.integer() != project::kProtocolVersion) {
-            why = "its reply is of protocol version " + std::string(version.raw()) +
-                  ", and only version 1 is understood";
+            why = "its reply has protocol version " + std::string(version.raw()) +
+                  "; only version 1 is supported";
             return false;
         }
     }
@@ -142,8 +142,8 @@ bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
                           "\" would not be enforced: " + std::string(how_to_cover);
     if (binding_->allow_unsafe) {
         message +=
-            "; allow_unsafe_execution of the project does not waive what the host or the story "
-            "requires";
+            "; allow_unsafe_execution of the project does not waive requirements of the host or "
+            "the story";
     }
     fail_soon("COVERAGE_MISSING", std::string(kCapabilityViolation), std::move(message));
     return false;
@@ -202,7 +202,7 @@ void Call::end_with_failure(std::string_view code, std::string_view error_type, 
                             Outcome outcome) {
     error_type_ = error_type;
     if (code == "GUARANTEE_UNAVAILABLE") {
-        // The runner covers the guarantees, and then this machine did not.
+        // The runner covers the guarantees, but this machine cannot enforce them.
         traces_ = uncovered_traces(*binding_, guarantees_);
     }
     outcome.ok = false;
@@ -243,7 +243,7 @@ void Call::end(const Reply* reply, Outcome outcome) {
         json::ObjectWriter writer(line);
         writer.string("version", "0").string("type", "error");
         writer.string("errorCode", error_type_).string("errorMessage", outcome.error);
-        // For example a traceback, for the author of the tool.
+        // Details are for the author of the tool, for example a traceback.
         if (!reply->details.empty()) writer.raw("details", reply->details);
         writer.end();
     }
@@ -276,7 +276,7 @@ std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
     call.others_require = others_require_;
     call.ok = outcome.ok;
     if (outcome.ok) call.result = reply->result;
-    // Without a type of its own it was abandoned: the plan was cancelled, or its time is up.
+    // Without an error type the call was abandoned: the plan was cancelled, or the time is up.
     const bool is_late = outcome.code.ends_with("TIMEOUT");
     call.error_type = !error_type_.empty() ? std::string_view(error_type_)
                       : is_late            ? "TimeoutError"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An attempt of a tool of specification 001: one JSON request, one JSON reply. The classes of the
-// three runners carry both; this one turns the reply into events and an outcome, and writes the traces
-// (capability_check and tool_call).
+// An attempt of a tool of specification 001: one JSON request, one JSON reply. The derived classes
+// of the three runners transport both; this class turns the reply into events and an outcome, and
+// writes the traces (capability_check and tool_call).
 
 #include <cstddef>
 #include <memory>
@@ -18,13 +18,14 @@
 
 namespace narratoria::tool {
 
-// In bytes. A reply may have several lines, so the limit on a line does not apply.
+// The size limit of a reply in bytes. A reply may have several lines, so the line limit does not
+// apply.
 constexpr size_t kMaximumReply = 64 * 1024 * 1024;
 
-// What a reply says. A reply that is none is a failure, too.
+// A parsed reply.
 struct Reply {
     bool ok = false;
-    std::string result;  // JSON; "null" if there was none
+    std::string result;  // JSON; "null" if missing
     std::string error_type;
     std::string error_message;
     std::string reason_code;          // "guarantee_blocked" …, or empty
@@ -32,14 +33,15 @@ struct Reply {
     std::vector<std::string> checks;  // well-formed capability_checks, as JSON objects
 };
 
-// Reads the one JSON object that a tool answers with. `output` stands for `result` and `error_type`
-// with `error_message` for `error`, as older runners write them. False with `why`, for people: it is
-// no JSON, no object, without "ok", of another protocol version.
+// Parses a reply. Accepts `output` for `result`, and `error_type` with `error_message` for `error`,
+// from older runners. Returns false with a message in `why` if the text is not a JSON object, has
+// no "ok", or has a different protocol version.
 bool read_reply(std::string_view text, Reply& reply, std::string& why);
 
+// Engine thread only. Ends with one AttemptListener::on_ended().
 class Call : public Attempt {
 public:
-    // `invocation` has a definition with a binding. The listener must outlive the call.
+    // The definition of `invocation` must have a binding. The listener must outlive the call.
     Call(Loop& loop, const Invocation& invocation, AttemptListener& listener);
     ~Call() override;
 
@@ -51,40 +53,43 @@ protected:
     uint64_t timeout_ms() const { return timeout_ms_; }  // 0: no limit
     uint64_t age_ms() const;
     bool has_ended() const { return has_ended_; }
-    // Of the binding and of the invocation.
+    // The guarantees of the binding and of the invocation together.
     const Guarantees& guarantees() const { return guarantees_; }
-    // A local tool runs in a sandbox if its binding says so, and if others require guarantees of it.
+    // True if the binding asks for a sandbox. Also true for a local tool if the host or the story
+    // requires guarantees.
     bool is_sandboxed() const;
-    // Why guarantees() would not be enforced, and what to do; or empty.
+    // Returns the remedy if guarantees() would not be enforced; otherwise empty.
     std::string coverage_problem() const;
-    // allow_unsafe_execution is the project's: it waives nothing that others require.
+    // allow_unsafe_execution belongs to the project: it does not waive requirements of the host or
+    // the story.
     bool may_be_uncovered() const { return binding_->allow_unsafe && !others_require_; }
 
-    // The request of a local or a container tool, one line. `with_context`: also capability_context,
-    // sandbox and trace_id.
+    // Returns the request for a local or container tool, one line. `with_context` adds
+    // capability_context, sandbox and trace_id.
     std::string request(bool with_context) const;
 
-    // `is_covered`: the runner enforces the guarantees. True if the tool may start; otherwise ends the
-    // call soon (COVERAGE_MISSING), with a capability_check for each guarantee.
+    // `is_covered`: the runner enforces the guarantees. Returns true if the tool may start.
+    // Otherwise ends the call with COVERAGE_MISSING in the next round of the loop, with a
+    // capability_check for each guarantee.
     bool check_coverage(bool is_covered, std::string_view how_to_cover);
 
-    // Sends a log event. False if the listener destroyed this object.
+    // Sends a log event. Returns false if the listener destroyed this object.
     [[nodiscard]] bool log(std::string_view level, std::string_view message);
 
-    // Each ends the call, once; the listener may destroy this object in it. `outcome` has what the
-    // runner knows of the process, if there was one.
+    // These end the call; only the first one has an effect. The listener may destroy this object
+    // during the call. `outcome` holds the runner's data about the process, if there was one.
     void end_with_reply(std::string_view text, Outcome outcome = {});
     void end_with_failure(std::string_view code, std::string_view error_type, std::string message,
                           Outcome outcome = {});
-    // The same in the next round of the loop: begin() must not end a call.
+    // Like end_with_failure(), in the next round of the loop: begin() must not end a call.
     void fail_soon(std::string code, std::string error_type, std::string message);
-    // Tells the trace that the sandbox refused what the guarantee forbids.
+    // Adds a capability_check to the traces: the sandbox refused an act that the guarantee forbids.
     void note_blocked(Guarantee guarantee);
 
     Outcome outcome_of_done() const override { return {}; }
     std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override;
 
-    // Adds what only the runner knows to the tool_call trace.
+    // Adds the fields that only the runner knows to the tool_call trace.
     virtual void complete(ToolCall&) const {}
 
 private:
@@ -96,7 +101,7 @@ private:
     AttemptListener& listener_;
     const std::shared_ptr<const project::Binding> binding_;
     const Guarantees guarantees_;
-    const bool others_require_;  // somebody besides the project
+    const bool others_require_;  // the host or the story requires guarantees
     const std::string payload_;
     const std::string trace_id_;
     const uint64_t timeout_ms_;
@@ -107,7 +112,7 @@ private:
     bool is_unsafe_override_ = false;
     bool has_ended_ = false;
     bool* destroyed_ = nullptr;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for deferred calls
 };
 
 }  // namespace narratoria::tool

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostKeys = 10;
 
-// What a trace says of a value instead of its content: {"type":"object","keys":["name"],"count":1},
-// with the first keys of the sorted ones, as the original does.
+// Returns the summary that a trace has in place of a value: {"type":"object","keys":["name"],
+// "count":1}, with the first kMostKeys of the sorted keys, as in Namel3ss.
 std::string summary_of(std::string_view text) {
     json::Document document;
     json::ParseError error;
@@ -50,7 +50,7 @@ std::string summary_of(std::string_view text) {
     return out;
 }
 
-// Why there is no binding to call; empty: there is one.
+// Returns the reason why the binding cannot be called; empty if it can.
 std::string_view problem_reason_of(const project::Binding& its) {
     if (its.problem.empty() || !its.problem_reason.empty()) return its.problem_reason;
     return its.pack ? "pack_unavailable_or_unverified" : "binding_error";
@@ -155,7 +155,7 @@ std::string tool_call_trace(const ToolCall& call) {
         trace.string("error_type", call.error_type).string("error_message", call.error_message);
     }
     trace.number("duration_ms", call.duration_ms);
-    // The decision whether the tool may be called at all. What it may do is in the checks.
+    // The decision covers only whether the tool may be called. The checks cover its acts.
     const std::string_view problem = problem_reason_of(its);
     trace.string("decision", call.is_forbidden  ? "blocked"
                              : !problem.empty() ? "error"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The traces of a call of a project's tool (spec 001). The only place that knows their fields.
+// Writes the traces of a call of a project's tool (spec 001). No other file knows their fields.
 
 #include <cstdint>
 #include <string>
@@ -13,48 +13,47 @@
 
 namespace narratoria::tool {
 
-// The type of the error of a call that a guarantee ended.
+// The error type of a call that failed because of a guarantee.
 inline constexpr std::string_view kCapabilityViolation = "CapabilityViolation";
 
-// A capability_check. `duration`: a number as JSON, or empty.
+// Returns a capability_check. `duration`: a JSON number, or empty.
 std::string check_trace(const project::Binding& binding, std::string_view capability, bool allowed,
                         std::string_view source, std::string_view reason,
                         std::string_view duration = {});
 
-// One for each of the guarantees of a call that may not begin, because nothing enforces them. A
-// guarantee that is enforced has no entry: an entry is an act that was tried, and "allowed" says whether
-// it was permitted.
+// Returns a capability_check for each guarantee of a call that must not start because they are not
+// enforced. Enforced guarantees have no entry: an entry is an attempted act, and "allowed" says
+// whether it was permitted.
 std::vector<std::string> uncovered_traces(const project::Binding& binding,
                                           const Guarantees& guarantees);
 
-// What a tool_call is made of. What it points to must outlive it.
+// The data of a tool_call trace. Everything that it refers to must outlive it.
 struct ToolCall {
     const project::Binding& binding;
     std::string_view payload;  // JSON
     uint64_t timeout_ms = 0;
     int64_t duration_ms = 0;
-    std::string_view enforcement_level{};  // of a service that was asked; else empty
+    std::string_view enforcement_level{};  // from a service's handshake; else empty
     std::string container_runtime{};       // the name of the program
     bool is_unsafe_override = false;
-    bool others_require = false;  // guarantees, besides those of the binding
+    bool others_require = false;  // the host or the story requires guarantees
     bool ok = false;
     std::string_view result{};         // JSON, if ok
-    std::string_view error_type{};     // if not
-    std::string_view error_message{};  // if not
+    std::string_view error_type{};     // if not ok
+    std::string_view error_message{};  // if not ok
     bool is_forbidden = false;         // by the host or the story
 };
 std::string tool_call_trace(const ToolCall& call);
 
-// The traces of a call that no attempt was made of: its input is not valid, there is no runner for
-// it, or the runner could not start it. `guarantees`: required besides those of the binding.
-// `is_forbidden`: by the restrictions of the engine or the story.
-// `request`: the document of spec 000 §6.
+// Returns the traces of a call without an attempt: its input is invalid, it has no runner, or the
+// runner could not start it. `guarantees`: required in addition to the binding's. `is_forbidden`:
+// the engine or the story does not allow the tool. `request`: the document of spec 000 §6.
 std::vector<std::string> refused_call_traces(const project::Binding& binding,
                                              const Guarantees& guarantees, std::string_view request,
                                              uint64_t timeout_ms, const StartFailure& failure,
                                              bool is_forbidden);
 
-// The member "input" of a request, as JSON.
+// Returns the member "input" of a request as JSON; "{}" if it is missing.
 std::string input_of(std::string_view request);
 
 }  // namespace narratoria::tool

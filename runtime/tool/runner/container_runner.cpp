@@ -31,18 +31,20 @@ namespace narratoria::tool {
 namespace {
 
 constexpr std::string_view kPrefix = "narratoria-";
-// The client's own failures: an unknown image, no daemon, a command that cannot start.
+// Exit statuses from 125 to 127 are failures of the client itself: an unknown image, no daemon, a
+// command that cannot start.
 constexpr int kClientFailed = 125;
 // How long a call waits for the removal of its container.
 constexpr uint32_t kRemovalMs = 5000;
-// How long a client beside the calls may take, also when an engine ends: nobody removes later.
+// Time limit of the clients that list and remove containers. It also applies when the engine ends,
+// because no process removes the containers later.
 constexpr uint32_t kTaskMs = 15000;
-// The ending of the names of files of variables.
+// The extension of variable files.
 constexpr std::string_view kVariables = ".env";
 constexpr size_t kLongestLine = 32 * 1024;
-// Before podman removes a container by force, it asks its process to end, for ten seconds.
+// Kills first, because `podman rm -f` sends SIGTERM and waits ten seconds.
 constexpr const char* kRemove = R"("$0" kill "$@"; exec "$0" rm -f "$@")";
-// Nobody notes when the client is gone, so this waits.
+// The end of the client is not observed here, so this waits a second and removes again.
 constexpr const char* kRemoveTwice =
     R"("$0" kill "$@" || { "$0" rm -f "$@"; sleep 1; "$0" kill "$@"; }; exec "$0" rm -f "$@")";
 
@@ -53,7 +55,8 @@ std::string line_of(const std::string& path) {
     return line;
 }
 
-// The 22nd field of /proc/PID/stat; 0: there is no such process, or /proc hides those of others.
+// Returns the start time of a process, the 22nd field of /proc/PID/stat. Returns 0 if the process
+// does not exist, or if /proc hides the processes of other users.
 uint64_t start_of(uint64_t process) {
     const std::string text = line_of("/proc/" + std::to_string(process) + "/stat");
     // The second field is a name in parentheses, which may have spaces and parentheses.
@@ -84,8 +87,9 @@ bool take_number(std::string_view& text, uint64_t& number) {
     return true;
 }
 
-// True for what a line of docker's and podman's file of variables holds as it is. Neither has a form
-// for line breaks, docker takes no line of 64 KiB, and a name must not be read as a comment or pattern.
+// True if a line of an --env-file of docker and podman can hold the variable. The format cannot
+// escape line breaks, docker refuses lines of 64 KiB, and a name must not look like a comment or a
+// pattern.
 bool fits_file(std::string_view name, std::string_view value) {
     const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
     const auto is_of_name = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0; };
@@ -95,7 +99,7 @@ bool fits_file(std::string_view name, std::string_view value) {
            name.size() + value.size() <= kLongestLine;
 }
 
-// Absolute, because the client has another working folder.
+// Returns an absolute path, because the client has a different working directory.
 std::filesystem::path temporary_folder() {
     std::error_code failure;
     auto folder = std::filesystem::temp_directory_path(failure);
@@ -135,7 +139,7 @@ bool ContainerName::is_left_behind(std::string_view name) const {
     return kill(static_cast<pid_t>(its_process), 0) != 0 && errno == ESRCH;
 }
 
-// A run of the client beside the calls.
+// A run of the client that is not a call: lists or removes containers.
 class ContainerRunner::Task : public process::Listener {
 public:
     Task(ContainerRunner& runner, bool removes, std::function<void(std::string_view)> on_end)
@@ -150,7 +154,7 @@ public:
         process_ =
             runner_.processes_->start_helper(std::move(arguments), runner_.environment_, *this);
         if (process_ == nullptr) return false;
-        // A client that hangs must not keep the loop, and with it the host, from becoming idle.
+        // A hanging client must not keep the loop, and so the host, busy.
         time_.start(kTaskMs, [this] { process_->terminate(0); });
         return true;
     }
@@ -201,8 +205,8 @@ public:
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
         runner_.remove_left_behind(runtime_);
         std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
-        // Every process of this machine can read arguments, so a file holds the variables. They must
-        // not be in the client's own environment: there, BASH_ENV and many others run code.
+        // Every process of this machine can read arguments, so the variables are in a file. They
+        // must not be in the client's own environment: BASH_ENV and others would run code there.
         std::string variables;
         for (const auto& [name, value] : its.environment) {
             const std::string variable = name + "=" + value;
@@ -228,7 +232,7 @@ public:
     }
 
 private:
-    // False: the call has failed.
+    // Returns false if the call has failed.
     bool write_variables(std::string_view text) {
         variables_ = temporary_folder() / (name_ + "-" + make_uuid() + std::string(kVariables));
         const Descriptor file(
@@ -249,17 +253,18 @@ private:
         if (!variables_.empty()) unlink(std::exchange(variables_, {}).c_str());
     }
 
-    // The end of the client does not end a container.
+    // The container does not end with its client.
     void on_terminate() override { runner_.remove(runtime_, {name_}); }
 
     void on_exit(const process::Exit& exit) override {
         remove_variables();
         if (!was_cut_off(exit)) return ProcessCall::on_exit(exit);
-        // Also after on_terminate(), which finds nothing as long as the client makes the container.
+        // Needed even after on_terminate(), which finds nothing while the client is still creating
+        // the container.
         exit_ = exit;
         timer_.start(kRemovalMs, [this] { end(); });
         runner_.remove(runtime_, {name_}, [this, here = std::weak_ptr<bool>(here_)] {
-            // A task must not be destroyed by what it calls.
+            // A task must not be destroyed from its own callback, so end() is deferred.
             if (here.expired()) return;
             processes().loop().defer([this, here] {
                 if (!here.expired()) end();
@@ -278,7 +283,7 @@ private:
         if (exit_status < kClientFailed || exit_status > kClientFailed + 2) return {};
         if (said.empty()) return {};
         return "the container of the tool \"" + binding().name + "\" could not start: " + runtime_ +
-               " says: " + said;
+               " reports: " + said;
     }
 
     void complete(ToolCall& call) const override {
@@ -288,7 +293,7 @@ private:
     ContainerRunner& runner_;
     const std::string name_;
     std::string runtime_;
-    std::string variables_;  // the path of a file for the client; empty: there is none
+    std::string variables_;  // the path of the variable file; empty if there is none
     bool is_running_ = false;
     std::optional<process::Exit> exit_;  // of a call that ends after its container
     Timer timer_;

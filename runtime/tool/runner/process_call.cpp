@@ -12,7 +12,7 @@
 namespace narratoria::tool {
 namespace {
 
-// A longer line becomes several log events.
+// Longer lines are split into several log events.
 constexpr size_t kLongestLog = 64 * 1024;
 
 }  // namespace
@@ -61,7 +61,8 @@ void ProcessCall::on_output(char* data, size_t size) {
 
 void ProcessCall::await_exit() {
     const uint32_t grace_ms = processes_.settings().grace_ms;
-    // The reply must not be lost to the call's time: what is left of it is for the end.
+    // The timeout of the call must not discard the reply: waits at most half of the remaining time,
+    // and grants at most a quarter as grace period.
     const uint64_t left =
         timeout_ms() == 0 ? UINT64_MAX : timeout_ms() - std::min(timeout_ms(), age_ms());
     linger_ms_ = std::min<uint64_t>(processes_.settings().linger_ms(), left / 2);
@@ -120,8 +121,8 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     else outcome.exit_status = WEXITSTATUS(exit.wait_status);
     if (has_lingered_ && !exit.ended_untold && !is_too_long_) {
         outcome.warning_code = "LINGERED";
-        outcome.warning = "the tool went on for " + std::to_string(linger_ms_) +
-                          " ms after its reply and was ended";
+        outcome.warning = "the tool was still running " + std::to_string(linger_ms_) +
+                          " ms after its reply and was terminated";
         return end_with_reply(reply_, std::move(outcome));
     }
     const process::LimitEnd limit =
@@ -136,8 +137,8 @@ void ProcessCall::on_exit(const process::Exit& exit) {
             std::move(outcome));
     }
     if (told_to_end_) {
-        return end_with_failure("SIGNALED", "TimeoutError", who + " was ended before it answered",
-                                std::move(outcome));
+        return end_with_failure("SIGNALED", "TimeoutError",
+                                who + " was terminated before it answered", std::move(outcome));
     }
     if (reply_.empty()) {
         std::string how = signaled ? "was ended by " + process::signal_text(outcome.signal)
@@ -146,14 +147,14 @@ void ProcessCall::on_exit(const process::Exit& exit) {
         if (message.empty()) {
             message = who + " " + how + " and did not answer";
             const std::string said = diagnostics_.text();
-            if (!said.empty()) message += "; it said: " + said;
+            if (!said.empty()) message += "; it printed: " + said;
         }
         const std::string refused = refused_text(binding().name, exit);
         if (!refused.empty()) {
             if (exit.refused_sockets > 0) note_blocked(Guarantee::NoNetwork);
             if (exit.refused_programs > 0) note_blocked(Guarantee::NoSubprocess);
             return end_with_failure("GUARANTEE_BLOCKED", kCapabilityViolation,
-                                    refused + " What follows: " + message, std::move(outcome));
+                                    refused + " As a result: " + message, std::move(outcome));
         }
         return end_with_failure(signaled ? "SIGNALED" : "EXIT_STATUS", "ToolError",
                                 std::move(message), std::move(outcome));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A call that a process carries: the request is its standard input, the reply its standard output.
-// What it prints on standard error becomes log events.
+// A call to a process: the request is its standard input, the reply its standard output. Lines on
+// standard error become log events.
 
 #include <memory>
 #include <string>
@@ -25,34 +25,35 @@ public:
     std::string diagnostics() const override { return diagnostics_.text(); }
 
 protected:
-    // Starts the process, in a sandbox if there are guarantees, which leaves `readable` readable; both
-    // may be NULL. False with a `failure`.
+    // Starts the process. Runs it in a sandbox if `guarantees` is not NULL; the paths in `readable`
+    // stay readable there. Both may be NULL. Returns false with a `failure`.
     bool start_process(const std::vector<std::string>& arguments, std::string_view input,
                        const std::vector<std::string>& environment, const std::string& folder,
                        StartFailure& failure, const Guarantees* guarantees = nullptr,
                        const std::vector<std::string>* readable = nullptr);
-    // Takes a process that somebody else started, with this object as its listener; or NULL.
+    // Takes ownership of a process that has this object as its listener. Returns false for NULL.
     bool take_process(std::unique_ptr<Source> process) {
         process_ = std::move(process);
         return process_ != nullptr;
     }
     ProcessRunner& processes() { return processes_; }
     const Limits& limits() const { return limits_; }
-    // True if the process did not come to an end of its own.
+    // True if the process did not exit by itself.
     bool was_cut_off(const process::Exit& exit) const;
     // Ends the call.
     void on_exit(const process::Exit& exit) override;
 
 private:
-    // True if nothing can follow in the reply. The process then has as long to end as a tool after its
-    // done event. The reply counts, however it ends.
+    // True if the reply is complete. The process then has the same time to exit as a tool after its
+    // done event. The reply stands, regardless of how the process exits.
     virtual bool is_whole(std::string_view) const { return false; }
-    // Called once when the call is told to end: what the process has started elsewhere must end, too.
+    // Called once when the call is terminated. Must end everything that the process has started
+    // elsewhere.
     virtual void on_terminate() {}
-    // Of an exit without a reply: what is wrong, for people, instead of the exit; or empty.
+    // Returns a message for an exit without a reply, to replace the one about the exit; or empty.
     virtual std::string explain(int exit_status) const;
 
-    // Sends what was printed since the last line as a log event. False if the listener destroyed this
+    // Sends the unfinished line as a log event. Returns false if the listener destroyed this
     // object.
     [[nodiscard]] bool log_printed();
     void await_exit();
@@ -65,7 +66,7 @@ private:
     Tail diagnostics_;
     std::string printed_;  // an unfinished line
     std::string reply_;
-    Timer linger_;  // runs since the reply was whole
+    Timer linger_;  // starts when the reply is complete
     uint64_t linger_ms_ = 0;
     bool has_lingered_ = false;
     bool told_to_end_ = false;

@@ -20,8 +20,8 @@ public:
     ProcessRunner(const ProcessRunner&) = delete;
     ProcessRunner& operator=(const ProcessRunner&) = delete;
 
-    // Starts a process for an attempt of another runner, in `folder` or, if that is empty, in the
-    // session's. `program` must be absolute. `input` and
+    // Starts a process for an attempt, possibly of another runner. Its working directory is
+    // `folder`, or the session's if `folder` is empty. `program` must be absolute. `input` and
     // `environment` are read during the call only; `listener` must outlive the source. Returns NULL
     // and a `failure` if the process cannot be started.
     std::unique_ptr<Source> start_source(std::string program, std::vector<std::string> arguments,
@@ -32,18 +32,18 @@ public:
                                          const Guarantees* guarantees = nullptr,
                                          const std::vector<std::string>* readable = nullptr);
 
-    // The same for a program whose standard input stays open, and which goes on between calls.
+    // The same for a program that serves several calls: its standard input stays open.
     std::unique_ptr<process::Process> start_service(
         std::string program, std::vector<std::string> arguments,
         const std::vector<std::string>& environment, const process::Limits& limits,
         process::Listener& listener, StartFailure& failure, std::string folder,
         const Guarantees* guarantees = nullptr, const std::vector<std::string>* readable = nullptr);
-    // Starts a program that is no tool's. It may outlive the session: see Pool::finish().
+    // Starts a program that is not a tool. It may outlive the session: see Pool::finish().
     std::unique_ptr<process::Process> start_helper(std::vector<std::string> arguments,
                                                    const std::vector<std::string>& environment,
                                                    process::Listener& listener);
     process::Pool& pool() { return pool_; }
-    // What a process that was started with these guarantees reports of them at its end.
+    // Returns the receipts that a process with these guarantees reports at its end.
     std::string receipts(const Guarantees& guarantees) { return pool_.receipts(guarantees); }
 
     const RunnerSettings& settings() const { return settings_; }

@@ -10,7 +10,7 @@
 #include "tool/project/python_environment.hpp"
 #include "tool/runner/process_call.hpp"
 
-// The text of python/narratoria_runner.py, with a zero at its end.
+// The text of python/narratoria_runner.py, zero-terminated.
 extern "C" const char narratoria_python_runner[];
 
 namespace narratoria::tool {
@@ -58,9 +58,9 @@ public:
     }
 
 private:
-    // What stays readable under no_filesystem_read: the whole pack of a tool from a pack; of the
-    // project only the tool's own module or package, because its folder also has tools.yaml, policies,
-    // other packs, stories, saves and keys.
+    // Returns the paths that stay readable under no_filesystem_read. For a tool from a pack: the
+    // whole pack. For a tool of the project: only its module or package, because the project's
+    // folder also has tools.yaml, policies, other packs, stories, saves and keys.
     std::vector<std::string> readable_code() const {
         std::vector<std::string> out;
         for (const std::string& each : binding().python.path) {
@@ -72,9 +72,9 @@ private:
         out.push_back(binding().root + "/" + module + ".py");
         return out;
     }
-    // A limit of all processes together would count the server, too. With no_subprocess a server could
-    // not fork, with no_filesystem_read it could not look at itself (/proc). Where values of secrets
-    // are replaced in the output, the frames of a server would not have their size any more.
+    // A limit on all processes together would include the server. With no_subprocess a server could
+    // not fork, and with no_filesystem_read it could not inspect itself in /proc. The redaction of
+    // secrets in the output would change the size of a server's frames.
     bool may_be_warm() const {
         const process::Controllers group = limits().controllers();
         return binding().warm && !group.processes && !group.memory && !guarantees().secrets() &&
@@ -82,11 +82,11 @@ private:
                !guarantees().requires_one(Guarantee::NoFilesystemRead);
     }
     void on_alone(std::string_view why) {
-        // Nothing follows, so it does not matter whether the listener destroyed this object.
+        // The last statement, so the listener may destroy this object.
         (void)log("debug",
                   "the tool \"" + binding().name + "\" is not kept warm: " + std::string(why));
     }
-    // narratoria_runner.py answers with one line.
+    // narratoria_runner.py writes its reply as one line.
     bool is_whole(std::string_view reply) const override { return reply.ends_with('\n'); }
 
     PythonServers& servers_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs the local tools of a project (spec 001): a function of a Python module, in a process of its
-// own that reads one request and answers with one reply. The process is forked from a server that
-// has imported the module, or started anew if the binding says so.
+// Runs the local tools of a project (spec 001). A tool is a function of a Python module. Each call
+// has its own process, which reads one request and writes one reply. It is forked from a server
+// that has imported the module, or started afresh if the binding says so.
 
 #include <memory>
 #include <string>
@@ -27,8 +27,8 @@ private:
                                    StartFailure& failure) override;
 
     const std::shared_ptr<ProcessRunner> processes_;
-    // Of the process, when the session began: a project's tools find their keys in it (spec 001). A
-    // guarantee about variables takes it away.
+    // The host's environment when the session began: a project's tools find their keys there (spec
+    // 001). A guarantee about variables hides it from them.
     const std::vector<std::string> host_;
     PythonServers servers_;
 };

@@ -6,16 +6,16 @@
 #include <charconv>
 #include <utility>
 
-// The text of python/fork_server.py and python/narratoria_runner.py, with a zero at its end.
+// The text of python/fork_server.py and python/narratoria_runner.py, zero-terminated.
 extern "C" const char narratoria_python_fork_server[];
 
 namespace narratoria::tool {
 namespace {
 
-// More are ended as soon as they are idle, the one first that was not used for the longest time.
+// The maximum number of idle servers. The least recently used one is ended first.
 constexpr size_t kMostIdle = 8;
 constexpr size_t kLongestHeader = 24;
-// Of a frame that is for the library itself.
+// The size limit of frames that the library itself reads (not L and A).
 constexpr size_t kLongestText = 4096;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<std::string> python_arguments(const std::string& interpreter, const 
     return out;
 }
 
-// A call, at the server that has it. The server may change as long as none has taken the request.
+// A call and its server. The server may change until one has taken the request.
 class PythonServers::Call : public Source {
 public:
     Call(PythonServers& servers, PythonStart start, std::string request,
@@ -61,7 +61,7 @@ public:
     void terminate(uint32_t grace_ms) override;
     void stop_reading() override;
 
-    // Another server gets the request. Ends the call if there is none.
+    // Sends the request to a different server. Ends the call if none can be started.
     void send_again();
 
     process::Listener& listener() { return listener_; }
@@ -100,7 +100,7 @@ public:
         return process_ != nullptr;
     }
 
-    // True if a call with these settings may be given to it.
+    // True if the server can take a call with these parameters.
     bool fits(const PythonStart& start) const {
         return call_ == nullptr && !is_ending_ && process_->input() != nullptr &&
                process_->input()->is_open() && start_ == start;
@@ -135,14 +135,14 @@ private:
     std::unique_ptr<process::Process> process_;
     Call* call_ = nullptr;  // NULL: idle
     bool has_taken_ = false;
-    bool is_ending_ = false;      // it takes no further call
-    bool leaves_behind_ = false;  // the call has ended, and its descendants have not
+    bool is_ending_ = false;      // takes no further calls
+    bool leaves_behind_ = false;  // the call has ended, but its descendants still run
     process::Exit end_;
     std::string receipts_;
     std::string header_;
     std::string text_;
     char kind_ = 0;
-    size_t left_ = 0;  // bytes of the frame that are still to come
+    size_t left_ = 0;  // remaining bytes of the frame
     bool* destroyed_ = nullptr;
 };
 
@@ -206,7 +206,7 @@ void PythonServers::Server::on_output(char* data, size_t size) {
         if (watch.destroyed()) return;
     }
     if (is_right) return;
-    // It is broken, or somebody else writes to its pipe.
+    // The server is broken, or another process writes to its pipe.
     is_ending_ = true;
     process_->stop_reading();
     process_->terminate(0);
@@ -274,9 +274,9 @@ bool PythonServers::Server::take_end() {
     end_.user_us = numbers[1];
     end_.system_us = numbers[2];
     end_.resident_kb = numbers[3];
-    // The server exits, and the supervisor ends what the call has left behind.
+    // If the call has left processes behind, the server exits and the supervisor ends them.
     leaves_behind_ = numbers[4] != 0;
-    // The same if the call was told to end: the server has been told, too.
+    // A terminated call also ends its server, which got the signal as well.
     is_ending_ = is_ending_ || leaves_behind_ || call_->told_to_end();
     if (!is_ending_) end_call(end_);
     else leaves_behind_ = true;
@@ -297,13 +297,13 @@ void PythonServers::Server::on_exit(const process::Exit& exit) {
     Call* const call = std::exchange(call_, nullptr);
     process::Exit told = exit;
     if (leaves_behind_ && !exit.supervisor_lost) told = end_;
-    // They are of all its calls.
+    // These counters cover all calls of the server, so they say nothing about this one.
     told.refused_programs = told.refused_sockets = 0;
     const bool may_try_again = exit.start_failure.empty() && !has_taken_;
     servers_.remove(*this);
     if (call == nullptr) return;
     call->server = nullptr;
-    // It died while it was idle. Nothing of the tool has run.
+    // The server died before it took the request. The tool has not run.
     if (may_try_again && !call->told_to_end() && !std::exchange(call->was_sent_again, true)) {
         return call->send_again();
     }

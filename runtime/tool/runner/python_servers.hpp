@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Keeps Pythons warm: processes that have imported a tool's module, and fork for each call
-// (python/fork_server.py). A server serves one call at a time, so that ending the server ends
-// everything that the call has started; calls at the same time have servers of their own.
+// Keeps Python processes warm: servers that have imported a tool's module and fork for each call
+// (python/fork_server.py). A server serves one call at a time, so terminating the server ends all
+// processes of the call; concurrent calls use separate servers.
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace narratoria::tool {
 
-// What a server is started with. Calls that agree in all of it share servers.
+// The start parameters of a server. Calls with equal parameters share servers.
 struct PythonStart {
     std::string interpreter;  // absolute
     std::string folder;
@@ -27,7 +27,8 @@ struct PythonStart {
     bool operator==(const PythonStart&) const;
 };
 
-// The command line for a program of python/, in the sandbox of these guarantees.
+// Returns the command line for a program of python/ in the sandbox of these guarantees. `text`: the
+// source code of the program.
 std::vector<std::string> python_arguments(const std::string& interpreter, const char* text,
                                           const Guarantees& guarantees);
 
@@ -39,10 +40,10 @@ public:
     PythonServers(const PythonServers&) = delete;
     PythonServers& operator=(const PythonServers&) = delete;
 
-    // Sends the request to a server, and starts one if none is idle. Returns NULL and a `failure` if
-    // it cannot be started. The listener is told as if the call had a process of its own whose output
-    // is the reply; it must outlive the source. Destroying the source ends the call, and its server
-    // with it. `on_alone` may be called once: why the server serves this call only.
+    // Sends the request to an idle server, or starts one. Returns NULL and a `failure` if none can
+    // be started. The listener gets the same calls as for a process of its own that prints the
+    // reply; it must outlive the source. Destroying the source ends the call and its server. If the
+    // server can serve only this call, `on_alone` is called once with the reason.
     std::unique_ptr<Source> start(PythonStart start, std::string request,
                                   process::Listener& listener,
                                   std::function<void(std::string_view)> on_alone,
@@ -57,7 +58,7 @@ private:
     void remove(Server& server);
 
     ProcessRunner& processes_;
-    std::vector<std::unique_ptr<Server>> servers_;  // the one that was used last is last
+    std::vector<std::unique_ptr<Server>> servers_;  // the least recently used one is first
 };
 
 }  // namespace narratoria::tool

@@ -8,7 +8,7 @@
 namespace narratoria::tool {
 namespace {
 
-// An attempt of a tool whose result has a schema: checks the result before the listener gets it.
+// Wraps the attempt of a tool with a result schema: checks the result before the listener gets it.
 class CheckedAttempt : public Attempt, private AttemptListener {
 public:
     CheckedAttempt(const Invocation& invocation, AttemptListener& listener)
@@ -74,9 +74,8 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         failure.code = "GUARANTEE_UNAVAILABLE";
         failure.may_retry = false;
         failure.message =
-            "guarantees are required of this tool, and nothing can enforce them: it is a function "
-            "that "
-            "runs inside of the host or a plugin; require them of single tools, or make it a "
+            "guarantees are required of this tool, but cannot be enforced: it is a function that "
+            "runs inside the host or a plugin; require them of other tools only, or make it a "
             "program";
         return nullptr;
     }

@@ -20,13 +20,13 @@
 
 namespace narratoria::tool {
 
-// The settings that a session's runners share. Must outlive the runners and their attempts.
+// Settings shared by the runners of a session. Must outlive the runners and their attempts.
 struct RunnerSettings {
     std::string folder;        // absolute; the working directory of tools
     uint32_t grace_ms = 2000;  // from SIGTERM to SIGKILL; a change also applies to running attempts
 
-    // How long a tool may run after it has answered. With grace_ms 0 the default applies: no grace
-    // period on termination must not mean that a tool is killed while it exits.
+    // How long a tool may run after it has answered. With grace_ms 0 the default applies: a tool
+    // must have time to exit even if termination has no grace period.
     uint32_t linger_ms() const { return grace_ms > 0 ? grace_ms : 2000; }
 };
 
@@ -44,9 +44,9 @@ struct Invocation {
     Limits limits;
     std::string_view request;  // the document of spec 000 §6, on one line
     const std::vector<std::string>* environment = nullptr;  // NAME=value
-    // Of a script: a result of another type than the definition declares is a warning (spec 002).
+    // Called from a script: a result of the wrong type is only a warning (spec 002).
     bool is_of_script = false;
-    // What the host and the story require, besides what the tool's binding requires; NULL: nothing.
+    // Requirements of the host and the story, in addition to the tool's binding; NULL: none.
     const Guarantees* guarantees = nullptr;
 };
 
@@ -54,15 +54,15 @@ struct Invocation {
 struct Outcome {
     bool ok = false;
     std::string code;          // MISSING_DONE, EXIT_STATUS …; empty if ok
-    std::string error;         // for people; empty if ok
+    std::string error;         // a message for the user; empty if ok
     std::string warning_code;  // a problem that does not change the outcome
     std::string warning;
-    std::string limit;           // the limit that the tool reached, for people; usually empty
+    std::string limit;           // a message about the limit that the tool reached; usually empty
     std::string result;          // done.result as JSON, or empty
     bool may_retry = true;       // false: another attempt cannot succeed
     bool no_supervisor = false;  // no tool can be started: the host's settings are wrong
-    bool is_recorded = false;    // of an attempt that is played again (plan/recording.hpp)
-    bool is_timeout = false;     // a recorded one had exceeded its time
+    bool is_recorded = false;    // the attempt is replayed (plan/recording.hpp)
+    bool is_timeout = false;     // the replayed attempt had exceeded its time
     std::string diagnostics;
     int exit_status = -1;
     int signal = 0;
@@ -75,11 +75,11 @@ struct Outcome {
         traces;  // finished JSON objects: capability_check, tool_call (spec 001)
 };
 
-// True for codes of failures that another attempt cannot mend, whoever reports them.
+// True for the codes of failures that a retry cannot fix, regardless of their origin.
 bool is_permanent(std::string_view code);
 
-// What the sandbox refused to the process, in the words of spec 001: `Tool "t" cannot use the network.`
-// Empty if nothing is known to have been refused.
+// Describes the acts that the sandbox refused, in the words of spec 001: `Tool "t" cannot use the
+// network.` Empty if none is known.
 std::string refused_text(std::string_view tool, const process::Exit& exit);
 
 // Receives an attempt's events and its end, on the engine thread. Must outlive the attempt.
@@ -87,10 +87,10 @@ std::string refused_text(std::string_view tool, const process::Exit& exit);
 class AttemptListener {
 public:
     virtual ~AttemptListener() = default;
-    // The tool acts before Runner::start has returned. Must precede its events then; from here on
-    // the start is no longer undone.
+    // Called first if the tool acts before Runner::start has returned. From then on the start is
+    // not undone.
     virtual void on_started() {}
-    // Bracket the events of one read, so that they share one timestamp.
+    // on_batch() and on_batch_end() bracket the events of one read, so they share one timestamp.
     virtual void on_batch() = 0;
     virtual void on_batch_end() = 0;
     virtual void on_event(const event::Event& event) = 0;
@@ -104,15 +104,15 @@ public:
     virtual ~Attempt() = default;
     // Terminates the tool. on_ended() follows within the grace period.
     virtual void terminate() = 0;
-    // The diagnostic output so far, for the report of an abandoned attempt.
+    // Returns the diagnostic output so far, for the report of an abandoned attempt.
     virtual std::string diagnostics() const = 0;
-    // The files and folders that the tool may read, without symbolic links; NULL: any. It cannot
-    // announce others as assets.
+    // The files and folders that the tool may read, with symbolic links resolved; NULL: all. The
+    // tool can announce only these as assets.
     virtual const std::vector<std::string>* readable() const { return nullptr; }
-    // The outcome of a tool that has sent `done` but still runs: `done` decides it. Called before an
-    // abandoned attempt is destroyed, and only after the `done` event.
+    // Returns the outcome of a tool that has sent `done` but still runs: `done` decides it. Called
+    // only after the `done` event, before an abandoned attempt is destroyed.
     virtual Outcome outcome_of_done() const = 0;
-    // The trace entries of an attempt that is abandoned with this outcome.
+    // Returns the trace entries of an attempt that is abandoned with this outcome.
     virtual std::vector<std::string> traces_of_abandoned(const Outcome&) const { return {}; }
 };
 
@@ -135,17 +135,18 @@ public:
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
 
-    // Runs a tool with Definition::answers_at_once, whose input is valid, without an attempt, and
-    // returns its result, valid until the next call. Nothing, if it did not simply succeed: start()
-    // the same invocation next. The attempt reports what this call got, and does not run the tool.
+    // Runs a tool with Definition::answers_at_once without an attempt. The input must be valid. The
+    // result is valid until the next call. If the tool does not simply succeed, returns nothing;
+    // then call start() with the same invocation next. That attempt reports the outcome of this
+    // call and does not run the tool again.
     virtual std::optional<json::Value> call(const Invocation&) { return std::nullopt; }
 
 private:
     // True if begin() enforces the guarantees of the invocation, or refuses it. Otherwise an
     // invocation with guarantees is refused.
     virtual bool heeds_guarantees() const { return false; }
-    // Called with valid input. Must not call the listener before it returns, unless it called
-    // on_started() first; never on_ended().
+    // Called with valid input. Must not call the listener before it returns, except on_started()
+    // and then events; must not call on_ended().
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                            StartFailure& failure) = 0;
 };

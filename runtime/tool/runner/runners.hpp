@@ -12,7 +12,7 @@
 
 namespace narratoria::tool {
 
-// The scheme of "scheme:rest". Empty for a path, even if a later segment contains a colon.
+// Returns the scheme of "scheme:rest". Empty for a path, even if a later segment contains a colon.
 std::string_view scheme_of(std::string_view tool_path);
 // True for letters, digits, + - . _
 bool is_scheme(std::string_view text);

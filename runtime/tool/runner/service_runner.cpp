@@ -15,11 +15,11 @@ namespace narratoria::tool {
 namespace {
 
 constexpr uint64_t kMaximumHandshake = 1024 * 1024;
-// Shorter than the time of most calls, so that the message says what is wrong.
+// Shorter than most timeouts of calls, so that the error is about the connection.
 constexpr uint64_t kConnectMs = 5000;
 constexpr size_t kMaximumExcerpt = 200;
 constexpr const char* kHowToCover =
-    "; run it where they are enforced, and let its handshake say so, or call the tool without them";
+    "; run it where they are enforced and reported in its handshake, or call the tool without them";
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
@@ -33,13 +33,13 @@ const char* code_of(const http::Error& error) {
     }
 }
 
-// Another attempt ends in the same way.
+// True if a retry would fail in the same way.
 bool is_permanent(http::Failure failure) {
     return failure == http::Failure::Setup || failure == http::Failure::Tls ||
            failure == http::Failure::Redirect;
 }
 
-// The beginning of a body that is no reply, on one line.
+// Returns the beginning of an invalid reply, on one line.
 std::string excerpt_of(std::string_view body) {
     std::string text = utf8::repaired(body.substr(0, kMaximumExcerpt));
     std::replace_if(
@@ -48,13 +48,14 @@ std::string excerpt_of(std::string_view body) {
     return text;
 }
 
-// What a service says of itself. `refusal` is empty if it enforces all that `required` requires.
+// The result of a handshake.
 struct Handshake {
     std::string enforcement = "none";
-    std::string refusal;  // for people, behind "the service at URL "
+    // A predicate for "the service at URL ". Empty if the service enforces all guarantees.
+    std::string refusal;
 };
 
-// `supported` may be empty.
+// Returns the names of the required guarantees that `supported` lacks. `supported` may be empty.
 std::string missing_of(const json::Value& supported, const Guarantees& required) {
     const auto find = [&](std::string_view name) {
         return supported ? supported.find(name) : json::Value();
@@ -92,9 +93,10 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
     json::ParseError error;
     if (!document.parse(body, error) || !document.root().is_object()) {
         handshake.refusal =
-            is_success(status) ? "answered the handshake with something else than a JSON object: " +
-                                     excerpt_of(body)
-                               : "has no handshake (status " + std::to_string(status) + ")";
+            is_success(status)
+                ? "answered the handshake with something that is not a JSON object: " +
+                      excerpt_of(body)
+                : "has no handshake (status " + std::to_string(status) + ")";
         return handshake;
     }
     const json::Value root = document.root();
@@ -104,8 +106,8 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
     const json::Value version = root.find("protocol_version");
     const json::Value ok = root.find("ok");
     if (version && (!version.is_number() || version.integer() != project::kProtocolVersion)) {
-        handshake.refusal = "answered the handshake in protocol version " +
-                            std::string(version.raw()) + ", and only version 1 is understood";
+        handshake.refusal = "answered the handshake with protocol version " +
+                            std::string(version.raw()) + "; only version 1 is supported";
     } else if (!ok || !ok.is_boolean()) {
         handshake.refusal = "answered the handshake without \"ok\"";
     } else if (!ok.boolean()) {
@@ -145,7 +147,7 @@ public:
         if (!url) {
             return fail_soon("SERVICE_UNREACHABLE", "ServiceError",
                              "the url of the tool \"" + binding().name + "\" cannot be used: " +
-                                 reason + ". Mend it in the project's binding.");
+                                 reason + "; correct it in the project's binding");
         }
         url_ = *url;
         if (!uncovered_.empty() && !may_be_uncovered()) {
@@ -171,7 +173,7 @@ public:
 private:
     enum class Stage : uint8_t { Handshake, Call };
 
-    // In one URL there is no line feed.
+    // Returns the key of the cache. A URL contains no line feed, so the parts cannot run together.
     std::string key() const {
         std::string key = url_.text() + "\n";
         guarantees().append_json(key);
@@ -228,7 +230,7 @@ private:
     void on_response(const http::Response& response) override { status_ = response.status; }
     void on_body(std::string_view bytes) override { body_ += bytes; }
     void on_end(const http::Error* error) override {
-        // The listener of the call may destroy it in any of these.
+        // The listener may destroy this object in any of these calls.
         if (error != nullptr) return on_error(*error);
         if (stage_ == Stage::Handshake) return on_handshake();
         on_reply();
@@ -238,7 +240,7 @@ private:
         runner_.covered_.erase(key());
         const char* const code = code_of(error);
         Outcome outcome;
-        // What was sent may have had its effect. A handshake has none.
+        // A request that was sent may have had an effect; a handshake has none.
         outcome.may_retry =
             !is_permanent(error.failure) && (stage_ == Stage::Handshake || !error.sent);
         end_with_failure(
@@ -257,14 +259,14 @@ private:
         const std::string why = "the service at " + url_.shown() + " " + handshake.refusal;
         if (!check_coverage(is_covered_ && uncovered_.empty(), why + kHowToCover)) return;
         if (is_covered_ || binding().allow_unsafe) return post_call();
-        // The project requires a handshake of a tool without guarantees.
+        // The tool has no guarantees, but the project requires a handshake.
         end_with_failure("COVERAGE_MISSING", kCapabilityViolation,
                          "the tool \"" + binding().name + "\" may not run: " + why);
     }
 
     void on_reply() {
         if (!is_success(status_)) {
-            // A service may say what was wrong with an error's status, too.
+            // A response with an error status may still contain a reply with the reason.
             Reply reply;
             std::string ignored;
             if (!read_reply(body_, reply, ignored) || reply.ok) {
@@ -284,7 +286,7 @@ private:
 
     ServiceRunner& runner_;
     const bool needs_handshake_;
-    const std::string uncovered_;  // why no answer of the service covers the guarantees; or empty
+    const std::string uncovered_;  // why no handshake can cover the guarantees; or empty
     http::Url url_;
     Stage stage_ = Stage::Call;
     bool is_covered_ = false;

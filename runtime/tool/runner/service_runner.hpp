@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs the tools of a project that are HTTP services (spec 001): one POST for a call, and before it a
-// handshake if guarantees must be enforced or the project asks for one.
+// Runs the tools of a project that are HTTP services (spec 001). A call is one POST. A handshake
+// precedes it if guarantees must be enforced or the project asks for one.
 
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ class ServiceRunner : public Runner {
 public:
     static constexpr const char* kName = "service";
 
-    // Both must outlive the runner.
+    // `loop` and `http` must outlive the runner.
     ServiceRunner(Loop& loop, http::Client& http) : loop_(loop), http_(http) {}
 
 private:
@@ -30,8 +30,8 @@ private:
 
     Loop& loop_;
     http::Client& http_;
-    // The enforcement of services whose handshake covers a call, by URL, tool and guarantees. Kept
-    // until a connection to the service fails: another one may have taken its place.
+    // Cache of successful handshakes: the enforcement by URL, tool and guarantees. An entry is
+    // dropped when a request fails, because a different service may then be running there.
     std::map<std::string, std::string> covered_;
 };
 

@@ -134,8 +134,8 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
     return true;
 }
 
-// Counts lines without decoding or storing them. The first one begins with the framer's partial
-// line.
+// Counts lines without decoding or storing them. The framer's partial line is the beginning of the
+// first one.
 void StreamAttempt::count_after_done(std::string_view data) {
     after_done_is_blank_ = after_done_is_blank_ && event::is_blank(framer_.partial());
     framer_.drop_partial();
@@ -204,7 +204,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     const std::string refused = refused_text(name_, exit);
     auto fail_by_itself = [&](const char* code, std::string error) {
         if (!outcome.limit.empty()) return fail("PROCESS_LIMIT", outcome.limit + "; " + error);
-        if (!refused.empty()) return fail("GUARANTEE_BLOCKED", refused + " What follows: " + error);
+        if (!refused.empty()) return fail("GUARANTEE_BLOCKED", refused + " As a result: " + error);
         return fail(code, std::move(error));
     };
 
@@ -220,8 +220,9 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     if (exit.supervisor_lost) {
         return fail("SUPERVISOR_LOST", "the process that watched over the tool " + exit.loss);
     }
-    // The runtime terminated a tool that lingered after done: neither the signal nor the status is
-    // a failure. (It may have ended before, and only the removal of its files took long.)
+    // The runtime terminated a tool that lingered after done: neither the signal nor the exit
+    // status is a failure. This does not apply if the tool had already exited and only the removal
+    // of its files took long.
     const bool our_death = lingered_ && done_ && !exit.ended_untold;
     const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
     if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);
@@ -243,11 +244,11 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     if (!done_) return fail_by_itself("MISSING_DONE", "the tool exited without a done event");
     if (our_death) {
         outcome.warning_code = "LINGERED";
-        outcome.warning = "the tool went on for " + std::to_string(settings_.linger_ms()) +
-                          " ms after its done event and was ended";
+        outcome.warning = "the tool was still running " + std::to_string(settings_.linger_ms()) +
+                          " ms after its done event and was terminated";
         if (outcome.exit_status > 0) {
-            outcome.warning += "; its exit status " + std::to_string(outcome.exit_status) +
-                               " after that does not count";
+            outcome.warning +=
+                "; its exit status " + std::to_string(outcome.exit_status) + " is ignored";
         }
     }
     judge_done(outcome);
@@ -255,7 +256,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     return outcome;
 }
 
-// Applies `done` to an outcome without another failure.
+// Applies the `done` event to an outcome that has no other failure.
 void StreamAttempt::judge_done(Outcome& outcome) const {
     outcome.ok = done_ok_;
     if (!done_ok_) {

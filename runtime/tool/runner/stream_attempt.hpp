@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An attempt whose tool prints events: decodes the output and determines the outcome. The output
-// comes from a source, which is a process or a plugin that acts like one.
+// An attempt of a tool that prints events: decodes the output and determines the outcome. The
+// output comes from a source: a process, or a plugin that acts like one.
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ private:
     std::string text_;
 };
 
-// The producer of the output, owned by its attempt. The destructor ends it.
+// The producer of the output, owned by its attempt. The destructor terminates it.
 class Source {
 public:
     virtual ~Source() = default;
@@ -35,9 +35,8 @@ public:
     virtual const std::vector<std::string>* readable() const { return nullptr; }
 };
 
-// Created, then given its source, before any output arrives. Ends with one
-// AttemptListener::on_ended(). Engine thread only. The listener may destroy the attempt in any call
-// from here.
+// Needs its source before any output arrives. Ends with one AttemptListener::on_ended(). Engine
+// thread only. The listener may destroy the attempt in any call from here.
 class StreamAttempt : public Attempt, public process::Listener {
 public:
     // `settings` and `listener` must outlive the attempt.
@@ -49,19 +48,20 @@ public:
           framer_(limits.line_bytes),
           linger_(loop) {}
     ~StreamAttempt() override;
-    // For messages about its sandbox.
+    // Sets the tool's name for messages about its sandbox.
     void set_name(std::string_view name) { name_ = name; }
 
     // Must be called before any output arrives.
     void set_source(std::unique_ptr<Source> source) { source_ = std::move(source); }
     bool has_source() const { return source_ != nullptr; }
 
-    // See AttemptListener. For a source that produces output while it is started.
+    // Calls AttemptListener::on_started(). For a source that produces output while it is started.
     void start_early() { listener_.on_started(); }
 
-    // Takes an event that the tool made by a call instead of writing it: `line` is a valid event other
-    // than done. It has taken effect when this returns. False after done or an invalid line, or if it
-    // exceeds the line limit. Must not be called while output is taken.
+    // Handles an event that the tool sends by a function call instead of writing it. `line` must be
+    // a valid event, but not done. The event has taken effect when this returns. Returns false
+    // after done or an invalid line, or if `line` exceeds the line limit. Must not be called while
+    // output is handled.
     bool take_event(std::string line);
 
     void terminate() override;
@@ -73,8 +73,8 @@ public:
     void on_diagnostics(std::string_view data) override { diagnostics_.add(data); }
     void on_exit(const process::Exit& exit) override;
 
-    // Ends with an error code of the source, unless the output or the exit is a more severe
-    // failure.
+    // Like on_exit(exit), with an error code from the source. A more severe failure in the output
+    // or the exit takes precedence.
     void on_exit(const process::Exit& exit, std::string code, std::string error);
 
 private:
@@ -101,7 +101,7 @@ private:
     bool done_ok_ = false;
     bool may_retry_ = true;
     bool broken_ = false;
-    bool broken_at_the_end_ = false;  // in a last line without a newline
+    bool broken_at_the_end_ = false;  // the error is in a last line without a newline
     bool told_to_end_ = false;
     bool lingered_ = false;
     std::string summary_;

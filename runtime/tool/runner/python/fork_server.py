@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps Python warm: imports a tool's module once, and forks for each call.
+"""Keeps Python warm: imports a tool's module once and forks for each call.
 
-The library puts this before narratoria_runner.py, whose functions it uses. One server serves the
-tools of one module, one call after the other. Standard input has requests, each as its size in
-bytes, a line feed, and the text. Standard output has frames: a letter, a size, a line feed, bytes.
+The library inserts this text before narratoria_runner.py and uses its functions. One server serves
+the tools of one module, one call after the other. Standard input carries requests: the size in
+bytes, a line feed, the text. Standard output carries frames: a letter, a size, a line feed, bytes.
 
-    T    a request was taken: from here on the tool may act
-    L    what the tool printed
+    T    the request was taken; from now on the tool may act
+    L    output that the tool printed
     A    a part of the reply
     E    the call has ended: wait status, user and system microseconds, resident kilobytes, and 1 if
          the tool left processes behind, in which case the server exits
-    F    this server cannot fork, for the reason given; it runs the call itself, and exits
-    C    a file that was read in the import has changed; the request was not taken, the server exits
+    F    the server cannot fork, for the given reason; it runs the call itself and exits
+    C    a file that the import has read has changed; the request was not taken, the server exits
 
-A call is a child process that has imported the module and knows nothing of earlier calls. Where
-that cannot be had, the server answers F: see Server.why_not(). This is an isolation of calls from
-each other. It keeps nothing from a module that is hostile; that is the kernel's work.
+A call is a child process that has imported the module and knows nothing of earlier calls. If the
+server cannot guarantee that, it answers F: see Server.why_not(). This isolates calls from each
+other. It does not restrict a hostile module; the kernel does that.
 """
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PIDFD_OPEN = 4, 36, 434
-HIDDEN = "the server cannot see whether its module may be forked (/proc)"
-# More than a pipe holds. What a process that was left behind writes must not keep the server busy.
+HIDDEN = "the server cannot read /proc, so it cannot check whether it may fork"
+# More than a pipe holds. Bounds the drain: a process that was left behind may write forever.
 MOST_LEFT_IN_A_PIPE = 2 * 1024 * 1024
-# Of a file that has just been changed.
+# A recently changed file up to this size in bytes is compared by content.
 MOST_COMPARED = 64 * 1024 * 1024
 
 
 class Seeds:
-    """Gives each call random numbers of its own. A generator that the module seeded with a number
-    keeps its state, as it would in a fresh process."""
+    """Gives each call its own random numbers. A generator that the module seeded with a number
+    keeps its state, as in a fresh process."""
 
     def __init__(self):
-        self.own = weakref.WeakSet()  # generators that seeded themselves
-        self.is_fixed = False  # the module seeded the generator of the module random
+        self.own = weakref.WeakSet()  # generators seeded from the system
+        self.is_fixed = False  # the tool's module seeded the global generator of random
         self.seed, self.seed_all, self.set_all = random.Random.seed, random.seed, random.setstate
 
         def seed(generator, a=None, version=2):
@@ -59,7 +59,7 @@ class Seeds:
         self.bits = unseeded_bits()
 
     def renew(self):
-        """In the child. Python itself has given the module random a new seed."""
+        """Runs in the child. Python itself has reseeded the global generator of random."""
         for generator in self.own:
             self.seed(generator)
         if self.is_fixed:
@@ -69,7 +69,7 @@ class Seeds:
 
 
 def unseeded_bits():
-    """The generators of numpy that took their seed from the system: a number of 128 bits."""
+    """Returns the generators of numpy that took their seed, 128 bits, from the system."""
     numpy = sys.modules.get("numpy.random")
     if numpy is None:
         return []
@@ -87,9 +87,9 @@ def unseeded_bits():
 
 
 class Files:
-    """The files and folders that the import has read, except those of Python's library and of installed
-    packages. Each is noted before it is read, so no edit is missed, unless the clock of its file system
-    is behind by more than YOUNG_NS."""
+    """The files and folders that the import has read, except Python's library and installed
+    packages. Each is recorded before it is read, so no edit is missed, unless the clock of its file
+    system is behind by more than YOUNG_NS."""
 
     def __init__(self):
         self.inputs = {}
@@ -101,7 +101,7 @@ class Files:
         self.add(sys.executable)
         self.add(os.path.join(sys.prefix, "pyvenv.cfg"))
         sys.addaudithook(self.on_event)
-        # Python reads no source whose .pyc it takes, but asks for its time.
+        # Python does not open a source file if it uses the .pyc, but it asks for its times.
         path_stats = SourceFileLoader.path_stats
 
         def noted_path_stats(loader, path):
@@ -126,7 +126,7 @@ class Files:
             elif event == "import" and arguments[1] is not None:
                 self.add(arguments[1])  # a native module
         except (OSError, TypeError, ValueError):
-            pass  # no path: the module is told so itself
+            pass  # not a path: the module gets the error itself
 
     def is_module(self, name):
         return name.isidentifier() and name != "__pycache__" or name.endswith(self.suffixes)
@@ -139,15 +139,15 @@ class Files:
         if path in self.inputs and not (counts is any_name and self.inputs[path].counts is not any_name):
             return
         if not is_cache and not (path + os.sep).startswith(self.left_out):
-            self.is_open, was_open = False, self.is_open  # this reads, too
+            self.is_open, was_open = False, self.is_open  # Input reads as well
             try:
                 self.inputs[path] = Input(path, counts)
             finally:  # also after a RecursionError, which the module may catch
                 self.is_open = was_open
 
     def add_paths(self, folders, package=""):
-        """Where modules are looked for. A folder without __init__.py becomes a package that hides
-        a module of its name when it gets one."""
+        """Adds the folders that Python searches for modules, and the folders in them that have the
+        name of an imported module: with a new __init__.py such a folder hides the module."""
         for folder in folders:
             folder = os.path.abspath(folder)
             if is_pythons(folder):
@@ -185,9 +185,9 @@ def any_name(_):
 
 
 class Input:
-    """A file or a folder as it was when this was made. The times of a file have a resolution of
-    some milliseconds, on some systems of seconds: as long as the last change is that young, the
-    content is compared, too. Of a folder only the names count for which `counts` is true."""
+    """The state of a file or folder when this object was created. File times have a resolution of
+    milliseconds, on some systems of seconds: after a recent change the content is compared as well.
+    Of a folder, only the names that satisfy `counts` matter."""
 
     def __init__(self, path, counts=None):
         self.path, self.counts = path, counts
@@ -211,7 +211,7 @@ class Input:
             if not self.is_file:
                 return None
             if self.size > MOST_COMPARED:
-                return object()  # unlike any other: read it anew
+                return object()  # equal to nothing, so the file counts as changed
             with open(self.path, "rb", buffering=0) as file:
                 return hash(file.read())
         except (OSError, MemoryError):
@@ -234,7 +234,7 @@ def prctl(option, value):
 
 
 def descriptors():
-    # The listing's own descriptor is closed by now.
+    # The descriptor of the listing itself no longer exists here.
     return {name for name in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + name)}
 
 
@@ -257,7 +257,7 @@ def empty(folder):
 
 
 def has_children():
-    """Also reaps those that have ended."""
+    """Returns True if children are running. Reaps those that have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0] != 0:
             pass
@@ -296,7 +296,7 @@ class Server:
         return b"%b%d\n%b" % (kind, len(data), data)
 
     def receive(self):
-        """A request, or None at the end of the input."""
+        """Returns a request, or None at the end of the input."""
         size = b""
         while not size.endswith(b"\n"):
             digit = os.read(self.requests, 1)
@@ -312,7 +312,7 @@ class Server:
             left -= len(part)
         return b"".join(parts)
 
-    # ---- Its life
+    # ---- The main loop
 
     def run(self):
         request = self.receive()
@@ -322,7 +322,7 @@ class Server:
         why = self.load(request)
         if why is not None:
             return self.run_alone(request, why)
-        # The tool is told to end, and the server relays its last words.
+        # SIGTERM goes to the tool as well. The server stays to relay the tool's last output.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         while True:
             ends = self.call(request)
@@ -339,13 +339,13 @@ class Server:
 
     @staticmethod
     def has_used_its_time():
-        """A server must not reach the limit that is set for a call."""
+        """The server must not reach the processor time limit, which is meant for a single call."""
         limit = resource.getrlimit(resource.RLIMIT_CPU)[0]
         return limit != resource.RLIM_INFINITY and time.process_time() > limit / 2
 
     def load(self, request):
-        """Imports the module. None if the server can fork; otherwise why not, or "" when that is
-        nothing to tell of: the reply says it."""
+        """Imports the module. Returns None if the server can fork. Otherwise returns the reason, or
+        "" if the reply of the call contains it."""
         self.failure = None
         self.scratch = os.environ.get("TMPDIR") if HAS_SCRATCH else None
         try:
@@ -364,7 +364,7 @@ class Server:
         except BaseException as error:
             self.failure = error
         if os.getpid() != self.process:
-            os._exit(0)  # the module forked, and this is not the process that was asked
+            os._exit(0)  # the module forked, and this is its child, not the server
         if self.failure is not None:
             return ""
         self.files.close()
@@ -388,31 +388,31 @@ class Server:
         if not open_before >= descriptors():
             return "its module opens a file or a socket when it is imported, and keeps it open"
         if open_before != descriptors():
-            return "its module closes what was open before it is imported"
+            return "its module closes an inherited descriptor when it is imported"
         if not shared_before >= shared_memory():
-            return "its module makes shared memory when it is imported"
+            return "its module creates shared memory when it is imported"
         if has_children():
             return "its module starts a process when it is imported"
         if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
-            return "its module handles or ignores the end of processes (SIGCHLD)"
+            return "its module handles or ignores SIGCHLD"
         if any(signal.getitimer(timer)[0] for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL,
                                                         signal.ITIMER_PROF)):
             return "its module sets a timer when it is imported"
         if not prctl(PR_SET_CHILD_SUBREAPER, 1):
-            return "this system does not give it processes that lost their parent"
+            return "this system does not support subreapers (PR_SET_CHILD_SUBREAPER)"
         watch = LIBC.syscall(PIDFD_OPEN, os.getpid(), 0)
         if watch < 0:
-            return "this system has no descriptors of processes (Linux 5.3)"
+            return "this system has no pidfd_open (Linux 5.3)"
         os.close(watch)
         if threads() > 1:
-            # Libraries of numerical work end their threads before a fork, and start them again.
+            # Numerical libraries end their threads before a fork and start them again later.
             child = os.fork()
             if child == 0:
                 os._exit(0)
             os.waitpid(child, 0)
             if threads() > 1:
                 return "its module starts a native thread when it is imported"
-        # From now on no call can look into the server.
+        # From now on no call can read the server's memory.
         prctl(PR_SET_DUMPABLE, 0)
         return None
 
@@ -422,7 +422,7 @@ class Server:
         return __import__(name)
 
     def run_alone(self, request, why):
-        """The call runs here: this process is as fresh as any."""
+        """Runs the call in this process, which has not run any other call."""
         self.send(b"F", why.encode())
         if self.seeds is not None:
             self.seeds.release()
@@ -437,7 +437,7 @@ class Server:
     # ---- A call
 
     def call(self, request):
-        """True if the server must end."""
+        """Runs a call in a child. Returns True if the server must end."""
         opened = []
         try:
             for _ in range(2):
@@ -470,7 +470,7 @@ class Server:
 
     def run_child(self, request, output, reply):
         prctl(PR_SET_DUMPABLE, 1)
-        os.setpgid(0, 0)  # as a fresh process leads a group
+        os.setpgid(0, 0)  # like a fresh process, which leads a process group
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.close(output)
@@ -478,7 +478,7 @@ class Server:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         Answer(reply).send(reply_to(request))
         await_end()
-        # What a Python does at its end.
+        # Python's own steps at exit.
         threading = sys.modules.get("threading")
         for step in ((threading._shutdown if threading else None), atexit._run_exitfuncs,
                      lambda: sys.stdout.flush(), lambda: sys.stderr.flush()):
@@ -508,7 +508,7 @@ class Server:
                     poll.unregister(each)
         os.close(ended)
         theirs = sys.modules.get("resource")
-        sys.modules["resource"] = resource  # where wait4() looks for the type of its result
+        sys.modules["resource"] = resource  # wait4() looks up the type of its result there
         _, status, usage = os.wait4(child, 0)
         if theirs is None:
             del sys.modules["resource"]

@@ -4,8 +4,8 @@
 Protocol: specification 001. One file without dependencies for Python 3.8 and later, so that it can
 also be the command of a container: ``python -m narratoria_runner``.
 
-With ``"sandbox": true`` it also refuses what the guarantees forbid. That makes good messages; it
-keeps nothing from native code. What keeps the tool from it is the kernel, see docs/guarantees.md.
+It also refuses acts that the guarantees forbid. This only makes good error messages: it does not
+restrict native code. The kernel enforces the guarantees, see docs/guarantees.md.
 """
 
 import _frozen_importlib_external
@@ -33,8 +33,8 @@ def is_pythons(path):
 
 
 def of_python(name):
-    """A module of Python's own library, also if the tool's project has one of the same name: that
-    one stays what the tool imports."""
+    """Imports a module of Python's own library even if the tool's project has one of that name. The
+    tool still imports the project's module."""
     path = sys.path[:]
     others = [folder for folder in path if not is_pythons(folder)]
     files = [os.path.join(folder, name) for folder in others]
@@ -42,7 +42,7 @@ def of_python(name):
                     for file in files)
     theirs = {}
     if is_hidden and not is_pythons(getattr(sys.modules.get(name), "__file__", LIBRARY)):
-        theirs = take_modules(name)  # what Python runs at its start may have imported it
+        theirs = take_modules(name)  # Python's startup code may have imported the project's module
     sys.path[:] = [folder for folder in path if folder not in others]
     try:
         module = __import__(name)
@@ -61,9 +61,10 @@ def take_modules(name):
 
 json = of_python("json")
 
-# ---- Modules whose files change
+# ---- Changed module files
 
-# A file may change once more without another time. The coarsest times in use have two seconds.
+# A second change within this time may leave the file's times as they are. The coarsest file systems
+# have a resolution of two seconds.
 YOUNG_NS = 2500000000
 
 SourceFileLoader = _frozen_importlib_external.SourceFileLoader
@@ -71,8 +72,9 @@ get_data = SourceFileLoader.get_data
 
 
 def get_data_of_source(loader, path):
-    """Python takes a .pyc for that of its source if both have the same second and size. So it runs
-    what was there before when a file is edited twice in a second, or gets back its old time."""
+    """Refuses a .pyc that may be older than its source. Python accepts a .pyc if the source's size
+    and time in seconds match. So it would run old code if a file is edited twice in a second, or
+    gets its old time back."""
     if path.endswith(".pyc") and not is_pythons(path):
         source = max(os.stat(loader.path).st_ctime_ns, os.lstat(loader.path).st_ctime_ns)
         if os.stat(path).st_mtime_ns < source + YOUNG_NS:
@@ -84,12 +86,12 @@ SourceFileLoader.get_data = get_data_of_source
 
 PROTOCOL_VERSION = 1
 LONGEST_TEXT = 64 * 1024
-NO_REPLY = 70  # the exit status when there is nowhere to reply to (EX_SOFTWARE)
-CLOSED = "the tool closed the descriptor of its reply, or nobody reads it"
-# Given by the library: the folder for temporary files is the tool's own, and goes with its process.
+NO_REPLY = 70  # the exit status if the reply cannot be written (EX_SOFTWARE)
+CLOSED = "the tool closed the descriptor of its reply, or no process reads it"
+# Set by the library: TMPDIR is a scratch folder of this tool, removed with its process.
 HAS_SCRATCH = "--has-scratch" in sys.argv[1:2]
 
-# Each with the words of its message: Tool "t" cannot use the network.
+# The guarantees and the end of their message: Tool "t" cannot use the network.
 GUARANTEES = {
     "no_filesystem_write": "write to the filesystem",
     "no_filesystem_read": "read from the filesystem",
@@ -100,13 +102,14 @@ GUARANTEES = {
     "secrets_allowed": "access secrets",
 }
 
-# The variables that Namel3ss takes for secrets, without what may stand before them.
+# The variables that Namel3ss treats as secrets, without their optional prefixes.
 SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "DATABASE_URL",
            "EDGE_KV_URL")
 
 
 def secret_of(variable):
-    """"OPENAI_API_KEY" for itself and for "NAMEL3SS_OPENAI_API_KEY"; None for other variables."""
+    """Returns the secret of a variable, such as "OPENAI_API_KEY" for "NAMEL3SS_OPENAI_API_KEY";
+    None for other variables."""
     for secret in SECRETS:
         if variable in (secret, "NAMEL3SS_" + secret, "N3_" + secret):
             return secret
@@ -114,7 +117,7 @@ def secret_of(variable):
 
 
 class Fault(Exception):
-    """A failure whose cause is not the tool's code: it needs no traceback."""
+    """A failure outside the tool's code: its report has no traceback."""
 
     def __init__(self, type_, message):
         super().__init__(message)
@@ -122,7 +125,7 @@ class Fault(Exception):
 
 
 class CapabilityViolation(PermissionError):
-    """The tool tried what a guarantee forbids."""
+    """The tool attempted an act that a guarantee forbids."""
 
     def __init__(self, guarantee, message):
         super().__init__(1, message)
@@ -136,7 +139,7 @@ def blocked_reason(guarantee):
 # ---- The reply
 
 class Answer:
-    """Where the reply goes: a descriptor that the tool does not know."""
+    """Writes the reply to a descriptor that the tool does not know."""
 
     def __init__(self, descriptor):
         self.process = os.getpid()
@@ -145,9 +148,9 @@ class Answer:
 
     def send(self, reply):
         if os.getpid() != self.process:
-            os._exit(0)  # the tool forked, and this is not the process that was asked
+            os._exit(0)  # the tool forked, and this is its child
         try:
-            # The tool may have closed the descriptor, and another file may have its number now.
+            # The tool may have closed the descriptor, and a different file may have its number now.
             if identity(self.descriptor) != self.file:
                 raise OSError
             unsent = memoryview(reply)
@@ -159,8 +162,8 @@ class Answer:
 
 
 def take_standard_output():
-    """A descriptor of standard output. What the tool prints, also from native code, goes to
-    standard error from now on."""
+    """Returns a copy of the descriptor of standard output. Redirects standard output to standard
+    error, including output of native code."""
     try:
         descriptor = os.dup(1)
     except OSError:
@@ -197,7 +200,8 @@ def encode(reply):
 
 
 def number_of(value):
-    """A Decimal as a number of JSON. Not imported here: a tool that returns one has done it."""
+    """Converts a Decimal for JSON. The module is not imported here: a tool that returns a Decimal
+    has imported it."""
     decimal = sys.modules.get("decimal")
     if decimal is None or not isinstance(value, decimal.Decimal):
         raise TypeError("Object of type %s is not JSON serializable" % type(value).__name__)
@@ -219,7 +223,7 @@ def shortened(text):
 
 
 def reply_to(data, import_module=__import__):
-    """The reply to a request, as bytes. Raises nothing."""
+    """Returns the reply to a request as bytes. Raises nothing."""
     guards = None
     try:
         find_modules_by_name()
@@ -238,7 +242,8 @@ def reply_to(data, import_module=__import__):
                 guards.report(reply)
             return encode(reply)
         except BaseException:
-            return encode(failure(type(error).__name__, "The tool failed; why cannot be said."))
+            return encode(failure(type(error).__name__,
+                                  "The tool failed, and its error cannot be described."))
 
 
 def encode_result(reply):
@@ -250,7 +255,8 @@ def encode_result(reply):
 
 
 def why_not_json(result):
-    """What is no JSON in a result, or None. Without recursion: the result may be nested deeply."""
+    """Describes the first part of a result that is not valid JSON; None if there is none. Not
+    recursive, because the result may be deeply nested."""
     waiting, seen = [("", result)], set()
     while waiting:
         path, value = waiting.pop()
@@ -259,12 +265,12 @@ def why_not_json(result):
             continue
         if isinstance(value, float):
             if value - value != 0:
-                return where + "%r: JSON has no such number." % value
+                return where + "%r, a number that JSON does not have." % value
         elif isinstance(value, str):
             try:
                 value.encode()
             except UnicodeError:
-                return where + "text with half of a surrogate pair, which is no Unicode."
+                return where + "a str with half of a surrogate pair, which is not valid Unicode."
         elif isinstance(value, (list, tuple, dict)):
             if id(value) in seen:
                 continue
@@ -272,19 +278,19 @@ def why_not_json(result):
             if isinstance(value, dict):
                 for key, each in value.items():
                     if not (key is None or isinstance(key, (str, int, float))):
-                        return where + "a dict with the key %s: keys must be text." % shown(key)
+                        return where + "a dict with the key %s; keys must be str." % shown(key)
                     waiting.append(("%s.%s" % (path, key) if path else str(key), each))
             else:
                 waiting.extend(("%s[%d]" % (path, i), each) for i, each in enumerate(value))
         elif isinstance(value, (bytes, bytearray, memoryview)):
-            return where + "bytes: decode them to text, or encode them as base64."
+            return where + "bytes; decode them to str, or encode them as base64."
         elif isinstance(value, (set, frozenset)):
-            return where + "a set: make it a list."
+            return where + "a set; convert it to a list."
         elif hasattr(value, "__next__") or hasattr(value, "__anext__"):
-            return where + "a generator: make it a list."
+            return where + "a generator; convert it to a list."
         else:
             kind = type(value)
-            return where + "a %s.%s, which JSON does not have: return dicts, lists, text, " \
+            return where + "a %s.%s, which JSON does not have; return dicts, lists, strings, " \
                 "numbers, booleans or None." % (kind.__module__, kind.__qualname__)
     return None
 
@@ -313,7 +319,7 @@ def explain(error, guards):
         try:
             message = str(error) or name
         except BaseException as broken:
-            message = "its text cannot be read: str() raised %s" % type(broken).__name__
+            message = "the error has no message: str() raised %s" % type(broken).__name__
     return failure(name, message, details=details)
 
 
@@ -337,28 +343,28 @@ def read_request(data):
     try:
         request = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        what = "is empty" if not data.strip() else "is not JSON: %s" % error
+        what = "is empty" if not data.strip() else "is not valid JSON: %s" % error
         raise fault("The request (%d bytes) %s" % (len(data), what)) from None
     if not isinstance(request, dict):
         raise fault("The request is not a JSON object.")
     version = request.get("protocol_version", PROTOCOL_VERSION)
     if isinstance(version, bool) or version != PROTOCOL_VERSION:
-        raise fault("The request is of protocol version %s; this runner understands version %d."
+        raise fault("The request has protocol version %s; this runner supports only version %d."
                     % (json.dumps(version), PROTOCOL_VERSION))
-    for name, type_, text in (("tool", str, "text"), ("entry", str, "text"),
-                              ("sandbox", bool, "true or false"), ("trace_id", str, "text"),
+    for name, type_, text in (("tool", str, "a string"), ("entry", str, "a string"),
+                              ("sandbox", bool, "true or false"), ("trace_id", str, "a string"),
                               ("capability_context", dict, "an object")):
         if name in request and not isinstance(request[name], type_):
-            raise fault('"%s" in the request is not %s.' % (name, text))
+            raise fault('"%s" in the request must be %s.' % (name, text))
     if "entry" not in request:
         raise fault('The request has no "entry".')
     return request
 
 
 def find_modules_by_name():
-    """Python finds modules in the list of their folder. Under no_filesystem_read the project's folder
-    cannot be listed, because only the tool's own module in it may be read; then Python has to ask for
-    each file. Nothing changes if all folders can be listed."""
+    """Makes imports work from folders that cannot be listed. Under no_filesystem_read only the
+    tool's own module in the project's folder may be read, but Python finds modules by listing the
+    folder. For such folders, makes Python try each file name. Otherwise changes nothing."""
     def is_closed(folder):
         try:
             os.close(os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY))
@@ -371,7 +377,7 @@ def find_modules_by_name():
     closed = {folder for folder in sys.path if not is_pythons(folder) and is_closed(folder)}
     if not closed:
         return
-    closed.add(os.getcwd())  # what an empty entry means
+    closed.add(os.getcwd())  # an empty entry of sys.path means this folder
     from importlib.machinery import (EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader,
                                      FileFinder, SourceFileLoader)
 
@@ -398,14 +404,14 @@ def find_function(entry, import_module):
     name, colon, path = entry.partition(":")
     parts = name.split(".") + path.split(".")
     if not colon or not all(part.isidentifier() for part in parts):
-        raise Fault("ValueError", 'The entry "%s" is not of the form module:function.' % entry)
+        raise Fault("ValueError", 'The entry "%s" does not have the form module:function.' % entry)
     try:
         import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if name == missing or name.startswith(missing + "."):
             raise Fault("ModuleNotFoundError",
-                        'There is no module "%s" (entry "%s"). It was looked for in: %s.'
+                        'There is no module "%s" (entry "%s"). Folders searched: %s.'
                         % (missing, entry, ", ".join(sys.path))) from None
         raise
     module = value = sys.modules[name]
@@ -443,7 +449,8 @@ def awaited(result):
 # ---- Guarantees
 
 def known_folders(known={}):
-    """Those of Python and those of modules. A server has found them before it forks."""
+    """Returns the folders of Python and of modules. A server calls this before it forks, so that
+    calls find the result in the cache."""
     key = tuple(sys.path)
     if key not in known:
         python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
@@ -453,11 +460,11 @@ def known_folders(known={}):
 
 
 class Guards:
-    """Refuses what the guarantees forbid, with the message of the specification, and remembers it
-    for the reply's capability_checks."""
+    """Refuses acts that the guarantees forbid, with the message of the specification, and records
+    them for the reply's capability_checks."""
 
     def __init__(self, request):
-        # Also without the sandbox, which allow_unsafe_execution may have waived.
+        # Applies even without the sandbox, which allow_unsafe_execution may have waived.
         context = request.get("capability_context", {})
         required, sources = (context.get(name, {}) for name in ("guarantees", "sources"))
         self.tool = request.get("tool", "")
@@ -476,7 +483,7 @@ class Guards:
             return
         if "no_filesystem_write" in self.required:
             sys.dont_write_bytecode = True
-        # Computed before the hook is there. Python itself and the modules of the tool stay readable.
+        # Computed before the hook is installed. Python and the tool's modules stay readable.
         self.python, self.modules = known_folders()
         self.library = LIBRARY + os.sep
         scratch = os.environ.get("TMPDIR", "")
@@ -489,7 +496,7 @@ class Guards:
         rule = RULES.get(event)
         if rule is None or self.is_asking:
             return
-        self.is_asking = True  # what a rule itself does is not an act of the tool
+        self.is_asking = True  # acts of the rule itself are not acts of the tool
         try:
             found = rule(self, arguments)
         finally:
@@ -516,8 +523,8 @@ class Guards:
             self.block("secrets_allowed", "read %s" % variable)
 
     def blocked_by(self, error):
-        """The guarantee and the message if the error, or one that led to it, is a guarantee's;
-        otherwise None."""
+        """Returns the guarantee and the message if a guarantee caused the error or one in its
+        chain; otherwise None."""
         for _ in range(50):
             if error is None:
                 return None
@@ -534,7 +541,7 @@ class Guards:
         return None
 
     def kernel_refused(self, error):
-        """Which guarantee the kernel enforced when it refused an act that no rule has seen."""
+        """Returns the guarantee that the kernel enforced when it refused an act without a rule."""
         import errno
         number = getattr(error, "errno", None)
         if not isinstance(error, OSError) or number is None:
@@ -542,7 +549,8 @@ class Guards:
         if number in (errno.ENETUNREACH, errno.ENETDOWN) and "no_network" in self.required:
             return "no_network"
         if number in (errno.EPERM, errno.EACCES, errno.EROFS) and error.filename is not None:
-            # With both, nothing says whether it was a read or a write. Modules are read.
+            # If both apply, the error does not say whether it was a read or a write. Modules are
+            # only read.
             either = self.required & {"no_filesystem_write", "no_filesystem_read"}
             if "no_filesystem_read" in either and str(error.filename).endswith((".py", ".so")):
                 return "no_filesystem_read"
@@ -561,7 +569,7 @@ class Guards:
                 "guarantee_source": str(self.sources.get(guarantee, "")), "reason": reason}
 
     def is_library_code(self):
-        """True if Python's own library asks, as it does for SSL_CERT_FILE."""
+        """True if the caller is Python's own library, which reads SSL_CERT_FILE, for example."""
         frame = sys._getframe(2)
         while frame is not None:
             file = frame.f_code.co_filename
@@ -574,7 +582,7 @@ class Guards:
 
 
 def path_of(value):
-    """The absolute path that an event is about; None for a descriptor."""
+    """Returns the absolute path in an event's argument; None for a descriptor."""
     if isinstance(value, int):
         return None
     try:
@@ -636,7 +644,7 @@ def on_name(guards, arguments):
 def on_socket(guards, arguments):
     import socket
     family = arguments[1]
-    local = family in (-1, getattr(socket, "AF_UNIX", -1))  # pairs of sockets, as asyncio makes one
+    local = family in (-1, getattr(socket, "AF_UNIX", -1))  # asyncio creates a socket pair
     return None if local else ("no_network", "open a socket (%s)" % shown(family))
 
 
@@ -651,8 +659,8 @@ def on_variable(guards, arguments):
     return "no_env_write", "change %s" % os.fsdecode(arguments[0])
 
 
-# Events of Python's audit hooks: what each of them asks for, or None if it is harmless. The kernel
-# decides in the sandbox; what no rule knows is reported when it has refused it.
+# Rules by audit event. A rule returns the guarantee and the attempted act, or None if the act is
+# harmless. In the sandbox the kernel decides; an act without a rule is reported after its refusal.
 RULES = {"open": on_open, "os.listdir": on_list, "os.scandir": on_list, "socket.__new__": on_socket,
          "os.fork": lambda *_: ("no_subprocess", "fork"),
          "os.forkpty": lambda *_: ("no_subprocess", "fork")}
@@ -669,7 +677,8 @@ RULES.update(dict.fromkeys(("os.mkdir", "os.rename", "os.remove", "os.rmdir", "o
 
 
 def guard_environment(guards):
-    """Python reads os.environ once, when it starts, so that no event tells of a read."""
+    """Guards reads of os.environ. Python reads the environment once at start, so a read by the tool
+    raises no audit event."""
     class Environment(type(os.environ)):
         def asks(self, name):
             if guards.is_asking:
@@ -699,11 +708,11 @@ def guard_environment(guards):
     os.environ.__class__ = Environment
 
 
-# ---- Alone
+# ---- Start
 
 def fix_path():
-    """`python -c` looks in the current folder first. The tool may change that folder, and with the
-    library it has its place in PYTHONPATH, behind the packs."""
+    """Fixes the first entry of sys.path. With `python -c` it is the current folder, which the tool
+    may change. The library puts that folder into PYTHONPATH, after the packs."""
     if sys.path and sys.path[0] == "":
         folder = os.getcwd()
         if folder in map(os.path.realpath, sys.path[1:]):
@@ -715,13 +724,13 @@ def fix_path():
 # ---- After the function
 
 def await_end():
-    """The reply is sent, and Python waits for threads and exit handlers. When that takes too long
-    for the one who asked, this process is told to end, and says for what it has waited."""
+    """Called after the reply, while Python waits for threads and exit handlers. If that takes too
+    long, the caller sends SIGTERM; this process then reports which of them still run, and exits."""
     def tell(*_):
         threading = sys.modules.get("threading")
         running = [each.name for each in (threading.enumerate() if threading else ())
                    if not each.daemon and each is not threading.main_thread()]
-        say("the function has returned, and its process was ended while %s ran" % (
+        say("the function has returned, but its process was terminated while %s ran" % (
             "the thread " + ", ".join(map(shown, running)) if running else "an exit handler"))
         os._exit(0)
 
@@ -732,22 +741,22 @@ def await_end():
 
 
 def tell_children():
-    """Says which processes end because this one does."""
+    """Reports the child processes that end together with this one."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except OSError:
-        return  # there are none
+        return  # no children
     try:
         children = [child for task in os.listdir("/proc/self/task")
                     for child in read_file("/proc/self/task/%s/children" % task).split()]
         commands = [read_file("/proc/%s/cmdline" % child) for child in children]
         forked = read_file("/proc/self/cmdline")
     except OSError:
-        return  # not told by this system, or to this tool
+        return  # this system or the sandbox hides them
     commands = ["a copy of itself" if each == forked else each.rstrip("\0").replace("\0", " ")[:200]
-                for each in commands if each]  # others have ended
+                for each in commands if each]  # empty: the process has ended
     if commands:
-        say("the tool left processes behind, which are ended: " + "; ".join(commands))
+        say("the tool left processes behind, which are terminated: " + "; ".join(commands))
 
 
 def read_file(path):
@@ -770,5 +779,5 @@ def main():
 
 
 if __name__ == "__main__":
-    # The library puts what keeps Python warm before this file.
+    # The library inserts fork_server.py, which defines serve(), before this text.
     sys.exit(globals().get("serve", main)())

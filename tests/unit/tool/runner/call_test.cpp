@@ -54,13 +54,13 @@ TEST(Replies, KeepWellFormedChecksOnly) {
 TEST(Replies, ThatAreNoneAreRefusedWithTheReason) {
     EXPECT_EQ(refusal("[]"), "its reply must be an object, not array");
     EXPECT_EQ(refusal("{}"), "its reply has no \"ok\"");
-    EXPECT_EQ(refusal(R"({"ok":1})"), "\"ok\" in its reply is not true or false");
-    EXPECT_NE(refusal(R"({"ok":tru)").find("its reply is not JSON: "), std::string::npos);
-    EXPECT_NE(refusal("").find("its reply is not JSON: "), std::string::npos);
+    EXPECT_EQ(refusal(R"({"ok":1})"), "\"ok\" in its reply must be true or false");
+    EXPECT_NE(refusal(R"({"ok":tru)").find("its reply is not valid JSON: "), std::string::npos);
+    EXPECT_NE(refusal("").find("its reply is not valid JSON: "), std::string::npos);
     for (const char* version : {"2", "0", "1.5", "\"1\"", "null"}) {
         EXPECT_EQ(refusal(R"({"ok":true,"protocol_version":)" + std::string(version) + "}"),
-                  "its reply is of protocol version " + std::string(version) +
-                      ", and only version 1 is understood");
+                  "its reply has protocol version " + std::string(version) +
+                      "; only version 1 is supported");
     }
 }
 

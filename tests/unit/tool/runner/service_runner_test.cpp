@@ -157,7 +157,7 @@ TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
 TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAReply) {
     set(200, "/tools", R"({"ok":true)");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
-                HasSubstr("the tool \"greeter\" answered, but its reply is not JSON: "));
+                HasSubstr("the tool \"greeter\" answered, but its reply is not valid JSON: "));
     set(200, "/tools", R"({"ok":true,"protocol_version":2})");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error, HasSubstr("protocol version 2"));
     set(200, "/tools", R"([1])");
@@ -305,8 +305,8 @@ TEST_F(ServiceRunnerTest, CallsNoServiceThatDoesNotEnforceItsGuarantees) {
     refused(R"({"ok":true,"enforcement":"enforced"})", "does not enforce no_network");
     refused(R"({"ok":1})", "answered the handshake without \"ok\"");
     refused(R"({"ok":true,"protocol_version":2,"enforcement":"enforced"})",
-            "answered the handshake in protocol version 2");
-    refused("hello", "answered the handshake with something else than a JSON object: hello");
+            "answered the handshake with protocol version 2");
+    refused("hello", "answered the handshake with something that is not a JSON object: hello");
     refused("no such path", "has no handshake (status 404)", 404);
     refused(kEnforced, "answered the handshake with status 500", 500);
     EXPECT_EQ(calls(), before);

@@ -136,8 +136,8 @@ TEST_F(StreamAttemptTest, WhatFollowsTheEndOfALingeringToolIsNoExitStatus) {
     EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
     EXPECT_EQ(
         heard.outcome.warning,
-        "the tool went on for 1 ms after its done event and was ended; its exit status 3 after "
-        "that does not count");
+        "the tool was still running 1 ms after its done event and was terminated; its exit status "
+        "3 is ignored");
 }
 
 TEST_F(StreamAttemptTest, AStatusBeforeOurSignalCounts) {
