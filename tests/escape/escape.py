@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all acts under one set of guarantees in one plan, and keeps what they reported."""
+"""Runs acts in one plan under one set of guarantees and collects their reports."""
 
 import json
 import os
@@ -26,12 +26,12 @@ def names_of_acts():
 
 
 def listed(wrong):
-    """All acts with what they reported: pytest shortens what it compares."""
+    """Formats all acts with their reports, because pytest shortens the values that it compares."""
     return "".join(f"\n{act}: {how}" for act, how in wrong.items())
 
 
 class Place:
-    """A folder with what the acts attack, and services that they should not reach."""
+    """A folder with the targets of the acts, and services that the acts should not reach."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -59,7 +59,7 @@ class Place:
         return one
 
     def serve(self):
-        """Passes a descriptor that may be written to whoever connects."""
+        """Sends each client a writable descriptor."""
         while True:
             try:
                 connection, _ = self.service.accept()
@@ -69,14 +69,14 @@ class Place:
                 try:
                     socket.send_fds(connection, [b"x"], [file.fileno()])
                 except OSError:
-                    pass  # it has hung up
+                    pass  # the client has closed the connection
 
     def end(self):
         for one in self.sockets:
             one.close()
         self.sibling.kill()
         self.sibling.communicate()
-        # What an act without guarantees could mount.
+        # Acts that ran without guarantees may have left mounts.
         for line in Path("/proc/self/mounts").read_text().splitlines():
             point = line.split()[1]
             if point.startswith(f"{self.folder}/"):
@@ -94,7 +94,7 @@ class Place:
 
 
 def run(place, guarantees, acts, tool=ACTS, before=(), environment=None, user=None, options=()):
-    """{act: what it reported} and the whole result."""
+    """Runs the acts; returns {act: report} and the whole result."""
     line = [*before, NARRATORIA, "run", place.plan(acts, tool), "--quiet", "--jobs", "1", *options]
     if guarantees:
         line += ["--sandbox", guarantees]

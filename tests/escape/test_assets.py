@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a tool under no_filesystem_read can announce as assets."""
+"""The files that a tool under no_filesystem_read can announce as assets."""
 
 import json
 import os
@@ -58,10 +58,10 @@ def announced(places):
     return announced
 
 
-def test_it_announces_only_what_it_may_read(announced):
+def test_tool_announces_only_files_that_it_may_read(announced):
     assert announced("no_filesystem_read") == (
         "refusedw", dict.fromkeys(["symlink", "parent", "root", "secret"], "ASSET_FORBIDDEN"))
 
 
-def test_without_the_guarantee_it_announces_any_file(announced):
+def test_tool_announces_any_file_without_the_guarantee(announced):
     assert announced("no_network") == ("linkedw", {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables a tool gets, that the values of secrets are nowhere in what it wrote, and scripts."""
+"""The variables that a tool gets, the redaction of secrets in its output, and refused programs."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def told(places, tool, guarantees):
                environment={"KEY": "hunter2-secret", "OTHER": "another", "TMPDIR": str(place.folder)})
 
 
-def test_a_named_secret_passes_and_is_written_nowhere(places, tool):
+def test_allowed_secret_is_passed_and_redacted(places, tool):
     how, result = told(places, tool, "secrets_allowed=KEY")
     assert how["read_file"].startswith("***||/home-of-the-host|")
     text = json.dumps(result)
@@ -45,18 +45,18 @@ def test_a_named_secret_passes_and_is_written_nowhere(places, tool):
     assert "the key is ***" in text and "the key *** on standard error" in text
 
 
-def test_a_secret_that_is_not_named_does_not_pass(places, tool):
+def test_secret_that_is_not_allowed_is_not_passed(places, tool):
     how, _ = told(places, tool, "secrets_allowed=OTHER")
     assert how["read_file"].startswith("|***|")
 
 
-def test_without_guarantees_variables_of_the_host_do_not_pass(places, tool):
+def test_host_variables_are_not_passed_without_guarantees(places, tool):
     how, _ = told(places, tool, "")
     assert how["read_file"].startswith("||/home-of-the-host|")
 
 
 @pytest.mark.parametrize("guarantee", ["no_env_read", "secrets_allowed=KEY", "no_network"])
-def test_the_folder_that_the_runtime_made_is_known(places, tmp_path, guarantee):
+def test_output_folder_variable_is_passed_to_the_tool(places, tmp_path, guarantee):
     place = places("output")
     program = tmp_path / "told"
     program.write_text('#!/bin/sh\nprintf \'{"version":"0","type":"done","ok":true,"result":"%s"}\\n\' '
@@ -71,12 +71,12 @@ def test_no_env_read_hides_all_variables_of_the_host(places, tool):
     assert how["read_file"] == "|||"
 
 
-def test_a_scratch_folder_is_the_folder_for_temporary_files(places, tool):
+def test_tmpdir_is_the_scratch_folder(places, tool):
     how, _ = told(places, tool, "no_filesystem_write")
     assert "/narratoria-scratch-" in how["read_file"]
 
 
-def test_a_relative_folder_for_temporary_files_is_that_of_the_host(places, tool):
+def test_relative_tmpdir_is_made_absolute(places, tool):
     how, _ = run(places("relative"), "no_filesystem_write", ["read_file"], tool=tool,
                  environment={"TMPDIR": "."})
     assert how["read_file"].split("|")[-1].startswith("/")
@@ -89,7 +89,7 @@ def failing(place, program):
     return path
 
 
-def test_a_tool_that_fails_behind_a_refused_program_is_told_so(places):
+def test_failure_after_a_refused_program_names_the_guarantee(places):
     place = places("wrapper")
     how, _ = run(place, "no_subprocess", ["failing"], tool=failing(place, "#!/bin/sh\nexec /bin/true\n"))
     assert how["failing"].startswith('GUARANTEE_BLOCKED: Tool "failing" cannot spawn subprocesses.')
@@ -97,7 +97,7 @@ def test_a_tool_that_fails_behind_a_refused_program_is_told_so(places):
 
 
 @needs_python
-def test_a_program_that_is_started_by_descriptor_is_told_too(places):
+def test_refused_program_by_descriptor_names_the_guarantee(places):
     place = places("wrapper")
     code = "import os\nos.execve(os.open('/bin/true', os.O_RDONLY), ['true'], {})\n"
     how, _ = run(place, "no_subprocess", ["failing"], tool=failing(place, f"#!{PYTHON}\n{code}"))
@@ -105,21 +105,21 @@ def test_a_program_that_is_started_by_descriptor_is_told_too(places):
 
 
 @needs_python
-def test_a_tool_that_fails_behind_a_refused_socket_is_told_so(places):
+def test_failure_after_a_refused_socket_names_the_guarantee(places):
     place = places("wrapper")
     code = "import socket\nsocket.create_connection(('127.0.0.1', 9))\n"
     how, _ = run(place, "no_network", ["failing"], tool=failing(place, f"#!{PYTHON}\n{code}"))
     assert how["failing"].startswith('GUARANTEE_BLOCKED: Tool "failing" cannot use the network.')
 
 
-def test_a_tool_that_fails_of_its_own_is_told_nothing_of_guarantees(places):
+def test_ordinary_failure_does_not_mention_guarantees(places):
     place = places("wrapper")
     how, _ = run(place, "all", ["failing"], tool=failing(place, "#!/bin/sh\nexit 3\n"))
     assert how["failing"].startswith("EXIT_STATUS: ") and "cannot" not in how["failing"]
 
 
 @pytest.mark.parametrize("value", ["done", "2026", "true", "type", "state_patch", "version"])
-def test_a_secret_that_is_a_word_of_the_protocol_breaks_no_line(places, value):
+def test_secret_that_is_a_protocol_word_breaks_no_event(places, value):
     place = places("words")
     tool = failing(place, "#!/bin/sh\n"
                    'printf \'{"version":"0","type":"state_patch","patch":{"said":"a %s"}}\\n\' "$KEY"\n'
@@ -129,7 +129,7 @@ def test_a_secret_that_is_a_word_of_the_protocol_breaks_no_line(places, value):
     assert result["toolResults"][0]["output"] == {"said": "a ***"}
 
 
-def test_a_secret_that_is_too_short_to_be_replaced_is_told_once(places, tool):
+def test_secret_that_is_too_short_to_redact_is_reported_once(places, tool):
     place = places("short")
     plan = place.plan(["read_file", "list_folder"], tool)
     ended = subprocess.run([NARRATORIA, "run", plan, "--sandbox", "secrets_allowed=KEY"], text=True,
@@ -138,7 +138,7 @@ def test_a_secret_that_is_too_short_to_be_replaced_is_told_once(places, tool):
     assert "the key is abc" in ended.stdout
 
 
-def test_an_interpreter_that_env_finds_runs_without_subprocesses(places, tmp_path):
+def test_interpreter_found_by_env_runs_under_no_subprocess(places, tmp_path):
     path = tmp_path / "script"
     path.write_text("#!/usr/bin/env sh\n"
                     'printf \'{"version":"0","type":"done","ok":true,"result":"ran"}\\n\'\n')
@@ -147,7 +147,7 @@ def test_an_interpreter_that_env_finds_runs_without_subprocesses(places, tmp_pat
     assert how["read_file"] == "ran"
 
 
-def test_a_link_beside_an_interpreter_opens_nothing(places):
+def test_link_next_to_an_interpreter_grants_no_access(places):
     place = places("link")
     secret = place.folder / "secret"
     secret.write_text("kept")

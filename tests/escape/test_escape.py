@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool must not do, it cannot do; and without the guarantee it can, so that a test may fail.
+"""Each guarantee blocks the acts that it forbids. Without it they succeed, which proves the tests.
 
-acts.c has the acts. Each runs under the guarantee that forbids it, under all of them, and without any.
+acts.c defines the acts. Each runs under the guarantee that forbids it, under all, and without any.
 """
 
 import functools
@@ -38,7 +38,7 @@ FORBIDDEN = {
     "no_env_read": "own_home",
     "no_env_write": "",
 }
-# By whatever guarantee: ways around all of them.
+# Every guarantee forbids these, because they are ways around all guarantees.
 BY_ALL = """io_uring old_socket x32_socket x32_fork old_fork environment_of_host environment_of_parent
     environment_of_sibling memory_of_host memory_of_sibling read_memory write_memory trace_sibling
     take_descriptor signal_host signal_parent signal_sibling signal_thread_of_host queue_signal
@@ -54,7 +54,7 @@ WORKING = "threads_work pair_works null_works scratch_works".split()
 FORBIDDEN = {guarantee: [*acts.split(), *BY_ALL] for guarantee, acts in FORBIDDEN.items()}
 ALL = sorted({act for acts in FORBIDDEN.values() for act in acts})
 
-# A user without rights of its own, besides the one who runs the tests.
+# None is the user who runs the tests. Root also runs them as an unprivileged user.
 USERS = [None, "nobody"] if os.getuid() == 0 else [None]
 
 
@@ -107,7 +107,7 @@ def test_all_guarantees_together_refuse(told, user):
     assert not wrong, listed(wrong)
 
 
-# What no tool can do, with or without guarantees.
+# Acts that no tool can carry out, with or without guarantees.
 NEVER = {"inherited_descriptor"}
 
 
@@ -121,7 +121,7 @@ def has_user_namespaces():
     return subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode == 0
 
 
-# What a control needs besides the act, as seen from this process, and why it is left out without that.
+# (is it available to this process, reason if not): what some acts need to succeed without guarantees.
 NET_RAW = (lambda: has_capability(13), "this user has no CAP_NET_RAW")
 SYS_ADMIN = (lambda: has_capability(21), "this user has no CAP_SYS_ADMIN")
 PERFMON = (lambda: has_capability(38) or has_capability(21), "this user has no CAP_PERFMON")
@@ -135,7 +135,7 @@ NEEDS = {
 
 
 def why_left_out(act, how):
-    """The reason why the act cannot work here even without guarantees; None if there is none."""
+    """The reason why the act cannot succeed here even without guarantees, or None."""
     if how.startswith("absent"):
         number = how.partition(": ")[2]
         return f"the kernel answers {number}" if number else "not on this machine, or not as this user"
@@ -149,7 +149,7 @@ def controls(told):
     return {act: how for act, how in told("", None).items() if act in {*ALL} - NEVER}
 
 
-def test_without_guarantees_it_works(told):
+def test_acts_succeed_without_guarantees(told):
     wrong = {act: how for act, how in controls(told).items()
              if how != "succeeded" and why_left_out(act, how) is None}
     assert not wrong, listed(wrong)
@@ -172,7 +172,7 @@ def test_sixty_acts_can_succeed_here(told):
 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("guarantees", [*FORBIDDEN, "all"])
-def test_what_a_tool_needs_still_works(told, guarantees, user):
+def test_ordinary_operations_still_work(told, guarantees, user):
     how = told(guarantees, user)
     assert {act: how[act] for act in ("threads_work", "pair_works", "null_works")} == {
         "threads_work": "succeeded", "pair_works": "succeeded",
@@ -194,7 +194,7 @@ def test_without_landlock_no_tool_starts(places, guarantee):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to give up")
 @pytest.mark.parametrize("missing", ["setpcap", "all"])
-def test_root_needs_no_capability_to_give_up_the_others(places, missing):
+def test_root_needs_no_capability_to_drop_the_others(places, missing):
     told, _ = run(places("bounded"), "no_network", ["have_capability"],
                   before=["setpriv", f"--bounding-set=-{missing}"])
     assert told["have_capability"] == "refused: EPERM"
@@ -207,7 +207,7 @@ def test_a_sandbox_needs_no_listener(places):
     assert all(told[act] == "succeeded" for act in WORKING), told
 
 
-def test_a_refused_namespace_leaves_the_network_to_the_filter(places):
+def test_seccomp_blocks_the_network_without_a_namespace(places):
     told, result = run(places("confined"), "no_network", ["connect_tcp", "threads_work"],
                        before=[MASKED, "--confined"])
     assert told["connect_tcp"].startswith("refused: ") and told["threads_work"] == "succeeded", told
@@ -224,12 +224,12 @@ def test_receipts_name_each_guarantee(places):
     assert all(each["proven"] and "Landlock" in each["mechanism"] + each["version"] for each in receipts)
 
 
-def test_without_privilege_the_network_namespace_is_in_one_of_the_user(places):
+def test_unprivileged_network_namespace_is_in_a_user_namespace(places):
     if os.getuid() == 0 and not can_reach_the_build("nobody"):
         pytest.skip(f"the user nobody cannot enter the folder of {NARRATORIA}")
     before = ["setpriv", "--reuid=nobody", "--clear-groups"] if os.getuid() == 0 else []
     if subprocess.run([*before, "unshare", "--user", "--net", "true"]).returncode != 0:
-        pytest.skip("this kernel gives users no namespaces")
+        pytest.skip("this kernel gives unprivileged users no namespaces")
     _, result = run(places("user"), "no_network", ["threads_work"],
                     user="nobody" if os.getuid() == 0 else None)
     receipts = result["toolResults"][0]["attempts"][0]["guarantees"]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Python tool of a project can read under no_filesystem_read: its own code, and not the rest of
-the project."""
+"""A Python tool of a project under no_filesystem_read can read only its own code of the project."""
 
 import json
 import os
@@ -12,9 +11,9 @@ import pytest
 
 from escape import DEADLINE, NARRATORIA
 
-# A python3 that is a program: what pyenv puts there is a script, which needs a subprocess.
+# A python3 that is a program. The python3 of pyenv is a script, which needs a subprocess.
 PATH = f"{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
-# Past what the runner itself refuses in Python.
+# Calls libc directly, which bypasses the checks of the runner in Python.
 TOOL = """import ctypes, os
 from {package}{helper} import VALUE
 libc = ctypes.CDLL(None)
@@ -67,7 +66,7 @@ def project(tmp_path):
 @pytest.mark.parametrize("tool,own,value", [
     ("package", "tools/data.txt", "package"), ("alone", "alone.py", "alone"),
     ("one", ".namel3ss/packs/one/data.txt", "pack")])
-def test_a_tool_reads_its_own_code_and_nothing_else_of_the_project(project, tool, own, value):
+def test_tool_reads_only_its_own_code_of_the_project(project, tool, own, value):
     ran, lines = project(tool, [own, *sorted(OTHERS)])
     assert ran.returncode == 0, (ran.stdout, ran.stderr)
     result = lines[-1]["result"]
@@ -75,14 +74,14 @@ def test_a_tool_reads_its_own_code_and_nothing_else_of_the_project(project, tool
     assert [name.endswith(own) for name in result["read"]] == [True], result
 
 
-def test_a_module_of_the_project_that_is_not_its_own_is_named(project):
+def test_refused_module_of_the_project_is_named(project):
     ran, _ = project("strays", [])
     assert ran.returncode == 1
     assert 'Tool "strays" cannot read from the filesystem. It tried to use' in ran.stderr
     assert "other.py" in ran.stderr
 
 
-def test_a_tool_that_ends_behind_what_the_kernel_refused_is_told_the_guarantee(project, tmp_path):
+def test_exit_after_a_kernel_refusal_names_the_guarantee(project, tmp_path):
     (tmp_path / "alone.py").write_text("import ctypes, os\ndef peek(payload):\n"
                                        "    ctypes.CDLL(None).socket(2, 1, 0)\n    os._exit(3)\n")
     trace = tmp_path / "trace"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratch folder is empty at the start of a tool, and gone with its engine, however that ends."""
+"""The scratch folder is empty when a tool starts and is removed however the engine ends."""
 
 import contextlib
 import os
@@ -34,9 +34,9 @@ def left_in(folder):
 
 
 @pytest.mark.parametrize("guarantee", ["no_filesystem_write", "no_filesystem_read", "all"])
-def test_nothing_of_one_invocation_gets_to_the_next(places, guarantee):
+def test_no_file_passes_from_one_invocation_to_the_next(places, guarantee):
     place = places("leaver")
-    # With no_subprocess a script runs no ls; what Python lists is the same.
+    # Under no_subprocess a shell script cannot run ls, so Python lists the folder.
     text = LEAVER if guarantee != "all" else (
         "#!/usr/bin/env python3\nimport json, os\nhere = os.environ['TMPDIR']\n"
         "seen = ' '.join(os.listdir(here))\nos.makedirs(here + '/deep/er')\n"
@@ -49,7 +49,7 @@ def test_nothing_of_one_invocation_gets_to_the_next(places, guarantee):
     assert left_in(place.folder) == []
 
 
-def test_a_tool_that_takes_the_place_of_its_folder_keeps_no_other_from_starting(places):
+def test_tool_that_replaces_its_folder_blocks_no_other_tool(places):
     place = places("taken")
     text = ('#!/bin/sh\nmv "$TMPDIR" "$TMPDIR.moved" && echo x >"$TMPDIR"\n'
             'printf \'{"version":"0","type":"done","ok":true,"result":"ran"}\\n\'\n')
@@ -67,7 +67,7 @@ def until(what):
 
 
 def running(place):
-    """The command, and the process ids of the supervisor and of the tool that sleeps in its sandbox."""
+    """Starts a tool that sleeps; returns the command and the pids of the supervisor and the tool."""
     plan = place.plan(["sleep"], script(place.folder, SLEEPER))
     command = subprocess.Popen([NARRATORIA, "run", plan, "--sandbox", "no_filesystem_write"],
                                cwd=place.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -88,14 +88,14 @@ def state_and_parent_of(pid):
 
 
 def has_ended(pid):
-    """Also of a process that nobody reaps, as in a container whose first process is no init."""
+    """True also for a zombie that is never reaped, as in a container without an init process."""
     try:
         return state_and_parent_of(pid)[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
 
 
-def test_the_folder_goes_with_a_killed_supervisor(places):
+def test_folder_of_a_killed_supervisor_is_removed(places):
     place = places("killed")
     command, (supervisor, _) = running(place)
     assert len(left_in(place.folder)) == 1
@@ -105,14 +105,14 @@ def test_the_folder_goes_with_a_killed_supervisor(places):
     assert left_in(place.folder) == []
 
 
-def test_the_next_engine_removes_what_killed_ones_left(places):
+def test_next_engine_removes_folders_of_killed_engines(places):
     place = places("swept")
     command, (supervisor, tool) = running(place)
     _, reaper = state_and_parent_of(supervisor)
-    # Stopped first, so that none sees the others end.
+    # Stop all of them first, so that none can react to the end of the others.
     for pid in (command.pid, reaper, supervisor):
         os.kill(pid, signal.SIGSTOP)
-    # The tool first: the kernel kills it with its supervisor, and its number may then be free.
+    # Kill the tool first: the kernel kills it with its supervisor, and its pid may then be reused.
     for pid in (tool, supervisor, reaper, command.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -125,7 +125,7 @@ def test_the_next_engine_removes_what_killed_ones_left(places):
     assert left_in(place.folder) == [other.name]
 
 
-def test_a_tool_whose_files_take_long_to_remove_has_not_lingered(places):
+def test_slow_removal_of_files_is_not_lingering(places):
     place = places("many")
     text = ("#!/usr/bin/python3\nimport os\nfor n in range(40000):\n"
             "    os.close(os.open(f'{os.environ[\"TMPDIR\"]}/{n}', os.O_CREAT | os.O_WRONLY))\n"
@@ -144,7 +144,7 @@ NEVER_OURS = [
 ]
 
 
-def test_a_sweep_removes_only_what_an_engine_made(places):
+def test_sweep_removes_only_folders_of_engines(places):
     place = places("others")
     uuid = "0f3c5a1e-9b2d-4c6f-8a7e-1234567890ab"
     words = {"uuid": uuid, "UUID": uuid.upper(), "version": uuid.replace("-4", "-1"),
@@ -158,7 +158,7 @@ def test_a_sweep_removes_only_what_an_engine_made(places):
     shared = f"{start}{uuid}-8"
     (place.folder / shared).mkdir()
     (place.folder / shared).chmod(0o755)
-    # What a tool that may write puts into the place of its folder.
+    # A tool that may write can replace its folder by a link.
     (place.folder / f"{start}{uuid}-9").symlink_to(kept[0])
     told, _ = run(place, "no_filesystem_write", ["threads_work"],
                   environment={"TMPDIR": str(place.folder)})
