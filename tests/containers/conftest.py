@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container runtime that works here. Without one the tests are skipped, with what is missing."""
+"""Finds a container runtime that works here. Without one, the tests are skipped with the reason."""
 
 import shutil
 import sys

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-# Each pytest worker has an image of its own, which tells its containers from those of other workers.
+# Each pytest worker has its own image, which distinguishes its containers from those of other workers.
 IMAGE = f"localhost/narratoria-test-{os.getpid()}"
 
-# Where podman is asked to be modest, it also runs where limits cannot be raised.
+# With these settings podman also runs where it cannot raise limits.
 MODEST = """
 [engine]
 runtime = "runc"
@@ -41,7 +41,7 @@ def make_image(one, name, tools=FOLDER / "tools"):
 
 
 def works(one):
-    """Why it runs no container here, or an empty text. Makes the image."""
+    """Makes the image and runs it; returns why that fails, or an empty text."""
     made = make_image(one, IMAGE)
     if made.returncode == 0:
         made = one("run", "--rm", IMAGE, "python", "-c", "print('ran')")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the client of a container runtime, here a script that notes it."""
+"""The commands that the container client gets. The client is a script that logs them."""
 
 import json
 
@@ -29,7 +29,10 @@ class Client:
         self.interpreter = "/bin/sh"
 
     def run(self, act, *fields, options=(), settings="", before="", **variables):
-        """A call whose client acts so, and `before` at every start; the command's end and the error of its trace."""
+        """Calls a tool. The client runs `before` at every start, and `act` to run the container.
+
+        Returns the finished command and the error message of its trace.
+        """
         program = self.command.folder / "client"
         program.write_text(CLIENT.format(log=self.log, act=act, before=before, interpreter=self.interpreter))
         program.chmod(0o755)
@@ -45,7 +48,7 @@ class Client:
         return ran, json.loads(trace.read_text().splitlines()[-1]).get("error_message")
 
     def asked(self):
-        """What was asked, beside the search for what earlier hosts have left."""
+        """The commands that the client got, without the searches (`ps`) for leftover containers."""
         lines = [line.split() for line in self.log.read_text().splitlines()]
         return [line for line in lines if line[0] != "ps"]
 
@@ -55,7 +58,7 @@ def client(command):
     return Client(command)
 
 
-def test_a_container_whose_reply_is_too_long_is_removed(client):
+def test_container_with_a_too_long_reply_is_removed(client):
     ran, said = client.run("head -c 70000000 /dev/zero")
     assert ran.status == 1 and "more than 67108864 bytes" in said, (ran, said)
     run, *rest = client.asked()
@@ -63,8 +66,8 @@ def test_a_container_whose_reply_is_too_long_is_removed(client):
     assert rest == [["kill", name], ["rm", "-f", name]]
 
 
-def test_a_container_that_a_cancelled_client_still_makes_is_removed(client):
-    # It is done once a removal has found nothing.
+def test_container_created_by_a_cancelled_client_is_removed(client):
+    # The client makes the container only after a first removal has found nothing.
     made = f"until grep -q ^rm '{client.log}'; do sleep 0.01; done; echo made >> '{client.log}'; exit 1"
     ran, _ = client.run(f'trap "{made}" TERM; sleep 600 & wait', "timeout_ms: 300")
     assert ran.status == 1, ran
@@ -73,18 +76,18 @@ def test_a_container_that_a_cancelled_client_still_makes_is_removed(client):
     assert ["rm", "-f", name] in rest[rest.index(["made"]):], rest
 
 
-def test_a_container_that_ends_by_itself_is_left_to_its_client(client):
+def test_container_that_exits_is_left_to_its_client(client):
     ran, said = client.run("cat > /dev/null; exit 3")
     assert ran.status == 1 and "exited with status 3 and did not answer" in said, (ran, said)
     assert [line[0] for line in client.asked()] == ["run"]
 
 
-def test_a_client_that_hangs_hangs_nothing(client):
+def test_hanging_client_does_not_block_the_call(client):
     ran, said = client.run(":", "timeout_ms: 300", before="trap '' TERM INT HUP; while :; do sleep 1; done")
     assert ran.status == 1 and "timed out" in ran.err, (ran, said)
 
 
-def test_what_the_client_says_is_told_once(client):
+def test_error_output_of_the_client_is_reported_once(client):
     ran, said = client.run("echo 'no such image' >&2; exit 125")
     assert ran.status == 1 and "could not start" in said, (ran, said)
     assert said.count("no such image") == 1, said
@@ -97,7 +100,7 @@ VARIABLES = {"API_KEY": "hid = 'den' #1", "BASH_ENV": "{folder}/code", "DOCKER_H
              "LD_PRELOAD": "lib.so", "PATH": "/app", "anything": "it"}
 
 
-def test_no_variable_reaches_the_client_itself(client):
+def test_variables_of_the_tool_do_not_reach_the_client(client):
     folder = client.command.folder
     temporary = folder / "temporary"
     temporary.mkdir()
@@ -117,7 +120,7 @@ def test_no_variable_reaches_the_client_itself(client):
     assert [path.name for path in temporary.iterdir() if path.name.endswith(".env")] == []
 
 
-def test_what_a_file_of_variables_cannot_hold_is_an_argument(client):
+def test_variables_unfit_for_an_env_file_are_arguments(client):
     ran, _ = client.run(ANSWER, 'env: {LINES: "one\\ntwo", "with.dot": b, "#no": c, "A*": d}')
     assert ran.status == 0, ran
     text = client.log.read_text()
@@ -127,7 +130,7 @@ def test_what_a_file_of_variables_cannot_hold_is_an_argument(client):
     assert "LINES=one" not in (client.command.folder / "log.env").read_text()
 
 
-def test_the_file_of_variables_of_a_call_that_is_cut_off_is_removed(client):
+def test_env_file_of_a_timed_out_call_is_removed(client):
     temporary = client.command.folder / "temporary"
     temporary.mkdir()
     ran, _ = client.run("exec sleep 600", "timeout_ms: 300", "env: {A: b}", TMPDIR=str(temporary))
@@ -135,7 +138,7 @@ def test_the_file_of_variables_of_a_call_that_is_cut_off_is_removed(client):
     assert [path.name for path in temporary.iterdir() if path.name.endswith(".env")] == []
 
 
-def test_a_file_of_variables_of_a_killed_host_is_removed_by_the_next(client):
+def test_env_file_of_a_killed_host_is_removed_by_the_next_one(client):
     temporary = client.command.folder / "temporary"
     temporary.mkdir()
     client.run(ANSWER, "env: {A: b}", TMPDIR=str(temporary))
@@ -150,14 +153,14 @@ def test_a_file_of_variables_of_a_killed_host_is_removed_by_the_next(client):
     assert not left.exists() and kept.exists()
 
 
-def test_what_the_command_requires_of_all_tools_needs_the_enforcement_of_the_container(client):
+def test_sandbox_option_requires_enforcement_by_the_container(client):
     ran, said = client.run(ANSWER, options=["--sandbox", "no_network,no_filesystem_write"],
                            settings="[capability_overrides]\ntool = { allow_unsafe_execution = true }\n")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and '"enforcement: declared"' in said, ran
     assert not client.log.exists()
 
 
-def test_what_the_command_requires_of_all_tools_is_asked_of_the_client(client):
+def test_sandbox_option_is_passed_to_the_client(client):
     ran, _ = client.run(ANSWER, "enforcement: declared",
                         options=["--sandbox", "no_network,no_filesystem_write"])
     assert ran.status == 0, ran
@@ -165,7 +168,7 @@ def test_what_the_command_requires_of_all_tools_is_asked_of_the_client(client):
     assert "--network=none" in asked and "--read-only" in asked, asked
 
 
-def test_no_container_is_kept_from_starting_processes(client):
+def test_container_does_not_cover_no_subprocess(client):
     ran, said = client.run(ANSWER, "enforcement: verified", options=["--sandbox", "no_subprocess"])
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "no_subprocess" in said, ran
     assert not client.log.exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of a project that run in a container (spec 001): answered, ended, and left by nobody."""
+"""Project tools that run in a container (spec 001): replies, timeouts and cleanup."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Project:
             "[capability_overrides]\n\"tool\" = { " + ", ".join(f"{name} = true" for name in names) + " }\n")
 
     def start_waiting(self):
-        """A call whose function waits, once it does."""
+        """Starts a call and returns its process once the function waits."""
         self.bind("wait")
         process = subprocess.Popen([NARRATORIA, *self.arguments({})], env=self.env, cwd=self.command.folder,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -73,7 +73,7 @@ def result_of(ran):
 
 
 # covers: 001-trace-container
-def test_a_container_answers_and_its_prints_are_logged(project):
+def test_container_replies_and_its_prints_are_logged(project):
     project.bind("greet")
     ran, trace = project.run({"name": "Ada"})
     assert ran.status == 0, ran
@@ -94,7 +94,7 @@ def test_only_the_variables_of_the_binding_are_in_the_container(project):
     assert result_of(ran) == ["bright = warm", None], ran
 
 
-def test_a_container_that_takes_too_long_is_removed(project):
+def test_container_that_times_out_is_removed(project):
     project.bind("wait", "timeout_ms: 3000")
     ran, trace = project.run()
     assert ran.status == 1, ran
@@ -104,19 +104,19 @@ def test_a_container_that_takes_too_long_is_removed(project):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_the_end_of_the_host_leaves_no_container(project, number):
+def test_ended_host_leaves_no_container(project, number):
     process = project.start_waiting()
     assert project.runtime.names()
     process.send_signal(number)
     process.communicate(timeout=DEADLINE)
-    # What a killed host could not remove is removed by the next one.
+    # The next host removes the container that a killed host has left.
     project.bind("greet")
     ran, _ = project.run({"name": "Ada"})
     assert ran.status == 0, ran
     project.are_gone()
 
 
-def test_the_containers_of_a_host_that_runs_stay(project):
+def test_containers_of_a_running_host_are_kept(project):
     process = project.start_waiting()
     names = project.runtime.names()
     project.bind("greet")
@@ -128,7 +128,7 @@ def test_the_containers_of_a_host_that_runs_stay(project):
 
 
 # covers: 001-trace-container-enforcement
-def test_no_network_and_no_write_are_asked_of_the_runtime(project):
+def test_runtime_enforces_no_network_and_no_write(project):
     project.guarantee("no_network")
     project.bind("interfaces", "enforcement: verified")
     ran, trace = project.run()
@@ -154,14 +154,14 @@ def test_without_enforcement_nothing_starts(project):
     assert ran.status == 1 and "no_subprocess" in ran.err, ran
 
 
-def test_a_container_that_does_not_answer_is_told_with_its_end(project):
+def test_container_without_a_reply_is_reported_with_its_status(project):
     project.bind("leave")
     ran, _ = project.run()
     assert ran.status == 1
     assert "exited with status 3 and did not answer" in ran.err, ran
 
 
-def test_an_image_that_is_none_is_told_in_the_words_of_the_runtime(project):
+def test_missing_image_is_reported_with_the_runtime_message(project):
     project.bind("greet", image="localhost/narratoria-none")
     ran, trace = project.run()
     assert ran.status == 1
@@ -169,7 +169,7 @@ def test_an_image_that_is_none_is_told_in_the_words_of_the_runtime(project):
     assert trace[-1]["status"] == "error"
 
 
-def test_a_runtime_that_is_none_is_told(project):
+def test_missing_container_runtime_is_reported(project):
     project.bind("greet")
     ran, _ = project.run(NARRATORIA_CONTAINER_RUNTIME="/nonexistent/docker")
     assert ran.status == 1

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example project of a bakery: one script, whose tools run in a process, in a sandbox, as a service and in a
-container, and one trace of all of them."""
+"""The bakery example: a script calls tools in a process, in a sandbox, as a service and in a container.
+
+One trace has all four calls.
+"""
 
 import json
 import os
@@ -16,7 +18,7 @@ from harness import SOURCE, environment
 BAKERY = SOURCE / "examples" / "projects" / "bakery"
 IMAGE = "localhost/narratoria-bakery"
 PYTHON = ["python_env", "python_path", "deps_source", "protocol_version", "sandbox"]
-# Of specification 001, in the order of the pages about traces.
+# The fields of specification 001, in the order of the pages about traces.
 FIRST = ["type", "tool", "tool_name", "kind", "input_summary", "purity", "resolved_source", "timeout_ms", "entry",
          "runner"]
 LAST = ["status", "output_summary", "duration_ms", "decision", "capability", "reason", "result"]
@@ -24,7 +26,7 @@ LAST = ["status", "output_summary", "duration_ms", "decision", "capability", "re
 
 @pytest.fixture
 def service():
-    """The service of the example; the variables of who calls it."""
+    """Runs the service of the example; yields the variables that the caller needs."""
     process = subprocess.Popen(
         [sys.executable, SOURCE / "examples" / "service" / "service.py", "--port", "0", "--root", BAKERY,
          "--enforced", "no_subprocess"], stdout=subprocess.PIPE, text=True)
@@ -42,7 +44,7 @@ def play(command, script, env):
 
 
 def check_first_three(trace):
-    """Those that need no container."""
+    """Checks the three calls that need no container."""
     order, bill, place = trace
     assert list(order) == FIRST + PYTHON + LAST
     assert (order["tool"], order["runner"], order["sandbox"]) == ("read_order", "local", False)
@@ -57,7 +59,7 @@ def check_first_three(trace):
         assert call["resolved_source"] == "binding" and call["timeout_ms"] == 30000
 
 
-def test_a_script_calls_a_process_a_sandbox_and_a_service_with_one_trace(command, service):
+def test_script_calls_process_sandbox_and_service_in_one_trace(command, service):
     script = command.folder / "flow.nuwa"
     script.write_text("".join(line for line in (BAKERY / "flow.nuwa").read_text().splitlines(True)
                               if "label" not in line))
@@ -67,7 +69,7 @@ def test_a_script_calls_a_process_a_sandbox_and_a_service_with_one_trace(command
 
 
 # covers: 001-trace-runner
-def test_a_script_calls_a_process_a_sandbox_a_service_and_a_container_with_one_trace(command, service, runtime):
+def test_script_calls_every_kind_of_runner_in_one_trace(command, service, runtime):
     made = make_image(runtime, IMAGE, BAKERY / "tools")
     assert made.returncode == 0, made
     try:
@@ -85,7 +87,7 @@ def test_a_script_calls_a_process_a_sandbox_a_service_and_a_container_with_one_t
     assert label["container_enforcement"] == "verified" and label["status"] == "ok"
 
 
-def test_the_project_is_valid(command):
+def test_bakery_project_is_valid(command):
     folder = command.folder / "bakery"
     shutil.copytree(BAKERY, folder)
     checked = command("validate", "project", folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the containers of the tests run."""
+"""The functions that the containers of the tests run."""
 
 import os
 import time
