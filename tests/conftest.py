@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every pytest of this project gets: a time of its own, after which it fails with a trace."""
+"""Gives every pytest of this project a time limit, after which it fails with a traceback."""
 
 import os
 import signal
 
 import pytest
 
-# Of an installed wheel: tests/run.py --full installs one, and runs them with it.
+# The tests in wheel/ need an installed wheel. The stage "wheels" installs one and sets the variable.
 collect_ignore = [] if os.environ.get("NARRATORIA_WHEEL") else ["wheel"]
 
-# Ends a test that hangs, and judges nothing: ten times what a slow, busy machine needs.
+# Ends tests that hang, and does not judge speed: ten times what a slow, busy machine needs.
 LIMIT_SECONDS = 600
 
-# A shell ignores Ctrl-C for what it starts in the background, and so would the commands that the
-# tests start and interrupt.
+# A shell starts background jobs with SIGINT ignored. The commands that the tests start and interrupt
+# would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
