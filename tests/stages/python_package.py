@@ -11,18 +11,20 @@ from pathlib import Path
 from .commands import TREE, Deadline, run
 from .suites import SANITIZERS, fixed_addresses, of_build, pytest
 
-# The versions that the package is for. A wheel needs these minutes; none is begun with fewer left.
+# The supported versions. A wheel takes WHEEL_MINUTES; none is started with less time left.
 PYTHON_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 WHEEL_MINUTES = 3
 QUIET_PIP = ("-m", "pip", "--disable-pip-version-check")
 
 
 def under_asan(report):
-    """The package in an interpreter without a sanitizer: the sanitizer's library is loaded before it. The
-    programs that the tests start get the same; tools have an environment of their own."""
+    """Tests the package in an ordinary interpreter, into which the sanitizer's library is preloaded.
+
+    Programs that the tests start inherit the preload; tools have their own environment.
+    """
     library = run(["clang-14", f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"])[1].strip()
     with tempfile.TemporaryDirectory() as folder:
-        # pytest catches what is written to standard error, and a report ends the process at once.
+        # Reports go to files: pytest captures standard error, and a report aborts the process.
         def reports():
             return "".join(f"\n{file.read_text(errors='replace')}"
                            for file in sorted(Path(folder).iterdir()))
@@ -30,7 +32,7 @@ def under_asan(report):
         options = {
             name: ":".join((text, f"log_path={folder}/report", *more))
             for name, text, more in (
-                # What an interpreter keeps to its end is not a leak of ours.
+                # Memory that the interpreter holds when it exits is not a leak of the package.
                 ("ASAN_OPTIONS", SANITIZERS["ASAN_OPTIONS"], ("detect_leaks=0",)),
                 ("UBSAN_OPTIONS", SANITIZERS["UBSAN_OPTIONS"], ()))}
         pytest(report, "asan, Python", ["tests/python"],
@@ -42,8 +44,10 @@ def under_asan(report):
 
 
 def make_venv(report, folder, interpreter, *packages):
-    """A virtual environment with these packages of PyPI, made once and brought up to date. Returns
-    its Python, or None."""
+    """Makes or updates a virtual environment with these packages of PyPI.
+
+    Returns its Python, or None.
+    """
     made = folder / "bin" / "python"
     status, text = (0, "") if made.exists() else run(
         [interpreter, "-m", "venv", "--clear", folder])
@@ -62,7 +66,7 @@ def tools_of(report):
 
 
 def types(report):
-    """What mypy, pyright and ruff find in the package and in programs that use it."""
+    """Runs mypy, pyright and ruff on the package and on programs that use it."""
     tools = tools_of(report)
     if tools is None:
         return
@@ -84,7 +88,7 @@ def types(report):
 
 
 def interpreters():
-    """Of each version of Python one that can make extensions and virtual environments."""
+    """Finds one Python of each version that can build extensions and make virtual environments."""
     found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     probe = ("import ensurepip, os, sys, sysconfig; assert os.path.exists("
@@ -100,7 +104,7 @@ def interpreters():
 
 
 def wheels(report):
-    """A wheel for each Python there is: built, installed where nothing else is, and tested there."""
+    """Builds a wheel for each Python found, installs it in a clean environment, and tests it there."""
     tools = tools_of(report)
     if tools is None:
         return
@@ -118,7 +122,7 @@ def wheels(report):
 
 def wheel(report, version, interpreter, tools, folder):
     suite = f"wheel, Python {version}"
-    # Without isolation with what is in the virtual environment, and with it for the other versions.
+    # This Python builds with the packages of its virtual environment, the others build in isolation.
     own = interpreter == sys.executable
     builder = tools if own else make_venv(report, folder / "builder", interpreter)
     if builder is None:
@@ -142,7 +146,7 @@ def wheel(report, version, interpreter, tools, folder):
         pytest(report, name, ["--rootdir", TREE, "--confcutdir", TREE / "tests", TREE / tests],
                installed, interpreter=[python, "-B"], folder=folder, workers=1)
     if own:
-        # For an installed package pyright says how much of what is public has a type.
+        # pyright can tell only for an installed package how many of its public names have types.
         status, text = run(
             [tools.parent / "pyright", "--verifytypes", "narratoria", "--ignoreexternal"],
             {**installed, "VIRTUAL_ENV": str(folder / "venv"),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the stages found: passed cases, failures, skipped cases and how long each case took."""
+"""Collects passed, failed and skipped cases of the stages, and the time that each case took."""
 
 import sys
 import xml.etree.ElementTree as XML
 from pathlib import Path
 
-# When everything fails, the first failures say why; the others are named, and then counted.
+# The first failures are printed with their output, further ones by name; the rest is only counted.
 DETAILED, NAMED, SLOWEST = 25, 100, 10
-# Reported once more at the end if its tests were skipped: the name of the module, and what it tests.
+# {module: what it tests}. Skipped tests of these modules are reported once more at the end.
 LOUD = {"tests.containers": "tools of projects in containers, with a real podman"}
 
 
@@ -53,7 +53,7 @@ class Report:
     def reads(self, suite, file, status, text, may_be_empty=False):
         """Adds the cases of a JUnit file of GoogleTest, CTest, pytest, Vitest or Node."""
         try:
-            # GoogleTest writes parameters that are not UTF-8 as they are.
+            # GoogleTest writes parameters unchanged, even if they are not valid UTF-8.
             content = Path(file).read_bytes().decode(errors="replace").encode()
             cases = list(XML.fromstring(content).iter("testcase"))
         except (OSError, XML.ParseError) as error:
@@ -85,7 +85,7 @@ class Report:
         elif skip is None:
             self.passes()
         elif case.get("status") == "notrun" and "SKIP_" not in (skip.get("message") or ""):
-            # CTest reports a test whose program is missing as skipped.
+            # CTest reports a test with a missing program as skipped.
             self.fails(name, f"{skip.get('message')}\n{output}")
         else:
             message = skip.get("message") or skip.text or ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the sources are laid out, and what their types, enumerators and constants are called."""
+"""Checks the layout of the sources and the names of their types, enumerators and constants."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def layout(report):
 
 
 def commands_of(folder):
-    """How each source is compiled, also one that the build compiles together with others."""
+    """Yields the compile command of each source, also of those compiled in a unity build."""
     for command in json.loads((folder / "compile_commands.json").read_text()):
         joined = Path(command["file"])
         sources = [command["file"]]
@@ -35,7 +35,7 @@ def commands_of(folder):
 
 
 def names(report):
-    """As .clang-tidy states them, in what is shipped."""
+    """Checks the names in the shipped sources against .clang-tidy."""
     commands = list(commands_of(TREE / "build/asan"))
     files = sorted({command["file"] for command in commands if command["file"].endswith(".cpp")
                     and any(TREE.joinpath(command["file"]).is_relative_to(part) for part in NAMED)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds, and the three kinds of suites: GoogleTest, CTest and pytest."""
+"""Runs builds and the three kinds of suites: GoogleTest, CTest and pytest."""
 
 import platform
 import re
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from .commands import JOBS, TREE, Progress, run
 
-# Read by a sanitizer's own runtime alone; the tools of a plan get a clean environment anyway.
+# Only the runtime of a sanitizer reads these. The tools of a plan get a clean environment anyway.
 SANITIZERS = {
     "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={TREE / 'tests' / 'tsan.supp'}",
 }
-# Tests wait for processes about as long as they calculate.
+# Tests spend about half of their time waiting for processes.
 WORKERS = 2 * JOBS
 
 
@@ -34,12 +34,12 @@ def build(report, preset, definitions, targets):
         status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--target", *targets, "--",
                             "-k", "0"], progress=progress)
     if status != 0:
-        report.fails(f"build of {preset} (what needs it is not run)", broken_steps(text) or text)
+        report.fails(f"build of {preset} (stages that need it are not run)", broken_steps(text) or text)
     return status == 0
 
 
 def broken_steps(text):
-    """The output of ninja's steps that failed, without that of the others."""
+    """The output of the failed steps of ninja."""
     shown = []
     broken = False
     for line in text.splitlines():
@@ -53,14 +53,17 @@ def broken_steps(text):
 
 
 def fixed_addresses():
-    """The sanitizers of these compilers need less address randomness than new kernels give."""
+    """A prefix that turns address randomization off, if possible.
+
+    The sanitizers of these compilers need less randomness than new kernels give.
+    """
     prefix = ["setarch", platform.machine(), "-R"]
     usable = shutil.which("setarch") and run([*prefix, "true"])[0] == 0
     return prefix if usable else []
 
 
 def googletest(report, preset, programs, prefix=()):
-    """The test programs, each in as many shards as there are workers."""
+    """Runs the test programs, each in WORKERS shards."""
     folder = TREE / "build" / preset / "tests"
     shards = [(program, shard) for program in programs for shard in range(WORKERS)]
 
@@ -82,7 +85,7 @@ def googletest(report, preset, programs, prefix=()):
                 # On a machine with many cores, a shard may have no case.
                 report.reads(suite, file, status, text, may_be_empty=shard > 0)
             else:
-                # It writes its report at its end. Cases after the one that ended it did not run.
+                # The program writes its report at exit, so it has crashed. Its later cases did not run.
                 ran = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
                 report.fails(f"{suite}: {ran[-1] if ran else 'no case'} ended the program with "
                              f"status {status}; the later cases of shard {shard} did not run", text)
@@ -100,7 +103,7 @@ def ctest(report, preset, *selection, prefix=()):
 
 def pytest(report, suite, selection, environment, interpreter=(sys.executable, "-B"), folder=TREE,
            workers=WORKERS, more=lambda: ""):
-    """`more` returns what was written to files beside the output."""
+    """Runs pytest. `more` returns text from files that is added to the output."""
     with tempfile.TemporaryDirectory() as results:
         file = Path(results) / "pytest.xml"
         status, text = run(
