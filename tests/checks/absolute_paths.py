@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""absolute_paths.py [TREE]: no file of the tree names a folder of somebody's machine.
+"""absolute_paths.py [TREE]: checks that no file of the tree names a folder of a particular machine.
 
-A path that is right on one machine is wrong on all others. Forbidden are this checkout's own folder,
-this user's home, and the places where people and build machines keep their work.
+A path that is right on one machine is wrong on all others. Forbidden are the folder of this checkout,
+the home of this user, and the folders where people and build machines keep their work.
 """
 
 import os
@@ -13,15 +13,15 @@ import sys
 from pathlib import Path
 
 ROOTS = "home|root|Users|work|workspace|workspaces|builds|mnt|srv|github|scratch"
-# A slash that begins a path: not one inside a longer path, a URL, a JSON Pointer's later part, or
-# behind an option's letters; and at least two parts, so that "/root" as a word stands.
+# A slash at the beginning of a path, and not inside a longer path or a URL, in a later part of a JSON
+# Pointer, or after the letters of an option. At least two parts, so that "/root" alone is allowed.
 PLACES = re.compile(rb"(?<![\w.$}~*/:#@\\)\]-])/(?:" + ROOTS.encode() + rb")/[\w.@+-]+[/\w]")
-# Names that say "somebody" in documents.
+# Placeholders for a user's name in documents.
 ANYBODY = re.compile(rb"^/home/(?:user|you|me|player|somebody)\b")
 
 
 def files(tree):
-    """What git tracks or would track; in an unpacked archive, everything but build/."""
+    """The files that git tracks or would add; in an unpacked archive, all files outside build/."""
     listing = subprocess.run(
         ["git", "-C", str(tree), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         capture_output=True)
@@ -35,7 +35,7 @@ def files(tree):
 
 
 def own_places(tree):
-    """This checkout and this user's home, unless one part alone, as in a container."""
+    """This checkout and this user's home, unless they have only one part, as in a container."""
     for place in {str(tree), os.path.expanduser("~")}:
         if place.count("/") >= 2:
             yield re.compile(re.escape(place.encode()) + rb"(?=[/\"'\s]|$)", re.MULTILINE)
@@ -53,8 +53,8 @@ def faults(tree):
                 match = pattern.search(line)
                 if match and not ANYBODY.match(match[0]):
                     text = match[0].decode(errors="replace")
-                    yield (f"{file.relative_to(tree)}:{number}: “{text}” is a place on one machine; "
-                           f"use a relative path, or one that is asked for when it runs")
+                    yield (f"{file.relative_to(tree)}:{number}: “{text}” exists only on one machine; "
+                           f"use a relative path, or find the path at run time")
                     break
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder are tests too: each must find the fault it is there for."""
+"""Tests the checks of this folder: each must find the faults that it looks for."""
 
 import sys
 import tempfile
@@ -36,11 +36,11 @@ class IncludeArrows(Tree):
     def found(self):
         return list(include_arrows.faults(self.tree))
 
-    def test_a_good_tree_has_none(self):
+    def test_good_tree_has_no_faults(self):
         self.write("tests/unit/event/decoder_test.cpp", '#include "event/decoder.hpp"\n')
         self.assertEqual(self.found(), [])
 
-    def test_plugin_stands_above_tool(self):
+    def test_plugin_may_include_tool_but_not_the_reverse(self):
         self.write("runtime/tool/registry.hpp", "#pragma once\n")
         self.write("runtime/plugin/instance.hpp", '#pragma once\n#include "tool/registry.hpp"\n')
         self.assertEqual(self.found(), [])
@@ -48,36 +48,36 @@ class IncludeArrows(Tree):
         self.assertEqual(len(self.found()), 1)
         self.assertIn("runtime/tool/resolver.cpp:1", self.found()[0])
 
-    def test_an_arrow_upwards(self):
+    def test_include_upwards_is_a_fault(self):
         self.write("runtime/base/json.cpp", '#include "event/decoder.hpp"\n')
         self.assertEqual(len(self.found()), 1)
         self.assertIn("runtime/base/json.cpp:1", self.found()[0])
 
-    def test_an_arrow_upwards_from_any_folder(self):
+    def test_include_upwards_is_a_fault_from_any_folder(self):
         self.write("runtime/api/barrier.hpp", "#pragma once\n")
         self.write("runtime/session/session.cpp", '#include "api/barrier.hpp"\n')
         self.assertEqual(len(self.found()), 1)
 
-    def test_an_arrow_upwards_by_a_relative_path(self):
+    def test_include_upwards_by_a_relative_path_is_a_fault(self):
         self.write("runtime/base/json.cpp", '#include "../event/decoder.hpp"\n')
         self.assertEqual(len(self.found()), 1)
 
-    def test_the_outside_looks_in(self):
+    def test_include_of_runtime_from_outside_is_a_fault(self):
         for name in ("sdk/command/run.cpp", "examples/hosts/embed.cpp", "tests/hostile/a_test.cpp"):
             self.write(name, '#include "event/decoder.hpp"\n')
         self.write("plugins/console/main.cpp", "#include <runtime/base/json.hpp>\n")
         self.assertEqual(len(self.found()), 4)
 
-    def test_a_header_of_its_own_with_the_same_name(self):
+    def test_own_header_with_the_same_name_is_allowed(self):
         self.write("sdk/command/base/json.hpp", "")
         self.write("sdk/command/run.cpp", '#include "base/json.hpp"\n')
         self.assertEqual(self.found(), [])
 
-    def test_a_folder_that_is_not_in_the_design(self):
+    def test_folder_that_is_not_in_the_design_is_a_fault(self):
         self.write("runtime/utility/a.cpp", '#include "base/json.hpp"\n')
         self.assertEqual(len(self.found()), 1)
 
-    def test_the_contract_includes_nothing_of_ours(self):
+    def test_include_of_sdk_from_abi_is_a_fault(self):
         self.write("abi/include/narratoria/engine.h", '#include "narratoria/tool.hpp"\n')
         self.assertEqual(len(self.found()), 1)
 
@@ -86,18 +86,18 @@ class AbsolutePaths(Tree):
     def found(self):
         return list(absolute_paths.faults(self.tree))
 
-    def test_ordinary_paths(self):
+    def test_ordinary_paths_are_allowed(self):
         self.write("a.md", "#!/usr/bin/env python3, /tmp/torch.png, /etc/passwd, /home/user/story, "
                            "https://example.org/home/page/x, /tools/0/input, build/home/x/y\n")
         self.assertEqual(self.found(), [])
 
-    def test_somebody_s_folder(self):
-        # Put together here, so that this file is no fault itself.
+    def test_folder_of_a_user_is_a_fault(self):
+        # Concatenated, so that this file does not fail the check itself.
         self.write("a.md", "see /" + "home/anna/narratoria/README.md\n")
         self.write("b.c", 'open("/' + 'builds/1234/x.c");\n')
         self.assertEqual(len(self.found()), 2)
 
-    def test_this_checkout(self):
+    def test_folder_of_this_checkout_is_a_fault(self):
         self.write("a.md", f"see {self.tree.resolve()}/b\n")
         self.assertEqual(len(self.found()), 1)
 
@@ -109,7 +109,7 @@ class ContributingSamples(Tree):
         self.write("CONTRIBUTING.md", page)
         return list(contributing_samples.faults(self.tree, "cc", "c++"))
 
-    def test_a_true_page(self):
+    def test_correct_page_has_no_faults(self):
         page = """Run:
 ```sh
 CC=cc cat runtime/base/json.hpp   # a comment
@@ -133,15 +133,15 @@ inline int later() { return now() + 1; }
 """
         self.assertEqual(self.found(page), [])
 
-    def test_a_sample_that_does_not_compile(self):
+    def test_sample_that_does_not_compile_is_a_fault(self):
         self.assertEqual(len(self.found("```cpp\nint x = y;\n```\n")), 1)
         self.assertEqual(len(self.found("```c\nint x = y;\n```\n")), 1)
 
-    def test_lines_that_are_not_in_the_quoted_file(self):
+    def test_lines_that_are_not_in_the_quoted_file_are_a_fault(self):
         page = "In `runtime/base/json.hpp`:\n   ```cpp\n   int write();\n   int read();\n   ```\n"
         self.assertEqual(len(self.found(page)), 1)
 
-    def test_names_of_what_does_not_exist(self):
+    def test_missing_files_programs_and_presets_are_faults(self):
         page = """See `runtime/base/gone.hpp` and [a page](docs/gone.md).
 ```sh
 cmake --preset gone

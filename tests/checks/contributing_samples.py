@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""contributing_samples.py CC CXX [TREE]: CONTRIBUTING.md is true.
+"""contributing_samples.py CC CXX [TREE]: checks the samples and paths of CONTRIBUTING.md.
 
 - A whole sample (not indented) of C or C++ compiles without a warning. If its first line is a comment
   with a path, later samples can include it by that path.
-- An indented sample of code is a quotation: its lines follow each other in the last file that the page
-  names before it.
+- An indented sample of code is a quotation: its lines are consecutive lines of the last file that the
+  page names before it.
 - A sample of shell uses programs, presets and paths that exist.
 - Every path that the page names or links to exists, except those of its own samples.
 """
@@ -28,7 +28,7 @@ INCLUDES = ["runtime", "abi/include", "sdk/include"]
 
 
 def samples(text):
-    """(line, language, is_indented, last path named before it, lines) of each fenced sample."""
+    """Yields (line, language, is_indented, last path named before it, lines) of each fenced sample."""
     last_path, block = "", None
     for number, line in enumerate(text.splitlines(), 1):
         fence = FENCE.match(line)
@@ -91,7 +91,7 @@ def compile_faults(compiler, language, tree, work, lines):
     standard = "c11" if language == "c" else "c++20"
     kind = "c" if language == "c" else "c++"
     include = [f"-I{root / folder}" for folder in INCLUDES for root in (work, tree)]
-    # As an include, so that #pragma once is no warning.
+    # Compiled as an include, so that #pragma once does not cause a warning.
     ran = subprocess.run(
         [compiler, "-x", kind, f"-std={standard}", *WARNINGS, *include, "-"],
         input=f'#include "{file}"\n' + ("int nothing(void);\n" if kind == "c" else ""),

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""include_arrows.py [TREE]: who may include what.
+"""include_arrows.py [TREE]: checks which folder includes headers of which other folder.
 
-Nothing outside runtime/ includes a header of runtime/; that is the test of the ABI. (The tests that
-look inside on purpose, INSIDERS below, link the runtime's objects and may.)
-Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes
-the C standard library, sdk/ includes abi/ beside it.
+No file outside runtime/ includes a header of runtime/, which proves that the ABI is sufficient. Only
+the tests of internals (INSIDERS) may, because they link the runtime's objects.
+Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes only
+itself and the C standard library; sdk/ may also include abi/.
 """
 
 import re
 import sys
 from pathlib import Path
 
-# Upper to lower. An arrow may only point to the right.
+# From top to bottom. A folder may include only itself and folders to its right.
 ORDER = [
     "api", "session", "engine", "journal", "plan", "script", "plugin", "tool",
     "event", "state", "asset", "http", "process", "base",
@@ -32,7 +32,7 @@ def runtime_header(tree, file, name, quoted):
     for candidate in candidates:
         resolved = candidate.resolve()
         if resolved.is_file():
-            # The header beside the includer wins, as it does for the compiler.
+            # The header next to the including file wins, as it does for the compiler.
             return resolved.relative_to(runtime) if resolved.is_relative_to(runtime) else None
     return None
 
@@ -65,12 +65,12 @@ def faults(tree):
                 aim = target.parts[0]
                 for part in (source, aim):
                     if part not in ORDER:
-                        yield f"{where}: runtime/{part} is no folder of the design: {', '.join(ORDER)}"
+                        yield f"{where}: runtime/{part} is not a folder of the design: {', '.join(ORDER)}"
                         break
                 else:
                     if ORDER.index(source) > ORDER.index(aim):
-                        yield (f"{where}: {source}/ includes {name}; arrows run downwards: "
-                               f"{' > '.join(ORDER)}")
+                        yield (f"{where}: {source}/ includes {name}; a folder may include only those "
+                               f"below it: {' > '.join(ORDER)}")
 
 
 def main():
