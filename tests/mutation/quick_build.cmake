@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the runtime of tests/mutation/run.py, of which one file is compiled for each mutant: without
-# optimization, not together with others, and with the headers that most files include parsed
-# beforehand, in half the time.
+# Options of the runtime that tests/mutation/run.py builds. Each mutant recompiles one file, so there is
+# no optimization and no unity build. Precompiled headers halve the time.
 cmake_language(DEFER CALL target_compile_options narratoria_core PRIVATE -O0)
 cmake_language(DEFER CALL set_target_properties narratoria_core PROPERTIES UNITY_BUILD OFF)
 cmake_language(DEFER CALL target_precompile_headers narratoria_core PRIVATE

@@ -3,24 +3,24 @@
 """Changes runtime/ in small ways, one at a time, and lists the changes that no test notices.
 
     tests/mutation/run.py                        the named mutants and 200 others
-    tests/mutation/run.py --count 20 --seed 7    fewer, and other ones
+    tests/mutation/run.py --count 20 --seed 7    fewer mutants, and different ones
     tests/mutation/run.py --only runtime/plan    mutants of one folder or file
     tests/mutation/run.py --list                 prints the mutants and runs none
-    tests/mutation/run.py --minutes 30           as many of them as fit in half an hour
-    tests/mutation/run.py --sources              mutants of .cpp files; one of a header takes minutes
+    tests/mutation/run.py --minutes 30           starts no mutant after half an hour
+    tests/mutation/run.py --sources              no mutants of headers; each of them takes minutes
     tests/mutation/run.py --write                also writes docs/mutations.md
     tests/mutation/run.py --add                  adds to the numbers and rows of docs/mutations.md
-    tests/mutation/run.py --judge                runs none; counts the page's reasons again
-    tests/mutation/run.py --again --write        those that docs/mutations.md lists, after tests were
-                                                 added; takes the ones that are noticed off the page
+    tests/mutation/run.py --judge                runs none; recounts the reasons on the page
+    tests/mutation/run.py --again --write        retries the mutants that docs/mutations.md lists, after
+                                                 tests were added; removes those that are noticed
 
 Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its file run first,
-then those of its folder; if they pass, the unit tests of the folders above it, the conformance tests,
+then those of its folder. If they pass, the unit tests of the folders above it, the conformance tests,
 and the tests with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant
-survives if all pass. A test that hangs is ended and counts as a failure. A survivor is either a gap in
-the tests, or changes nothing that can be observed; docs/mutations.md has a column for the reason, which
-later runs keep. A reason begins with one of REASONS, or with "tested:" if a test was added since: then
---judge removes the row.
+survives if all pass. A test that hangs is ended and counts as a failure. A survivor shows a gap in the
+tests, or it changes nothing that can be observed; docs/mutations.md has a column for the reason, which
+later runs keep. A reason begins with one of REASONS, or with "tested:" if a test has been added since;
+--judge then removes the row.
 
 Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
@@ -42,10 +42,11 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 WORK = TREE / "build" / "mutation"
-# The tests are built as the tree's are, so a compiler cache knows them; the runtime: quick_build.cmake.
+# The tests are built with the options of the tree, so that a compiler cache has them. The runtime is
+# built with those of quick_build.cmake.
 COPY, BUILD = WORK / "tree", WORK / "tree" / "build" / "release"
 TABLE = TREE / "docs" / "mutations.md"
-# From a folder of runtime/ to the folders of tests/unit whose tests run it.
+# {folder of runtime/: folders of tests/unit with tests that run it}
 SUITES = {
     "base": ["base", "event", "state", "plan"],
     "event": ["event", "tool", "plan"],
@@ -61,19 +62,19 @@ SUITES = {
     "api": ["api"],
 }
 CONFORMANCE = "narratoria_conformance_tests"
-# Slow, so only what the others let pass comes here.
+# Slow, so only mutants that survive the other tests get here.
 WIDER = ["narratoria_sdk_tests", "narratoria_fault_tests", "narratoria_plugin_tests",
          "narratoria_hostile_tests"]
 UNIT = "narratoria_unit_tests"
-# Their tests wait most of the time, so this many processes share them.
+# The number of processes that share the tests of a program. These tests mostly wait.
 SHARDS = {"narratoria_plugin_tests": 4, "narratoria_hostile_tests": 4}
 KINDS = "killed", "timeout", "survived", "no code"
-# What a reason begins with, and what the page says of such survivors.
+# {beginning of a reason: what the page says about survivors with this reason}
 REASONS = {
     "equivalent:": "change nothing that a test could observe",
     "noticed elsewhere:": "are noticed by tests that do not run here, which the reason names",
 }
-# A run of the tests may take this many times as long as without a mutant, and never less than:
+# The time limit of a run: SLOWER times its time without a mutant, and at least LEAST_SECONDS.
 SLOWER, LEAST_SECONDS = 10, 20
 
 
@@ -87,11 +88,11 @@ class Mutant:
 
     @property
     def key(self):
-        """Stays the same while lines move."""
+        """Stays the same when lines move."""
         return self.file, self.operator, self.before.strip(), self.after.strip()
 
 
-# Mutants that a review of the tests made first: (file, what it does, text, replacement).
+# Mutants from a review of the tests, always tried first: (file, what it does, text, replacement).
 NAMED = [
     ("runtime/plan/schedule.cpp", "backoff grows by 4",
      "std::min(item.attempt - 1, 20u)", "std::min(2 * (item.attempt - 1), 20u)"),
@@ -116,8 +117,8 @@ NAMED = [
      "if (outcome.exit_status > 0 && !our_death) {", "if (outcome.exit_status > 0) {"),
 ]
 
-# (operator, pattern, replacement). A binary operator has spaces around it; a template's brackets,
-# an arrow and a shift have not.
+# (operator, pattern, replacement). The spaces around a binary operator distinguish it from template
+# brackets, arrows and shifts.
 OPERATORS = [
     ("== to !=", r" == ", " != "),
     ("!= to ==", r" != ", " == "),
@@ -137,14 +138,14 @@ OPERATORS = [
     ("constant + 1", r"(?<![\w.\"'<])(\d+)(?=[;),]| \* )", lambda found: str(int(found[1]) + 1)),
     ("condition negated", r"\b(if|while) \((.+)\) (\{|return|continue|break)",
      lambda found: f"{found[1]} (!({found[2]})) {found[3]}"),
-    # A call or an assignment on one line, without the type of a declaration in front.
+    # A call or an assignment on one line that does not begin with the type of a declaration.
     ("statement dropped", r"^(\s+)(?!return|throw|break|continue|case|default|using|delete|else)"
      r"[\w.:>*()\[\]-]+(\(.*\)| [-+|&]?= .*|\+\+|--);$", r"\1;"),
 ]
 
 
 def code_lines(text):
-    """(number, line) without comments, preprocessor lines and lines inside a raw string."""
+    """Yields (number, line) without comments, preprocessor lines and lines with a raw string."""
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
         if not bare or bare.startswith(("//", "#", "*", "/*", "static_assert", "template")):
@@ -155,7 +156,7 @@ def code_lines(text):
 
 
 def outside_strings(line, position):
-    """Whether a position is code: not in a string, a character or a comment."""
+    """True if a position is code, and not in a string, a character literal or a comment."""
     quoted = None
     at = 0
     while at < position:
@@ -201,10 +202,10 @@ def named(only):
 # ---------------------------------------------------------------- running
 
 def become_subreaper():
-    """What a test leaves behind becomes a child of this process, and is ended in end_leftovers()."""
+    """Makes orphans of tests children of this process, so that end_leftovers() finds them."""
     PR_SET_CHILD_SUBREAPER = 36
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        sys.exit("this system has no subreapers (prctl); leftovers could not be ended")
+        sys.exit("this system has no subreapers (prctl); leftover processes could not be ended")
 
 
 def end_leftovers():
@@ -229,7 +230,10 @@ def start(program, suites, shard=0, shards=1):
 
 
 def run(stage, seconds):
-    """"passed", "failed" or "timeout". Its programs run at the same time, and none afterwards."""
+    """Runs the programs of a stage in parallel; returns "passed", "failed" or "timeout".
+
+    Ends all their processes before it returns.
+    """
     end = time.monotonic() + seconds
     processes = [start(program, suites, shard, SHARDS.get(program, 1)) for program, suites in stage
                  for shard in range(SHARDS.get(program, 1))]
@@ -264,14 +268,17 @@ def suites_in(files):
 
 
 def filter_of(suites):
-    """Of all tests if there are no names."""
+    """The filter for these suites; for all tests if there are none."""
     names = [f"{name}.*:*/{name}.*" for name in sorted(suites)]
     return "--gtest_filter=" + (":".join(names) or "*")
 
 
 def stages_of(file):
-    """Of each stage: its programs with their suites, and those whose time without a mutant sets the
-    limit. No suite runs twice."""
+    """The stages of a file, as (run, timed) pairs of programs with their suites.
+
+    `run` is what the stage runs; the time of `timed` without a mutant sets the limit. No suite runs
+    twice.
+    """
     own = Path(file).relative_to("runtime").with_suffix("")
     unit = COPY / "tests/unit"
     first, *above = [suites_in((unit / folder).rglob("*_test.cpp")) for folder in SUITES[own.parts[0]]]
@@ -285,8 +292,10 @@ def stages_of(file):
 
 
 def synchronize():
-    """Copies the files that git knows or would add. Those that are the same keep their times, so that
-    only changes are built again."""
+    """Copies the files that git tracks or would add.
+
+    Unchanged files keep their times, so that only changes are rebuilt.
+    """
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=TREE, check=True, capture_output=True, text=True).stdout
     names = {name for name in listed.split("\0") if name and (TREE / name).is_file()}
@@ -298,7 +307,7 @@ def synchronize():
         source, target = TREE / name, COPY / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
-            # With a new time: an object of a mutant may be younger than the tree's file.
+            # The copy gets a new time, because an object of a mutant may be newer than the tree's file.
             shutil.copy(source, target)
 
 
@@ -327,14 +336,14 @@ class Runner:
         return self.limits[stage]
 
     def try_one(self, mutant):
-        """"killed", "timeout", "no code" (it does not compile) or "survived"."""
+        """Returns "killed", "timeout", "survived", or "no code" if the mutant does not compile."""
         stages = stages_of(mutant.file)
         limits = [self.limit_of(whole) for _, whole in stages]
         target = COPY / mutant.file
         original = target.read_bytes()
         lines = original.decode().splitlines(keepends=True)
         if lines[mutant.line - 1].rstrip("\n") != mutant.before:
-            sys.exit(f"{target} is not the tree's; remove {WORK}")
+            sys.exit(f"{target} differs from the tree; remove {WORK}")
         lines[mutant.line - 1] = mutant.after + "\n"
         try:
             target.write_text("".join(lines), encoding="utf-8")
@@ -380,7 +389,7 @@ def cell(text):
 
 
 def reasons_kept():
-    """Of the page: (file, operator, line, becomes), as its cells say them, to the reason."""
+    """The reasons on the page: {(file, operator, line, becomes) as in its cells: reason}."""
     kept = {}
     if not TABLE.exists():
         return kept
@@ -397,7 +406,7 @@ def entry_of(mutant):
 
 
 def counts_of(outcomes):
-    """Tried, noticed by a time limit."""
+    """Returns (tried, noticed by a time limit)."""
     seen = list(outcomes.values())
     return len(seen) - seen.count("no code"), seen.count("timeout")
 
@@ -415,7 +424,7 @@ def last_kept():
 
 
 def rows_kept():
-    """Of the page: (file, line) and the row, in order."""
+    """The rows of the page, as ((file, line), row), in order."""
     rows = []
     for line in TABLE.read_text(encoding="utf-8").splitlines(keepends=True):
         place = re.match(r"\| \[`([^`]+):(\d+)`\]", line)
@@ -425,7 +434,7 @@ def rows_kept():
 
 
 def verdict_of(tried, reasons):
-    """How many of the changes a test is still missing for."""
+    """The sentences that count the changes that still lack a test."""
     numbers = {begin: sum(reason.startswith(begin) for reason in reasons) for begin in REASONS}
     left = len(reasons) - sum(numbers.values())
     observable = tried - numbers["equivalent:"]
@@ -435,7 +444,7 @@ def verdict_of(tried, reasons):
 
 
 def write_page(counts, last, rows):
-    """Without the rows for which a test was added since."""
+    """Writes the page without the rows for which a test has been added."""
     reason_of = lambda row: re.split(r"(?<!\\)\|", row)[5].strip()
     lines = [row for _, row in sorted(rows) if not reason_of(row).startswith("tested:")]
     tried, by_time = counts
@@ -456,7 +465,7 @@ def write_table(survivors, counts, last, rows=()):
 
 
 def try_all(mutants, minutes, outcomes):
-    """Adds to `outcomes` as it goes, so that an interrupted run has a result."""
+    """Adds to `outcomes` after each mutant, so that an interrupted run has a result."""
     runner = Runner()
     runner.prepare()
     end = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
@@ -474,16 +483,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=200, help="generated mutants (default 200)")
-    parser.add_argument("--seed", type=int, default=1, help="selects others (default 1)")
-    parser.add_argument("--minutes", type=float, help="begins no mutant after this time")
+    parser.add_argument("--seed", type=int, default=1, help="selects different ones (default 1)")
+    parser.add_argument("--minutes", type=float, help="start no mutant after this time")
     parser.add_argument("--only", default="", help="a folder or file, such as runtime/plan")
-    parser.add_argument("--without-named", action="store_true", help="the generated ones only")
-    parser.add_argument("--again", action="store_true", help="those that docs/mutations.md lists")
+    parser.add_argument("--without-named", action="store_true", help="only generated mutants")
+    parser.add_argument("--again", action="store_true", help="retry those that docs/mutations.md lists")
     parser.add_argument("--list", action="store_true", help="print the mutants and run none")
     parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
     parser.add_argument("--sources", action="store_true", help="no mutants of headers")
     parser.add_argument("--add", action="store_true", help="add to docs/mutations.md")
-    parser.add_argument("--judge", action="store_true", help="count the reasons of docs/mutations.md again")
+    parser.add_argument("--judge", action="store_true", help="recount the reasons of docs/mutations.md")
     options = parser.parse_args()
     if options.judge:
         write_page(counts_kept(), last_kept(), rows_kept())

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A corpus of plugins that misbehave: rules x ways to break them x places x languages.
+"""A corpus of misbehaving plugins: rules x ways to break them x places x languages.
 
-One library for each language does nothing wrong until its file's name says what and where
-(plugin.h), so a variant is a copy with another name. The table below has each variant's rule; a few
-differ in bytes of the file, which are changed in the copy. `python3 corpus.py` prints the matrix that
-stands in docs/plugin-rules.md.
+Each language has one library, which misbehaves only if its file name says how and where (plugin.h), so
+a variant is a copy under a different name. A few variants differ in the bytes of the file, which are
+changed in the copy. The table below has the rules of each variant. `python3 corpus.py` prints the
+matrix of docs/plugin-rules.md.
 
-tests/cli/test_plugin_corpus.py checks the variants; NARRATORIA_CORPUS=N takes one in N.
+tests/cli/test_plugin_corpus.py checks the variants; NARRATORIA_CORPUS=N selects one in N.
 """
 
 import json
@@ -28,7 +28,7 @@ class Variant:
     language: str
     way: str
     place: str
-    rules: tuple  # all that it breaks
+    rules: tuple  # all rules that it breaks
 
     @property
     def name(self):
@@ -39,7 +39,7 @@ class Variant:
 
 CALLS = "sink handle render generate start invoke"
 CALLBACKS = "timer post"
-# Rules, ways, places. Each way is done at each place.
+# (rules, ways, places). Each way is combined with each place.
 C = [
     ("P26", "null-write null-read null-call divide illegal overflow double-free free-stack", "handle"),
     ("P26", "breakpoint free-inner write-code sigsys raise-segv raise-bus", "sink"),
@@ -190,7 +190,7 @@ def variants():
 
 
 def chosen(every):
-    """One in so many, of each rule the first."""
+    """Selects one variant in `every`, and the first of each rule."""
     seen = set()
     for number, variant in enumerate(variants()):
         if number % every == 0 or not seen.issuperset(variant.rules):
@@ -202,7 +202,7 @@ def chosen(every):
 
 
 def build(folder, language):
-    """The language's library, or None without a compiler."""
+    """Builds the library of a language; returns None without a compiler."""
     library = folder / f"{language}.so"
     if library.exists():
         return library
@@ -213,7 +213,7 @@ def build(folder, language):
         command = ["rustc", "--crate-type=cdylib", "--edition=2021", "-O", "-Cpanic=unwind",
                    "-Coverflow-checks=on", "-Clink-arg=-Wl,--exclude-libs,ALL"]
     else:
-        # Without warnings: each of its ways is what a compiler warns of.
+        # -w, because compilers warn about the misbehaviour.
         command = ["cc", "-std=c11", "-fexceptions"] if language == "c" else ["c++", "-std=c++20"]
         command += ["-w", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread",
                     f"-I{ABI}", f"-Wl,--version-script,{MAP}", "-Wl,--exclude-libs,ALL", "-lm"]
@@ -224,7 +224,7 @@ def build(folder, language):
 
 
 def changed(content, way):
-    """The bytes of the library, for the ways that are in the file itself."""
+    """The changed bytes of the library, for the ways that are in the file itself."""
     def replace(old, new):
         assert content.count(old) >= 1 and len(old) == len(new), (way, old)
         return content.replace(old, new)
@@ -234,7 +234,7 @@ def changed(content, way):
     if way == "other-entry":
         return replace(b"\0nar_plugin_entry\0", b"\0nar_plugin_entrx\0")
     if way == "no-note":
-        # The name of a note's owner.
+        # Changes the owner's name of the note.
         return replace(b"Narratoria\0", b"Narratorio\0")
     if way == "bad-schema":
         return replace(b'"plugin/1"', b'"plugin/9"')
