@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the numbers of docs/performance.md, ours and the peers' beside each other.
+"""Measures the numbers of docs/performance.md, ours and those of the peers.
 
     tests/bench/run.py                    all rows, ten minutes; writes docs/performance.md
-    tests/bench/run.py spawn pipeline     these rows; the others stay as they were
-    tests/bench/run.py --quick            all rows in two minutes, smaller; prints only
+    tests/bench/run.py spawn pipeline     these rows; the others stay unchanged
+    tests/bench/run.py --quick            all rows, smaller, in two minutes; only prints
 
-Needs the preset "release" built with Google Benchmark there (NARRATORIA_BENCH), ninja and make. The
-rows of Python need the package built for the Python that this runs in, and one of them a Python with
-the package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build folder.
-What is compared runs in turn, one round of each to warm up, and the ratio is the median of the
-ratios of the rounds: a neighbour who wakes up disturbs both. Exit status 1 when a row fails.
+Needs the preset "release", built with Google Benchmark (NARRATORIA_BENCH), ninja and make. The rows of
+Python need the package built for the Python that runs this program. One of them needs a Python with the
+package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build folder.
+Compared programs run in turn, after one round of each to warm up. A ratio is the median of the ratios of
+the rounds, because other load on the machine disturbs both programs of a round. The exit status is 1 if
+a row fails.
 """
 
 import argparse
@@ -37,7 +38,7 @@ REQUEST_ID = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77"
 
 
 class Missing(Exception):
-    """Why a row cannot be measured here."""
+    """The reason why a row cannot be measured here."""
 
 
 class Bench:
@@ -48,7 +49,7 @@ class Bench:
         self.quick = quick
         self.rounds = 3 if quick else 7
         self.commands = []
-        # The package of the build; its byte code is kept, as an installed one's is.
+        # Uses the package of the build. Its byte code is kept, like that of an installed package.
         self.environment = {**os.environ, "PYTHONPATH": str(build / "python")}
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -56,15 +57,15 @@ class Bench:
         return self.programs / name
 
     def benchmark(self, name):
-        """A program that is built only where Google Benchmark is."""
+        """A program that is built only with Google Benchmark."""
         program = self.program(name)
         if not program.exists():
-            raise Missing(f"{name} was not built, because Google Benchmark is missing: install it "
+            raise Missing(f"{name} was not built, because Google Benchmark is missing; install it "
                           "(Debian: apt-get install libbenchmark-dev) and build again")
         return program
 
     def note(self, command):
-        """Remembers a command as somebody else would type it."""
+        """Records a command in the form in which a reader would type it."""
         text = " ".join(shlex.quote(str(part)) for part in command)
         text = text.replace(str(self.programs), "$BENCH").replace(str(self.build), "$BUILD")
         text = text.replace(str(self.work), "$WORK").replace(f"{TREE}/", "")
@@ -75,7 +76,7 @@ class Bench:
             self.commands.append(text)
 
     def run(self, command, output=True):
-        """What a command prints, and the seconds it took by the clock on the wall."""
+        """Runs a command; returns its output and its wall-clock seconds."""
         self.note(command)
         begin = time.perf_counter()
         done = subprocess.run([str(part) for part in command], cwd=self.work,
@@ -90,11 +91,11 @@ class Bench:
         return done.stdout, seconds
 
     def number(self, *command):
-        """The last line of a command's output."""
+        """Runs a command; returns the number at the end of its output."""
         return float(self.run(command)[0].split()[-1])
 
     def python(self, script, *arguments, interpreter=sys.executable):
-        """What a script of tests/bench/python prints."""
+        """Runs a script of tests/bench/python; returns the JSON that it prints."""
         return self.document(interpreter, SCRIPTS / script, *arguments)
 
     def document(self, *command):
@@ -104,7 +105,10 @@ class Bench:
         return self.run(command, output=False)[1]
 
     def in_turn(self, *measures, rounds=None):
-        """[round][measure]: each once to warm up, then in turn, backwards in every second round."""
+        """Runs each measure once to warm up, then all in turn; returns results[round][measure].
+
+        Every second round runs in reverse order.
+        """
         for measure in measures:
             measure()
         results = []
@@ -124,7 +128,7 @@ class Bench:
             path.write_text(text)
         return path
 
-    # ---- what is run
+    # ---- inputs
 
     def plan(self, name, program, count, chain=False):
         tools = [{
@@ -136,7 +140,7 @@ class Bench:
             {"requestId": REQUEST_ID, "narrative": "", "parallel": not chain, "tools": tools}))
 
     def lines(self, shape):
-        """A patch of five keys: flat, or as the leaves of four nested objects."""
+        """A file of patches with five keys, flat or as the leaves of four nested objects; its count."""
         count = 50000 if self.quick else 400000
         path = self.work / f"{shape}-{count}.ndjson"
         if not path.exists():
@@ -162,12 +166,12 @@ def median(values):
 
 
 class Row:
-    """One line of the table. `value` is judged: at least or at most the bar. None: not measured."""
+    """One row of the table. `value` must be at least `least` or at most `most`; None: not measured."""
 
     def __init__(self, key, what, value, unit, ours="", peer="", least=None, most=None, note=""):
         self.key, self.what, self.note = key, what, note
         self.ours, self.peer = ours, peer
-        # Rounded away from the bar, so that no 0.8995 is printed as a 0.90 that fails.
+        # Rounded to the failing side, so that 0.8995 is not printed as a 0.90 that fails.
         digits = 2 if unit == "×" else 3 if unit == "s" else 1
         self.value = ""
         if value is not None:
@@ -228,7 +232,7 @@ def chain(bench):
     rows = []
     for program in ("log_done", "log_done_nolibc"):
         if not bench.program(program).exists():
-            print(f"  {program} is not built on this processor: its row is left out")
+            print(f"  {program} is not built on this processor; its row is left out")
             continue
         plan = bench.plan(f"chain-{program}-{count}.json", bench.program(program), count, chain=True)
         results = bench.in_turn(
@@ -247,7 +251,7 @@ def chain(bench):
 
 
 def sandbox(bench):
-    """The same chain of a small C tool with all guarantees and with none, in the same run."""
+    """A chain of a small C tool with and without guarantees, measured in the same run."""
     count = 200 if bench.quick else 1000
     plan = bench.plan(f"chain-log_done-{count}.json", bench.program("log_done"), count, chain=True)
     guarantees = ("none", "all", "no_network", "no_filesystem_write", "no_filesystem_read",
@@ -300,7 +304,7 @@ def pipeline(bench):
 
 
 def cat_plan(bench):
-    """A plan with one tool, which says the lines of the pipeline; these lines, and how many."""
+    """A plan with one tool that prints the lines of the pipeline; the lines, and their count."""
     lines, count = bench.lines("flat")
     output = bench.work / f"output-{count}.ndjson"
     if not output.exists():
@@ -317,7 +321,7 @@ def cat(bench):
     result = bench.work / "result.json"
 
     def run():
-        # A new file each time: to replace an old one is the file system's work.
+        # A new file each time, because replacing a file would measure the file system.
         result.unlink(missing_ok=True)
         return bench.seconds(bench.build / "bin/narratoria", "run", plan, "--quiet",
                              "--result", result)
@@ -332,7 +336,7 @@ def cat(bench):
 
 
 def store(bench):
-    """A session that is kept, against one that is not."""
+    """A session with a store against one without."""
     path = bench.work / "saves.db"
 
     def fresh():
@@ -481,7 +485,7 @@ def million(bench):
             for _ in range(2 if bench.quick else bench.rounds)]
     result.unlink()
     if any(run["toolEvents"] != 1000001 for run in runs):
-        raise RuntimeError(f"not every event came: {runs}")
+        raise RuntimeError(f"events are missing: {runs}")
     return [Row("million", "one million log events from one tool: the host's memory over its start",
                 max(run["grownBytes"] for run in runs) / 1e6, "MB", most=32,
                 note=f"{1 / median(run['seconds'] for run in runs):.2f} M events/s, result written")]
@@ -511,7 +515,7 @@ def plugins(bench):
             times.setdefault(run["run_name"], []).append(run["real_time"])
             allocations += run.get("allocations", 0)
     if allocations:
-        raise RuntimeError(f"an event to a sink took memory: {allocations:g} times")
+        raise RuntimeError(f"an event to a sink allocated memory {allocations:g} times")
     one, sixteen = times["virtual_calls/1"], times["virtual_calls/16"]
     more = lambda ours, peer: median(mine - other for mine, other in zip(ours, peer))
     ns = lambda values: f"{median(values):.1f} ns"
@@ -586,7 +590,7 @@ def frame_row(bench, name, where, *options):
             f"{run['processorMedianUs'] / 1e3:.2f} ms; while the tools were started "
             f"{run['startingLongestUs'] / 1e3:.2f} ms")
     if run["preempted"] == run["frames"]:
-        # Nothing undisturbed to judge by: the processor time is what is left.
+        # No call was undisturbed, so only the processor time can be judged.
         longest, note = run["processorLongestUs"], "by processor time; " + note
     else:
         longest = run["undisturbedLongestUs"]
@@ -595,11 +599,11 @@ def frame_row(bench, name, where, *options):
 
 
 def has_package(bench):
-    """Whether the Python package can be measured; says why not."""
+    """True if the Python package can be measured; otherwise prints why not."""
     done = subprocess.run([sys.executable, "-c", "import narratoria._core"], env=bench.environment,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print("  the Python package is not built for this Python, its rows are left out: "
+        print("  the Python package is not built for this Python; its rows are left out: "
               + (done.stderr.strip().splitlines() or ["it cannot be imported"])[-1])
     return done.returncode == 0
 
@@ -620,7 +624,10 @@ def python_plan(bench):
 
 
 def mcp_python():
-    """A Python that has the reference client of the Model Context Protocol; raises why there is none."""
+    """A Python with the reference client of the Model Context Protocol.
+
+    Raises RuntimeError with the reason if there is none.
+    """
     def run(*command, seconds):
         try:
             done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
@@ -667,7 +674,7 @@ def python_tool(bench):
 
         measures.append(mcp)
     except RuntimeError as error:
-        missing = f"the package {MCP} is not to be had: {error}"
+        missing = f"the package {MCP} is not available: {error}"
     results = bench.in_turn(*measures)
     functions = [run["functionUs"] for run in runs[1:]]
     ours = f"{median(row[0] for row in results):.1f} µs"
@@ -739,7 +746,7 @@ class Server:
 
 
 def service_call(bench):
-    """A tool of a project that is an HTTP service, on loopback."""
+    """A project tool that is an HTTP service on loopback."""
     count, at_once = (300 if bench.quick else 1000), 1000
     with Server(TREE / "examples/service/service.py", "--port", "0") as service:
         results = bench.in_turn(
@@ -760,7 +767,7 @@ def service_call(bench):
 
 
 def python_call(bench):
-    """A tool of a project: a function of a module, in a process of its own."""
+    """A project tool that is a function of a module, in its own process."""
     count = 20 if bench.quick else 60
     bench.file("greeter.py", "def greet(payload):\n"
                "    return {'message': 'Hello ' + payload['name'], 'ok': True}\n")
@@ -822,7 +829,7 @@ def table(lines):
 
 
 def kept(text, begin, end):
-    """Rows of an earlier table by their key: {key: cells}."""
+    """The rows of an earlier table: {key: cells}."""
     rows = {}
     for line in text[text.index(begin):text.index(end)].splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
@@ -853,11 +860,11 @@ def main():
             parser.error(f"there is no row {name}; there are {' '.join(MEASURES)}")
     build = options.build.resolve()
     if not (build / "tests/bench/run_plan").exists():
-        sys.exit(f"{build}/tests/bench has no programs: build the preset \"release\" with "
+        sys.exit(f"{build}/tests/bench has no programs; build the preset \"release\" with "
                  "-DNARRATORIA_BENCH=ON, or name its folder with --build")
     for tool in ("ninja", "make"):
         if shutil.which(tool) is None:
-            sys.exit(f"{tool} is not here, and it is measured against: install it")
+            sys.exit(f"{tool} is missing, but some rows compare with it; install it")
 
     measured, failed = {}, []
     print(machine())

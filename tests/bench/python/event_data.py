@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""event_data.py [COUNT]: reads `event.body` and `event.data` of fresh events in turn. Prints the speed of
-`data` against that of `body` for each kind, and the lowest, as JSON."""
+"""event_data.py [COUNT]: reads `event.body` and `event.data` of COUNT fresh events in turn. Prints, as
+JSON, the speed of `data` relative to that of `body` for each kind, and the lowest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDS = 9
 
 
 def sample() -> dict[str, narratoria.Event]:
-    """One event of each kind and type, as a session gives it."""
+    """One event of each kind and type, as a session delivers it."""
     seen: list[narratoria.Event] = []
     with narratoria.Session() as session:
 

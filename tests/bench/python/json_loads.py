@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""json_loads.py FILE: json.loads of each line of a file, which is read before. Prints the seconds,
-as JSON."""
+"""json_loads.py FILE: times json.loads of each line of a file that is read beforehand. Prints the
+seconds as JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""mcp_calls.py COUNT: COUNT calls of the tool of mcp_server.py, one after the other, by the client of
-the same package; the server is warm. Prints the microseconds a call, as JSON."""
+"""mcp_calls.py COUNT: makes COUNT calls of the tool of mcp_server.py, one after the other, with the
+client of the same package and a warm server. Prints the microseconds per call as JSON."""
 
 from __future__ import annotations
 

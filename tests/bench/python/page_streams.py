@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page_streams.py NARRATORIA TOOL STREAMS TURNS: what open event streams cost the engine.
+"""page_streams.py NARRATORIA TOOL STREAMS TURNS: measures what open event streams cost the engine.
 
-Serves a story whose every turn runs TOOL (million_logs) for 1,000 events. In each round one reader,
-then one and STREAMS more, follow a turn to its end over sockets of their own, in a process of their
-own; a round is over when each of them has the turn's last record. Prints for both, as JSON, the
-median of the engine thread's processor milliseconds a turn, and of the wall's, and what the page's
-first byte took from the start of `narratoria serve`.
+Serves a story in which every turn runs TOOL (million_logs) for 1,000 events. In each round one reader,
+then STREAMS + 1 readers, follow the turns over separate sockets in a separate process; a turn is over
+when every reader has its last record. Prints for both, as JSON, the median milliseconds of a turn in
+processor time of the engine thread and in wall-clock time. Also prints the time from the start of
+`narratoria serve` to the first byte of the page.
 """
 
 import http.client
@@ -76,7 +76,7 @@ def open_stream(served, after):
 
 
 def last_record(served):
-    """The number of the newest record, which the first message of a stream tells."""
+    """The number of the newest record, from the first message of a stream."""
     with open_stream(served, 10**9) as stream:
         text = b""
         while b"}" not in text.partition(b'"last":')[2]:
@@ -85,9 +85,9 @@ def last_record(served):
 
 
 def read_turns(served, streams, after, reports):
-    """Reads on all sockets; reports when they are open, and each turn that all have seen whole."""
+    """Reads on all sockets; reports when all are open, and each turn that all have read completely."""
     poll = select.epoll()
-    # [the end of what came, turns seen], by descriptor
+    # by descriptor: [the end of the data read so far, turns seen]
     sockets = [open_stream(served, after) for _ in range(streams)]
     seen = {one.fileno(): [b"", 0] for one in sockets}
     for one in sockets:
@@ -112,7 +112,7 @@ def read_turns(served, streams, after, reports):
 
 
 def measure(served, streams, turns):
-    """The medians of a turn: the engine thread's processor time, and the time until all have it."""
+    """The medians per turn of the engine thread's processor time and of the time until all have it."""
     after = last_record(served)
     reader, writer = os.pipe()
     child = os.fork()
@@ -133,7 +133,7 @@ def measure(served, streams, turns):
     os.kill(child, 9)
     os.waitpid(child, 0)
     os.close(reader)
-    # The first is to warm up.
+    # The first turn warms up.
     return statistics.median(processor[1:]), statistics.median(wall[1:])
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_plan.py PLAN [--jobs N] [--resident-mb N]: what tests/bench/hosts/run_plan.cpp does, in Python:
-runs a plan as a host does, and prints the seconds from its submission to its result, as JSON."""
+"""run_plan.py PLAN [--jobs N] [--resident-mb N]: tests/bench/hosts/run_plan.cpp in Python. Runs a plan
+as a host does and prints the seconds from its submission to its result as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main() -> None:
     arguments = parser.parse_args()
     plan = arguments.plan.read_text()
     ballast = bytearray(arguments.resident_mb << 20)
-    # Written to, so that it is really there.
+    # Write to each page, so that it is resident.
     for place in range(0, len(ballast), 4096):
         ballast[place] = 1
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sink.py PLAN COUNT [--read]: runs a plan whose tool says COUNT patches, with a sink that counts
-them, with --read by the body of each. Prints the seconds from submission to result, as JSON."""
+"""sink.py PLAN COUNT [--read]: runs a plan with a tool that prints COUNT patches, and with a sink that
+counts them; with --read it reads the body of each. Prints the seconds from submission to result as
+JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def main() -> None:
         begin = time.perf_counter()
         succeeded = session.execute(plan).success
         seconds = time.perf_counter() - begin
-    if not succeeded or events not in (count, count + 1):  # `done` is no patch
+    if not succeeded or events not in (count, count + 1):  # without --read `done` is counted, too
         raise SystemExit(f"{events} events, success {succeeded}")
     print(json.dumps({"seconds": seconds}))
 
