@@ -53,7 +53,7 @@ def rust_declarations(api):
     for struct in api["structs"]:
         fields = ", ".join(f"pub r#{each['name']}: {rust_type(each)}" for each in struct["fields"])
         lines.append(f"#[repr(C)] pub struct {struct['name']} {{ {fields} }}")
-        # The sizes and offsets are the compiler's of the description; Rust's must be the same.
+        # The description has the sizes of the C compiler; those of Rust must be the same.
         lines.append(f"const _: () = assert!(std::mem::size_of::<{struct['name']}>() == "
                      f"{struct['size']});")
     lines.append('#[link(name = "narratoria")] extern "C" {')
@@ -122,7 +122,7 @@ def c_declaration(given, name):
 
 
 def c_declarations(api):
-    """For cgo, which reads C."""
+    """The declarations in C, which cgo reads."""
     lines = ["#include <stdint.h>"]
     lines += [f"typedef {each['type']} {each['name']};" for each in api["aliases"]]
     lines += [f"typedef struct {each['name']} {each['name']};"
@@ -136,7 +136,7 @@ def c_declarations(api):
         if name in written:
             return
         written.add(name)
-        for field in structs[name]["fields"]:  # what stands in it by value comes first
+        for field in structs[name]["fields"]:  # a struct that is a field by value comes first
             if field["type"] in structs:
                 write(field["type"])
         fields = " ".join(c_declaration(each, each["name"]) + ";" for each in structs[name]["fields"])
@@ -253,7 +253,7 @@ def main():
                             "GOCACHE": os.environ.get("GOCACHE", str(folder / "cache"))}
             command = [go, "build", "-o", str(program), "."]
         else:
-            sys.exit("languages.py: rust or go")
+            sys.exit(f"languages.py: {language} is not supported; give rust or go")
         subprocess.run(command, check=True, cwd=folder, env=environment)
         played = subprocess.run([str(program), str(STORY)], check=True, env=environment,
                                 stdout=subprocess.PIPE, text=True)

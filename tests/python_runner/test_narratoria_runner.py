@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that runs a project's Python tools: one request in, one reply out (spec 001)."""
+"""The runner of a project's Python tools: one request in, one reply out (spec 001)."""
 
 import ast
 import json
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "runtime" / "tool" / "runner" / "
 SCRIPT = FOLDER / "narratoria_runner.py"
 DEADLINE = 300
 
-# As specification 001 prints them.
+# The samples of specification 001.
 REQUEST = """{
   "protocol_version": 1,
   "tool": "greeter",
@@ -61,7 +61,7 @@ class Project:
 
     def send(self, data, arguments=("-c", SCRIPT.read_text(encoding="utf-8")), program=sys.executable,
              **environment):
-        """Runs the program as the library does, or with other arguments."""
+        """Runs the runner as the library does, or with different arguments."""
         if isinstance(data, str):
             data = data.encode()
         return subprocess.run([program, *arguments], input=data, cwd=self.folder,
@@ -77,7 +77,7 @@ class Project:
         return Reply(reply, ended)
 
     def run(self, code, **more):
-        """The reply of a function with this body."""
+        """Calls a function with this body; returns its reply."""
         self.write("def run(payload):\n" + "".join(f"    {line}\n" for line in code.splitlines()))
         return self.ask(**more)
 
@@ -107,18 +107,18 @@ class Reply:
 
 
 def same(reply, example):
-    """The same members in the same order with the same values."""
+    """Asserts that both have the same members in the same order with the same values."""
     def texts(text):
         return json.dumps(json.loads(text))
     assert texts(reply) == texts(example)
 
 
-def test_the_example_of_the_specification_is_answered_as_it_says(project):
+def test_sample_request_gets_the_sample_reply(project):
     project.write(TOOL, "tools/sample_tool.py")
     same(project.send(REQUEST).stdout, SUCCESS)
 
 
-def test_an_error_has_the_members_of_the_specification(project):
+def test_error_has_the_members_of_the_specification(project):
     project.write(TOOL, "tools/sample_tool.py")
     error = project.ask("tools.sample_tool:greet", {}).error()
     expected = json.loads(ERROR)["error"]
@@ -128,23 +128,23 @@ def test_an_error_has_the_members_of_the_specification(project):
 
 
 @pytest.mark.parametrize("module", ["narratoria_runner", "namel3ss_tools.runner"])
-def test_it_runs_as_a_module_under_both_names(project, module):
+def test_runner_runs_as_a_module_under_both_names(project, module):
     project.write(TOOL, "tools/sample_tool.py")
     example = FOLDER.parents[3] / "examples" / "container"
     path = os.pathsep.join((str(FOLDER), str(example)))
     same(project.send(REQUEST, ("-m", module), PYTHONPATH=path).stdout, SUCCESS)
 
 
-def test_it_needs_nothing_that_python_3_8_does_not_have():
+def test_runner_has_the_syntax_of_python_3_8():
     ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
-def test_numbers_stay_numbers_and_text_stays_text(project):
+def test_payload_comes_back_unchanged(project):
     given = {"half": 0.5, "large": 12345678901234567890, "text": "é\u2028🔥\n", "list": [None, True]}
     assert project.run("return payload", payload=given).result() == given
 
 
-def test_what_the_tool_prints_is_not_in_the_reply(project):
+def test_output_of_the_tool_is_not_in_the_reply(project):
     reply = project.run(
         "import atexit, os, subprocess, sys\n"
         "atexit.register(print, 'at exit')\n"
@@ -157,17 +157,17 @@ def test_what_the_tool_prints_is_not_in_the_reply(project):
         assert text in reply.printed
 
 
-def test_an_async_function_is_awaited(project):
+def test_async_function_is_awaited(project):
     project.write("import asyncio\nasync def run(payload):\n    await asyncio.sleep(0)\n    return 3")
     assert project.ask().result() == 3
 
 
-def test_a_project_may_have_modules_with_the_names_of_pythons_own(project):
+def test_project_modules_may_have_standard_library_names(project):
     project.write("VALUE = 'mine'", "json.py")
     assert project.run("import json; return json.VALUE").result() == "mine"
 
 
-def test_a_project_may_be_below_the_prefix_of_python(project):
+def test_project_may_be_inside_the_prefix_of_python(project):
     home = os.path.dirname(os.path.realpath(sys.executable))
     project.write(f"home = {home}\n", "pyvenv.cfg")
     python = project.folder / "bin" / "python3"
@@ -197,7 +197,7 @@ def test_standard_input_is_empty_for_the_tool(project):
     (b'{"entry": "tool:run", "sandbox": "yes"}', '"sandbox" in the request is not true or false'),
     (b'{"entry": "tool:run", "capability_context": []}', '"capability_context" in the request'),
 ])
-def test_a_bad_request_is_refused(project, data, text):
+def test_bad_request_is_refused(project, data, text):
     project.write("def run(payload):\n    return 1")
     ended = project.send(data)
     reply = json.loads(ended.stdout)
@@ -216,12 +216,12 @@ def test_a_bad_request_is_refused(project, data, text):
     ("tool:rnu", "AttributeError", 'Did you mean "run"?'),
     ("tool:NUMBER", "TypeError", "not a function but of type int"),
 ])
-def test_an_entry_that_leads_nowhere_is_explained(project, entry, type_, text):
+def test_invalid_entry_is_explained(project, entry, type_, text):
     project.write("NUMBER = 1\ndef run(payload):\n    return 1")
     assert text in project.ask(entry).message(type_)
 
 
-def test_a_module_that_the_tools_module_needs_is_named(project):
+def test_missing_import_of_the_tool_is_named(project):
     project.write("import no_such_package\ndef run(payload):\n    return 1")
     assert "no_such_package" in project.ask().message("ModuleNotFoundError")
 
@@ -238,7 +238,7 @@ def test_a_module_that_the_tools_module_needs_is_named(project):
     ("a = []; a.append(a); return a", "Circular reference"),
     ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "cannot be written as JSON"),
 ])
-def test_a_result_that_is_no_json_is_explained(project, code, text):
+def test_result_that_is_not_json_is_explained(project, code, text):
     assert text in project.run(code).message("ResultError")
 
 
@@ -260,7 +260,7 @@ def test_an_exception_becomes_an_error(project, code, type_, text):
 @pytest.mark.parametrize("module, type_", [
     ("import sys; sys.exit(0)", "SystemExit"), ("def", "SyntaxError"), ("1 / 0", "ZeroDivisionError"),
 ])
-def test_a_module_that_fails_in_its_import_is_an_error(project, module, type_):
+def test_exception_at_import_is_an_error(project, module, type_):
     project.write(module)
     assert "tool.py" in project.ask().error()["details"]["traceback"]
     assert project.ask().error()["type"] == type_
@@ -273,7 +273,7 @@ def test_a_tool_that_closes_its_descriptors_fails_with_a_reason(project):
     assert b"closed the descriptor of its reply" in ended.stderr
 
 
-def test_a_reply_is_not_written_into_a_file_that_took_its_descriptor(project):
+def test_reply_is_not_written_to_a_reused_descriptor(project):
     project.write("import os\n"
                   "def run(payload):\n"
                   "    os.closerange(3, 1000)\n"
@@ -287,7 +287,7 @@ def test_a_tool_that_closes_standard_output_still_answers(project):
     assert project.run("import sys, os\nsys.stdout.close()\nos.close(1)\nreturn 1").result() == 1
 
 
-def test_only_the_process_that_was_asked_answers(project):
+def test_forked_child_does_not_reply(project):
     assert project.run("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nreturn 1").result() == 1
 
 
@@ -335,7 +335,7 @@ BLOCKED = {
 
 @pytest.mark.parametrize("guarantee, code",
                          [(name, code) for name, (_, codes) in BLOCKED.items() for code in codes])
-def test_what_a_guarantee_forbids_fails_with_the_words_of_the_specification(
+def test_forbidden_act_fails_with_the_specified_message(
         project, guarantee, code):
     reply = project.guarded(guarantee, code)
     assert reply.message("CapabilityViolation").startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}.')
@@ -346,7 +346,7 @@ def test_what_a_guarantee_forbids_fails_with_the_words_of_the_specification(
     assert not (project.folder / "new").exists()
 
 
-def test_the_path_the_address_and_the_command_are_named(project):
+def test_violation_names_path_address_and_command(project):
     def said(guarantee, code):
         return project.guarded(guarantee, code).error()["message"]
     assert str(project.folder / "new") in said("no_filesystem_write", "open('new', 'w')")
@@ -357,7 +357,7 @@ def test_the_path_the_address_and_the_command_are_named(project):
     assert "'SECRET'" in said("no_env_read", "import os; os.getenv('SECRET')")
 
 
-def test_an_attempt_that_the_tool_survives_is_in_the_checks(project):
+def test_caught_violation_is_in_the_capability_checks(project):
     reply = project.guarded("no_network", "import socket\n"
                                           "try: socket.create_connection(('127.0.0.1', 9))\n"
                                           "except OSError: return 'alone'")
@@ -365,17 +365,17 @@ def test_an_attempt_that_the_tool_survives_is_in_the_checks(project):
     assert reply.reply["capability_checks"][0]["capability"] == "network"
 
 
-# Such an error comes from native code, which no rule has seen.
+# An error as native code raises it, which the checks of the runner do not see.
 REFUSED = "raise PermissionError(13, 'Permission denied', '/place')"
 
 
-def test_what_the_kernel_refused_is_told_of_the_guarantee_that_forbids_it(project):
+def test_kernel_refusal_is_attributed_to_its_guarantee(project):
     for guarantee in ("no_filesystem_write", "no_filesystem_read"):
         said = project.guarded(guarantee, REFUSED).message("CapabilityViolation")
         assert said.startswith(f'Tool "t" cannot {BLOCKED[guarantee][0]}. It tried to use'), said
 
 
-def test_what_the_kernel_refused_is_told_of_no_guarantee_if_it_may_be_either(project):
+def test_ambiguous_kernel_refusal_is_not_attributed(project):
     context = {"guarantees": {"no_filesystem_write": True, "no_filesystem_read": True}, "sources": {}}
     reply = project.run(REFUSED, sandbox=True, capability_context=context)
     assert "/place" in reply.message("PermissionError")
@@ -383,7 +383,7 @@ def test_what_the_kernel_refused_is_told_of_no_guarantee_if_it_may_be_either(pro
 
 
 @pytest.mark.parametrize("guarantee", BLOCKED)
-def test_what_a_guarantee_does_not_forbid_works(project, guarantee):
+def test_acts_that_a_guarantee_allows_work(project, guarantee):
     project.write("VALUE = 1", "other.py")
     reply = project.guarded(
         guarantee, "import asyncio, decimal, sqlite3, tempfile, threading, uuid, zoneinfo\n"
@@ -412,7 +412,7 @@ def test_the_scratch_folder_of_the_sandbox_may_be_used(project, guarantee):
     assert json.loads(ended.stdout)["result"] == "kept"
 
 
-def test_the_guarantees_hold_also_without_the_sandbox(project):
+def test_guarantees_hold_without_the_sandbox_too(project):
     reply = project.run("import os; return 'PATH' in os.environ",
                         capability_context={"guarantees": {"no_env_read": True}})
     assert reply.message("CapabilityViolation").startswith('Tool "t" cannot read environment variables.')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bad tools do what their head comments say, seen without the runtime.
+"""Each bad tool misbehaves as its head comment says, also without the runtime.
 
-A test of the runtime proves nothing when the tool behind it does not misbehave. Run by itself:
+A test of the runtime proves nothing if its tool does not misbehave. To run these tests alone:
     python3 -m pytest tests/hostile/tools
 """
 
@@ -25,7 +25,7 @@ COMPILERS = [name for name in ("gcc", "clang-14", "clang") if shutil.which(name)
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory):
-    """The folder of the built tools: the build's own, where these tests run for a build."""
+    """The folder of the built tools: that of NARRATORIA_BUILD_DIR, or a temporary one."""
     build = os.environ.get("NARRATORIA_BUILD_DIR")
     built = Path(build) / "tests" / "hostile" if build else None
     if built and all((built / source.stem).exists() for source in SOURCES):
@@ -37,7 +37,7 @@ def tools(tmp_path_factory):
 
 
 class Witnesses:
-    """The test's end of the sockets: who has connected, by role."""
+    """The socket to which the tools of a test connect."""
 
     def __init__(self):
         self.name = f"@narratoria-bad-tools-{os.getpid()}-{id(self)}"
@@ -47,7 +47,7 @@ class Witnesses:
         self.listener.settimeout(20)
 
     def accept(self):
-        """The next one: role, pid, connection."""
+        """Accepts the next connection; returns (role, pid, connection)."""
         connection, _ = self.listener.accept()
         connection.settimeout(20)
         hello = b""
@@ -108,7 +108,7 @@ def limited(number, most):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_compile_without_a_warning(compiler):
+def test_tools_compile_without_warnings(compiler):
     checked = subprocess.run([compiler, *STRICT, "-fsyntax-only", *SOURCES],
                              capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
@@ -119,7 +119,7 @@ def test_every_tool_is_exercised_here():
     assert [source.stem for source in SOURCES if f'"{source.stem}"' not in text] == []
 
 
-def test_split_writer_says_the_same_however_it_is_split(tools, witnesses):
+def test_split_writer_output_does_not_depend_on_the_splits(tools, witnesses):
     tool = tools / "split_writer"
     _, whole, _ = run(tool, {"chunk": 0})
     assert [event["type"] for event in events(whole)] == ["log"] * 4 + ["state_patch", "done"]
@@ -135,7 +135,7 @@ def test_split_writer_says_the_same_however_it_is_split(tools, witnesses):
     assert finish(process)[0] == 0
 
 
-def test_long_line_has_the_size_it_is_told(tools):
+def test_long_line_has_the_requested_size(tools):
     for size in (100, 65536, 8388609):
         _, output, _ = run(tools / "long_line", {"size": size})
         assert len(output.split(b"\n")[0]) == size
@@ -144,7 +144,7 @@ def test_long_line_has_the_size_it_is_told(tools):
     assert run(tools / "long_line", {"size": 3})[0] == 98
 
 
-def test_deep_line_is_as_deep_as_it_is_told(tools):
+def test_deep_line_has_the_requested_depth(tools):
     for kind, bracket in (("object", b"{"), ("array", b"[")):
         line = run(tools / "deep_line", {"levels": 10000, "kind": kind})[1].split(b"\n")[0]
         assert line.count(b"{") + line.count(b"[") == 10000
@@ -305,15 +305,15 @@ def test_gives_stdout_away(tools, witnesses):
     _, given, _, _ = socket.recv_fds(connection, 1, 2)
     connection.sendall(b"d")
     assert process.wait(20) == 0
-    os.write(given[0], b"a stranger wrote this")
+    os.write(given[0], b"another process wrote this")
     for descriptor in given:
         os.close(descriptor)
-    assert process.stdout.read().endswith(b"a stranger wrote this")
+    assert process.stdout.read().endswith(b"another process wrote this")
     finish(process)
 
 
 def test_fork_chain(tools):
-    # The last of the chain has standard output as long as it lives.
+    # The last process of the chain holds standard output open until it exits.
     status, output, _ = run(tools / "fork_chain", {"generations": 20, "own_session": True})
     assert status == 0
     assert [event["type"] for event in events(output)] == ["log", "done"]
@@ -412,7 +412,7 @@ def test_one_then_silence(tools, witnesses):
     assert (status, [event["type"] for event in events(output)]) == (0, ["log", "done"])
 
 
-def test_processes_leave_when_the_test_does(tools, witnesses):
+def test_tools_exit_when_the_test_disconnects(tools, witnesses):
     process = start(tools / "one_then_silence", {"socket": witnesses.name})
     _, _, connection = witnesses.accept()
     connection.close()
