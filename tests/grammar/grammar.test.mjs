@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/nuwa.tmLanguage.json colours what the lexer of the runtime reads: for each script of
-// tests/conformance/script both give the same classes at the same places, up to where the lexer finds
-// an error. NARRATORIA_BUILD_DIR has the program tests/narratoria_script_tokens.
+// Compares docs/nuwa.tmLanguage.json with the lexer of the runtime. For each script of
+// tests/conformance/script both give the same classes at the same places, up to the first error of the
+// lexer. NARRATORIA_BUILD_DIR has the program tests/narratoria_script_tokens.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -19,7 +19,7 @@ const build = process.env.NARRATORIA_BUILD_DIR ?? join(tree, 'build/release');
 const folder = join(tree, 'tests/conformance/script');
 const tables = readdirSync(folder).filter((name) => name.endsWith('.toml')).sort();
 
-// The last scope that says something decides; the class of the lexer that it stands for.
+// Scopes and the class of the lexer that each stands for. The outermost scope with a class decides.
 const classes = [
   [/^comment\./, 'comment'],
   [/^string\./, 'string'],
@@ -67,7 +67,7 @@ function coloured(grammar, source) {
   return tokens;
 }
 
-/** The same of the lexer, which does not give comments: they are what is between its tokens. */
+/** The same for the lexer, which skips comments: they are the text between its tokens. */
 function read(bytes, { tokens, end }) {
   const all = [];
   const between = (from, to) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokens TABLE…: for each case of the tables of tests/conformance/script a line of JSON,
-// {"name", "script", "end", "tokens": [[class, begin, end], …]}, with the tokens of the lexer in bytes.
-// "end" is where the lexer stopped: after the script, or at an error.
+// tokens TABLE…: prints a line of JSON for each case of the tables of tests/conformance/script,
+// {"name", "script", "end", "tokens": [[class, begin, end], …]}, with positions in bytes. "end" is where
+// the lexer stopped: after the script, or at an error.
 
 #include <iostream>
 #include <string>

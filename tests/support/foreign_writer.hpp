@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Somebody outside of an invocation who was given the tool's descriptors and writes to them without
-// end: a service of the desktop, a container's daemon.
+// A writer outside of an invocation that holds the tool's descriptors and writes to them without end,
+// as a desktop service or the daemon of a container may.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@
 
 namespace narratoria::hostile {
 
-// Takes the descriptors that a tool sends behind its name (tools/gives_stdout_away.c).
+// Receives the descriptors that a tool sends after its name (tools/gives_stdout_away.c).
 inline std::vector<int> take_descriptors(const Witness& witness, Host* host) {
     std::vector<int> taken;
     char byte = 0;
@@ -47,7 +47,7 @@ inline std::vector<int> take_descriptors(const Witness& witness, Host* host) {
 
 class ForeignWriter {
 public:
-    // Takes the descriptor over.
+    // Takes ownership of the descriptor.
     explicit ForeignWriter(int descriptor)
         : descriptor_(descriptor), thread_([this] { write_until_told(); }) {}
     ~ForeignWriter() {
@@ -60,7 +60,7 @@ public:
 
 private:
     void write_until_told() {
-        // Blank lines, so that they are no fault; and never SIGPIPE for the test.
+        // Blank lines are not a protocol error. SIGPIPE would end the test.
         const std::string lines(64 * 1024, '\n');
         sigset_t pipe;
         sigemptyset(&pipe);

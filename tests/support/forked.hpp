@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A process of the test's own that can be killed, or that lives under conditions which the test's
-// process must not have.
+// A child process of the test that can be killed, or that runs under conditions which the process of
+// the test must not have.
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -18,15 +18,15 @@ namespace narratoria::hostile {
 
 class Forked {
 public:
-    // `body` runs in the child; what it returns is what report() tells. It makes no expectations:
-    // they would be lost.
+    // `body` runs in the child; report() returns its result. It must not use expectations, because
+    // their failures would be lost.
     explicit Forked(const std::function<std::string()>& body) {
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
         pid_ = ::fork();
         if (pid_ == 0) {
             ::close(ends[0]);
-            // Out of the way of whatever the body does to the low numbers.
+            // A high number, because the body may close or reuse low descriptors.
             const int out = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 900);
             ::close(ends[1]);
             std::string text;
@@ -55,10 +55,10 @@ public:
 
     int pid() const { return pid_; }
     void kill(int signal) const {
-        // A fork that failed has left -1, which would be everybody.
+        // A failed fork leaves -1, which kill() takes for every process.
         if (!waited_ && pid_ > 1) ::kill(pid_, signal);
     }
-    // What the body returned, to its end.
+    // Reads the result of the body until the child ends.
     std::string report() {
         std::string text;
         const Clock::time_point deadline = Clock::now() + kPatience;
@@ -88,7 +88,7 @@ private:
     bool waited_ = false;
 };
 
-// Waits for children, orphans that came to us too, until there is none; false when some stay.
+// Reaps children, including adopted orphans, until none is left; false if some are left at the deadline.
 inline bool reap_all(milliseconds patience = kPatience) {
     const Clock::time_point deadline = Clock::now() + patience;
     for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host as strangers write one, through the public wrapper, that remembers all it is told; and the
-// fixture that looks for what is left behind when it has gone.
+// A host that uses only the public wrapper and records all events; and a fixture that looks for
+// leftovers after the host is destroyed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace narratoria::hostile {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// For what must happen at all, on a machine that is busy with other things.
+// The deadline for events that must happen; long, because the machine may be busy.
 constexpr std::chrono::seconds kPatience{300};
 
 inline int64_t milliseconds_since(Clock::time_point start) {
@@ -41,8 +41,8 @@ inline std::string script_path(const std::string& name) {
     return test::in_source("tests/hostile/tools/") + name;
 }
 
-// One tool of a plan, which may run beside others and is tried once. `more` is JSON that begins with
-// a comma and overrides: ,"required":false
+// One tool of a plan, which may run in parallel and is tried once. `more` is JSON that begins with a
+// comma and overrides members: ,"required":false
 inline std::string tool_json(const std::string& id, const std::string& path,
                              const std::string& input = "{}", const std::string& more = "") {
     return R"({"toolId":)" + json_string(id) + R"(,"toolPath":)" + json_string(path) +
@@ -57,7 +57,7 @@ inline std::string plan_json(const std::vector<std::string>& tools, bool paralle
     return text + "]}";
 }
 
-// A record of the event stream, kept.
+// A copy of a record of the event stream.
 struct Record {
     Kind kind;
     Type type;
@@ -86,7 +86,7 @@ public:
         session.execute(plan, "", [this](Result ended) { result = std::move(ended); });
     }
 
-    // Drives the engine until the condition holds. False when it does not in time.
+    // Drives the engine until the condition holds; false if it does not hold at the deadline.
     bool until(const std::function<bool()>& condition, int other_descriptor = -1,
                milliseconds patience = kPatience) {
         const Clock::time_point deadline = Clock::now() + patience;
@@ -102,7 +102,7 @@ public:
         }
     }
 
-    // Runs a plan to its end, and until nothing of it is left; its result.
+    // Runs a plan until it has ended and the engine is idle; returns its result.
     Json run(const std::string& plan) {
         begin(plan);
         return finish();
@@ -113,11 +113,11 @@ public:
             return Json();
         }
         if (!until([this] { return !engine.is_busy(); })) {
-            ADD_FAILURE() << "the engine does not come to rest";
+            ADD_FAILURE() << "the engine did not become idle";
         }
         return Json(result.json().view());
     }
-    // Of a plan with one tool: that tool's result.
+    // Runs a plan with one tool; returns the result of the tool.
     Json run_tool(const std::string& path, const std::string& input = "{}",
                   const std::string& more = "") {
         return run(plan_json({tool_json("tool", path, input, more)}))["/toolResults/0"];
@@ -148,7 +148,7 @@ public:
     uint64_t events = 0;
     std::function<void(Event)> on_event;
     Result result;
-    // Ended before what their callbacks write to.
+    // Last, so that they are destroyed before the members that their callbacks write to.
     Engine engine;
     Session session;
 
@@ -167,15 +167,15 @@ inline Times times(uint32_t try_ms, uint32_t grace_ms) {
     return made;
 }
 
-// Every test ends as it began: no child, no descriptor, no file more than before.
+// Checks that a test leaves no child, no descriptor and no file behind.
 class HostileTest : public testing::Test {
 protected:
     void SetUp() override {
-        // Whatever escapes a supervisor becomes ours, and is found.
+        // Processes that escape a supervisor become children of this one, where TearDown() finds them.
         ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
         if (const char* before = ::getenv("TMPDIR")) temporary_before_ = before;
         ASSERT_EQ(::setenv("TMPDIR", folder.path().c_str(), 1), 0);
-        // The first loop of a process makes descriptors that stay (libuv's signal pipe).
+        // The first loop of a process opens descriptors that stay open (libuv's signal pipe).
         { Engine first; }
         descriptors_before_ = open_descriptors();
     }
@@ -194,7 +194,7 @@ protected:
         return *host;
     }
 
-    // The folder for the files of a killed host's tools remains until the next session has a tool.
+    // The folder for tools' files of a killed host remains until the next session runs a tool.
     void expect_the_next_host_removes_the_folder() {
         EXPECT_THAT(folder.files(), testing::SizeIs(1));
         make_host();

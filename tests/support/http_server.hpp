@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A server for tests, as a process that ends with its test: prints one line of JSON when it is ready.
+// An HTTP server in a child process that ends with its test. It prints one line of JSON when ready.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace narratoria::test {
 
 class HttpServer {
 public:
-    // The server of http_server.py.
+    // Runs http_server.py.
     explicit HttpServer(const std::vector<std::string>& arguments = {})
         : HttpServer("python3", in_source("tests/support/http_server.py"), arguments) {}
     HttpServer(const std::string& interpreter, const std::string& script,
@@ -66,7 +66,7 @@ public:
     std::string url(const std::string& path) const {
         return "http://127.0.0.1:" + std::to_string(port()) + path;
     }
-    // By this name the certificate holds.
+    // The certificate is valid for this name.
     std::string tls_url(const std::string& path) const {
         return "https://localhost:" + std::to_string(port("tls_port")) + path;
     }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""http_server.py [CERTIFICATE KEY]: an HTTP/1.1 server on 127.0.0.1 that behaves as its paths say, well or
-badly. Prints {"port": N} or, with a certificate, {"port": N, "tls_port": N}; ends with its standard input.
+"""http_server.py [CERTIFICATE KEY]: an HTTP/1.1 server on 127.0.0.1 for tests.
+
+The path of a request selects how the server behaves, well or badly. Prints {"port": N} or, with a
+certificate, {"port": N, "tls_port": N}. Exits at the end of its standard input.
 """
 
 import asyncio
@@ -15,15 +17,18 @@ import sys
 
 connections = 0
 counts = {}  # requests received, by path
-tasks = set()  # asyncio itself does not keep them alive
-received = {}  # the last request: its body, by path
+tasks = set()  # keeps the tasks alive; asyncio has only weak references
+received = {}  # the body of the last request, by path
 canned = {}  # status and body to answer with, by path
-gates = {}  # path: futures of those that wait there
+gates = {}  # futures of the requests that wait, by path
 BIG = 100_000_000
 
 
 async def read_request(reader):
-    """The method, the path, the headers as sent, and the body; None at the end of the connection."""
+    """Returns the method, the path, the headers as sent, and the body.
+
+    Raises IncompleteReadError at the end of the connection.
+    """
     head = await reader.readexactly(1)
     if head == b"\x16":
         raise ConnectionError("TLS")
@@ -40,7 +45,7 @@ async def read_request(reader):
 
 
 def reset(writer):
-    """The next close sends RST and not FIN."""
+    """Closes the connection with RST instead of FIN."""
     writer.get_extra_info("socket").setsockopt(
         socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
@@ -150,7 +155,7 @@ async def serve(reader, writer, number):
             writer.write(b"SSH-2.0-OpenSSH_9.2p1\r\n")
             return
         elif name == "/stream":
-            # The second piece is sent when somebody asks for /go.
+            # The second piece is sent when /go is requested.
             gate = asyncio.get_running_loop().create_future()
             gates.setdefault("/go", []).append(gate)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -163,7 +168,7 @@ async def serve(reader, writer, number):
                 gate.set_result(None)
             writer.write(answer("gone"))
         elif name.startswith("/gate/"):
-            # Nobody is answered before so many have come.
+            # /gate/N replies once N requests wait.
             waiting = gates.setdefault(name, [])
             gate = asyncio.get_running_loop().create_future()
             waiting.append(gate)

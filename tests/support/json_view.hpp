@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON as a test reads it: by pointer, and a failed test instead of a crash where nothing is there.
+// Reads JSON by pointer. A missing value fails the test instead of crashing it.
 
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
@@ -22,7 +22,7 @@ public:
     explicit Json(std::string_view text) : document_(std::make_shared<rapidjson::Document>()) {
         document_->Parse(text.data(), text.size());
         if (document_->HasParseError()) {
-            ADD_FAILURE() << "no JSON: " << rapidjson::GetParseError_En(document_->GetParseError())
+            ADD_FAILURE() << "not JSON: " << rapidjson::GetParseError_En(document_->GetParseError())
                           << " at " << document_->GetErrorOffset() << " of "
                           << text.substr(0, 2000);
         } else {
@@ -46,12 +46,12 @@ public:
         if (value_ != nullptr && value_->IsString()) {
             return {value_->GetString(), value_->GetStringLength()};
         }
-        ADD_FAILURE() << path_ << " is no string: " << dump();
+        ADD_FAILURE() << path_ << " is not a string: " << dump();
         return {};
     }
     int64_t number() const {
         if (value_ != nullptr && value_->IsInt64()) return value_->GetInt64();
-        ADD_FAILURE() << path_ << " is no whole number: " << dump();
+        ADD_FAILURE() << path_ << " is not a whole number: " << dump();
         return -1;
     }
     bool boolean() const {
@@ -65,7 +65,7 @@ public:
         ADD_FAILURE() << path_ << " has no elements: " << dump();
         return 0;
     }
-    // As text, the way to compare whole values; "nothing" when there is none.
+    // The value as text, to compare whole values; "nothing" if it is missing.
     std::string dump() const {
         if (value_ == nullptr) return "nothing";
         rapidjson::StringBuffer buffer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a test may leave behind, and how it is found: descriptors, processes, files.
+// Finds what a test has left behind: descriptors, processes, files.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,16 +21,16 @@
 
 namespace narratoria::hostile {
 
-// True for a process that is gone, or a zombie whose parent has not looked yet.
+// True if the process has exited, also if it is a zombie that its parent has not reaped yet.
 inline bool is_dead(const std::string& number) {
     std::ifstream in("/proc/" + number + "/stat");
     std::string text;
-    // Reading fails if the process goes meanwhile. A stream buffer would throw that.
+    // Reading fails if the process exits meanwhile, and directly from the stream buffer it would throw.
     std::getline(in, text);
     return text.empty() || text.find(") Z ") != std::string::npos;
 }
 
-// The open descriptors of this process and what they are.
+// The open descriptors of this process and their targets.
 inline std::map<int, std::string> open_descriptors() {
     std::map<int, std::string> found;
     DIR* folder = ::opendir("/proc/self/fd");
@@ -79,7 +79,7 @@ inline std::vector<ProcessFacts> all_processes() {
     return found;
 }
 
-// All that descends from this process; zombies too.
+// All descendants of this process, including zombies.
 inline std::vector<ProcessFacts> descendants() {
     const std::vector<ProcessFacts> all = all_processes();
     std::set<int> ours{static_cast<int>(::getpid())};
@@ -104,17 +104,17 @@ inline std::string describe(const std::vector<ProcessFacts>& processes) {
     return text;
 }
 
-// Sends a signal to a descendant of this process, and to nobody else: a number that a failed test
-// left at 0 or -1 would reach every process of the machine.
+// Sends a signal only to a descendant of this process. A pid that a failed test left at 0 or -1 would
+// signal other processes of the machine.
 inline bool signal_descendant(int pid, int signal) {
     for (const ProcessFacts& each : descendants()) {
         if (pid > 1 && each.pid == pid) return ::kill(pid, signal) == 0;
     }
-    ADD_FAILURE() << pid << " is no descendant of this test; it gets no signal";
+    ADD_FAILURE() << pid << " is not a descendant of this test; no signal was sent";
     return false;
 }
 
-// The supervisors that wait for work; whatever else descends from this process is left over.
+// The supervisors that wait for work.
 inline std::vector<ProcessFacts> idle_supervisors() {
     std::vector<ProcessFacts> found;
     for (const ProcessFacts& each : descendants()) {
@@ -135,7 +135,7 @@ inline void expect_only_supervisors() {
     }
 }
 
-// No child at all, dead or alive. The test's process is a subreaper, so orphans are its children.
+// Expects no children, not even zombies. This process is a subreaper, so orphans are its children.
 inline void expect_no_children() {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | __WALL);
@@ -144,13 +144,13 @@ inline void expect_no_children() {
         << describe(descendants());
 }
 
-// A folder of its own for each test; what is in it at the end was left there.
+// A folder for one test. Files that are in it at the end are leftovers.
 class TemporaryFolder {
 public:
     TemporaryFolder() {
         char name[] = "/tmp/narratoria-test-XXXXXX";
         path_ = ::mkdtemp(name) != nullptr ? name : "";
-        if (path_.empty()) ADD_FAILURE() << "no temporary folder can be made";
+        if (path_.empty()) ADD_FAILURE() << "cannot make a temporary folder";
     }
     ~TemporaryFolder() {
         for (const std::string& file : files()) ::unlink((path_ + "/" + file).c_str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How much memory this process took since some moment, at its peak.
+// Measures the peak growth of this process's memory since construction.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -15,14 +15,14 @@ class MemoryGrowth {
 public:
     MemoryGrowth() {
         ::malloc_trim(0);
-        // From here on the peak is counted anew.
+        // Resets the peak (VmHWM).
         std::ofstream("/proc/self/clear_refs") << "5";
         start_kb_ = status_kb("VmRSS:");
     }
 
     void expect_at_most_mebibytes(uint64_t most) const {
 #ifdef NARRATORIA_SANITIZED
-        // A sanitizer's shadow and quarantine are memory, too: there is nothing to measure.
+        // The shadow and the quarantine of a sanitizer are memory, too, so there is nothing to measure.
         static_cast<void>(most);
 #else
         const uint64_t peak = status_kb("VmHWM:");

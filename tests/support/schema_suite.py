@@ -3,7 +3,7 @@
 """schema_suite.py FOLDER: puts the official JSON-Schema-Test-Suite into FOLDER.
 
 The package jsonschema of PyPI ships it in its source distribution. Its version and hash are fixed,
-so the tests are the same on every machine. Does nothing if the folder has it.
+so the tests are the same on every machine. Does nothing if FOLDER already has this version.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from pathlib import Path
 VERSION = "4.26.0"
 SHA256 = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326"
 ARCHIVE = f"jsonschema-{VERSION}.tar.gz"
-# pip would prepare the package before it saves it, and fetch what that takes.
+# Not with pip, which would also fetch the build requirements and prepare the package.
 INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/jsonschema/"
 SECONDS = 60
 
@@ -35,7 +35,7 @@ def archive_of(index):
     with urllib.request.urlopen(urllib.parse.urljoin(index, place), timeout=SECONDS) as answer:
         content = answer.read()
     if hashlib.sha256(content).hexdigest() != SHA256:
-        sys.exit(f"{place}: the archive is not the one that is expected (SHA-256)")
+        sys.exit(f"{place}: the archive does not have the expected SHA-256")
     return content
 
 

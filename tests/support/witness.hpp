@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The test's end of the hostile tools' sockets (tools/bad.h): an echo proves a life, the end of file
-// a death. No test waits by sleeping.
+// The test's end of the hostile tools' sockets (tools/bad.h). An echo proves that a process is alive,
+// an end of file that it is dead. No test sleeps in order to wait.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -37,10 +37,10 @@ public:
     explicit operator bool() const { return socket_ >= 0; }
     int descriptor() const { return socket_; }
 
-    // Sends a command; false when nobody is there.
+    // Sends a command; false if the other end is closed.
     bool tell(char command) const { return ::send(socket_, &command, 1, MSG_NOSIGNAL) == 1; }
-    // The next byte; 0 at the end of file, -1 when nothing came in time. The host, if there is one,
-    // is driven meanwhile.
+    // Returns the next byte, 0 at the end of file, or -1 at the deadline. Drives the host, if there is
+    // one, while it waits.
     int hear(Host* host, milliseconds patience = kPatience) const {
         char byte = 0;
         ssize_t got = -1;
@@ -61,12 +61,12 @@ public:
         return got == 1 ? byte : 0;
     }
 
-    // It lives, and has carried out the command.
+    // True if the process is alive and has carried out the command.
     bool does(char command, Host* host = nullptr) const {
         return tell(command) && hear(host) == command;
     }
     bool lives(Host* host = nullptr) const { return does('?', host); }
-    // Its process is dead; bytes that it sent before are skipped.
+    // True if the process is dead; skips bytes that it sent before.
     bool is_gone(Host* host = nullptr, milliseconds patience = kPatience) const {
         const Clock::time_point deadline = Clock::now() + patience;
         for (;;) {
@@ -75,7 +75,7 @@ public:
             if (heard < 0 || Clock::now() >= deadline) return false;
         }
     }
-    // Now, without waiting.
+    // The same, without waiting.
     bool is_gone_already() const {
         char bytes[64];
         for (;;) {
@@ -107,7 +107,7 @@ public:
         if (listener_ < 0 ||
             ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
             ::listen(listener_, 512) != 0) {
-            ADD_FAILURE() << "no socket for witnesses: " << std::strerror(errno);
+            ADD_FAILURE() << "cannot make the socket for witnesses: " << std::strerror(errno);
         }
     }
     ~Witnesses() { ::close(listener_); }
@@ -124,7 +124,7 @@ public:
         return R"(,"environment":{"BAD_SOCKET":)" + json_string(name_) + "}";
     }
 
-    // The next one that comes; an empty one, and a failed test, when nobody does.
+    // Accepts the next witness. If none connects, fails the test and returns an empty one.
     Witness accept(Host* host) const {
         int socket = -1;
         auto accept_it = [&] {
@@ -147,7 +147,7 @@ public:
         }
         const size_t space = line.find(' ');
         if (space == std::string::npos) {
-            ADD_FAILURE() << "no witness came";
+            ADD_FAILURE() << "no witness connected";
             return Witness();
         }
         witness.role = line.substr(0, space);
