@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tools that patch the same path at the same time: the order of arrival decides, and the stream
-// names both.
+// Two tools that patch the same path concurrently: the last patch wins, and the stream names both
+// tools.
 
 #include "support/host.hpp"
 #include "support/witness.hpp"
@@ -16,7 +16,7 @@ protected:
                          witnesses.input(R"(,"role":)" + json_string(id) + R"(,"patch":)" + patch),
                          more);
     }
-    // Lets the tool write its patch, and waits until it was merged.
+    // Lets the tool write its patch and waits until the patch is merged.
     void patch(const Witness& witness) {
         const uint64_t before = host->events;
         ASSERT_TRUE(witness.does('p', host.get()));
@@ -33,7 +33,7 @@ protected:
     }
 };
 
-TEST_F(Conflict, IsToldAndTheLastWins) {
+TEST_F(Conflict, IsReportedAndTheLastPatchWins) {
     make_host();
     const Witnesses witnesses;
     std::map<std::string, Witness> tools;
@@ -48,20 +48,20 @@ TEST_F(Conflict, IsToldAndTheLastWins) {
     const std::vector<Json> conflicts = host->told(Kind::StateConflict);
     ASSERT_EQ(conflicts.size(), 1u);
     EXPECT_EQ(conflicts[0].dump(), R"({"path":"/door/by","tools":["right","left"]})");
-    // Once for a pair and a path, however often they take turns.
+    // Each pair of tools and path is reported once, however often the tools alternate.
     patch(tools["right"]);
     EXPECT_EQ(host->state("/door/by").dump(), "\"right\"");
     EXPECT_EQ(host->told(Kind::StateConflict).size(), 1u);
     for (const auto& [role, witness] : tools) ASSERT_TRUE(witness.tell('d'));
     const Json result = host->finish();
     EXPECT_TRUE(result["/success"].boolean());
-    // Each one's output is its own.
+    // Each tool's output contains only its own patches.
     EXPECT_EQ(result["/toolResults/0/output"].dump(), R"({"door":{"open":true,"by":"left"}})");
     EXPECT_EQ(result["/toolResults/1/output"].dump(), R"({"door":{"by":"right"}})");
 }
 
-// The record of the conflict comes behind the event that caused it, and the numbers have no gap.
-TEST_F(Conflict, StandsBehindItsEventInTheStream) {
+// The conflict's record follows the event that caused it, and sequence numbers have no gap.
+TEST_F(Conflict, FollowsItsEventInTheStream) {
     make_host();
     const Witnesses witnesses;
     std::map<std::string, Witness> tools;
@@ -82,7 +82,7 @@ TEST_F(Conflict, StandsBehindItsEventInTheStream) {
     EXPECT_EQ(host->told(Kind::StateConflict).size(), 1u);
 }
 
-TEST_F(Conflict, IsNoneOnOtherPaths) {
+TEST_F(Conflict, DoesNotOccurOnDifferentPaths) {
     make_host();
     const Witnesses witnesses;
     std::map<std::string, Witness> tools;
@@ -98,7 +98,7 @@ TEST_F(Conflict, IsNoneOnOtherPaths) {
     EXPECT_EQ(host->state().dump(), R"({"room":{"torch":1,"door":2}})");
 }
 
-TEST_F(Conflict, IsAlsoAWholeThatReplacesAPart) {
+TEST_F(Conflict, OccursWhenAnObjectIsReplacedAsAWhole) {
     make_host();
     const Witnesses witnesses;
     std::map<std::string, Witness> tools;
@@ -115,8 +115,7 @@ TEST_F(Conflict, IsAlsoAWholeThatReplacesAPart) {
     EXPECT_EQ(host->told(Kind::StateConflict)[0]["/tools"].dump(), R"(["part","whole"])");
 }
 
-// One after the other is no conflict.
-TEST_F(Conflict, IsNoneBetweenToolsThatDoNotOverlap) {
+TEST_F(Conflict, DoesNotOccurBetweenSequentialTools) {
     make_host();
     host->run(plan_json({tool_json("a", tool_path("patcher"), R"({"patch":{"x":1}})"),
                          tool_json("b", tool_path("patcher"), R"({"patch":{"x":2}})")}));
@@ -124,8 +123,8 @@ TEST_F(Conflict, IsNoneBetweenToolsThatDoNotOverlap) {
     EXPECT_EQ(host->state().dump(), R"({"x":2})");
 }
 
-// The first one wrote before it ended; the second one ran beside it, and writes later.
-TEST_F(Conflict, IsToldAlsoWhenTheFirstHasEndedMeanwhile) {
+// The first tool ended after its patch; the second overlapped with it and writes later.
+TEST_F(Conflict, IsReportedAfterTheFirstToolEnded) {
     make_host();
     const Witnesses witnesses;
     std::map<std::string, Witness> tools;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools start and leave behind: gone when the invocation ends, whatever it is.
+// Processes that tools start and leave behind, of any kind, are gone when the invocation ends.
 
 #include <csignal>
 
@@ -12,7 +12,7 @@ namespace {
 
 class Descendants : public HostileTest {
 protected:
-    // The tool and the one it leaves behind, by role.
+    // Accepts `count` connections, for example the tool and its child, keyed by role.
     std::map<std::string, Witness> accept(const Witnesses& witnesses, size_t count) {
         std::map<std::string, Witness> found;
         for (size_t i = 0; i < count; ++i) {
@@ -25,8 +25,8 @@ protected:
 
 class LeftBehind : public Descendants, public testing::WithParamInterface<bool> {};
 
-// The child holds the tool's stdout open; the wait is for the exit, not for the pipe.
-TEST_P(LeftBehind, AChildThatKeepsStdoutIsGoneWithTheTool) {
+// The child holds the tool's stdout open; the runtime must wait for the exit, not for the pipe.
+TEST_P(LeftBehind, ChildThatKeepsStdoutIsGoneWithTheTool) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -41,7 +41,7 @@ TEST_P(LeftBehind, AChildThatKeepsStdoutIsGoneWithTheTool) {
     expect_only_supervisors();
 }
 
-TEST_P(LeftBehind, ADaemonIsGoneWithTheTool) {
+TEST_P(LeftBehind, DaemonIsGoneWithTheTool) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -62,7 +62,7 @@ TEST_P(ForkChain, IsGoneWithTheTool) {
     const Clock::time_point start = Clock::now();
     const Json result = host->run_tool(tool_path("fork_chain"), GetParam());
     EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
-    // By themselves they would go on for 200 seconds and more.
+    // Without the runtime the chains would run for more than 200 seconds.
     EXPECT_LT(milliseconds_since(start), 100000);
     expect_only_supervisors();
 }
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(IgnoringSigterm, LeftBehind, testing::Bool());
 
-// While the tool lives so do they; a time-out, a cancel and the end of the session take them all.
+// Descendants live while the tool runs; a timeout, a cancel and the end of the engine end them all.
 TEST_F(Descendants, AreEndedByATimeout) {
     EngineOptions options;
     options.times = times(NAR_NONE, 200);
@@ -108,7 +108,7 @@ TEST_F(Descendants, AreEndedByACancel) {
     expect_only_supervisors();
 }
 
-TEST_F(Descendants, AreEndedByTheEndOfTheEngineAtOnce) {
+TEST_F(Descendants, AreEndedAtOnceWithTheEngine) {
     make_host();
     const Witnesses witnesses;
     host->begin(
@@ -123,7 +123,7 @@ TEST_F(Descendants, AreEndedByTheEndOfTheEngineAtOnce) {
     expect_no_children();
 }
 
-TEST_F(Descendants, TwoHundredChildren) {
+TEST_F(Descendants, AreEndedWithTheToolIfThereAreTwoHundred) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("many_children"), witnesses.input())}));
@@ -136,7 +136,7 @@ TEST_F(Descendants, TwoHundredChildren) {
     expect_only_supervisors();
 }
 
-TEST_F(Descendants, TwoHundredChildrenOfAToolThatIsEnded) {
+TEST_F(Descendants, AreEndedByACancelIfThereAreTwoHundred) {
     EngineOptions options;
     options.times = times(NAR_NONE, 200);
     make_host(std::move(options));
@@ -151,8 +151,8 @@ TEST_F(Descendants, TwoHundredChildrenOfAToolThatIsEnded) {
     expect_only_supervisors();
 }
 
-// A process whose first thread has ended looks like a zombie, and yet lives.
-TEST_F(Descendants, WhoseFirstThreadHasEnded) {
+// A process whose main thread has exited looks like a zombie, but is alive.
+TEST_F(Descendants, AreEndedIfTheirMainThreadHasExited) {
     make_host();
     const Witnesses witnesses;
     host->begin(
@@ -164,8 +164,8 @@ TEST_F(Descendants, WhoseFirstThreadHasEnded) {
     expect_only_supervisors();
 }
 
-// Somebody who is no descendant got hold of the tool's stdout and writes to it for ever.
-TEST_F(Descendants, StdoutInForeignHandsIsNotWaitedFor) {
+// An unrelated process holds the tool's stdout and could write to it forever.
+TEST_F(Descendants, StdoutHeldByAnUnrelatedProcessIsNotAwaited) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("gives_stdout_away"), witnesses.input())}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tools end, and how they refuse to (spec 000 §4.6, §7).
+// How tools end, and how they refuse to end (spec 000 §4.6, §7).
 
 #include <csignal>
 
@@ -52,7 +52,7 @@ TEST_F(Endings, EventsAfterDoneAreDrainedAndCounted) {
     }
 }
 
-TEST_F(Endings, EventsLongAfterDoneAreNotAcceptedEither) {
+TEST_F(Endings, EventsLongAfterDoneAreNotAccepted) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -66,7 +66,7 @@ TEST_F(Endings, EventsLongAfterDoneAreNotAcceptedEither) {
     EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
 }
 
-TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
+TEST_F(Endings, LingeringToolIsEndedAfterTheGracePeriod) {
     make_host_with(30000, 2000);
     const Witnesses witnesses;
     const Clock::time_point start = Clock::now();
@@ -76,7 +76,7 @@ TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_TRUE(witness.is_gone_already());
     EXPECT_GE(milliseconds_since(start), 1990);
-    // Its done stands: a death by our signal is no exit status.
+    // `done` decides: a death by the runtime's own signal is not an exit status.
     EXPECT_EQ(result["/state"].text(), "completed");
     EXPECT_TRUE(result["/ok"].boolean());
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGTERM);
@@ -85,7 +85,7 @@ TEST_F(Endings, WhoLingersAfterDoneIsEndedAfterTheGrace) {
               "the tool was still running 2000 ms after its done event and was terminated");
 }
 
-TEST_F(Endings, WhoLingersAndIgnoresSigtermIsKilledAfterTheGrace) {
+TEST_F(Endings, LingeringToolThatIgnoresSigtermIsKilled) {
     make_host_with(30000, 200);
     const Json result =
         host->run_tool(tool_path("lingers_after_done"), R"({"stubborn":true,"ok":false})");
@@ -95,21 +95,21 @@ TEST_F(Endings, WhoLingersAndIgnoresSigtermIsKilledAfterTheGrace) {
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
-// The time of a try ends with done: what comes then is lingering, not a time-out.
-TEST_F(Endings, LingeringIsNoTimeout) {
+// The attempt's timeout stops with `done`; later time is lingering.
+TEST_F(Endings, LingeringIsNotATimeout) {
     make_host_with(3000, 4000);
     const Json result = host->run_tool(tool_path("lingers_after_done"));
     EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
 }
 
-TEST_F(Endings, WhoClosesStdoutIsWaitedFor) {
+TEST_F(Endings, ToolThatClosesStdoutIsAwaited) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
         {tool_json("tool", tool_path("closes_stdout"), witnesses.input(R"(,"status":4)"))}));
     const Witness witness = witnesses.accept(host.get());
     ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
-    // It lives on with a closed pipe and is not taken for ended.
+    // The tool lives on with a closed pipe and must not be taken for ended.
     host->until([] { return false; }, -1, milliseconds(100));
     EXPECT_FALSE(host->result);
     EXPECT_FALSE(witness.is_gone_already());
@@ -122,7 +122,7 @@ TEST_F(Endings, WhoClosesStdoutIsWaitedFor) {
 }
 
 // covers: 000-4.6-missing-done
-TEST_F(Endings, WithoutDoneAndWithStatusZero) {
+TEST_F(Endings, MissingDoneWithStatusZeroFails) {
     make_host();
     const Json result = host->run_tool(tool_path("exits_without_done"));
     EXPECT_EQ(result["/state"].text(), "failed");
@@ -133,7 +133,7 @@ TEST_F(Endings, WithoutDoneAndWithStatusZero) {
     EXPECT_EQ(host->state().dump(), R"({"half":"done"})");
 }
 
-TEST_F(Endings, WithoutDoneAndWithAnotherStatus) {
+TEST_F(Endings, MissingDoneWithNonZeroStatusFails) {
     make_host();
     const Json result =
         host->run_tool(tool_path("exits_without_done"), R"({"silent":true,"status":7})");
@@ -143,7 +143,7 @@ TEST_F(Endings, WithoutDoneAndWithAnotherStatus) {
 }
 
 // covers: 004-completion
-TEST_F(Endings, WithAStatusAfterDone) {
+TEST_F(Endings, NonZeroStatusAfterDoneFails) {
     make_host();
     const Json result = host->run_tool(tool_path("exits_after_done"));
     EXPECT_EQ(result["/state"].text(), "failed");
@@ -159,7 +159,7 @@ struct Death {
     const char* name;
 };
 
-TEST_F(Endings, BySignalInTheMiddleOfALine) {
+TEST_F(Endings, SignalInTheMiddleOfALineFails) {
     make_host();
     for (const Death death :
          {Death{SIGSEGV, "signal 11 (SIGSEGV)"}, Death{SIGKILL, "signal 9 (SIGKILL)"},
@@ -178,7 +178,7 @@ TEST_F(Endings, BySignalInTheMiddleOfALine) {
     }
 }
 
-TEST_F(Endings, BySignalBehindDone) {
+TEST_F(Endings, SignalAfterDoneFails) {
     make_host();
     const Json result = host->run_tool(tool_path("dies_mid_line"), R"({"done":true})");
     EXPECT_EQ(result["/errorCode"].text(), "SIGNALED");
@@ -186,7 +186,7 @@ TEST_F(Endings, BySignalBehindDone) {
               "the tool was ended by signal 11 (SIGSEGV) after its done event");
 }
 
-TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
+TEST_F(Endings, ToolThatIgnoresSigtermIsKilled) {
     make_host_with(2000, 400);
     const Witnesses witnesses;
     const Clock::time_point start = Clock::now();
@@ -203,8 +203,8 @@ TEST_F(Endings, WhoIgnoresSigtermIsKilledAfterTheGrace) {
     EXPECT_THAT(types(result), ElementsAre("log"));
 }
 
-// A time-out stays one, also when the tool cleans up and says done.
-TEST_F(Endings, WhoCleansUpAtSigtermHasStillTimedOut) {
+// A timed-out attempt stays timed out, even if the tool cleans up and writes `done`.
+TEST_F(Endings, CleanExitAtSigtermIsStillATimeout) {
     make_host_with(2000, 20000);
     const Json result = host->run_tool(tool_path("ignores_sigterm"), R"({"on_term":"done"})");
     EXPECT_EQ(result["/state"].text(), "timeout");
@@ -213,7 +213,7 @@ TEST_F(Endings, WhoCleansUpAtSigtermHasStillTimedOut) {
     EXPECT_THAT(types(result), ElementsAre("log", "done"));
 }
 
-TEST_F(Endings, WhoStopsItselfIsKilledAfterTheGrace) {
+TEST_F(Endings, StoppedToolIsKilledAfterTheGracePeriod) {
     make_host_with(2000, 300);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("stops_itself"), witnesses.input())}));
@@ -224,7 +224,7 @@ TEST_F(Endings, WhoStopsItselfIsKilledAfterTheGrace) {
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
 }
 
-TEST_F(Endings, WhoStopsItselfAfterDoneLingers) {
+TEST_F(Endings, StoppedToolLingersAfterDone) {
     make_host_with(30000, 200);
     const Json result = host->run_tool(tool_path("stops_itself"), R"({"done":true})");
     EXPECT_EQ(result["/state"].text(), "completed");
@@ -232,15 +232,15 @@ TEST_F(Endings, WhoStopsItselfAfterDoneLingers) {
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
-// One event is handed out when it comes, and the silence behind it costs nothing.
-TEST_F(Endings, OneEventADay) {
+// The event is delivered when it arrives, and the silence after it costs nothing.
+TEST_F(Endings, SilentToolCostsNothing) {
     make_host_with(NAR_NONE, 2000);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
     ASSERT_TRUE(host->until([&] { return host->has(Kind::ToolEvent, "tool"); }));
     EXPECT_TRUE(witness.lives(host.get()));
-    // Nothing to do and nothing due: a host that polls sleeps.
+    // There is nothing to do and no timer is due, so a polling host sleeps.
     host->until([] { return false; }, -1, milliseconds(20));
     EXPECT_EQ(host->engine.timeout(), std::nullopt);
     host->session.cancel();
@@ -251,8 +251,8 @@ TEST_F(Endings, OneEventADay) {
     EXPECT_FALSE(result["/canReplan"].boolean());
 }
 
-// A cancel is answered at once; the ending goes on behind it.
-TEST_F(Endings, ACancelDoesNotWaitForTheGrace) {
+// A cancel takes effect at once; the tool's grace period continues afterwards.
+TEST_F(Endings, CancelDoesNotWaitForTheGracePeriod) {
     make_host_with(NAR_NONE, 600000);
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("ignores_sigterm"), witnesses.input())}));
@@ -261,11 +261,11 @@ TEST_F(Endings, ACancelDoesNotWaitForTheGrace) {
     ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
     EXPECT_TRUE(host->engine.is_busy());
     EXPECT_FALSE(witness.is_gone_already());
-    // The next plan need not wait for it.
+    // The next plan need not wait for the cancelled tool.
     host->begin(plan_json({tool_json("next", tool_path("patcher"))}));
     ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
     EXPECT_TRUE(host->result.success());
-    EXPECT_FALSE(witness.is_gone_already()) << "the grace period is not over";
+    EXPECT_FALSE(witness.is_gone_already()) << "the grace period has not ended";
     host.reset();
     EXPECT_TRUE(witness.is_gone_already());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools that take without end: memory, processor, files, descriptors, events. The limits that are
-// set hold, and the host does not pay.
+// Tools that consume without bound: memory, processor time, files, descriptors, events. The
+// configured limits hold, and the host is not affected.
 
 #include <sys/resource.h>
 
@@ -24,7 +24,7 @@ protected:
     }
 };
 
-TEST_F(ToolLimits, OfMemory) {
+TEST_F(ToolLimits, EndAToolAboveItsMemory) {
     make_host_with([](Limits& limits) { limits.memory_bytes = 64u << 20; });
     const Json result = host->run_tool(tool_path("allocates"));
     EXPECT_EQ(result["/state"].text(), "failed");
@@ -35,7 +35,7 @@ TEST_F(ToolLimits, OfMemory) {
     EXPECT_LT(result["/attempts/0/resources/maximumResidentKiB"].number(), 64 << 10);
 }
 
-TEST_F(ToolLimits, OfProcessorTime) {
+TEST_F(ToolLimits, EndAToolAboveItsProcessorTime) {
     make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
     const Json result = host->run_tool(tool_path("computes"));
     EXPECT_EQ(result["/state"].text(), "failed");
@@ -45,16 +45,16 @@ TEST_F(ToolLimits, OfProcessorTime) {
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXCPU);
 }
 
-// Who ignores the warning is killed a second later, and that is the limit's doing as well.
-TEST_F(ToolLimits, OfProcessorTimeThatIsIgnored) {
+// A tool that ignores SIGXCPU is killed a second later, which is reported as the limit as well.
+TEST_F(ToolLimits, KillAToolThatIgnoresSigxcpu) {
     make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
     const Json result = host->run_tool(tool_path("computes"), R"({"stubborn":true})");
     EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
 }
 
-// Without a limit it is the time of the try that ends it.
-TEST_F(ToolLimits, OfTimeAlone) {
+// Without a limit, the attempt's timeout ends the tool.
+TEST_F(ToolLimits, LeaveAnEndlessToolToTheTimeout) {
     EngineOptions options;
     options.times = times(300, 200);
     make_host(std::move(options));
@@ -63,7 +63,7 @@ TEST_F(ToolLimits, OfTimeAlone) {
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
 }
 
-TEST_F(ToolLimits, OfAFilesSize) {
+TEST_F(ToolLimits, BoundTheSizeOfAFile) {
     make_host_with([](Limits& limits) { limits.file_bytes = 1000000; });
     const Json result = host->run_tool(tool_path("writes_file"));
     EXPECT_EQ(result["/state"].text(), "failed");
@@ -77,23 +77,23 @@ TEST_F(ToolLimits, OfAFilesSize) {
     EXPECT_EQ(stubborn["/events/1/fields"].dump(), R"({"written":1000000,"error":"EFBIG"})");
 }
 
-TEST_F(ToolLimits, OfOpenFiles) {
+TEST_F(ToolLimits, BoundTheOpenFiles) {
     make_host_with([](Limits& limits) { limits.open_files = 64; });
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("opens_files"), witnesses.input())}));
     const Witness witness = witnesses.accept(host.get());
-    // While it has all it can get, others are served.
+    // The host can still open files while the tool holds all its descriptors.
     const int mine = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     EXPECT_GE(mine, 0);
     ::close(mine);
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_EQ(result["/error"].text(), "Too many open files");
-    // 64 but for the three standard streams and the witness.
+    // 64 minus the three standard streams and the witness.
     EXPECT_EQ(result["/events/0/fields"].dump(), R"({"opened":60,"error":"EMFILE"})");
 }
 
-TEST_F(ToolLimits, AreNotTheHosts) {
+TEST_F(ToolLimits, DoNotApplyToTheHost) {
     make_host_with([](Limits& limits) {
         limits.memory_bytes = 1u << 30;
         limits.cpu_seconds = 7;
@@ -112,8 +112,8 @@ TEST_F(ToolLimits, AreNotTheHosts) {
     EXPECT_NE(own.rlim_cur, 7u);
 }
 
-// Over the hard limit of the host there is only that.
-TEST_F(ToolLimits, AreAtMostTheHostsHardLimit) {
+// A limit above the host's hard limit is lowered to it.
+TEST_F(ToolLimits, AreAtMostTheHostsHardLimits) {
     rlimit own{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
     make_host_with(
@@ -123,9 +123,9 @@ TEST_F(ToolLimits, AreAtMostTheHostsHardLimit) {
     EXPECT_GE(result["/events/0/fields/limits/files"].number(), static_cast<int64_t>(own.rlim_max));
 }
 
-// A million events: the pipe holds the tool back, the host's memory stays small, the events are all
-// there, and another tool is served meanwhile.
-TEST_F(ToolLimits, OneMillionEvents) {
+// Back-pressure on the pipe keeps the host's memory small; every event is in the result, and
+// another tool is served meanwhile.
+TEST_F(ToolLimits, AreNotNeededForAMillionEvents) {
     EngineOptions options;
     options.times = times(NAR_NONE, 2000);
     make_host(std::move(options), false);
@@ -143,7 +143,7 @@ TEST_F(ToolLimits, OneMillionEvents) {
                            tool_json("other", tool_path("patcher"), witnesses.input())},
                           true));
     const Witness witness = witnesses.accept(host.get());
-    // Round trips of the other tool, through its pipe and the host, while the flood comes in.
+    // Round trips of the other tool, through its pipe and the host, during the flood.
     int served = 0;
     while (!host->has(Kind::ToolEnded, "flood") && !HasFailure()) {
         const Json before = host->state();
@@ -176,7 +176,7 @@ TEST_F(ToolLimits, OneMillionEvents) {
     });
     growth.expect_at_most_mebibytes(32);
     EXPECT_GT(bytes, count * 80);
-    // Some stand on the border of two pieces.
+    // Matches that span two pieces are not counted.
     EXPECT_GE(commas + 2000, count);
     EXPECT_LE(commas, count);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools do to lines: splitting, length, content that is no event (spec 000 §2, §3, §5).
+// Unusual lines from tools: splitting, length, content that is not an event (spec 000 §2, §3, §5).
 
 #include <csignal>
 
@@ -24,7 +24,7 @@ std::string hex_of(std::string_view bytes) {
 
 class Lines : public HostileTest {
 protected:
-    // The split writer's events, as the result holds them.
+    // The split writer's events, as the result contains them.
     std::string events_of(const std::string& input) {
         const Json result = host->run_tool(tool_path("split_writer"), input);
         EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
@@ -33,7 +33,7 @@ protected:
 };
 
 // covers: 000-2.3-newline
-TEST_F(Lines, AreTheSameHoweverTheyAreWritten) {
+TEST_F(Lines, DoNotDependOnHowTheyAreWritten) {
     make_host();
     const std::string whole = events_of(R"({"chunk":0})");
     EXPECT_EQ(Json(whole).size(), 6u);
@@ -48,9 +48,9 @@ TEST_F(Lines, AreTheSameHoweverTheyAreWritten) {
     }
 }
 
-// Each byte is a read of its own as far as a pipe allows: the tool writes one, and the next when
-// the host, which has read meanwhile, says so.
-TEST_F(Lines, ArriveByteByByte) {
+// As far as a pipe allows, the host reads each byte separately: the tool writes one byte, and the
+// next after the host has had a chance to read it.
+TEST_F(Lines, MayArriveByteByByte) {
     make_host();
     const std::string whole = events_of(R"({"chunk":0,"lines":1})");
     const Witnesses witnesses;
@@ -66,7 +66,7 @@ TEST_F(Lines, ArriveByteByByte) {
     EXPECT_EQ(host->finish()["/toolResults/0/events"].dump(), whole);
 }
 
-TEST_F(Lines, AreSplitBeforeEachByte) {
+TEST_F(Lines, MayBeSplitBeforeEachByte) {
     EngineOptions options;
     options.jobs = 8;
     make_host(std::move(options));
@@ -84,7 +84,7 @@ TEST_F(Lines, AreSplitBeforeEachByte) {
     }
 }
 
-TEST_F(Lines, AtTheLimitAreTaken) {
+TEST_F(Lines, AtTheLimitAreAccepted) {
     make_host();
     const Json result = host->run_tool(tool_path("long_line"), R"({"size":8388608})");
     EXPECT_EQ(result["/state"].text(), "completed");
@@ -106,7 +106,7 @@ TEST_F(Lines, OneByteOverTheLimitAreAProtocolError) {
     EXPECT_EQ(result["/events"].dump(), "[]");
 }
 
-TEST_F(Lines, MayHaveAnotherLimit) {
+TEST_F(Lines, HaveAConfigurableLimit) {
     EngineOptions options;
     options.limits.emplace();
     options.limits->line_bytes = 1000;
@@ -124,7 +124,7 @@ TEST_F(Lines, WithoutEndAreRefusedInBoundedMemory) {
         host->run_tool(tool_path("long_line"), R"({"size":104857600,"newline":false})");
     EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
     EXPECT_THAT(result["/error"].text(), testing::HasSubstr("[event-line-limit]"));
-    // The line as far as it was taken, twice while its buffer grows.
+    // The accepted part of the line exists twice while its buffer grows.
     growth.expect_at_most_mebibytes(32);
 }
 
@@ -160,10 +160,10 @@ struct BadLine {
 
 class BadLines : public HostileTest, public testing::WithParamInterface<BadLine> {};
 
-// The tool writes two good lines, the bad one, `done`, and would then wait for ever: it is ended,
-// and nothing behind the bad line counts.
+// The tool writes two valid lines, the bad one and `done`, then waits: the runtime ends it, and
+// nothing after the bad line is accepted.
 // covers: 000-2.2-ndjson, 000-2.3-utf8, 000-2.3-whole-object
-TEST_P(BadLines, AreAProtocolErrorThatSaysWhereAndWhy) {
+TEST_P(BadLines, AreAProtocolErrorWithPositionAndReason) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json(
@@ -180,12 +180,12 @@ TEST_P(BadLines, AreAProtocolErrorThatSaysWhereAndWhy) {
                                testing::EndsWith(" [" + line.rule + "]; near: " + line.excerpt)));
     EXPECT_EQ(result["/events"].size(), 2u);
     EXPECT_EQ(result["/attempts/0/code"].text(), "PROTOCOL_ERROR");
-    // SIGPIPE when it was writing as the reading stopped.
+    // SIGPIPE if the tool was still writing when the runtime stopped reading.
     EXPECT_THAT(result["/attempts/0/signal"].number(), testing::AnyOf(SIGTERM, SIGPIPE));
     EXPECT_EQ(host->state().dump(), "{}");
 }
 
-// A log event with this between the quotes of its message.
+// A log event with `bytes` as its message.
 std::string message(const std::string& bytes) {
     return R"({"version":"0","type":"log","level":"info","message":")" + bytes + "\"}";
 }
@@ -273,7 +273,7 @@ const BadLine kBadLines[] = {
 INSTANTIATE_TEST_SUITE_P(Each, BadLines, testing::ValuesIn(kBadLines),
                          [](const auto& line) { return line.param.name; });
 
-TEST_F(Lines, WithAKeyTwiceTakeTheLast) {
+TEST_F(Lines, WithDuplicateKeysUseTheLast) {
     make_host();
     const std::string line =
         R"({"version":"9","version":"0","type":"state_patch","patch":{"a":1,"a":2}})";
@@ -284,7 +284,7 @@ TEST_F(Lines, WithAKeyTwiceTakeTheLast) {
     EXPECT_EQ(result["/output"].dump(), R"({"a":2})");
 }
 
-TEST_F(Lines, ThatAreBlankAreSkippedButCounted) {
+TEST_F(Lines, ThatAreBlankAreSkippedButNumbered) {
     make_host();
     const Json result = host->run_tool(
         tool_path("bad_line"), R"({"hex":)" + json_string(hex_of("\n \t\r\n\r\nhello")) + "}");

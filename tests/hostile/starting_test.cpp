@@ -13,13 +13,13 @@ namespace {
 struct Unstartable {
     const char* name;
     std::string path;
-    std::string error;  // behind the path in quotes
+    std::string error;  // after the quoted path
 };
 
 class Starting : public HostileTest {};
 class StartingFails : public HostileTest, public testing::WithParamInterface<Unstartable> {};
 
-TEST_P(StartingFails, WithTheReasonAndIsNotTriedAgain) {
+TEST_P(StartingFails, WithTheReasonAndWithoutARetry) {
     make_host();
     const Json result =
         host->run_tool(GetParam().path, "{}", R"(,"retryPolicy":{"maxRetries":2,"backoffMs":1})");
@@ -37,7 +37,7 @@ TEST_P(StartingFails, WithTheReasonAndIsNotTriedAgain) {
     EXPECT_FALSE(attempt["/signal"].exists());
     EXPECT_EQ(result["/events"].dump(), "[]");
     EXPECT_EQ(host->told(Kind::AttemptEnded).size(), 1u);
-    // The supervisor is fit for more.
+    // The supervisor is still usable.
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
 }
 
@@ -56,7 +56,7 @@ const Unstartable kUnstartables[] = {
 INSTANTIATE_TEST_SUITE_P(Each, StartingFails, testing::ValuesIn(kUnstartables),
                          [](const auto& each) { return each.param.name; });
 
-TEST_F(Starting, FailsInAFolderThatIsGone) {
+TEST_F(Starting, FailsInARemovedFolder) {
     const TemporaryFolder root;
     EngineOptions options;
     options.root = root.path();
@@ -70,7 +70,7 @@ TEST_F(Starting, FailsInAFolderThatIsGone) {
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
 }
 
-TEST_F(Starting, FailsWithAnEnvironmentThatIsTooLarge) {
+TEST_F(Starting, FailsWithATooLargeEnvironment) {
     make_host();
     const Json result =
         host->run_tool(tool_path("patcher"), "{}",
@@ -82,8 +82,8 @@ TEST_F(Starting, FailsWithAnEnvironmentThatIsTooLarge) {
     EXPECT_EQ(result["/retryCount"].number(), 0);
 }
 
-// env, not the kernel, looks for "sh\r".
-TEST_F(Starting, OfAFileFromWindowsIsExplained) {
+// env looks for "sh\r", not the kernel.
+TEST_F(Starting, ExplainsWindowsLineEnds) {
     make_host();
     const std::string path = folder.path() + "/windows";
     std::ofstream(path, std::ios::binary) << "#!/usr/bin/env sh\r\necho\r\n";
@@ -96,8 +96,8 @@ TEST_F(Starting, OfAFileFromWindowsIsExplained) {
     ::unlink(path.c_str());
 }
 
-// Who writes the file may be late: ETXTBSY passes.
-TEST_F(Starting, IsTriedAgainWhileTheFileIsStillBeingWritten) {
+// The file may still be open for writing: ETXTBSY is temporary.
+TEST_F(Starting, IsRetriedWhileTheFileIsBeingWritten) {
     make_host();
     const std::string path = folder.path() + "/late";
     std::ofstream file(path);
@@ -114,7 +114,7 @@ TEST_F(Starting, IsTriedAgainWhileTheFileIsStillBeingWritten) {
 }
 
 // covers: 003-13.4.5-retry
-TEST_F(Starting, EachWayToFailIsTriedAgain) {
+TEST_F(Starting, IsRetriedAfterEachKindOfFailure) {
     make_host();
     struct Way {
         const char* how;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard input and standard error: neither may block anybody (spec 000 §2.2, §6).
+// Standard input and standard error: neither may block the host or the tool (spec 000 §2.2, §6).
 
 #include <csignal>
 
@@ -33,13 +33,13 @@ bool is_utf8(const std::string& text) {
     return true;
 }
 
-TEST_F(Streams, InputThatIsNeverReadBlocksNobody) {
+TEST_F(Streams, UnreadInputDoesNotBlock) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("never_reads_stdin"), ten_megabytes(),
                                      witnesses.environment())}));
     const Witness witness = witnesses.accept(host.get());
-    // All its events, a megabyte, have come while its input was stuck.
+    // All its events (1 MiB) arrived while its input was blocked.
     ASSERT_TRUE(host->until([&] {
         return std::count_if(host->records.begin(), host->records.end(),
                              [](const Record& record) { return record.type == Type::Log; }) == 1024;
@@ -50,7 +50,7 @@ TEST_F(Streams, InputThatIsNeverReadBlocksNobody) {
     EXPECT_EQ(result["/events"].size(), 1025u);
 }
 
-TEST_F(Streams, InputThatIsClosedIsNoFailure) {
+TEST_F(Streams, ClosedInputIsNotAFailure) {
     make_host();
     for (const std::string& input : {std::string("{}"), ten_megabytes()}) {
         const Witnesses witnesses;
@@ -63,10 +63,11 @@ TEST_F(Streams, InputThatIsClosedIsNoFailure) {
     }
 }
 
-TEST_F(Streams, LargeInputArrivesWhole) {
+TEST_F(Streams, LargeInputArrivesComplete) {
     make_host();
     const Json result = host->run_tool(tool_path("reporter"), ten_megabytes());
-    // The report repeats the input in one line, which is over the limit: nothing was lost before.
+    // The report repeats the input in one line above the limit, so the input arrived whole up to
+    // there.
     EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
     for (const size_t size : {60000u, 65000u, 66000u, 200000u, 4000000u}) {
         const std::string input = filling(size);
@@ -88,26 +89,26 @@ TEST_F(Streams, DiagnosticsBeforeTheFirstEventAreDrained) {
     growth.expect_at_most_mebibytes(16);
 }
 
-TEST_F(Streams, DiagnosticsBecomeUtf8) {
+TEST_F(Streams, DiagnosticsAreConvertedToUtf8) {
     make_host();
     const Json result = host->run_tool(tool_path("floods_stderr"), R"({"binary":true,"status":5})");
     EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
     const std::string kept = result["/stderr"].text();
     EXPECT_TRUE(is_utf8(kept));
-    // Of each 256 bytes the half is ASCII and stays; the others are replaced.
+    // Half of each 256 bytes is ASCII and is kept; the other bytes are replaced.
     EXPECT_EQ(std::count(kept.begin(), kept.end(), 'A'), 256);
     EXPECT_THAT(kept, testing::HasSubstr("\xEF\xBF\xBD"));
     EXPECT_EQ(std::count(kept.begin(), kept.end(), '\0'), 256);
 }
 
-TEST_F(Streams, DiagnosticsOfFewBytesAreKeptAsTheyAre) {
+TEST_F(Streams, ShortDiagnosticsAreKeptUnchanged) {
     make_host();
     const Json result = host->run_tool(tool_path("floods_stderr"), R"({"size":64})");
     EXPECT_EQ(result["/stderr"].text().substr(0, 32), "diagnostics line 00000000000000\n");
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/stderr"].exists(), false);
 }
 
-TEST_F(Streams, TheHostGetsNoSigpipe) {
+TEST_F(Streams, HostGetsNoSigpipe) {
     // The default action would end this process.
     struct sigaction action {};
     ASSERT_EQ(::sigaction(SIGPIPE, nullptr, &action), 0);

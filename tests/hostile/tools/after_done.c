@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: writes events after `done`.
- * Must happen: they are not accepted, but drained and counted; `done` stands, state is as before.
+ * Expected: they are not accepted, but drained and counted; `done` decides, the state is unchanged.
  *
  * ok       of the first `done`, default true
- * count    state patches after it, default 3; they set /after_done. A log event, a second `done` with
- *          the other `ok`, and a line that is not JSON follow
- * split    whether the late lines come in a write of their own after the test's byte, default false:
+ * count    state patches after it, default 3; they set /after_done. A log event, a second `done`
+ *          with the other `ok`, and a line that is not JSON follow
+ * split    whether the late lines come in a separate write after the test's byte, default false:
  *          all in one write
  * socket   for split */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: allocates without end.
- * Must happen: RLIMIT_AS or memory.max holds; with memory.max the error names the limit.
+/* Row: allocates without bound.
+ * Expected: RLIMIT_AS or memory.max holds; with memory.max the error names the limit.
  *
- * most     bytes after which it stops and succeeds, default 1073741824: a machine should survive a
- *          runtime whose limit does not hold. 0: truly without end
+ * most     bytes after which it stops and succeeds, default 1073741824: the machine must survive a
+ *          runtime whose limit does not hold. 0: without bound
  * socket   witness "tool"
- * Every page is touched. When memory is refused it logs {"allocated": BYTES, "error": "ENOMEM"}, then
- * an error event OUT_OF_MEMORY and `done` with ok false. */
+ * Every page is touched. When memory is refused it logs {"allocated": BYTES, "error": "ENOMEM"},
+ * then an error event OUT_OF_MEMORY and `done` with ok false. */
 
 #include "bad.h"
 

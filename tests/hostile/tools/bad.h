@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the hostile tools share: parameters, plain event lines, and a witness on a socket.
+/* Shared code of the hostile tools: parameters, event lines, and a witness on a socket.
  *
- * Parameters come from the environment (BAD_SIZE for `size`) or, when not there, from the `input` of
- * the invocation on standard input. Tools that must not read standard input know the environment only.
+ * Parameters come from the environment (BAD_SIZE for `size`) or else from the `input` of the
+ * invocation on standard input. Tools that must not read standard input use only the environment.
  *
- * Witness. A process whose life or death a test must know connects to the unix stream socket `socket`
- * (a path, or `@name` for an abstract one), says "ROLE PID\n", and keeps the connection: end of file
- * proves its death. Each byte it is sent is a command, echoed when it has been carried out, which
- * proves its life:
+ * Witness. A process that a test must be able to observe connects to the Unix stream socket
+ * `socket` (a path, or `@name` for an abstract one), sends "ROLE PID\n", and keeps the connection:
+ * end of file proves its death. Each byte sent to it is a command, echoed after it has been
+ * executed, which proves that the process lives:
  *     w   write one log event to standard output, "ROLE was told to write"
  *     d   write `done`, ok, and exit with 0 (the echo comes before the exit)
  *     x   exit with 0
  *     any other byte: nothing
- * When the test closes the connection the process exits, so nothing outlives a failing test. Without
- * `socket` nothing is waited for, except by tools that wait for their end: these wait for a signal.
+ * When the test closes the connection, the process exits, so nothing outlives a failing test.
+ * Without `socket`, tools do not wait for commands; tools that run until they are ended wait for a
+ * signal.
  *
  * No hostile tool lives longer than BAD_LAST_RESORT seconds, whatever the runtime does.
  *
- * Exit status: 97 the test went away, 98 a parameter is wrong, 99 the tool's own trouble; 98 and 99
- * say more on standard error. Build without sanitizers: they reserve the memory and the signals that
- * some of these tools are about. */
+ * Exit status: 97 the test has closed the connection, 98 a parameter is wrong, 99 an internal
+ * error; 98 and 99 explain themselves on standard error. Build without sanitizers: they reserve
+ * the memory and the signals that some of these tools use. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -47,7 +48,7 @@
 
 enum { BAD_LAST_RESORT = 900, BAD_TEST_GONE = 97, BAD_PARAMETER = 98, BAD_TROUBLE = 99 };
 
-/* The invocation as it came, ended with a NUL; NULL when standard input was not read. */
+/* The unparsed invocation with a terminating NUL; NULL if standard input was not read. */
 static char *bad_invocation;
 
 __attribute__((noreturn, format(printf, 2, 3))) static inline void bad_die(int status,
@@ -63,7 +64,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static inline void bad_die(int s
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-/* Writes all of it; false when the other side is gone. */
+/* Writes all bytes; false if the reader is gone. */
 static inline bool bad_write(int descriptor, const void *data, size_t size) {
     const char *at = data;
     while (size > 0) {
@@ -79,7 +80,7 @@ static inline bool bad_write(int descriptor, const void *data, size_t size) {
     return true;
 }
 
-/* Formats one line to standard output in one write; the caller gives the newline. */
+/* Formats one line to standard output in one write; the format includes the newline. */
 __attribute__((format(printf, 1, 2))) static inline void bad_print(const char *format, ...) {
     char line[8192];
     va_list arguments;
@@ -107,7 +108,7 @@ static inline void bad_error(const char *code, const char *message) {
         code, message);
 }
 
-/* The name of the errors that limits cause. */
+/* The name of an error that a limit can cause. */
 static inline const char *bad_errno_name(int number) {
     switch (number) {
         case 0: return "";
@@ -130,7 +131,7 @@ static inline char *bad_skip_blanks(char *at) {
     return at;
 }
 
-/* From the opening quote to behind the closing one. */
+/* Moves from the opening quote past the closing one. */
 static inline char *bad_skip_string(char *at) {
     for (++at; *at != '"'; ++at) {
         if (*at == '\\' && at[1] != '\0') {
@@ -142,7 +143,7 @@ static inline char *bad_skip_string(char *at) {
     return at + 1;
 }
 
-/* Behind the value at `at`; the runtime writes valid JSON, so brackets only need counting. */
+/* Moves past the value at `at`. The runtime writes valid JSON, so counting brackets is enough. */
 static inline char *bad_skip_value(char *at) {
     size_t depth = 0;
     do {
@@ -166,7 +167,7 @@ static inline char *bad_skip_value(char *at) {
     return at;
 }
 
-/* The member's value in the object at `at`; NULL when there is none. */
+/* The member's value in the object at `at`; NULL if it has none. */
 static inline char *bad_member(char *at, const char *name) {
     const size_t length = strlen(name);
     if (at == NULL || *at != '{') {
@@ -205,14 +206,14 @@ static inline const char *bad_environment(const char *name) {
     return getenv(variable);
 }
 
-/* The parameter's value as it stands in the input; NULL when it is not there. */
+/* The parameter's raw value in the input; NULL if the input has none. */
 static inline char *bad_input_value(const char *name) {
     return bad_invocation == NULL
                ? NULL
                : bad_member(bad_member(bad_skip_blanks(bad_invocation), "input"), name);
 }
 
-/* The parameter as JSON text, for objects and arrays; lives as long as the process. */
+/* The parameter as JSON text, for objects and arrays; valid until the process exits. */
 static inline const char *bad_raw(const char *name, const char *fallback) {
     const char *const given = bad_environment(name);
     if (given != NULL) {
@@ -246,8 +247,8 @@ static inline size_t bad_number(const char *name, size_t fallback) {
     return (size_t)number;
 }
 
-/* The parameter as text. Of the escapes only those are known that stand for one ASCII character;
- * paths and hexadecimal digits need no others. */
+/* The parameter as text. Supports only the escapes for one ASCII character; paths and hexadecimal
+ * digits need no others. */
 static inline const char *bad_text(const char *name, const char *fallback) {
     const char *const given = bad_environment(name);
     if (given != NULL) {
@@ -270,7 +271,7 @@ static inline const char *bad_text(const char *name, const char *fallback) {
         if (*from == '\\') {
             ++from;
             if (*from != '"' && *from != '\\' && *from != '/') {
-                bad_die(BAD_PARAMETER, "the parameter %s has an escape that is not known here",
+                bad_die(BAD_PARAMETER, "the parameter %s has an escape that is not supported",
                         name);
             }
         }
@@ -280,9 +281,9 @@ static inline const char *bad_text(const char *name, const char *fallback) {
     return text;
 }
 
-/* ---- Beginning -------------------------------------------------------------------------------- */
+/* ---- Start ------------------------------------------------------------------------------------ */
 
-/* Every process of a hostile tool, forked ones too (an alarm is not inherited). */
+/* Called in every process of a hostile tool, because fork() does not inherit the alarm. */
 static inline void bad_set_last_resort(void) { (void)alarm(BAD_LAST_RESORT); }
 
 /* For tools that must not read standard input. */
@@ -319,7 +320,7 @@ static inline void bad_begin(void) {
 
 /* ---- The witness ------------------------------------------------------------------------------ */
 
-/* Connects and says who is there; -1 without a socket. Descriptors stay open across exec. */
+/* Connects and sends the role; -1 without a socket. The descriptor stays open across exec. */
 static inline int bad_connect(const char *role) {
     const char *const path = bad_text("socket", NULL);
     if (path == NULL) {
@@ -347,7 +348,7 @@ static inline int bad_connect(const char *role) {
     return witness;
 }
 
-/* The next command, not yet echoed. */
+/* Reads the next command; the caller echoes it. */
 static inline char bad_command(int witness) {
     char command = 0;
     for (;;) {
@@ -362,18 +363,18 @@ static inline char bad_command(int witness) {
 }
 
 static inline void bad_echo(int witness, char command) {
-    /* Without SIGPIPE: a test that has gone is noticed by the next read. */
+    /* No SIGPIPE: the next read notices that the test has closed the connection. */
     (void)send(witness, &command, 1, MSG_NOSIGNAL);
 }
 
-/* Waits for one byte of any value and echoes it; without a socket it goes on at once. */
+/* Waits for one byte of any value and echoes it; without a socket it returns at once. */
 static inline void bad_await(int witness) {
     if (witness >= 0) {
         bad_echo(witness, bad_command(witness));
     }
 }
 
-/* Carries out commands until told to exit; without a socket, waits for the end. */
+/* Executes commands until told to exit; without a socket, waits for a signal. */
 __attribute__((noreturn)) static inline void bad_serve(int witness, const char *role) {
     while (witness < 0) {
         (void)pause();
@@ -395,9 +396,9 @@ __attribute__((noreturn)) static inline void bad_serve(int witness, const char *
     }
 }
 
-/* Forks a process that connects as `role` and serves for good, of the caller's witness it knows
- * nothing. Returns when that process has connected, so that nobody can end it before: the pid, or -1
- * with errno when no process could be started. `prepare` (may be NULL) runs in it first. */
+/* Forks a process that connects as `role` and serves forever; it closes the caller's witness.
+ * Returns once that process has connected, so that it cannot be ended earlier: the pid, or -1 with
+ * errno if no process could be started. `prepare` (may be NULL) runs first in the new process. */
 static inline pid_t bad_fork_serving(const char *role, int own_witness, void (*prepare)(void)) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rows: plain text, half an object, a BOM, invalid UTF-8, NUL, lone surrogates, duplicate keys; wrong
- * version, unknown type, missing or wrongly typed field, array as patch.
- * Must happen: protocol error naming line, byte, rule, excerpt, and the field's JSON Pointer
+/* Rows: plain text, half an object, a BOM, invalid UTF-8, NUL, lone surrogates, duplicate keys;
+ * wrong version, unknown type, missing or wrongly typed field, array as patch.
+ * Expected: protocol error naming line, byte, rule, excerpt, and the field's JSON Pointer
  * (duplicate keys: last wins).
  *
- * hex      the bytes of the line, two hexadecimal digits each; they may hold newlines
- * before   valid log events before it, default 0
+ * hex      the bytes of the line, two hexadecimal digits each; they may include newlines
+ * before   valid log events before the bad one, default 0
  * newline  whether a newline follows, default true
  * done     whether `done` follows, default true
- * socket   says "tool" after writing, then waits for its end: the runtime must end it */
+ * socket   says "tool" after writing, then waits: the runtime must end it */
 
 #include "bad.h"
 
@@ -17,7 +17,7 @@ static unsigned digit(char letter) {
     static const char digits[] = "0123456789abcdef";
     const char *const found = memchr(digits, tolower((unsigned char)letter), 16);
     if (found == NULL) {
-        bad_die(BAD_PARAMETER, "the parameter hex holds something that is no hexadecimal digit");
+        bad_die(BAD_PARAMETER, "the parameter hex must have hexadecimal digits only");
     }
     return (unsigned)(found - digits);
 }

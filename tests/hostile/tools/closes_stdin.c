@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: closes stdin at once (EPIPE).
- * Must happen: no SIGPIPE, no deadlock, the unread input is no failure; `done` decides.
+ * Expected: no SIGPIPE, no deadlock; unread input is not a failure; `done` decides.
  *
- * Parameters only from the environment.
- * BAD_SOCKET  witness "tool", connected when standard input is closed; waits for a byte before `done` */
+ * Parameters come only from the environment.
+ * BAD_SOCKET  witness "tool", connected when standard input is closed; waits for a byte before
+ *             `done` */
 
 #include "bad.h"
 

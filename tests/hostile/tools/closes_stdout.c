@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: closes stdout and works on.
- * Must happen: the runtime waits for the exit, not for the end of the pipe.
+/* Row: closes stdout and keeps working.
+ * Expected: the runtime waits for the exit, not for the end of the pipe.
  *
  * done     whether `done` is written before the close, default true
  * stderr   whether standard error is closed as well, default true
  * status   exit status, default 0
- * socket   witness "tool"; it works until the test's byte comes */
+ * socket   witness "tool"; the tool works until the test sends a byte */
 
 #include "bad.h"
 

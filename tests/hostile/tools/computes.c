@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: computes without end.
- * Must happen: RLIMIT_CPU holds and the error names it (SIGXCPU); without a limit a try's time-out
- * ends it.
+/* Row: computes forever.
+ * Expected: RLIMIT_CPU holds and the error names it (SIGXCPU); without a limit the attempt's
+ * timeout ends it.
  *
- * seconds    of processor time after which it stops and succeeds, default 60; 0: truly without end
+ * seconds    of processor time after which it stops and succeeds, default 60; 0: forever
  * stubborn   ignores SIGXCPU and SIGTERM, default false
  * socket     witness "tool"; it never reads commands */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: a daemon (double fork, setsid).
- * Must happen: it is gone when the invocation ends, though it has a session of its own and the tool
- * is not its parent any more.
+ * Expected: it is gone when the invocation ends, although it has its own session and is no longer
+ * the tool's child.
  *
  * done      whether `done` is written, default true
- * detached  the daemon gives up stdin, stdout and stderr and goes to /, as daemons do, default true
- * stubborn  it ignores SIGTERM and its like, default true
+ * detached  the daemon redirects stdin, stdout and stderr to /dev/null and changes to /, default
+ *           true
+ * stubborn  it ignores SIGTERM and similar signals, default true
  * stay      the tool does not exit but serves as well, default false
  * socket    witnesses "daemon" and "tool" */
 

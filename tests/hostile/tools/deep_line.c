@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: 10,000 levels deep.
- * Must happen: protocol error, naming line and byte; no stack overflow.
+ * Expected: protocol error, naming line and byte; no stack overflow.
  *
- * levels   arrays or objects inside one another, the event's own object counted, default 10000
+ * levels   nested arrays or objects, including the event's own object, default 10000
  * kind     "object" (default) or "array"; one level is the patch itself, an object
- * closed   whether they are closed again, default true; then `done` follows */
+ * closed   whether they are closed, default true; then `done` follows */
 
 #include "bad.h"
 

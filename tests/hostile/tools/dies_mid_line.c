@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: dies by a signal in the middle of a line.
- * Must happen: failed with SIGNALED, which names the signal; what came before is kept in the trace,
- * the half line is not an event.
+ * Expected: failed with SIGNALED, which names the signal; earlier events are kept in the trace, the
+ * incomplete line is not an event.
  *
  * signal   its number, default 11 (SIGSEGV)
- * done     dies after a whole `done` instead of in the middle of a line, default false */
+ * done     dies after a complete `done` instead of in the middle of a line, default false */
 
 #include "bad.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: exits 3 after `done ok`.
- * Must happen: failed with EXIT_STATUS, which names the 3; the events stay in the trace.
+ * Expected: failed with EXIT_STATUS, which names the 3; the events stay in the trace.
  *
  * ok       of `done`, default true
  * status   exit status, default 3 */

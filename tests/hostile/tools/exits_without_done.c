@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: exits 0 without `done`.
- * Must happen: failed with MISSING_DONE (another status: EXIT_STATUS); the events stay in the trace.
+ * Expected: failed with MISSING_DONE (another status: EXIT_STATUS); the events stay in the trace.
  *
  * status   exit status, default 0
  * silent   writes nothing at all, default false */

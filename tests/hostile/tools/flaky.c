@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* For retries: fails the first times, then succeeds.
- * Must happen: each failing attempt is in the trace with its own record, the last one counts.
+/* For retries: fails the first N attempts, then succeeds.
+ * Expected: each failed attempt is in the trace with its own record; the last attempt decides.
  *
- * counter   path of a file that is one byte longer after each attempt; the test deletes it
- * failures  attempts that fail, default 1
- * how       "done" (default): `done` with ok false; "exit": exit status 1; "signal": SIGKILL; "line": a
- *           line that is not JSON; "missing": exit 0 without `done`
+ * counter   path of a file that each attempt extends by one byte; the test deletes it
+ * failures  number of attempts that fail, default 1
+ * how       "done" (default): `done` with ok false; "exit": exit status 1; "signal": SIGKILL;
+ *           "line": a line that is not JSON; "missing": exit 0 without `done`
  * Every attempt patches {"flaky":{"attempt":N}} and logs "attempt N". */
 
 #include "bad.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: fills stderr with 10 MB before its first event; writes binary to stderr.
- * Must happen: no deadlock; the last 64 KiB are kept, made valid UTF-8.
+ * Expected: no deadlock; the last 64 KiB are kept and converted to valid UTF-8.
  *
  * size     bytes, default 10485760
- * binary   all 256 bytes over and over instead of numbered lines of 32 bytes, default false. Otherwise
- *          the last line is "the last line of standard error"
+ * binary   all 256 byte values repeatedly instead of numbered lines of 32 bytes, default false.
+ *          Otherwise the last line is "the last line of standard error"
  * status   exit status, default 0 */
 
 #include "bad.h"

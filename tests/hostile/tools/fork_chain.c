@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: leaves chains of processes, of which each forks the next one and exits a moment later: whoever
- * looks for them finds some that have gone already, and is told of deaths all the time.
- * Must happen: it is gone when the invocation ends.
+/* Row: leaves chains of processes, each of which forks the next and exits a moment later. A search
+ * for them finds processes that have already exited, and deaths are reported continuously.
+ * Expected: the chains are gone when the invocation ends.
  *
- * own_session   each of the chain has a session of its own, default false
+ * own_session   each process has its own session, default false
  * chains        how many, default 1
- * generations   how long each is, default 0: without end */
+ * generations   length of each chain, default 0: endless */
 
 #include "bad.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: somebody keeps stdout open and outlives the tool; here somebody who is no descendant of it.
- * Must happen: the wait is for the exit and a short drain, never for the pipe.
+/* Row: a process keeps stdout open and outlives the tool; here it is not a descendant of the tool.
+ * Expected: the runtime waits for the exit and a short drain, never for the pipe.
  *
- * socket   witness "tool"; behind its name it sends standard output and standard error as descriptors
- *          (with one byte, "f"), then serves */
+ * socket   witness "tool"; after its name it sends standard output and standard error as
+ *          descriptors (with one byte, "f"), then serves */
 
 #include "bad.h"
 

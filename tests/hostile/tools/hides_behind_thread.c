@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: forks a child that outlives it; here one that looks dead.
- * Must happen: it is gone when the invocation ends. A process whose first thread has ended shows as a
- * zombie (state Z) for as long as its other threads live.
+ * Expected: the child is gone when the invocation ends. A process whose main thread has exited is
+ * shown as a zombie (state Z) while its other threads live.
  *
- * socket    witnesses "hidden" and "tool"; `hidden` has a session of its own, ignores SIGTERM, and its
- *           first thread has ended. The tool writes `done` and exits when that is so */
+ * socket    witnesses "hidden" and "tool"; `hidden` has its own session, ignores SIGTERM, and its
+ *           main thread has exited. Then the tool writes `done` and exits */
 
 #include "bad.h"
 
@@ -16,7 +16,7 @@ static int ready[2];
 static void *serve(void *unused) {
     (void)unused;
     const int witness = bad_connect("hidden");
-    /* The first thread has ended when /proc says so. */
+    /* Wait until /proc shows that the main thread has exited. */
     for (char state = 0; state != 'Z';) {
         const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
         char line[512];
@@ -55,7 +55,7 @@ int main(void) {
     if (child < 0 || read(ready[0], &byte, 1) != 1) {
         bad_die(BAD_TROUBLE, "no child could be started");
     }
-    bad_log("a process with a dead face was left behind");
+    bad_log("a process that looks dead was left behind");
     bad_done(true);
     return 0;
 }

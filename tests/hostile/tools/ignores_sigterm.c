@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: ignores SIGTERM.
- * Must happen: SIGKILL after the grace, on time.
+ * Expected: SIGKILL right after the grace period.
  *
- * on_term  "ignore" (default): SIGTERM does nothing but tell the test, other endings nothing at all;
- *          "done": it cleans up politely, writes `done` with ok false and exits with 0
+ * on_term  "ignore" (default): SIGTERM only notifies the test, similar signals do nothing;
+ *          "done": it cleans up, writes `done` with ok false and exits with 0
  * done     writes `done` at once, default false
  * socket   witness "tool"; when SIGTERM comes it sends "T" */
 
@@ -35,7 +35,7 @@ int main(void) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_term;
     (void)sigaction(SIGTERM, &action, NULL);
-    /* Held back until the handler knows whom to tell: who sees the connection may count on the "T". */
+    /* Blocked until the handler has the witness: a test that is connected will get the "T". */
     sigset_t term;
     (void)sigemptyset(&term);
     (void)sigaddset(&term, SIGTERM);

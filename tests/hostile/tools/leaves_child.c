@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: forks a child that keeps stdout open and outlives it.
- * Must happen: the wait is for the exit and a short drain, never for the pipe; the child is gone when
- * the invocation ends.
+ * Expected: the runtime waits for the exit and a short drain, never for the pipe; the child is gone
+ * when the invocation ends.
  *
  * done      whether `done` is written, default true
- * stubborn  the child ignores SIGTERM and its like, default false
+ * stubborn  the child ignores SIGTERM and similar signals, default false
  * stay      the tool does not exit but serves as well, default false
  * socket    witnesses "child" and "tool"; `w` to the child writes into the tool's stdout */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: lingers after `done`.
- * Must happen: ended after the grace; its `done` stands, with a warning.
+ * Expected: ended after the grace period; its `done` decides, with a warning.
  *
  * ok        of `done`, default true
- * stubborn  ignores SIGTERM and its like, default false
+ * stubborn  ignores SIGTERM and similar signals, default false
  * socket    witness "tool" */
 
 #include "bad.h"

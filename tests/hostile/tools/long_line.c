@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: a line exactly at the limit, one byte over, 100 MB without a newline.
- * Must happen: taken; protocol error; protocol error in bounded memory.
+ * Expected: accepted; protocol error; protocol error in bounded memory.
  *
  * size     bytes of the line without its newline, default 8388608; at least 100. The line is a
  *          valid log event

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: starts 200 children and exits.
- * Must happen: all are gone when the invocation ends; a limit on processes (pids.max) holds.
+ * Expected: all are gone when the invocation ends; a limit on processes (pids.max) holds.
  *
  * count    children, default 200
  * stay     the tool does not exit but serves as well, default false
- * socket   witnesses "tool" and, for each one, "child"
- * It logs {"started": N, "error": "EAGAIN" or ""}; when not all could be started, an error event
+ * socket   witnesses "tool" and, for each child, "child"
+ * It logs {"started": N, "error": "EAGAIN" or ""}; if not all could be started, an error event
  * TOO_MANY_PROCESSES and `done` with ok false follow. */
 
 #include "bad.h"

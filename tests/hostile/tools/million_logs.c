@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: one million log events as fast as it can.
- * Must happen: back-pressure on the pipe, bounded memory, other tools are served fairly.
+/* Row: one million log events as fast as possible.
+ * Expected: back-pressure on the pipe, bounded memory, other tools are served fairly.
  *
- * count    log events, default 1000000; their fields hold {"n": NUMBER} from 1
- * batch    many lines in one write, default true; false: a write a line */
+ * count    log events, default 1000000; their fields are {"n": NUMBER}, from 1
+ * batch    many lines in one write, default true; false: one write for each line */
 
 #include "bad.h"
 

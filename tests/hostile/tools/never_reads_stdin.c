@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: never reads stdin while the input is 10 MB.
- * Must happen: no deadlock: its output, more than a pipe holds, is read while its input is stuck; no
- * SIGPIPE in the host when it exits; `done` decides.
+ * Expected: no deadlock: its output, more than a pipe's buffer, is read while its input is
+ * blocked; no SIGPIPE in the host when it exits; `done` decides.
  *
- * Parameters only from the environment.
+ * Parameters come only from the environment.
  * BAD_COUNT   log events of about 1 KiB, default 1024
  * BAD_SOCKET  witness "tool"; before `done` it waits for a byte, its input unread */
 

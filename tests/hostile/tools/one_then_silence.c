@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: one event a day.
- * Must happen: that event is delivered at once; the silence costs nothing and ends with the try's
- * time-out or a cancel.
+ * Expected: the event is delivered at once; the silence costs nothing and ends with the attempt's
+ * timeout or a cancel.
  *
- * socket   witness "tool", connected after the event is written. As it does all that the witness's
- *          commands say, it is also the tool for tests that need one which simply runs until told */
+ * socket   witness "tool", connected after the event is written. It obeys all of the witness's
+ *          commands, so tests also use it as a tool that runs until it is told to exit */
 
 #include "bad.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: opens 10,000 files.
- * Must happen: RLIMIT_NOFILE holds, where it is set, and the host is not affected.
+ * Expected: RLIMIT_NOFILE holds if it is set, and the host is not affected.
  *
  * count    files, default 10000
- * socket   witness "tool"; with all files open it waits for a byte
- * It logs {"opened": N, "error": "EMFILE" or ""}; when not all could be opened, an error event
+ * socket   witness "tool"; with all files open the tool waits for a byte
+ * It logs {"opened": N, "error": "EMFILE" or ""}; if not all could be opened, an error event
  * TOO_MANY_FILES and `done` with ok false follow. */
 
 #include "bad.h"

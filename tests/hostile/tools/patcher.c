@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: two tools patch the same path at the same time.
- * Must happen: arrival order, and a trace entry that names both.
+/* Row: two tools patch the same path concurrently.
+ * Expected: patches merge in order of arrival, and a trace entry names both tools.
  *
  * patch    the patch, an object, default {"shared":{"writer":"patcher"}}
- * role     what it calls itself to the test, default "tool"
- * socket   witness; `p` writes the patch (echoed when it is in the pipe), the other commands as always.
- *          Without a socket it writes the patch once, and `done` */
+ * role     its name on the witness socket, default "tool"
+ * socket   witness; `p` writes the patch (echoed once it is in the pipe); other commands as in
+ *          bad.h. Without a socket the tool writes the patch once, and `done` */
 
 #include "bad.h"
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Rows: the host has 5,000 descriptors open, blocked signals, stdin closed …: nothing leaks into
- * tools. Tells what this process was given, as the fields of one log event "report":
+ * tools. Reports this process's inherited state as the fields of one log event "report":
  *
  * arguments    array of strings
  * environment  object, in no particular order
- * descriptors  array of {"number", "target" (what /proc/self/fd says), "flags" (F_GETFL)}
+ * descriptors  array of {"number", "target" (from /proc/self/fd), "flags" (F_GETFL)}
  * blocked, ignored, caught   signals, 16 hexadecimal digits as in /proc/self/status
  * folder       working folder
  * umask        number
  * pid, parent, group, session
- * limits       object of soft limits: memory, cpu, file, files, core; "none" when there is none
- * invocation   standard input, verbatim (it is JSON), or null when it was empty
+ * limits       object of soft limits: memory, cpu, file, files, core; "none" if unlimited
+ * invocation   standard input, verbatim (it is JSON), or null if it was empty
  *
- * Bytes above 0x7F in names and values come as the characters U+0080…U+00FF. `done` follows. */
+ * Bytes above 0x7F in names and values are written as the characters U+0080…U+00FF. `done`
+ * follows. */
 
 #include "bad.h"
 
@@ -137,7 +138,7 @@ int main(int count, char **arguments) {
     }
     fputs("],", out);
     put_environment(out);
-    /* Before anything of this process's own is opened or limited. */
+    /* First, before this process opens or limits anything itself. */
     put_descriptors(out);
     put_signals(out);
     put_limits(out);

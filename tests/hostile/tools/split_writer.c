@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: splits a line at any byte, packs many lines in one write, ends without a newline.
- * Must happen: the same events as when each line is written whole.
+/* Row: splits a line at any byte, writes many lines at once, ends without a newline.
+ * Expected: the same events as if each line were written whole.
  *
  * chunk    bytes in one write, default 1; 0: everything in one write
- * at       instead: two writes, split before this byte
+ * at       instead of chunk: two writes, split before this byte
  * lines    log events between the first and the last one, default 3
- * newline  whether the last line has its newline, default true
+ * newline  whether the last line ends with a newline, default true
  * crlf     whether lines end with \r\n, default false
- * socket   the test sends one byte before each write but the first, so that no two meet in the pipe */
+ * socket   the test sends a byte before each write except the first, so no two are in the pipe
+ *          together */
 
 #include "bad.h"
 
@@ -27,8 +28,8 @@ int main(void) {
     if (stream == NULL) {
         bad_die(BAD_TROUBLE, "no memory");
     }
-    /* Characters of two, three and four bytes, an escaped quote and a surrogate pair: the places
-     * where a split hurts. */
+    /* Characters of two, three and four bytes, an escaped quote and a surrogate pair: the
+     * critical places for a split. */
     fprintf(stream,
             "{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\","
             "\"message\":\"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x94\xA5 \\\" \\\\ \\ud83d\\udd25\"}%s",

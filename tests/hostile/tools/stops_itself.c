@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: stops itself with SIGSTOP.
- * Must happen: SIGKILL after the grace, on time (a stopped process does not notice SIGTERM).
+ * Expected: SIGKILL right after the grace period (a stopped process does not handle SIGTERM).
  *
- * done     writes `done` before, default false
+ * done     writes `done` first, default false
  * socket   witness "tool"; it does not answer while it is stopped */
 
 #include "bad.h"

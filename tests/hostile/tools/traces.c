@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Row: traces its supervisor.
- * Must happen: the attempt ends on time, and nothing of it lives afterwards.
+ * Expected: the attempt ends on time, and none of its processes survives.
  *
- * Started by a tool: the argument is the process that it attaches to and stops, until it is killed
- * itself. Exits at once with 1 if it may not. */
+ * Started by a tool. Attaches to the process given as the argument and stops it until this process
+ * is killed. Exits at once with 1 if attaching is not permitted. */
 
 #include <stdlib.h>
 #include <sys/ptrace.h>

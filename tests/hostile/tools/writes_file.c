@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: writes without end.
- * Must happen: RLIMIT_FSIZE holds and the error names it (SIGXFSZ).
+/* Row: writes without bound.
+ * Expected: RLIMIT_FSIZE holds and the error names it (SIGXFSZ).
  *
- * path     the file, made or emptied; default: one in TMPDIR that has no name any more
- * most     bytes after which it stops and succeeds, default 268435456; 0: truly without end
- * stubborn ignores SIGXFSZ: then the write fails, it logs {"written": BYTES, "error": "EFBIG"}, and an
- *          error event FILE_TOO_LARGE and `done` with ok false follow; default false
+ * path     the file, created or truncated; default: an unlinked file in TMPDIR
+ * most     bytes after which it stops and succeeds, default 268435456; 0: without bound
+ * stubborn ignores SIGXFSZ: the write fails, the tool logs {"written": BYTES, "error": "EFBIG"}, then
+ *          an error event FILE_TOO_LARGE and `done` with ok false follow; default false
  * socket   witness "tool" */
 
 #include "bad.h"
