@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running out of descriptors means waiting, not failing; and what fails gives back what it took.
+// Tools wait when descriptors run out instead of failing, and a failed call releases what it took.
 
 #include <sys/resource.h>
 
@@ -12,7 +12,7 @@
 namespace narratoria::hostile {
 namespace {
 
-// Leaves exactly so many descriptors free, for as long as it lives.
+// Leaves exactly `free` descriptors available until it is destroyed.
 class FewDescriptors {
 public:
     explicit FewDescriptors(int free) {
@@ -21,7 +21,7 @@ public:
         rlimit limit = before_;
         limit.rlim_cur = static_cast<rlim_t>(open.rbegin()->first + 1 + free);
         ::setrlimit(RLIMIT_NOFILE, &limit);
-        // The gaps below the highest one are filled.
+        // Fills the gaps below the highest open descriptor.
         std::vector<int> found;
         for (int one = 0; (one = ::fcntl(0, F_DUPFD_CLOEXEC, 0)) >= 0;) found.push_back(one);
         for (int i = 0; i < free && !found.empty(); ++i) {
@@ -45,7 +45,7 @@ private:
 class DescriptorShortage : public HostileTest {
 protected:
     void SetUp() override {
-        // What is duplicated below must be there.
+        // Descriptor 0, which is duplicated below, must be open.
         if (::fcntl(0, F_GETFD) < 0) {
             ASSERT_EQ(::open("/dev/null", O_RDONLY), 0);
         }
@@ -53,8 +53,8 @@ protected:
     }
 };
 
-// Nothing runs that could free any: waiting would be in vain.
-TEST_F(DescriptorShortage, FailsAToolThatNothingCouldHelp) {
+// No process runs whose end could free descriptors, so waiting would be pointless.
+TEST_F(DescriptorShortage, FailsAToolIfNothingCanFreeDescriptors) {
     for (int free = 0; free < 8; ++free) {
         make_host();
         auto few = std::make_unique<FewDescriptors>(free);
@@ -68,9 +68,9 @@ TEST_F(DescriptorShortage, FailsAToolThatNothingCouldHelp) {
     }
 }
 
-// One tool runs, and its end leaves enough for the other. The wait is told when it begins and when it
-// ends.
-TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
+// The running tool's end frees enough descriptors for the other. The start and the end of the wait
+// are reported.
+TEST_F(DescriptorShortage, EndsWithTheToolThatHoldsThem) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
@@ -81,7 +81,7 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
                            tool_json("two", tool_path("patcher"))},
                           true));
     host->on_event = [&](Event event) {
-        // The first one has its two pipes and its supervisor; for the second one 6 are needed.
+        // The first tool holds two pipes and its supervisor; the second needs 6 descriptors.
         if (event.kind() == Kind::AttemptStarted && !few) {
             few = std::make_unique<FewDescriptors>(4);
         }
@@ -91,7 +91,7 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
     EXPECT_FALSE(host->has(Kind::ToolStarted, "two"));
     EXPECT_EQ(host->told(Kind::Warning).size(), 1u);
     {
-        // The test's own connection takes one of the four, and gives it back.
+        // The test's own connection takes one of the four descriptors and returns it.
         const Witness witness = witnesses.accept(host.get());
         EXPECT_TRUE(witness.does('d', host.get()));
     }
@@ -107,8 +107,8 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHasThem) {
     host.reset();
 }
 
-// A cancelled tool holds no slot any more, but its supervisor until it has ended.
-TEST_F(DescriptorShortage, EndsWithACancelledToolThatIsStillEnding) {
+// A cancelled tool frees its slot at once, but its supervisor only when it has ended.
+TEST_F(DescriptorShortage, EndsWithACancelledToolInItsGracePeriod) {
     EngineOptions options;
     options.times = times(NAR_NONE, 60000);
     make_host(std::move(options));
@@ -118,13 +118,13 @@ TEST_F(DescriptorShortage, EndsWithACancelledToolThatIsStillEnding) {
     host->session.cancel();
     ASSERT_TRUE(host->until([&] { return static_cast<bool>(host->result); }));
     ASSERT_TRUE(host->engine.is_busy());
-    // Enough for its pipes, and not for another supervisor.
+    // Enough for the tool's pipes, but not for another supervisor.
     auto few = std::make_unique<FewDescriptors>(7);
     host->begin(plan_json({tool_json("two", tool_path("patcher"))}));
     host->until([] { return false; }, -1, milliseconds(60));
     EXPECT_FALSE(host->has(Kind::ToolStarted, "two"));
     EXPECT_FALSE(static_cast<bool>(host->result));
-    few.reset();  // to look for the tool
+    few.reset();  // descendants() below needs descriptors
     int tool = -1;
     for (const ProcessFacts& each : descendants()) {
         if (each.name == "ignores_sigterm") tool = each.pid;
@@ -137,7 +137,7 @@ TEST_F(DescriptorShortage, EndsWithACancelledToolThatIsStillEnding) {
     EXPECT_GT(result["/descriptorWaitTime"].number(), 0);
 }
 
-// While a tool waits for descriptors the host does not spin, and the wait can be cancelled.
+// While a tool waits for descriptors, the host does not spin, and the wait can be cancelled.
 TEST_F(DescriptorShortage, CostsNoProcessorTimeAndCanBeCancelled) {
     make_host();
     const Witnesses witnesses;
@@ -163,7 +163,7 @@ TEST_F(DescriptorShortage, CostsNoProcessorTimeAndCanBeCancelled) {
     host->until([&] { return !host->engine.is_busy(); });
 }
 
-TEST_F(DescriptorShortage, RefusesAnEngineAndKeepsNothing) {
+TEST_F(DescriptorShortage, RefusesAnEngineWithoutLeaks) {
     const std::map<int, std::string> before = open_descriptors();
     int made = 0;
     for (int free = 0; free < 12; ++free) {
@@ -186,9 +186,9 @@ TEST_F(DescriptorShortage, RefusesAnEngineAndKeepsNothing) {
     EXPECT_EQ(open_descriptors(), before);
 }
 
-// The first one of a process, where libuv would abort. Each test has a process of its own; this one
-// must not have made an engine before.
-TEST(FirstEngine, IsRefusedWhereThereAreNoDescriptors) {
+// libuv would abort when it creates a process's first loop without descriptors. Each test runs in
+// its own process; this one must not have created an engine before.
+TEST(FirstEngine, IsRefusedWithoutDescriptors) {
     Forked child([] {
         std::string told;
         for (const int free : {0, 1, 2, 3, 5, 7}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of sessions and engines, at any moment and from anywhere: tools are gone at once, every
-// handler is told once, nothing is left.
+// The end of sessions and engines, at any moment and from any callback: tools are gone at once,
+// each handler is called once, and nothing leaks.
 
 #include <map>
 #include <random>
@@ -21,7 +21,7 @@ protected:
         }
         return plan_json(tools, true);
     }
-    // Its grace period is longer than a test may take: what waits for its end, hangs.
+    // The grace period exceeds the test's time limit, so waiting for it would fail the test.
     void make_patient_host() {
         EngineOptions options;
         options.jobs = 8;
@@ -30,7 +30,7 @@ protected:
     }
 };
 
-TEST_F(Ending, OfAnEngineTakesAllRunningToolsAtOnce) {
+TEST_F(Ending, OfAnEngineKillsAllToolsAtOnce) {
     make_patient_host();
     const Witnesses witnesses;
     host->begin(long_plan(witnesses, 8));
@@ -43,7 +43,7 @@ TEST_F(Ending, OfAnEngineTakesAllRunningToolsAtOnce) {
     EXPECT_TRUE(host->result.cancelled());
 }
 
-TEST_F(Ending, OfASessionTakesItsToolsAndNoOthers) {
+TEST_F(Ending, OfASessionKillsOnlyItsTools) {
     make_patient_host();
     const Witnesses witnesses;
     auto other = std::make_unique<Session>(host->engine);
@@ -64,8 +64,8 @@ TEST_F(Ending, OfASessionTakesItsToolsAndNoOthers) {
     EXPECT_TRUE(host->finish()["/success"].boolean());
 }
 
-// The handler of what ran and of what waited: each once.
-TEST_F(Ending, TellsEveryHandlerOnce) {
+// The handlers of the running and the waiting plans are each called once.
+TEST_F(Ending, CallsEveryHandlerOnce) {
     std::vector<int> told(4);
     {
         Engine engine;
@@ -82,8 +82,8 @@ TEST_F(Ending, TellsEveryHandlerOnce) {
     EXPECT_THAT(told, testing::Each(1));
 }
 
-// Destroying a session inside its own handlers and sinks: deferred, and then complete.
-TEST_F(Ending, OfASessionInsideItsOwnCallbacks) {
+// Destroying a session within its own handlers and sinks is deferred, then completed.
+TEST_F(Ending, OfASessionWithinItsSinksIsDeferred) {
     for (const Kind where :
          {Kind::PlanStarted, Kind::ToolStarted, Kind::AttemptStarted, Kind::ToolEvent,
           Kind::AttemptEnded, Kind::ToolEnded, Kind::PlanEnded}) {
@@ -101,8 +101,8 @@ TEST_F(Ending, OfASessionInsideItsOwnCallbacks) {
     }
 }
 
-// A sink that is told of the end can still look at what there was, and take others off.
-TEST_F(Ending, OfASessionCanStillBeReadBySinksThatAreTold) {
+// A sink can still read the session and detach other sinks in its detached() callback.
+TEST_F(Ending, OfASessionLetsSinksReadItInDetached) {
     struct Last {
         nar_session* session = nullptr;
         uint64_t other = 0;
@@ -124,7 +124,7 @@ TEST_F(Ending, OfASessionCanStillBeReadBySinksThatAreTold) {
     sink.user = &other;
     sink.detached = [](void* user) {
         ++static_cast<Last*>(user)->told;
-        throw 1;  // against the rules, and no reason to fall over
+        throw 1;  // breaks the contract, but must not crash the engine
     };
     ASSERT_EQ(nar_session_attach_sink(session, &sink, &last.other, nullptr), NAR_OK);
     sink.user = &last;
@@ -151,8 +151,8 @@ TEST_F(Ending, OfASessionCanStillBeReadBySinksThatAreTold) {
     EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
 }
 
-// Cancelled before, and still in the grace time: the end of the session is the end of that, too.
-TEST_F(Ending, OfASessionTakesWhatWasCancelledBefore) {
+// A plan cancelled earlier is still in its grace period; the end of the session kills it as well.
+TEST_F(Ending, OfASessionKillsCancelledToolsInTheirGracePeriod) {
     make_patient_host();
     const Witnesses witnesses;
     auto other = std::make_unique<Session>(host->engine);
@@ -165,7 +165,7 @@ TEST_F(Ending, OfASessionTakesWhatWasCancelledBefore) {
     for (const Witness& witness : theirs) EXPECT_TRUE(witness.is_gone(host.get()));
 }
 
-TEST_F(Ending, OfASessionInsideItsHandler) {
+TEST_F(Ending, OfASessionWithinItsHandlerIsDeferred) {
     Engine engine;
     auto session = std::make_unique<Session>(engine);
     session->execute(plan_json({tool_json("t", tool_path("patcher"))}), "",
@@ -174,7 +174,7 @@ TEST_F(Ending, OfASessionInsideItsHandler) {
     EXPECT_EQ(session, nullptr);
 }
 
-// A chain: the end of each session ends the next one, in its handler.
+// Each session's handler ends the next session.
 TEST_F(Ending, OfASessionMayEndOthers) {
     Engine engine;
     std::vector<std::unique_ptr<Session>> sessions;
@@ -193,8 +193,8 @@ TEST_F(Ending, OfASessionMayEndOthers) {
     EXPECT_EQ(told, 5u);
 }
 
-// A handler that tidies up finds the C handle of its session, and the library no trouble in it.
-TEST_F(Ending, OfAnEngineBearsHandlersThatDestroyTheirSession) {
+// A handler that cleans up may use and destroy its session's C handle while the engine ends.
+TEST_F(Ending, OfAnEngineAllowsHandlersToDestroyTheirSession) {
     struct Owner {
         nar_session* session = nullptr;
         nar_session* sibling = nullptr;
@@ -215,7 +215,7 @@ TEST_F(Ending, OfAnEngineBearsHandlersThatDestroyTheirSession) {
         handler.ended = [](void* user, nar_result*) {
             auto& owner = *static_cast<Owner*>(user);
             ++owner.told;
-            // What is submitted now could never end.
+            // Submitted now, a plan could never end, so it is refused.
             owner.submitted =
                 nar_session_execute(owner.session, NAR_STR(R"({"requestId":"p","tools":[]})"),
                                     {nullptr, 0}, nullptr, nullptr);
@@ -234,9 +234,9 @@ TEST_F(Ending, OfAnEngineBearsHandlersThatDestroyTheirSession) {
     }
 }
 
-// Cancelled after every number of events, drawn at random: the result is whole, and the next plan
-// runs as if nothing had been.
-TEST_F(Ending, ByCancelAtAnyMoment) {
+// Cancels after a random number of events: the result is consistent, and the next plan runs
+// normally.
+TEST_F(Ending, ByCancelIsConsistentAtAnyMoment) {
     EngineOptions options;
     options.jobs = 3;
     options.times = times(NAR_NONE, 300);
@@ -286,7 +286,7 @@ TEST_F(Ending, ByCancelAtAnyMoment) {
         }
         EXPECT_EQ(result["/success"].boolean(), !cancelled && !host->result.cancelled());
         EXPECT_FALSE(cancelled && result["/canReplan"].boolean());
-        // One end for the plan, and one for each tool.
+        // The plan ends once, and so does each tool.
         std::map<std::string, int> ends;
         for (const Record& record : host->records) {
             if (record.kind == Kind::PlanEnded) ++ends["the plan"];
@@ -299,8 +299,8 @@ TEST_F(Ending, ByCancelAtAnyMoment) {
     ::unlink((folder.path() + "/counter").c_str());
 }
 
-// The same with the end of the whole engine.
-TEST_F(Ending, ByDestructionAtAnyMoment) {
+// The same with the destruction of the whole engine.
+TEST_F(Ending, ByDestructionIsConsistentAtAnyMoment) {
     for (uint64_t after = 1; after < 40; after += 2) {
         make_host({.jobs = 3});
         std::vector<std::string> tools;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several engines in one process, several sessions in one engine: the slots are shared fairly, and
-// nobody is in anybody's way.
+// Several engines in one process and several sessions in one engine share the slots fairly without
+// interfering.
 
 #include "support/host.hpp"
 #include "support/witness.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 class Engines : public HostileTest {};
 
-TEST_F(Engines, InOneProcessWorkBesideEachOther) {
+TEST_F(Engines, InOneProcessWorkIndependently) {
     std::vector<std::unique_ptr<Host>> hosts;
     for (int i = 0; i < 4; ++i) {
         hosts.push_back(std::make_unique<Host>());
@@ -37,7 +37,7 @@ TEST_F(Engines, InOneProcessWorkBesideEachOther) {
         EXPECT_TRUE(hosts[i]->result.success());
         EXPECT_EQ(hosts[i]->state().dump(), R"({"engine":)" + std::to_string(i) + "}");
     }
-    // One goes, with its supervisors; the others stay.
+    // Destroys one engine with its supervisors; the others are not affected.
     hosts.erase(hosts.begin());
     for (const auto& each : hosts) {
         EXPECT_EQ(each->run_tool(tool_path("patcher"))["/state"].text(), "completed");
@@ -45,8 +45,8 @@ TEST_F(Engines, InOneProcessWorkBesideEachOther) {
     hosts.clear();
 }
 
-// A session with many tools does not keep the slots to itself: they take turns.
-TEST_F(Engines, ShareTheirSlotsFairlyAmongSessions) {
+// A session with many tools does not hold all slots: the sessions take turns.
+TEST_F(Engines, ShareSlotsFairlyAmongSessions) {
     constexpr int kSessions = 3, kTools = 12;
     EngineOptions options;
     options.jobs = 1;
@@ -72,7 +72,7 @@ TEST_F(Engines, ShareTheirSlotsFairlyAmongSessions) {
     engine.run_until_idle();
     EXPECT_EQ(ended, kSessions);
     ASSERT_EQ(order.size(), static_cast<size_t>(kSessions * kTools));
-    // However far one looks, nobody is ahead of another by more than two tools.
+    // At any point, no session is ahead of another by more than two tools.
     std::map<char, int> count;
     for (const char each : order) {
         ++count[each];
@@ -81,8 +81,8 @@ TEST_F(Engines, ShareTheirSlotsFairlyAmongSessions) {
     sessions.clear();
 }
 
-// A session that has nothing more to start does not hold up the others.
-TEST_F(Engines, PassASlotOnThatNobodyNeedsAnyMore) {
+// A session with nothing left to start does not delay the others.
+TEST_F(Engines, PassOnAnUnneededSlot) {
     EngineOptions options;
     options.jobs = 2;
     Engine engine(options);

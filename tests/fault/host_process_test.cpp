@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's process is not ours: its children, signals, limits, folder and threads are as before.
+// The library leaves the host's process unchanged: its children, signals, limits, folder and
+// threads.
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 namespace narratoria::hostile {
 namespace {
 
-// All about a process that a library could change behind its back.
+// The properties of a process that a library could change unnoticed.
 struct Facts {
     std::vector<std::string> status;  // masks, threads
     std::vector<void*> handlers;
@@ -76,7 +77,7 @@ TEST_F(HostProcess, IsNotChanged) {
 
 std::atomic<int> children_heard{0};
 
-// The host waits for its own children by its own means, and gets every status.
+// The host waits for its own children and gets every status.
 TEST_F(HostProcess, KeepsItsChildrenAndItsSigchldHandler) {
     struct sigaction action {
     }, before{}, after{};
@@ -87,7 +88,7 @@ TEST_F(HostProcess, KeepsItsChildrenAndItsSigchldHandler) {
     for (int i = 0; i < 10; ++i) {
         const pid_t child = ::fork();
         if (child == 0) ::_exit(40 + i);
-        // It ends while the engine is at work with its own.
+        // The host's child ends while the engine waits for its own processes.
         EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -106,8 +107,8 @@ TEST_F(HostProcess, KeepsItsChildrenAndItsSigchldHandler) {
     EXPECT_GE(children_heard, 11);
 }
 
-// A host that reaps whatever it finds takes our supervisors' statuses away; no harm comes of it.
-TEST_F(HostProcess, MayReapEverything) {
+// A host that reaps every child also takes the supervisors' statuses, which must do no harm.
+TEST_F(HostProcess, MayReapAllChildren) {
     make_host({.jobs = 4});
     for (int round = 0; round < 5; ++round) {
         std::vector<std::string> tools;
@@ -130,7 +131,7 @@ TEST_F(HostProcess, MayReapEverything) {
     }
 }
 
-// With SIGCHLD ignored the kernel reaps; also then every end is seen.
+// With SIGCHLD ignored, the kernel reaps children; the library still detects every end.
 TEST_F(HostProcess, MayIgnoreSigchld) {
     struct sigaction ignore {
     }, before{};
@@ -143,8 +144,8 @@ TEST_F(HostProcess, MayIgnoreSigchld) {
     ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
 }
 
-// Handlers of the host interrupt our waiting, and nothing comes of it.
-TEST_F(HostProcess, MayBeInterruptedAllTheTime) {
+// Signals that interrupt the library's system calls must have no effect.
+TEST_F(HostProcess, MayBeInterruptedContinuously) {
     struct sigaction action {
     }, before{};
     action.sa_handler = [](int) {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to the host, and in what state it is: killed, forked, large, full of descriptors,
-// without standard streams, with signals blocked. Nothing of it reaches the tools.
+// Hosts in unusual states: killed, forked, large, with many descriptors, without standard streams,
+// with blocked signals. None of this affects the tools.
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -41,8 +41,8 @@ protected:
         ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
         return now.tv_sec * 1000000 + now.tv_nsec / 1000;
     }
-    // The processor time that this process needs to make an engine, start a tool, and end both: the
-    // median of some. What else runs on the machine does not count.
+    // The median processor time that this process needs to create an engine, run a tool and destroy
+    // both. Processor time excludes other load on the machine.
     static int64_t median_microseconds() {
         std::vector<int64_t> times;
         for (int i = 0; i < 9; ++i) {
@@ -54,7 +54,7 @@ protected:
         std::sort(times.begin(), times.end());
         return times[times.size() / 2];
     }
-    // Four times, and 20 ms: a fork of what these hosts hold takes ten times that.
+    // Four times the baseline plus 20 ms; forking such a large host takes ten times the baseline.
     static int64_t most_microseconds(int64_t before) { return 4 * before + 20000; }
 };
 
@@ -62,7 +62,7 @@ protected:
 
 class KilledHost : public Hosts, public testing::WithParamInterface<bool> {};
 
-TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
+TEST_P(KilledHost, TakesEveryDescendantWithinASecond) {
     const bool with_sibling = GetParam();
     const Witnesses witnesses;
     Forked killed([&] {
@@ -91,7 +91,7 @@ TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
     }
     killed.wait();
     if (with_sibling) {
-        // It came to us when its parent died, and would wait for ever.
+        // The sibling was reparented to this test when its parent died, and would run forever.
         for (const ProcessFacts& each : descendants()) {
             if (each.parent == ::getpid() && !is_of_the_library(each)) {
                 signal_descendant(each.pid, SIGKILL);
@@ -103,12 +103,12 @@ TEST_P(KilledHost, TakesEveryDescendantWithItWithinASecond) {
 }
 INSTANTIATE_TEST_SUITE_P(WithAChildThatLives, KilledHost, testing::Bool());
 
-// The moment at which it is killed may be any: while supervisors start, while tools do.
-TEST_F(Hosts, KilledAtAnyMomentLeaveNothing) {
+// The kill may come at any moment: while supervisors start or while tools start.
+TEST_F(Hosts, KilledAtAnyMomentLeaveNoProcess) {
     for (int moment = 0; moment < 25; ++moment) {
         const Witnesses witnesses;
         int alive[2];
-        ASSERT_EQ(::pipe2(alive, 0), 0);  // not closed on exec: all that descends holds it
+        ASSERT_EQ(::pipe2(alive, 0), 0);  // not close-on-exec: every descendant holds it
         {
             Forked killed([&] {
                 ::close(alive[0]);
@@ -135,7 +135,7 @@ TEST_F(Hosts, KilledAtAnyMomentLeaveNothing) {
 
 // ---- forked
 
-TEST_F(Hosts, ThatForkGetForkedInTheChild) {
+TEST_F(Hosts, ThatForkGetForkedStatusInTheChild) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
@@ -177,7 +177,7 @@ TEST_F(Hosts, ThatForkGetForkedInTheChild) {
         told += std::to_string(nar_engine_descriptor(engine)) + " " +
                 std::to_string(nar_engine_timeout(engine)) + " " +
                 std::to_string(nar_engine_is_busy(engine)) + " ";
-        // An engine of its own works.
+        // The child can use an engine of its own.
         Host own;
         told += own.run_tool(tool_path("patcher"))["/state"].text();
         return told;
@@ -185,13 +185,13 @@ TEST_F(Hosts, ThatForkGetForkedInTheChild) {
     std::string expected;
     for (int i = 0; i < 19; ++i) expected += "NAR_FORKED ";
     EXPECT_EQ(child.report(), expected + "-1 -1 0 completed");
-    // The parent's goes on as if nothing had been.
+    // The parent's engine continues unaffected.
     EXPECT_TRUE(witness.does('w', host.get()));
     EXPECT_TRUE(witness.tell('d'));
     EXPECT_EQ(host->finish()["/success"].boolean(), true);
 }
 
-TEST_F(Hosts, ThatForkLoseNoToolWhenTheChildEnds) {
+TEST_F(Hosts, ThatForkKeepTheirToolsWhenTheChildEnds) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
@@ -202,9 +202,9 @@ TEST_F(Hosts, ThatForkLoseNoToolWhenTheChildEnds) {
     EXPECT_TRUE(host->finish()["/success"].boolean());
 }
 
-// ---- its state
+// ---- state of the host
 
-TEST_F(Hosts, WithFiveThousandDescriptorsHandNoneOn) {
+TEST_F(Hosts, WithFiveThousandDescriptorsPassOnNone) {
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit before = limit;
@@ -212,9 +212,9 @@ TEST_F(Hosts, WithFiveThousandDescriptorsHandNoneOn) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
     const int64_t few = median_microseconds();
     std::vector<int> many;
-    // Not closed on exec, as a careless host has them.
+    // Without close-on-exec, as in a careless host.
     for (int i = 0; i < 5000; ++i) many.push_back(::open("/dev/null", O_RDONLY));
-    EXPECT_GT(many.back(), 5000) << "the limit of this machine is too low for this test";
+    EXPECT_GT(many.back(), 5000) << "this machine's descriptor limit is too low for the test";
     const int64_t with_many = median_microseconds();
     expect_three_pipes(report_of(make_host()));
     for (const int descriptor : many) ::close(descriptor);
@@ -222,7 +222,7 @@ TEST_F(Hosts, WithFiveThousandDescriptorsHandNoneOn) {
     EXPECT_LT(with_many, most_microseconds(few));
 }
 
-TEST_F(Hosts, WithTwoGigabytesResidentStartAsFast) {
+TEST_F(Hosts, WithTwoGigabytesResidentStartToolsAsFast) {
     const int64_t small = median_microseconds();
     const size_t size = size_t{2} << 30;
     void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -233,7 +233,7 @@ TEST_F(Hosts, WithTwoGigabytesResidentStartAsFast) {
     EXPECT_LT(large, most_microseconds(small));
 }
 
-TEST_F(Hosts, WithBlockedAndIgnoredSignalsHandNoneOn) {
+TEST_F(Hosts, WithBlockedAndIgnoredSignalsPassOnNone) {
     sigset_t all, before;
     sigfillset(&all);
     std::map<int, struct sigaction> actions;
@@ -249,7 +249,7 @@ TEST_F(Hosts, WithBlockedAndIgnoredSignalsHandNoneOn) {
     options.times = times(NAR_NONE, 20000);
     const Json report = report_of(make_host(std::move(options)));
     expect_no_signals(report);
-    // SIGTERM ends the tool: after the grace period it would be SIGKILL.
+    // SIGTERM must end the tool. If it were blocked, SIGKILL would end it after the grace period.
     const Json ended = host->run_tool(tool_path("one_then_silence"), "{}", R"(,"timeoutMs":100)");
     EXPECT_EQ(ended["/state"].text(), "timeout");
     EXPECT_EQ(ended["/attempts/0/signal"].number(), SIGTERM);
@@ -259,8 +259,9 @@ TEST_F(Hosts, WithBlockedAndIgnoredSignalsHandNoneOn) {
     ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
 }
 
-// A laptop that sleeps, a debugger, a long frame: what ended in time has ended in time.
-TEST_F(Hosts, ThatDoNotLookForLongerThanALimitFindWhatHasEnded) {
+// The loop may stall (a sleeping laptop, a debugger, a long frame): a tool that ended in time has
+// not timed out.
+TEST_F(Hosts, ThatStallSeeToolsThatEndedInTime) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
@@ -274,8 +275,8 @@ TEST_F(Hosts, ThatDoNotLookForLongerThanALimitFindWhatHasEnded) {
     EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
 }
 
-// A host without 0, 1 and 2 may yet write to them: none of ours may come to stand there.
-TEST_F(Hosts, WithoutStandardStreamsDoNotGetOursInstead) {
+// A host without descriptors 0 to 2 may still write to them, so the library must not occupy them.
+TEST_F(Hosts, WithoutStandardStreamsKeepThemClosed) {
     Forked closed([] {
         for (int i = 0; i < 3; ++i) ::close(i);
         std::string taken;
@@ -289,7 +290,7 @@ TEST_F(Hosts, WithoutStandardStreamsDoNotGetOursInstead) {
             };
             look();
             own.on_event = [&](Event) { look(); };
-            // Enough for the events to go to a file.
+            // Enough events to be spilled to a file.
             const Json result = own.run(
                 plan_json({tool_json("flood", tool_path("million_logs"), R"({"count":150000})"),
                            tool_json("report", tool_path("reporter"),
@@ -308,7 +309,7 @@ TEST_F(Hosts, WithoutStandardStreamsDoNotGetOursInstead) {
 }
 
 // covers: 000-2.1-process
-TEST_F(Hosts, GiveTheirToolsACleanWorld) {
+TEST_F(Hosts, GiveToolsACleanEnvironment) {
     ::setenv("NARRATORIA_SECRET", "of the host", 1);
     ::setenv("LC_NUMERIC", "C", 1);
     const TemporaryFolder root;
@@ -342,7 +343,7 @@ TEST_F(Hosts, GiveTheirToolsACleanWorld) {
     EXPECT_EQ(report["/folder"].text(), root.path());
     expect_three_pipes(report);
     expect_no_signals(report);
-    // A session and a group of its own, no terminal to take.
+    // The tool has its own session and process group, and no controlling terminal.
     EXPECT_EQ(report["/pid"].number(), report["/session"].number());
     EXPECT_EQ(report["/pid"].number(), report["/group"].number());
     EXPECT_EQ(report["/invocation/requestId"].text(), "plan");

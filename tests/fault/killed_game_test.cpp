@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that keeps its session in a store is killed at any moment, with tools running side by side.
+// A host that keeps its session in a store is killed at any moment while tools run concurrently.
 
 #include <sys/wait.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 class KilledGame : public HostileTest {
 protected:
-    // Plays until it is killed; a line "id state" for each turn that was reported durable.
+    // Plays until killed; writes a line "id state" for each turn that was reported durable.
     [[noreturn]] void play(int out) const {
         Engine engine({.jobs = 3, .output_mode = NAR_OUTPUT_NONE});
         uint64_t asked = 0;
@@ -48,7 +48,7 @@ protected:
         }
     }
 
-    // Not in the folder of the fixture, which must be empty at the end.
+    // Outside the fixture's folder, which must be empty at the end.
     const test::Folder kept;
     const Store store{kept / "saves.db"};
 };
@@ -78,7 +78,7 @@ TEST_F(KilledGame, KeepsEveryTurnThatWasReportedDurable) {
             told.append(bytes, static_cast<size_t>(got));
         }
         ::close(ends[0]);
-        ASSERT_TRUE(reap_all()) << "a tool or what watches over it outlives its host";
+        ASSERT_TRUE(reap_all()) << "a tool or its supervisor outlives the host";
         for (size_t at = 0, end; (end = told.find('\n', at)) != std::string::npos; at = end + 1) {
             const std::string line = told.substr(at, end - at);
             durable[std::stoull(line)] = line.substr(line.find(' ') + 1);
@@ -93,7 +93,8 @@ TEST_F(KilledGame, KeepsEveryTurnThatWasReportedDurable) {
             EXPECT_EQ(turn["/status"].text(), "interrupted");
             EXPECT_EQ(durable.count(id), 0u) << id;
         }
-        EXPECT_LE(unfinished, static_cast<size_t>(round) + 1) << "one for each kill";
+        EXPECT_LE(unfinished, static_cast<size_t>(round) + 1)
+            << "each kill interrupts at most one turn";
         for (const auto& [id, state] : durable) {
             ASSERT_EQ(std::string(store.state("s", id).view()), state) << "turn " << id;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory runs out inside a call: the call fails, and everything is as it was before.
+// If memory runs out within a call, the call fails and leaves everything unchanged.
 
 #include <cstdlib>
 #include <filesystem>
@@ -17,12 +17,12 @@
 
 namespace {
 
-// Allocations of this thread that still succeed; negative: all.
+// The number of allocations in this thread that still succeed; a negative number means unlimited.
 thread_local int64_t allocations_left = -1;
 
 }  // namespace
 
-// Of the whole program, also of the library.
+// Replaces the operator in the whole program, including the library.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     if (allocations_left == 0) throw std::bad_alloc();
     if (allocations_left > 0) --allocations_left;
@@ -42,7 +42,7 @@ namespace {
 
 class MemoryShortage : public HostileTest {};
 
-// A function of the host that is a tool.
+// A tool implemented by a function of the host.
 struct Registration {
     explicit Registration(const std::string& its_name, std::string its_description = "")
         : name(its_name), description(std::move(its_description)) {
@@ -81,11 +81,12 @@ std::string described(Session& session, const std::string& name) {
     return Json(Text(text).view())["/description"].text();
 }
 
-// At each allocation of the call, with a registry that has to grow at some of them.
-TEST_F(MemoryShortage, InARegistrationReleasesOnlyWhatWasAcceptedAndKeepsTheFormerTool) {
+// Fails at each allocation of the call in turn; at some of them the registry has to grow.
+TEST_F(MemoryShortage, InARegistrationKeepsThePreviousTool) {
     int refused = 0;
     for (int others = 0; others < 9; ++others) {
-        // The session goes first: it releases them.
+        // Declared before the session, so destroyed after it: the session releases the
+        // registrations.
         std::vector<std::unique_ptr<Registration>> kept;
         Registration first("dice", "first"), second("dice", "second");
         Host its_host;
@@ -117,10 +118,10 @@ TEST_F(MemoryShortage, InARegistrationReleasesOnlyWhatWasAcceptedAndKeepsTheForm
         nar_session_tools_remove(session.raw(), detail::to_c("dice"), nullptr);
         EXPECT_EQ(second.released, 1);
     }
-    EXPECT_GT(refused, 100) << "the library allocates elsewhere";
+    EXPECT_GT(refused, 100) << "operator new of this test was not called";
 }
 
-// An extension of the host, of one kind.
+// A host's extension of one kind.
 struct Extension {
     explicit Extension(const char* kind, const void* functions) {
         given.size = sizeof given;
@@ -139,7 +140,8 @@ struct Extension {
         allocations_left = -1;
         return status;
     }
-    // With one allocation more each time, until it is accepted. How often it was refused.
+    // Allows one more allocation in each round until the call succeeds. Returns the number of
+    // failures.
     int add_in_the_end(Session& session, const std::function<void()>& unchanged) {
         int refused = 0;
         while (add(session, refused) != NAR_OK) {
@@ -155,7 +157,7 @@ struct Extension {
     int calls = 0;
 };
 
-TEST_F(MemoryShortage, InAnExtensionWithToolsReplacesNoneOfThem) {
+TEST_F(MemoryShortage, InAnExtensionWithToolsReplacesNone) {
     const std::string names[] = {"dice", "coin", "card"};
     nar_tool tools[3]{};
     const nar_tool* list[3];
@@ -187,14 +189,14 @@ TEST_F(MemoryShortage, InAnExtensionWithToolsReplacesNoneOfThem) {
             ASSERT_EQ(described(session, "card"), "no tool");
             ASSERT_EQ(first.released, 0);
         });
-        EXPECT_GT(refused, 10) << "the library allocates elsewhere";
+        EXPECT_GT(refused, 10) << "operator new of this test was not called";
         for (const std::string& name : names) EXPECT_EQ(described(session, name), "second");
         EXPECT_EQ(first.released, 1);
         ASSERT_FALSE(HasFailure()) << others << " tools";
     }
 }
 
-TEST_F(MemoryShortage, InAnExtensionLeavesNothingOfItBehind) {
+TEST_F(MemoryShortage, InAnExtensionLeavesNothingBehind) {
     nar_event_sink_extension sink{};
     sink.size = sizeof sink;
     sink.event = [](void* self, const nar_event*) { ++static_cast<Extension*>(self)->calls; };
@@ -238,8 +240,8 @@ TEST_F(MemoryShortage, InAnExtensionLeavesNothingOfItBehind) {
         for (Extension* each : {&sinks, &handlers, &runners}) {
             refused += each->add_in_the_end(session, [] {});
         }
-        EXPECT_GT(refused, 10) << "the library allocates elsewhere";
-        // What a refused one left behind would be called, too, or would keep the scheme.
+        EXPECT_GT(refused, 10) << "operator new of this test was not called";
+        // Remains of a refused extension would be called as well, or would keep the scheme.
         its_host.run(plan_json({tool_json("a", script), tool_json("b", "two:x")}));
         EXPECT_EQ(handlers.calls, 1);
         EXPECT_EQ(runners.calls, 1);
@@ -249,8 +251,8 @@ TEST_F(MemoryShortage, InAnExtensionLeavesNothingOfItBehind) {
     std::filesystem::remove(script);
 }
 
-// From each allocation of a turn on, none succeeds. The process goes on, and its engine can end.
-TEST_F(MemoryShortage, InATurnEndsCallsAndNotTheProcess) {
+// From the N-th allocation of a turn on, all fail. The process survives, and the engine can end.
+TEST_F(MemoryShortage, InATurnFailsCallsButNotTheProcess) {
     const std::string plan = plan_json({tool_json("tool", tool_path("patcher"))});
     int refused = 0;
     for (int64_t allocations = 0;; ++allocations) {
@@ -262,7 +264,7 @@ TEST_F(MemoryShortage, InATurnEndsCallsAndNotTheProcess) {
                 own->begin(plan);
                 while (own->engine.is_busy()) own->engine.run_once();
             } catch (const std::exception&) {
-                // Of the library, or of the test's own callbacks.
+                // Thrown by the library or by the test's own callbacks.
             }
             const bool was_enough = allocations_left > 0;
             own.reset();
@@ -275,7 +277,7 @@ TEST_F(MemoryShortage, InATurnEndsCallsAndNotTheProcess) {
         ASSERT_EQ(said, "refused") << "allocation " << allocations;
         ++refused;
     }
-    EXPECT_GT(refused, 100) << "the library allocates elsewhere";
+    EXPECT_GT(refused, 100) << "operator new of this test was not called";
     EXPECT_TRUE(reap_all()) << describe(descendants());
     expect_the_next_host_removes_the_folder();
 }

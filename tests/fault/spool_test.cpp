@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the events of a large execution go: into a file without a name, or, where none can be made,
-// they stay in memory.
+// The events of a large execution are spilled to an unnamed file, or stay in memory if the file
+// cannot be created.
 
 #include "support/host.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 class Spool : public HostileTest {
 protected:
-    // 20 MB of events; every one must be in the result, in order.
+    // 20 MB of events, all of which must be in the result, in order.
     void run_and_check() {
         constexpr int64_t kCount = 200000;
         host->begin(plan_json({tool_json("flood", tool_path("million_logs"),
@@ -34,7 +34,7 @@ TEST_F(Spool, HasNoNameWhileItIsUsed) {
     bool spooled = false;
     host->on_event = [&](Event event) {
         if (event.seq() % 5000 != 0) return;
-        names += folder.files().size();  // one of them the folder for the tools' files
+        names += folder.files().size();  // one of them is the folder for the tools' files
         ++looks;
         for (const auto& [number, target] : open_descriptors()) {
             spooled |= target.rfind(folder.path(), 0) == 0;
@@ -45,7 +45,7 @@ TEST_F(Spool, HasNoNameWhileItIsUsed) {
     EXPECT_TRUE(spooled);
 }
 
-TEST_F(Spool, ThatCannotBeMadeLeavesTheEventsInMemory) {
+TEST_F(Spool, KeepsEventsInMemoryIfItCannotBeCreated) {
     ASSERT_EQ(::setenv("TMPDIR", "/nonexistent/folder", 1), 0);
     make_host({}, false);
     run_and_check();
@@ -53,7 +53,7 @@ TEST_F(Spool, ThatCannotBeMadeLeavesTheEventsInMemory) {
     run_and_check();
 }
 
-// The file belongs to the result, and goes with it.
+// The result owns the file.
 TEST_F(Spool, LivesAsLongAsTheResult) {
     make_host({}, false);
     run_and_check();

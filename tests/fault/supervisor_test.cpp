@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to the supervisors: killed at work, killed while idle, stopped, not startable.
+// Supervisors that are killed while working or idle, stopped, or cannot be started.
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -21,7 +21,7 @@
 namespace narratoria::hostile {
 namespace {
 
-// Makes a system call of this process fail from now on.
+// Makes a system call of this process fail from now on, by seccomp.
 bool forbid(uint32_t call, uint32_t error) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -67,7 +67,7 @@ protected:
         limit.rlim_cur = most;
         ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, &limit, nullptr), 0);
     }
-    // Writes a shell script that a tool path can name.
+    // Writes a shell script and returns its path.
     std::string script(const std::string& text) const {
         const std::string path = folder.path() + "/tool";
         {
@@ -77,12 +77,13 @@ protected:
         EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
         return path;
     }
-    // Runs a script to its end. Its result; nothing but the library's processes lives then.
+    // Runs a script to its end and returns its result. Afterwards only the library's processes may
+    // live.
     Json run_script(const std::string& text, const std::string& more = "") {
         const std::string path = script(text);
         const Json result = host->run_tool(path, "{}", more);
         ::unlink(path.c_str());
-        // Children of a killed reaper come to the test, which is a subreaper.
+        // Children of a killed reaper are reparented to the test, which is a subreaper.
         host->until([] { return only_ours_live(); });
         EXPECT_TRUE(only_ours_live()) << describe(descendants());
         return result;
@@ -104,7 +105,7 @@ protected:
     }
 };
 
-TEST_F(Supervisors, KilledAtWorkLoseTheirToolWhichIsTriedAgain) {
+TEST_F(Supervisors, KilledWhileWorkingLoseTheirToolWhichIsRetried) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),
@@ -123,12 +124,12 @@ TEST_F(Supervisors, KilledAtWorkLoseTheirToolWhichIsTriedAgain) {
               "the process that watched over the tool was killed");
     EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
     EXPECT_FALSE(result["/attempts/0/signal"].exists());
-    // What it had said is kept.
+    // The events written before the kill are kept.
     EXPECT_EQ(result["/attempts/0/events"].dump(), R"({"first":0,"count":1})");
     EXPECT_EQ(result["/events"].size(), 3u);
 }
 
-TEST_F(Supervisors, KilledAtWorkWithoutARetryFailTheTool) {
+TEST_F(Supervisors, KilledWhileWorkingFailAToolWithoutRetries) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
@@ -146,10 +147,10 @@ TEST_F(Supervisors, KilledWhileIdleAreReplaced) {
     const int first = only_supervisor();
     ASSERT_TRUE(signal_descendant(first, SIGKILL));
     wait_until_dead(first);
-    // Nobody has looked at its socket yet.
+    // The loop has not polled its socket yet.
     run_well();
     EXPECT_NE(only_supervisor(), first);
-    // And here the loop has.
+    // Here the loop has polled it.
     const int second = only_supervisor();
     ASSERT_TRUE(signal_descendant(second, SIGKILL));
     wait_until_dead(second);
@@ -159,7 +160,7 @@ TEST_F(Supervisors, KilledWhileIdleAreReplaced) {
     expect_only_supervisors();
 }
 
-TEST_F(Supervisors, AreUsedAgain) {
+TEST_F(Supervisors, AreReused) {
     make_host();
     run_well();
     const int first = only_supervisor();
@@ -167,7 +168,7 @@ TEST_F(Supervisors, AreUsedAgain) {
     EXPECT_EQ(only_supervisor(), first);
 }
 
-// After twenty at once not all are kept, and those that go leave no zombie behind.
+// Not all of the twenty supervisors are kept; those that exit must not remain as zombies.
 TEST_F(Supervisors, ThatAreNotKeptLeaveNoZombie) {
     make_host({.jobs = 20});
     const Witnesses witnesses;
@@ -184,12 +185,12 @@ TEST_F(Supervisors, ThatAreNotKeptLeaveNoZombie) {
         for (const Witness& witness : all) EXPECT_TRUE(witness.tell('d'));
         EXPECT_TRUE(host->finish()["/success"].boolean());
     }
-    // The engine is idle, and so nobody drives it.
+    // The engine is idle, so no call drives it.
     EXPECT_LE(idle_supervisors().size(), 10u);
     expect_only_supervisors();
 }
 
-// What a tool left behind does not outlive the supervisor that the tool killed.
+// The tool kills its supervisor; descendants that the tool left must not survive it.
 TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
     make_host();
     const struct {
@@ -218,7 +219,7 @@ TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
 
 constexpr const char* kGrandparent = "up=$(cut -d' ' -f4 /proc/$PPID/stat)\n";
 
-// The supervisors notice that the reaper has ended, and a new one is started for the next tool.
+// The supervisors notice that the reaper has exited; a new one is started for the next tool.
 TEST_F(Supervisors, EndTheirToolsWhenTheReaperIsKilled) {
     make_host();
     run_well();
@@ -234,8 +235,8 @@ TEST_F(Supervisors, EndTheirToolsWhenTheReaperIsKilled) {
     expect_only_supervisors();
 }
 
-// The tool itself dies with its supervisor. What it started before would live on.
-TEST_F(Supervisors, AndTheReaperKilledEndTheTool) {
+// The tool itself dies with its supervisor. Processes that it started before would survive.
+TEST_F(Supervisors, KilledWithTheReaperEndTheTool) {
     make_host();
     for (const char* both :
          {"kill -9 $up $PPID; while :; do :; done", "kill -9 $PPID $up; while :; do :; done"}) {
@@ -245,8 +246,8 @@ TEST_F(Supervisors, AndTheReaperKilledEndTheTool) {
     }
 }
 
-// Nothing is lost by that: supervisors work alone, and a stopped reaper is woken when it is needed.
-TEST_F(Supervisors, AndAStoppedReaperEndTheirTools) {
+// Supervisors work without the reaper, and a stopped reaper is woken when it is needed.
+TEST_F(Supervisors, WithAStoppedReaperEndTheirTools) {
     EngineOptions options;
     options.times = times(NAR_NONE, 100);
     make_host(std::move(options));
@@ -259,8 +260,8 @@ TEST_F(Supervisors, AndAStoppedReaperEndTheirTools) {
     expect_only_supervisors();
 }
 
-// Whatever a tool does to the reaper and to its supervisor, in whatever order: the tool's time ends it
-// with everything that it has started. (Both killed: AndTheReaperKilledEndTheTool.)
+// Whatever a tool does to the reaper and its supervisor, in either order, its timeout ends it with
+// all processes that it started. (Killing both: see KilledWithTheReaperEndTheTool.)
 TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
     EngineOptions options;
     options.times = times(NAR_NONE, 100);
@@ -278,7 +279,8 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
                     R"(,"timeoutMs":500)");
                 const std::string code = result["/errorCode"].text();
                 EXPECT_TRUE(code == "SUPERVISOR_LOST" || code == "TIMEOUT") << both << ": " << code;
-                // The tool may have killed the reaper just after the reaper had ended it.
+                // The tool may have killed the reaper just after the reaper had ended it, so one
+                // retry is allowed.
                 const Json next = host->run_tool(tool_path("patcher"), "{}",
                                                  R"(,"retryPolicy":{"maxRetries":1})");
                 EXPECT_EQ(next["/state"].text(), "completed") << both << next.dump();
@@ -289,7 +291,7 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
     EXPECT_TRUE(reap_all()) << describe(descendants());
 }
 
-// The engine ends while a tool holds both, or holds the supervisor when the reaper is gone.
+// The engine ends while a tool has stopped or traced both, or the supervisor without a reaper.
 TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
     const std::string trace = tool_path("traces") + " $PPID & sleep 0.1";
     const struct {
@@ -317,7 +319,7 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndWithTheEngine) {
     }
 }
 
-// The host cannot do it: the end of a parent wakes the reaper, and a supervisor.
+// The host is dead and cannot end them: the parent's death wakes the reaper and a supervisor.
 TEST_F(Supervisors, ThatAreStoppedEndWithTheHost) {
     const struct {
         bool supervisor_is_stopped, reaper_is_killed;
@@ -349,7 +351,7 @@ TEST_F(Supervisors, ThatAreStoppedEndWithTheHost) {
     }
 }
 
-TEST_F(Supervisors, StoppedAreEndedWithTheirTool) {
+TEST_F(Supervisors, ThatAreStoppedAreEndedWithTheirTool) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -364,7 +366,7 @@ TEST_F(Supervisors, StoppedAreEndedWithTheirTool) {
     run_well();
 }
 
-TEST_F(Supervisors, AndAStoppedReaperEndWithTheEngine) {
+TEST_F(Supervisors, WithAStoppedReaperEndWithTheEngine) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -377,7 +379,7 @@ TEST_F(Supervisors, AndAStoppedReaperEndWithTheEngine) {
     EXPECT_TRUE(two.is_gone_already());
 }
 
-// A forked child holds copies of all sockets and pipes. The engine's end does not wait for it.
+// A forked child holds copies of all sockets and pipes; the end of the engine must not wait for it.
 TEST_F(Supervisors, EndWithTheEngineWhileAForkedChildLives) {
     make_host({.jobs = 8});
     const Witnesses witnesses;
@@ -402,7 +404,7 @@ TEST_F(Supervisors, EndWithTheEngineWhileAForkedChildLives) {
     ASSERT_GT(child, 1);
     const Clock::time_point start = Clock::now();
     host.reset();
-    // Each of the eight alone would take 6 s.
+    // Ended one after the other, each of the eight would take 6 s.
     EXPECT_LT(milliseconds_since(start), 30000);
     EXPECT_TRUE(running.is_gone_already());
     ::kill(child, SIGKILL);
@@ -415,7 +417,7 @@ TEST_F(Supervisors, ArePreparedBeforeTheFirstTool) {
     const Clock::time_point deadline = Clock::now() + kPatience;
     while (idle_supervisors().size() < 12 && Clock::now() < deadline) ::poll(nullptr, 0, 2);
     EXPECT_EQ(idle_supervisors().size(), 12u);
-    // As many are kept.
+    // Idle supervisors above the prepared number are kept.
     for (int i = 0; i < 3; ++i) run_well();
     host->engine.prepare(4);
     EXPECT_EQ(idle_supervisors().size(), 12u);
@@ -428,18 +430,18 @@ TEST_F(Supervisors, ThatCannotBePreparedAreAnError) {
     EXPECT_THROW(host->engine.prepare(1), Error);
 }
 
-TEST_F(Supervisors, MayBeAnInstalledProgram) {
+TEST_F(Supervisors, CanBeAnInstalledProgram) {
     make_host({.supervisor = kSupervisor});
     run_well();
-    // It is that file, not the embedded one.
+    // The given file runs, not the embedded one.
     char target[PATH_MAX] = {};
     const std::string link = "/proc/" + std::to_string(only_supervisor()) + "/exe";
     ASSERT_GT(::readlink(link.c_str(), target, sizeof target - 1), 0);
     EXPECT_EQ(target, kSupervisor);
 }
 
-// The kernel cuts off the descriptors of a request for which the supervisor has no numbers.
-TEST_F(Supervisors, WithoutDescriptorsSaySo) {
+// If the supervisor has no free descriptors, the kernel drops those attached to a request.
+TEST_F(Supervisors, WithoutDescriptorsReportIt) {
     make_host();
     run_well();
     const int supervisor = only_supervisor();
@@ -459,8 +461,8 @@ TEST_F(Supervisors, WithoutDescriptorsSaySo) {
     EXPECT_EQ(only_supervisor(), supervisor);
 }
 
-// The reaper does not say that nothing is left when it could not look: neither at the list of
-// processes nor, with one descriptor more, at any of them.
+// The reaper must not report that nothing is left when it could not look: with no descriptor free
+// it cannot list /proc, and with one it cannot open any process in it.
 class Remains : public Supervisors, public testing::WithParamInterface<int> {
 protected:
     static rlim_t first_free_descriptor(int pid) {
@@ -474,7 +476,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Descriptors, Remains, testing::Values(0, 1));
 
-TEST_P(Remains, ThatCannotBeLookedForAreLogged) {
+TEST_P(Remains, ThatCannotBeListedAreLogged) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
@@ -489,7 +491,7 @@ TEST_P(Remains, ThatCannotBeLookedForAreLogged) {
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     EXPECT_EQ(host->finish()["/toolResults/0/errorCode"].text(), "SUPERVISOR_LOST");
     EXPECT_THAT(lines, testing::ElementsAre(testing::HasSubstr("/proc could not be read")));
-    // It looks again with the next one.
+    // The reaper looks again when the next supervisor ends.
     limit_descriptors(only_reaper(), 64);
     run_well();
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
@@ -500,7 +502,7 @@ TEST_P(Remains, ThatCannotBeLookedForAreLogged) {
     host.reset();
 }
 
-TEST_F(Supervisors, ThatAreNotThereAreLoggedOnceWithTheSession) {
+TEST_F(Supervisors, ThatAreMissingAreLoggedOnceWithTheSession) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.supervisor = "/nonexistent/supervisor";
@@ -518,9 +520,9 @@ TEST_F(Supervisors, ThatAreNotThereAreLoggedOnceWithTheSession) {
     host.reset();
 }
 
-TEST_F(Supervisors, ThatAreAnotherProgramFailTheToolForThatReason) {
+TEST_F(Supervisors, ThatAreTheWrongProgramFailTheToolWithTheReason) {
     make_host({.supervisor = "/bin/true"});
-    // Whenever the library learns of its end.
+    // The library may notice the program's exit at different points of a start.
     for (int i = 0; i < 20; ++i) {
         const Json result = host->run_tool(tool_path("patcher"));
         EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
@@ -530,8 +532,8 @@ TEST_F(Supervisors, ThatAreAnotherProgramFailTheToolForThatReason) {
     }
 }
 
-// What a program did that was in the supervisors' place once is no reason of a later failure.
-TEST_F(Supervisors, ThatReplaceAnotherProgramAreNotBlamedForIt) {
+// The exit of an earlier program in the supervisor's place must not explain a later failure.
+TEST_F(Supervisors, ThatReplaceAWrongProgramAreNotBlamedForIt) {
     const std::string path = folder.path() + "/supervisor";
     const auto install = [&](const std::string& program) {
         std::filesystem::copy_file(program, path + ".new");
@@ -544,7 +546,7 @@ TEST_F(Supervisors, ThatReplaceAnotherProgramAreNotBlamedForIt) {
         install(kSupervisor);
         said += " " + own.run_tool(tool_path("patcher"))["/state"].text();
         if (!forbid(SYS_sendmsg, EPERM)) return std::string("no seccomp");
-        // The first one finds the idle supervisor.
+        // The first run uses the idle supervisor.
         own.run_tool(tool_path("patcher"));
         return said + " " + own.run_tool(tool_path("patcher"))["/error"].text();
     });
@@ -565,7 +567,7 @@ TEST_F(Supervisors, NeedPidfds) {
                           "pidfd_open"));
 }
 
-TEST_F(Supervisors, ThatAreNotThereFailTheTool) {
+TEST_F(Supervisors, ThatAreMissingFailTheTool) {
     make_host({.supervisor = "/nonexistent/supervisor"});
     const Json result = host->run_tool(tool_path("patcher"), "{}",
                                        R"(,"retryPolicy":{"maxRetries":1,"backoffMs":1})");
@@ -576,7 +578,7 @@ TEST_F(Supervisors, ThatAreNotThereFailTheTool) {
     EXPECT_EQ(result["/attempts"].size(), 2u);
 }
 
-TEST_F(Supervisors, ThatAreNoProgramsFailTheTool) {
+TEST_F(Supervisors, ThatAreNotProgramsFailTheTool) {
     make_host({.supervisor = "/etc/passwd"});
     const Json result = host->run_tool(tool_path("patcher"));
     EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
@@ -584,8 +586,8 @@ TEST_F(Supervisors, ThatAreNoProgramsFailTheTool) {
               "the supervisor cannot be started: Permission denied (/etc/passwd)");
 }
 
-// Where files in memory are forbidden the installed program is the way out; the message says so.
-TEST_F(Supervisors, InMemoryMayBeForbidden) {
+// Where memfd_create is forbidden, the installed program can be used instead; the message says so.
+TEST_F(Supervisors, CanBeInstalledIfMemfdIsForbidden) {
     auto forbid_memfd = [] { return forbid(SYS_memfd_create, EPERM); };
     Forked refused([&] {
         if (!forbid_memfd()) return std::string("no seccomp");
@@ -599,7 +601,7 @@ TEST_F(Supervisors, InMemoryMayBeForbidden) {
     Forked installed([&] {
         if (!forbid_memfd()) return std::string("no seccomp");
         Host own({.supervisor = kSupervisor});
-        // Also an input that does not fit into a pipe gets through.
+        // Input larger than a pipe's buffer gets through as well.
         const std::string input = R"({"filling":")" + std::string(300000, 'x') + "\"}";
         const Json result = own.run_tool(tool_path("reporter"), input);
         return result["/state"].text() + " " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other threads: what they may call works at any time, what they may not is refused; an engine can
-// move. The same for calls inside callbacks. Made for the thread sanitizer, too.
+// Calls from other threads: allowed ones work at any time, forbidden ones are refused, and an
+// engine can move to another thread. The same for calls within callbacks. Also for the thread
+// sanitizer.
 
 #include <atomic>
 #include <future>
@@ -15,7 +16,7 @@ namespace {
 
 class Threads : public HostileTest {};
 
-TEST_F(Threads, ThatDoNotOwnTheEngineAreRefused) {
+TEST_F(Threads, WithoutOwnershipOfTheEngineAreRefused) {
     make_host();
     nar_engine* const engine = host->engine.raw();
     nar_session* const session = host->session.raw();
@@ -50,7 +51,7 @@ TEST_F(Threads, ThatDoNotOwnTheEngineAreRefused) {
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
 }
 
-TEST_F(Threads, MayHaveTheEngineHandedToThem) {
+TEST_F(Threads, CanTakeOverTheEngine) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input())}));
@@ -73,8 +74,8 @@ TEST_F(Threads, MayHaveTheEngineHandedToThem) {
     EXPECT_TRUE(host->finish()["/success"].boolean());
 }
 
-// An engine in each thread, at the same time.
-TEST_F(Threads, MayEachHaveAnEngine) {
+// One engine per thread, concurrently.
+TEST_F(Threads, CanEachHaveAnEngine) {
     std::vector<std::thread> threads;
     std::atomic<int> completed{0};
     for (int i = 0; i < 4; ++i) {
@@ -113,7 +114,7 @@ TEST_F(Threads, PostInOrderAndWakeTheLoop) {
     }
 }
 
-TEST_F(Threads, PostWhatIsDroppedWithTheEngine) {
+TEST_F(Threads, DropTheirPostsWithTheEngine) {
     struct Counts {
         std::atomic<int> run{0}, dropped{0};
     } counts;
@@ -130,8 +131,8 @@ TEST_F(Threads, PostWhatIsDroppedWithTheEngine) {
     EXPECT_EQ(counts.dropped, 10);
 }
 
-// Against the rules, and no reason for the engine to be lost.
-TEST_F(Threads, PostWhatThrowsAndTheEngineGoesOn) {
+// Breaks the contract, but the engine must remain usable.
+TEST_F(Threads, PostWhatThrowsAndTheEngineContinues) {
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
     int run = 0;
@@ -139,16 +140,16 @@ TEST_F(Threads, PostWhatThrowsAndTheEngineGoesOn) {
     const auto counts = [](void* user) { ++*static_cast<int*>(user); };
     ASSERT_EQ(nar_engine_post(engine, throws, nullptr, nullptr, nullptr), NAR_OK);
     ASSERT_EQ(nar_engine_post(engine, counts, nullptr, &run, nullptr), NAR_OK);
-    EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_FAILED) << "told once";
+    EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_FAILED) << "reported once";
     EXPECT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
     EXPECT_EQ(run, 1);
     ASSERT_EQ(nar_engine_post(engine, counts, throws, &run, nullptr), NAR_OK);
     ASSERT_EQ(nar_engine_post(engine, throws, counts, &run, nullptr), NAR_OK);
     EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
-    EXPECT_EQ(run, 2) << "what is behind the one that throws is dropped as well";
+    EXPECT_EQ(run, 2) << "later posts are dropped as well";
 }
 
-TEST_F(Threads, CancelAtAnyTime) {
+TEST_F(Threads, CanCancelAtAnyTime) {
     EngineOptions options;
     options.times = times(NAR_NONE, 200);
     make_host(std::move(options));
@@ -175,11 +176,11 @@ TEST_F(Threads, CancelAtAnyTime) {
     EXPECT_EQ(cancelled, 40);
     EXPECT_GT(cancels, 40);
     host->until([&] { return !host->engine.is_busy(); });
-    // Only what was submitted before is meant.
+    // The cancel affects only earlier prompts and plans.
     EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
 }
 
-// Two threads cancel at once, the younger one's wish counts, too.
+// Two threads cancel concurrently, and neither request is lost.
 TEST_F(Threads, CancelIsNotLost) {
     make_host();
     for (int i = 0; i < 100; ++i) {
@@ -200,9 +201,9 @@ TEST_F(Threads, CancelIsNotLost) {
     host->until([&] { return !host->engine.is_busy(); });
 }
 
-// A narrator that answers from a thread of its own: the first answer counts, later ones are STALE,
-// and GONE when the turn has ended.
-TEST_F(Threads, AnswerForTheNarrator) {
+// A narrator answers from several threads: the first answer wins; later ones are STALE, or GONE
+// once the turn has ended.
+TEST_F(Threads, CanAnswerForTheNarrator) {
     struct Answers {
         std::mutex mutex;
         std::map<nar_status, int> count;
@@ -253,7 +254,7 @@ TEST_F(Threads, AnswerForTheNarrator) {
     EXPECT_EQ(turns, 20);
     for (std::thread& thread : answers.threads) thread.join();
     answers.threads.clear();
-    // One of four each time; the others were late, more or less.
+    // In each turn one of four answers wins; the others are late.
     EXPECT_EQ(answers.count[NAR_OK], 20);
     EXPECT_EQ(answers.count[NAR_STALE] + answers.count[NAR_GONE], 60);
     EXPECT_EQ(nar_narrator_reply(engine, answers.last_token, NAR_STR("{}"), nullptr), NAR_GONE);
@@ -261,7 +262,7 @@ TEST_F(Threads, AnswerForTheNarrator) {
     ASSERT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);
 }
 
-TEST_F(Threads, ASecondAnswerIsStaleWhileTheTurnRuns) {
+TEST_F(Threads, SecondAnswerIsStaleWhileTheTurnRuns) {
     make_host();
     std::optional<uint64_t> token;
     Session session(
@@ -283,8 +284,8 @@ TEST_F(Threads, ASecondAnswerIsStaleWhileTheTurnRuns) {
     EXPECT_EQ(nar_narrator_reply(host->engine.raw(), *token, NAR_STR("{}"), nullptr), NAR_GONE);
 }
 
-// What may be called inside a callback is, and what may not answers REENTRANT, whichever callback.
-TEST_F(Threads, DrivingInsideACallbackIsRefused) {
+// Allowed calls work within every callback; forbidden ones return REENTRANT.
+TEST_F(Threads, DrivingWithinACallbackIsRefused) {
     make_host();
     nar_engine* const engine = host->engine.raw();
     std::map<std::string, std::vector<nar_status>> answers;
@@ -299,7 +300,7 @@ TEST_F(Threads, DrivingInsideACallbackIsRefused) {
     host->on_event = [&](Event event) {
         drive_in("a sink");
         if (event.kind() != Kind::ToolEvent) return;
-        // Allowed: reading, submitting, attaching, cancelling.
+        // Reading, submitting, attaching and cancelling are allowed.
         EXPECT_EQ(Json(host->session.state().view()).exists(), true);
         EXPECT_NO_THROW(host->session.patch_state(R"({"in":"a sink"})"));
         EXPECT_NO_THROW(host->session.detach(host->session.attach([](Event) noexcept {})));
@@ -321,8 +322,7 @@ TEST_F(Threads, DrivingInsideACallbackIsRefused) {
     EXPECT_EQ(host->state("/in").dump(), "\"a sink\"");
 }
 
-// A signal handler may cancel.
-TEST_F(Threads, ASignalHandlerMayCancel) {
+TEST_F(Threads, SignalHandlerMayCancel) {
     make_host();
     static nar_session* session = nullptr;
     session = host->session.raw();
