@@ -280,8 +280,8 @@ def test_reply_before_the_request_is_read_is_accepted(call):
 
 GOOD = {"ok": True, "enforcement": "enforced", "supported_guarantees": {"no_network": True}}
 HANDSHAKES = {
-    "version 2": ({**GOOD, "protocol_version": 2}, "in protocol version 2"),
-    "version as text": ({**GOOD, "protocol_version": "1"}, "in protocol version"),
+    "version 2": ({**GOOD, "protocol_version": 2}, "with protocol version 2"),
+    "version as text": ({**GOOD, "protocol_version": "1"}, "with protocol version"),
     "declared": ({**GOOD, "enforcement": "declared"}, '"declared"'),
     "verified": ({**GOOD, "enforcement": "verified"}, '"verified"'),
     "enforcement true": ({**GOOD, "enforcement": True}, '"none"'),

@@ -14,6 +14,7 @@ from .commands import JOBS, TREE, Progress, run
 # Only the runtime of a sanitizer reads these. The tools of a plan get a clean environment anyway.
 SANITIZERS = {
     "ASAN_OPTIONS": "strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1",
+    "LSAN_OPTIONS": f"print_suppressions=0:suppressions={TREE / 'tests' / 'lsan.supp'}",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={TREE / 'tests' / 'tsan.supp'}",
 }

@@ -17,21 +17,21 @@ SOURCE = Path(__file__).parents[2]
 PACKAGE = Path(narratoria.__file__).parent
 WHEEL = importlib.metadata.distribution("narratoria")
 LIBRARIES = sorted(PACKAGE.glob("*.so*"))
-# Sessions look for plugins here. The page needs the system's libmicrohttpd.
+# The folder where sessions look for plugins. The page needs the system's libmicrohttpd.
 PLUGINS = PACKAGE / "narratoria/plugins"
-# Libraries that every Linux with glibc has. The package must bring all others.
+# Libraries that every Linux with glibc has.
 OF_THE_SYSTEM = re.compile(
     r"linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libstdc\+\+|libgcc_s"
 )
 
 
-def test_tests_use_the_installed_package() -> None:
+def test_tests_use_installed_package() -> None:
     assert PACKAGE.is_relative_to(sys.prefix)
     assert not PACKAGE.is_relative_to(SOURCE)
     assert "PYTHONPATH" not in os.environ and "LD_LIBRARY_PATH" not in os.environ
 
 
-def test_readme_sample_runs_in_any_folder(tmp_path: Path) -> None:
+def test_readme_example_runs_in_any_folder(tmp_path: Path) -> None:
     text = (SOURCE / "bindings/python/README.md").read_text(encoding="utf-8")
     [code] = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     shutil.copytree(SOURCE / "examples/stories/torch", tmp_path / "examples/stories/torch")
@@ -48,7 +48,7 @@ def test_readme_sample_runs_in_any_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_dependencies_of_a_library_are_next_to_it(library: Path) -> None:
+def test_needed_libraries_are_in_wheel(library: Path) -> None:
     said = subprocess.run(
         ["ldd", str(library)], capture_output=True, text=True, check=True, cwd="/"
     ).stdout
@@ -60,7 +60,7 @@ def test_dependencies_of_a_library_are_next_to_it(library: Path) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_library_searches_only_its_own_folder(library: Path) -> None:
+def test_library_search_path_is_only_its_own_folder(library: Path) -> None:
     said = subprocess.run(
         ["readelf", "-d", str(library)], capture_output=True, text=True, check=True
     ).stdout
@@ -69,12 +69,12 @@ def test_library_searches_only_its_own_folder(library: Path) -> None:
     assert folders == ([] if library.name.startswith(("libuv", "libyaml")) else ["$ORIGIN"])
 
 
-def test_no_library_contains_its_build_path() -> None:
+def test_libraries_contain_no_build_path() -> None:
     for library in LIBRARIES:
         assert str(SOURCE).encode() not in library.read_bytes(), library.name
 
 
-def test_wheel_has_exactly_the_expected_files() -> None:
+def test_wheel_contains_expected_files() -> None:
     files = {str(file) for file in WHEEL.files or ()}
     own = {name for name in files if name.startswith("narratoria/")}
     others = {name for name in files - own if not re.search("dist-info/|__pycache__", name)}
@@ -96,7 +96,7 @@ def test_wheel_has_exactly_the_expected_files() -> None:
     assert len([name for name in compiled if name.startswith("libyaml-cpp.so.")]) == 1
 
 
-def test_page_plugin_works_if_it_was_built(caplog: pytest.LogCaptureFixture) -> None:
+def test_wheel_contains_page_if_built(caplog: pytest.LogCaptureFixture) -> None:
     if not (PLUGINS / "web.so").exists():
         pytest.skip("the wheel was built without libmicrohttpd-dev")
     caplog.set_level("INFO", "narratoria")
@@ -105,7 +105,7 @@ def test_page_plugin_works_if_it_was_built(caplog: pytest.LogCaptureFixture) -> 
     assert "the page is at http://127." in caplog.text
 
 
-def test_metadata_is_complete() -> None:
+def test_metadata() -> None:
     about = WHEEL.metadata
     assert about["Name"] == "narratoria"
     assert about["Version"] == narratoria.__version__
@@ -123,7 +123,7 @@ def test_metadata_is_complete() -> None:
     assert "Operating System :: POSIX :: Linux" in classifiers
 
 
-def test_licenses_are_included() -> None:
+def test_licenses() -> None:
     assert WHEEL.metadata.get_all("License-File") == ["LICENSE", "LICENSE.third-party"]
     for name, text in (
         ("LICENSE", "Apache License"),

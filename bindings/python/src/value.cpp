@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value.hpp"
 
-// With SIMD, RapidJSON reads up to the next multiple of 16 bytes. That is harmless, but the address
-// sanitizer reports it.
-#if defined(__SANITIZE_ADDRESS__)
-#elif defined(__SSE2__)
-#define RAPIDJSON_SSE2
-#elif defined(__ARM_NEON)
-#define RAPIDJSON_NEON
-#endif
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 

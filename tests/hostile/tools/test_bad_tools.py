@@ -108,18 +108,18 @@ def limited(number, most):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_compile_without_warnings(compiler):
+def test_tools_compile_without_warnings(compiler):
     checked = subprocess.run([compiler, *STRICT, "-fsyntax-only", *SOURCES],
                              capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
 
 
-def test_every_tool_has_a_test():
+def test_every_tool_is_exercised_here():
     text = Path(__file__).read_text()
     assert [source.stem for source in SOURCES if f'"{source.stem}"' not in text] == []
 
 
-def test_split_writer_output_does_not_depend_on_splits(tools, witnesses):
+def test_split_writer_output_does_not_depend_on_the_splits(tools, witnesses):
     tool = tools / "split_writer"
     _, whole, _ = run(tool, {"chunk": 0})
     assert [event["type"] for event in events(whole)] == ["log"] * 4 + ["state_patch", "done"]
@@ -153,7 +153,7 @@ def test_deep_line_has_the_requested_depth(tools):
     assert b"}" not in run(tools / "deep_line", {"closed": False})[1].split(b"\n")[0]
 
 
-def test_bad_line_writes_the_given_bytes(tools):
+def test_bad_line_writes_the_bytes(tools):
     _, output, _ = run(tools / "bad_line", {"hex": "efbbBF7b00ff", "before": 2})
     lines = output.split(b"\n")
     assert lines[2] == b"\xef\xbb\xbf{\0\xff"
@@ -313,7 +313,7 @@ def test_gives_stdout_away(tools, witnesses):
 
 
 def test_fork_chain(tools):
-    # run() returns when the last process of the chain has closed standard output.
+    # The last process of the chain holds standard output open until it exits.
     status, output, _ = run(tools / "fork_chain", {"generations": 20, "own_session": True})
     assert status == 0
     assert [event["type"] for event in events(output)] == ["log", "done"]
@@ -412,7 +412,7 @@ def test_one_then_silence(tools, witnesses):
     assert (status, [event["type"] for event in events(output)]) == (0, ["log", "done"])
 
 
-def test_processes_exit_when_the_test_disconnects(tools, witnesses):
+def test_tools_exit_when_the_test_disconnects(tools, witnesses):
     process = start(tools / "one_then_silence", {"socket": witnesses.name})
     _, _, connection = witnesses.accept()
     connection.close()
@@ -463,7 +463,7 @@ def test_reporter(tools, tmp_path):
 @pytest.mark.parametrize("name, reason", [("broken-shebang", FileNotFoundError),
                                           ("no-shebang", OSError),
                                           ("not-executable", PermissionError)])
-def test_unstartable_files_raise_the_expected_error(name, reason):
+def test_files_that_cannot_be_started(name, reason):
     with pytest.raises(reason):
         subprocess.run([HERE / name], check=False)
 

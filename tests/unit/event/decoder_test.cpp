@@ -229,9 +229,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"version":"0","type":"Done","ok":true})", "event-type", "/type", 22,
                "\"Done\" is not an event type; use log, state_patch, asset, ui_event, error or "
                "done"},
-        Broken{
-            R"({"version":"0","type":"","ok":true})", "event-type", "/type", 22,
-            "\"\" is not an event type; use log, state_patch, asset, ui_event, error or done"},
+        Broken{R"({"version":"0","type":"","ok":true})", "event-type", "/type", 22,
+               "\"\" is not an event type; use log, state_patch, asset, ui_event, error or done"},
         Broken{R"({"version":"0","type":"done","ok":true,"requestId":1})", "event-field-type",
                "/requestId", 51, "\"requestId\" must be a string, not number"},
         Broken{R"({"version":"0","type":"done","ok":true,"timestamp":null})", "event-field-type",

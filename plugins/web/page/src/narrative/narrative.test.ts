@@ -319,7 +319,7 @@ describe("a problem", () => {
     expect(all("dialog")).toEqual([]);
   });
 
-  it("says "you" only in the window that stopped the turn", async () => {
+  it("says \"you\" only in the window that stopped the turn", async () => {
     take(["prompt", { text: "x" }]);
     await prompts.cancel();
     take(["turn_ended", { outcome: "cancelled", generations: 1, choices: [] }]);
