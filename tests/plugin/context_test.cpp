@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ToolContext (spec 002) through the C ABI: the state by keys and its metadata, for tools that are
-// functions in this process, for plugins and for the host.
+// ToolContext (spec 002) through the C ABI: keyed access to the state and its metadata, for tools
+// implemented by functions in this process, for plugins and for the host.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ nar_status append(void* user, nar_str piece) {
     return NAR_OK;
 }
 
-// A tool that is a function of the test.
+// A tool implemented by a function of the test.
 class Acting {
 public:
     using Act = std::function<void(Acting&, uint64_t token)>;
@@ -147,7 +147,7 @@ protected:
     }
     std::string state() const { return std::string(session->state().view()); }
     std::string prompt() const { return std::string(session->format_state_for_prompt().view()); }
-    // The tool's records, by what they are.
+    // The tool's records, shortened to their kind or patch.
     std::vector<std::string> told(std::string_view tool_id) const {
         std::vector<std::string> out;
         for (const Record& record : recorder.records) {
@@ -172,13 +172,13 @@ protected:
 };
 
 // covers: 002-context-set-state, 002-context-one-state
-TEST_F(ContextTest, AKeyThatAToolSetsIsAPatchOfTheTool) {
+TEST_F(ContextTest, SettingAKeyIsAPatchOfTheTool) {
     tool("setter", [](Acting& self, uint64_t token) {
         self.say(token, test::log("before"));
         EXPECT_EQ(self.set(token, "door", R"({"open":true,"age":9})"), NAR_OK) << self.reason;
-        EXPECT_EQ(self.get("door"), R"({"open":true,"age":9})") << "at once";
+        EXPECT_EQ(self.get("door"), R"({"open":true,"age":9})") << "the key is set at once";
         EXPECT_EQ(self.set(token, "door", R"({"open":false})"), NAR_OK) << self.reason;
-        EXPECT_EQ(self.get("door"), R"({"open":false})") << "replaced, not merged";
+        EXPECT_EQ(self.get("door"), R"({"open":false})") << "the value is replaced, not merged";
         self.say(token, test::log("after"));
         self.finish(token);
     });
@@ -200,8 +200,8 @@ TEST_F(ContextTest, AKeyThatAToolSetsIsAPatchOfTheTool) {
     }
 }
 
-// The other way round: what a process patches is what a function reads.
-TEST_F(ContextTest, AFunctionReadsWhatAProcessPatched) {
+// The opposite direction: a function reads what a process has patched.
+TEST_F(ContextTest, FunctionReadsPatchesOfAProcess) {
     std::string seen;
     tool("reader", [&](Acting& self, uint64_t token) {
         seen = self.get("gold");
@@ -212,7 +212,7 @@ TEST_F(ContextTest, AFunctionReadsWhatAProcessPatched) {
     EXPECT_EQ(seen, "5");
 }
 
-TEST_F(ContextTest, AToolReadsThePatchesThatItHasOutput) {
+TEST_F(ContextTest, ToolReadsItsOwnDeliveredPatches) {
     tool("counter", [](Acting& self, uint64_t token) {
         self.say(token, patch(R"({"n":1})"));
         EXPECT_EQ(self.get("n"), "nothing");
@@ -227,7 +227,7 @@ TEST_F(ContextTest, AToolReadsThePatchesThatItHasOutput) {
                                        R"({"n":1})", "done", "attempt_ended", "tool_ended"));
 }
 
-TEST_F(ContextTest, AToolSetsKeysAfterItsFunctionHasReturned) {
+TEST_F(ContextTest, ToolMaySetKeysAfterItsFunctionReturned) {
     tool("late", [](Acting& self, uint64_t token) {
         std::thread([&self, token] {
             self.post([&self, token] {
@@ -258,8 +258,8 @@ TEST_F(ContextTest, NothingIsWrittenAfterDone) {
     EXPECT_EQ(state(), "{}");
 }
 
-// An invalid line while the function runs: it is told to end when it has returned.
-TEST_F(ContextTest, AnInvalidLineBeforeAWriteEndsTheAttempt) {
+// An invalid line while the function runs: the tool is cancelled once the function has returned.
+TEST_F(ContextTest, InvalidLineBeforeAWriteEndsTheAttempt) {
     Acting& broken = tool("broken", [](Acting& self, uint64_t token) {
         self.say(token, "no event");
         EXPECT_EQ(self.set(token, "k", "1"), NAR_STALE);
@@ -271,8 +271,8 @@ TEST_F(ContextTest, AnInvalidLineBeforeAWriteEndsTheAttempt) {
     EXPECT_EQ(state(), "{}");
 }
 
-// The start cannot be undone after a write, and fails.
-TEST_F(ContextTest, AToolThatWritesAndThenCannotStartItsProgramFails) {
+// The start of the attempt cannot be undone after a write, so the attempt fails.
+TEST_F(ContextTest, FailedHandOverAfterAWriteFailsTheAttempt) {
     tool("launcher", [](Acting& self, uint64_t token) {
         EXPECT_EQ(self.set(token, "k", "1"), NAR_OK) << self.reason;
         const nar_str arguments[] = {NAR_STR("no-such-program-anywhere")};
@@ -286,7 +286,7 @@ TEST_F(ContextTest, AToolThatWritesAndThenCannotStartItsProgramFails) {
                                        R"({"k":1})", "attempt_ended", "tool_ended"));
 }
 
-TEST_F(ContextTest, AWriteThatOverwritesAConcurrentToolsIsAConflict) {
+TEST_F(ContextTest, OverwritingAConcurrentToolIsAConflict) {
     uint64_t first = 0;
     Acting& one = tool("one", [&](Acting&, uint64_t token) { first = token; });
     tool("two", [&](Acting& self, uint64_t token) {
@@ -306,7 +306,7 @@ TEST_F(ContextTest, AWriteThatOverwritesAConcurrentToolsIsAConflict) {
     EXPECT_EQ(recorder.of(Kind::StateConflict)[0].body["path"].string(), "/k");
 }
 
-TEST_F(ContextTest, AWriteThatIsRefusedChangesNothingAndSaysWhy) {
+TEST_F(ContextTest, RefusedWriteChangesNothingAndSaysWhy) {
     Limits limits;
     limits.state_bytes = 100;
     open(R"({"a":1})", limits);
@@ -335,7 +335,7 @@ TEST_F(ContextTest, AWriteThatIsRefusedChangesNothingAndSaysWhy) {
     EXPECT_TRUE(run(plan_of({entry("t", "refused")}))["success"].boolean());
     EXPECT_EQ(state(), R"({"a":1})");
     EXPECT_EQ(session->get_all_state_metadata().view(), "{}");
-    // The limit of a patch's depth lets through what an event can have.
+    // The depth limit of a patch accepts the deepest value that an event can have.
     open("{}", {});
     std::string deepest = std::string(509, '[') + std::string(509, ']');
     tool("deep", [&](Acting& self, uint64_t token) {
@@ -346,8 +346,8 @@ TEST_F(ContextTest, AWriteThatIsRefusedChangesNothingAndSaysWhy) {
     EXPECT_EQ(session->state("/k").view(), deepest);
 }
 
-// The record that is being sent comes first for all sinks.
-TEST_F(ContextTest, AToolIsNotWrittenForInsideASink) {
+// All sinks get the current record before a write of the tool.
+TEST_F(ContextTest, ToolCannotWriteWithinASink) {
     struct Sink {
         Acting* tool = nullptr;
         uint64_t token = 0;
@@ -368,12 +368,12 @@ TEST_F(ContextTest, AToolIsNotWrittenForInsideASink) {
     });
     session->extend("sink", NAR_EXTENSION_EVENT_SINK, &functions, &sink);
     run(plan_of({entry("t", "tool")}));
-    // The plugin's own write is queued behind the record; with the second event the tool has ended.
+    // The plugin's own write is queued after the record; at the second event the tool has ended.
     EXPECT_THAT(sink.statuses, ElementsAre(NAR_REENTRANT, NAR_OK, NAR_STALE, NAR_OK));
     EXPECT_EQ(state(), R"({"x":1,"own":1})");
 }
 
-TEST_F(ContextTest, AWriteWithoutAnInvocationIsThePlugins) {
+TEST_F(ContextTest, WriteWithoutAnInvocationIsThePlugins) {
     Acting& its = tool("idle", [](Acting&, uint64_t) {});
     EXPECT_EQ(its.set(0, "k", "1"), NAR_OK) << its.reason;
     EXPECT_EQ(state(), R"({"k":1})");
@@ -404,7 +404,7 @@ TEST_F(ContextTest, ClearsStateAndMetadata) {
     tool("clearer", [](Acting& self, uint64_t token) {
         EXPECT_EQ(self.context().clear_state(self.host, token, nullptr), NAR_OK);
         EXPECT_EQ(self.get("a"), "nothing");
-        // Nothing is left to patch.
+        // Nothing is left to clear.
         EXPECT_EQ(self.context().clear_state(self.host, token, nullptr), NAR_OK);
         self.finish(token);
     });
@@ -426,7 +426,7 @@ TEST_F(ContextTest, MetadataIsSharedByAll) {
     metadata.description = NAR_STR("coins of the player");
     EXPECT_EQ(its.context().register_state_metadata(its.host, NAR_STR("gold"), &metadata, nullptr),
               NAR_OK);
-    EXPECT_FALSE(session->has_state("/gold")) << "a description is no value";
+    EXPECT_FALSE(session->has_state("/gold")) << "a description is not a value";
     EXPECT_EQ(session->get_state_metadata("gold")->view(),
               R"({"description":"coins of the player","formatter":false})");
     session->set_state("gold", "5");
@@ -445,20 +445,21 @@ TEST_F(ContextTest, MetadataIsSharedByAll) {
     EXPECT_FALSE(session->get_state_metadata("gold").has_value());
 }
 
-TEST_F(ContextTest, AFormatterThatAsksForTheTextGetsTheDefaultForm) {
+TEST_F(ContextTest, NestedFormatterGetsTheDefaultForm) {
     open(R"({"a":1,"b":2})", {});
     session->register_state_metadata(
         "a", {"first", [this](std::string_view) { return "[" + prompt() + "]"; }});
     EXPECT_EQ(prompt(), "a: [a: 1 (first)\nb: 2] (first)\nb: 2");
-    EXPECT_EQ(prompt(), "a: [a: 1 (first)\nb: 2] (first)\nb: 2") << "formatters run again";
+    EXPECT_EQ(prompt(), "a: [a: 1 (first)\nb: 2] (first)\nb: 2")
+        << "the second call runs the formatter again";
 }
 
 // covers: 002-language-state-unpacked
-TEST_F(ContextTest, AValueWithMetadataIsUnpacked) {
+TEST_F(ContextTest, ValueWithMetadataIsUnpacked) {
     session->set_state("gold", R"({"value":5,"metadata":{"description":"coins"}})");
     EXPECT_EQ(prompt(), "gold: 5 (coins)");
     session->set_state("gold", "6");
-    EXPECT_EQ(prompt(), "gold: 6 (coins)") << "a plain value keeps the metadata";
+    EXPECT_EQ(prompt(), "gold: 6 (coins)") << "a plain value keeps its metadata";
     session->patch_state(R"({"gold":7})");
     EXPECT_EQ(prompt(), "gold: 7 (coins)");
     session->set_state("gold", R"({"value":8,"metadata":null})");
@@ -468,7 +469,7 @@ TEST_F(ContextTest, AValueWithMetadataIsUnpacked) {
     session->set_state("gold", R"({"value":9})");
     EXPECT_EQ(state(), R"({"gold":{"value":9}})");
     session->set_state("gold", R"({"value":3,"unit":"oz","metadata":{"source":"mine"}})");
-    EXPECT_EQ(state(), R"({"gold":3})") << "whatever other members it has";
+    EXPECT_EQ(state(), R"({"gold":3})") << "other members are ignored";
 }
 
 // covers: 002-context-set-state
@@ -478,7 +479,7 @@ TEST_F(ContextTest, NullIsAValue) {
     EXPECT_EQ(recorder.of(Kind::StatePatched)[0].body.text(),
               R"({"patch":{"gold":null},"nulls":{"gold":null},"by":""})");
     session->patch_state(R"({"gold":null})");
-    EXPECT_EQ(prompt(), "No state information available.") << "a patch removes";
+    EXPECT_EQ(prompt(), "No state information available.") << "a null in a patch removes the key";
 }
 
 // covers: 002-metadata-formatter
@@ -525,16 +526,16 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
     EXPECT_EQ(first.released, 0);
     metadata = metadata_of(second);
     EXPECT_EQ(its.set(0, "a", "{", &metadata), NAR_INVALID_DOCUMENT);
-    EXPECT_EQ(second.released, 0) << "a call that failed took nothing";
+    EXPECT_EQ(second.released, 0) << "a failed call keeps nothing";
     EXPECT_EQ(its.set(0, "a", "2", &metadata), NAR_OK);
     EXPECT_EQ(first.released, 1);
     EXPECT_EQ(prompt(), "a: <2>");
     second.more = 7000;
-    EXPECT_EQ(prompt(), "a: 2") << "too long";
+    EXPECT_EQ(prompt(), "a: 2") << "too long a text selects the default form";
     EXPECT_EQ(second.written, NAR_INVALID_ARGUMENT);
     second.more = 0;
-    // An exception selects the default form. It does not disable the tools that the host registered,
-    // as it would an extension.
+    // An exception selects the default form. Unlike for an extension, it does not disable the
+    // host's registered tools.
     second.throws = true;
     EXPECT_EQ(prompt(), "a: 2");
     EXPECT_EQ(second.calls, 3);
@@ -544,7 +545,7 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
     EXPECT_EQ(second.released, 1);
 }
 
-TEST_F(ContextTest, AFormatterOfTheHostMayChangeWhatItFormats) {
+TEST_F(ContextTest, HostFormatterMayClearTheState) {
     session->set_state("a", "1");
     session->set_state("b", "2");
     int calls = 0;
@@ -556,7 +557,7 @@ TEST_F(ContextTest, AFormatterOfTheHostMayChangeWhatItFormats) {
     EXPECT_EQ(prompt(), "a: was 1\nb: 2");
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(prompt(), "No state information available.");
-    // An exception selects the default form, and comes out of the driving call.
+    // An exception selects the default form and is rethrown by the driving call.
     session->set_state("c", "3", {"third", [](std::string_view) -> std::string {
                                       throw std::runtime_error("no words");
                                   }});
@@ -564,7 +565,7 @@ TEST_F(ContextTest, AFormatterOfTheHostMayChangeWhatItFormats) {
     EXPECT_THROW(engine->run_until_idle(), std::runtime_error);
 }
 
-TEST_F(ContextTest, WhatTheHostSetsIsAPatchOfTheHost) {
+TEST_F(ContextTest, KeysSetByTheHostAreItsPatches) {
     session->set_state("a", R"({"b":1})");
     session->set_state("a", R"({"c":2})");
     EXPECT_EQ(state(), R"({"a":{"c":2}})");
@@ -580,7 +581,7 @@ TEST_F(ContextTest, WhatTheHostSetsIsAPatchOfTheHost) {
 }
 
 // covers: 002-function-example
-TEST_F(ContextTest, TheExampleOfTheSpecification) {
+TEST_F(ContextTest, SpecificationExampleWorks) {
     const std::string path = test::in_build("tests/plugins/get_user_profile.so");
     const std::string_view plugins[] = {path};
     SessionOptions options;
@@ -601,8 +602,8 @@ TEST_F(ContextTest, TheExampleOfTheSpecification) {
                                        "tool_ended"));
 }
 
-// plugin::Context, as a plugin in C++ has it.
-TEST_F(ContextTest, TheWrapperForPluginsDoesTheSame) {
+// plugin::Context, the C++ wrapper for plugins.
+TEST_F(ContextTest, PluginWrapperBehavesTheSame) {
     tool("wrapped", [](Acting& self, uint64_t token) {
         const auto core = std::make_shared<plugin::detail::Core>(self.host);
         core->activate();
@@ -636,8 +637,8 @@ TEST_F(ContextTest, TheWrapperForPluginsDoesTheSame) {
     EXPECT_EQ(state(), "{}");
 }
 
-// A function that the host registered (tools.h).
-TEST_F(ContextTest, AFunctionThatTheHostRegisteredHasAContext) {
+// A function registered by the host (tools.h).
+TEST_F(ContextTest, HostFunctionHasAContext) {
     session->tools().add(
         {.name = "pay"}, [](const plugin::InvocationRequest&, plugin::Invocation invocation) {
             EXPECT_TRUE(invocation.context().set_state("gold", "7", {"coins"}));
@@ -651,7 +652,7 @@ TEST_F(ContextTest, AFunctionThatTheHostRegisteredHasAContext) {
 // ---------------------------------------------------------------- functions as tools
 
 // covers: 002-function-promise
-TEST_F(ContextTest, AFunctionIsToldAsAProcessIsWheneverItAnswers) {
+TEST_F(ContextTest, FunctionIsReportedLikeAProcess) {
     const std::vector<std::string> lines = {test::log("one"), patch(R"({"a":1})"), kDone};
     const auto say_all = [lines](Acting& self, uint64_t token) {
         for (const std::string& line : lines) self.say(token, line);
@@ -676,7 +677,7 @@ TEST_F(ContextTest, AFunctionIsToldAsAProcessIsWheneverItAnswers) {
     EXPECT_EQ(told("c"), as_a_process);
 }
 
-TEST_F(ContextTest, AFunctionThatTakesTooLongIsCancelledAndWritesNoMore) {
+TEST_F(ContextTest, TimedOutFunctionIsCancelledAndCannotWrite) {
     uint64_t last = 0;
     Acting& its = tool("silent", [&](Acting& self, uint64_t token) {
         last = token;
@@ -691,7 +692,7 @@ TEST_F(ContextTest, AFunctionThatTakesTooLongIsCancelledAndWritesNoMore) {
     EXPECT_EQ(state(), R"({"began":true})");
 }
 
-TEST_F(ContextTest, AFunctionIsCancelledWithItsPlan) {
+TEST_F(ContextTest, FunctionIsCancelledWithItsPlan) {
     Acting& its = tool("silent", [&](Acting& self, uint64_t token) {
         EXPECT_EQ(self.set(token, "began", "true"), NAR_OK) << self.reason;
         session->cancel();

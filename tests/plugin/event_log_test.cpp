@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin narratoria.event_log: whole records, in order, whatever happens to the file.
+// The plugin narratoria.event_log writes complete records in order, even if the file causes errors.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ protected:
         folder.write("prompts.json",
                      R"({"prompts":[{"patterns":["go"],"answers":[{"narrative":"Onwards."}]}]})");
     }
-    // A tool that logs so many lines.
+    // A tool that writes `count` log events.
     std::string talks(int count) {
         folder.tool("talks", "i=0; while [ $i -lt " + std::to_string(count) +
                                  " ]; do printf '{\"version\":\"0\",\"type\":\"log\",\"level\":"
@@ -42,7 +42,7 @@ protected:
                                  kDone + "'");
         return "talks";
     }
-    // What is in the files, the oldest first; each line must be JSON.
+    // The records in all files, oldest first; each line must be JSON.
     std::vector<Json> records(const std::string& name = "events.ndjson") const {
         std::vector<Json> all;
         for (int number = 1000; number >= 0; --number) {
@@ -70,7 +70,7 @@ protected:
     }
 };
 
-TEST_F(EventLogTest, EachEventIsARecordAsTheLibraryWritesIt) {
+TEST_F(EventLogTest, RecordsMatchTheLibrarysForm) {
     settings("");
     open();
     std::vector<std::string> expected;
@@ -82,7 +82,7 @@ TEST_F(EventLogTest, EachEventIsARecordAsTheLibraryWritesIt) {
     EXPECT_THAT(folder.read("events.ndjson"), HasSubstr("Zeile „2“"));
 }
 
-TEST_F(EventLogTest, TheFileMayStandAnywhereAndItsFoldersAreMade) {
+TEST_F(EventLogTest, FileMayBeAnywhereAndItsFoldersAreCreated) {
     settings("file = \"logs/of/today.ndjson\"");
     open();
     prompt("go");
@@ -90,7 +90,7 @@ TEST_F(EventLogTest, TheFileMayStandAnywhereAndItsFoldersAreMade) {
     expect_everything(records("logs/of/today.ndjson"));
 }
 
-TEST_F(EventLogTest, AnotherSessionGoesOnInTheSameFile) {
+TEST_F(EventLogTest, NextSessionAppendsToTheFile) {
     settings("");
     open();
     prompt("go");
@@ -103,7 +103,7 @@ TEST_F(EventLogTest, AnotherSessionGoesOnInTheSameFile) {
     EXPECT_EQ(records().size(), first + recorder.records.size());
 }
 
-TEST_F(EventLogTest, NamesThatNeedItAreEscaped) {
+TEST_F(EventLogTest, NamesAreEscaped) {
     settings("");
     open();
     run(R"({"requestId":"a \"plan\" \\ of\nmine","tools":[]})");
@@ -114,24 +114,24 @@ TEST_F(EventLogTest, NamesThatNeedItAreEscaped) {
     expect_everything(records());
 }
 
-TEST_F(EventLogTest, ATurnThatHasEndedIsInTheFile) {
+TEST_F(EventLogTest, FlushTurnWritesAtTheEndOfATurn) {
     settings("flush = \"turn\"");
     open();
     run_path(talks(3));
     expect_everything(records());
 }
 
-TEST_F(EventLogTest, ALineIsInTheFileAtOnce) {
+TEST_F(EventLogTest, FlushLineWritesAtOnce) {
     settings("flush = \"line\"");
     open();
     recorder.on_record = [&](const Record& record) {
-        // This sink is called after the plugin's.
+        // This sink is called after the plugin's sink.
         EXPECT_EQ(records().size(), record.seq);
     };
     run_path(talks(3));
 }
 
-TEST_F(EventLogTest, NothingIsInTheFileBeforeTheSessionCloses) {
+TEST_F(EventLogTest, FlushCloseWritesWhenTheSessionCloses) {
     settings("flush = \"close\"");
     open();
     run_path(talks(3));
@@ -140,7 +140,7 @@ TEST_F(EventLogTest, NothingIsInTheFileBeforeTheSessionCloses) {
     expect_everything(records());
 }
 
-TEST_F(EventLogTest, WhatHappensInALongTurnIsWrittenAfterASecond) {
+TEST_F(EventLogTest, LongTurnIsWrittenAfterASecond) {
     settings("");
     const std::string gate = folder.fifo("gate");
     folder.tool("waits", "read -r word <'" + gate + "'; printf '%s\\n' '" + kDone + "'");
@@ -156,7 +156,7 @@ TEST_F(EventLogTest, WhatHappensInALongTurnIsWrittenAfterASecond) {
 
 // ---------------------------------------------------------------- rotation
 
-TEST_F(EventLogTest, FullFilesArePutAsideAndNoRecordIsTornOrLost) {
+TEST_F(EventLogTest, RotationNeitherSplitsNorLosesRecords) {
     settings("max_bytes = 4000\nkeep = 1000\nflush = \"line\"");
     open();
     run_path(talks(300));
@@ -171,17 +171,18 @@ TEST_F(EventLogTest, FullFilesArePutAsideAndNoRecordIsTornOrLost) {
     EXPECT_GT(files, 10);
 }
 
-TEST_F(EventLogTest, WhatIsWrittenAtOnceIsSplitBetweenFiles) {
+TEST_F(EventLogTest, OneWriteMaySpanFiles) {
     settings("max_bytes = 4000\nkeep = 1000\nflush = \"close\"");
     open();
     run_path(talks(1000));
     close();
     expect_everything(records());
-    EXPECT_GT(std::filesystem::file_size(folder / "events.ndjson.1"), 3000U) << "filled well";
+    EXPECT_GT(std::filesystem::file_size(folder / "events.ndjson.1"), 3000U)
+        << "the file is almost full";
     EXPECT_LE(std::filesystem::file_size(folder / "events.ndjson.1"), 4000U);
 }
 
-TEST_F(EventLogTest, OnlySoManyAreKept) {
+TEST_F(EventLogTest, OldFilesAreRemoved) {
     settings("max_bytes = 2000\nkeep = 2\nflush = \"line\"");
     open();
     run_path(talks(100));
@@ -196,7 +197,7 @@ TEST_F(EventLogTest, OnlySoManyAreKept) {
     }
 }
 
-TEST_F(EventLogTest, NoneIsKeptWhenNoneIsWanted) {
+TEST_F(EventLogTest, KeepZeroKeepsNoOldFile) {
     settings("max_bytes = 2000\nkeep = 0\nflush = \"line\"");
     open();
     run_path(talks(100));
@@ -206,7 +207,7 @@ TEST_F(EventLogTest, NoneIsKeptWhenNoneIsWanted) {
     EXPECT_EQ(records().back()["seq"].integer(), static_cast<int64_t>(recorder.records.size()));
 }
 
-TEST_F(EventLogTest, ARecordThatIsLargerThanAFileHasOneOfItsOwn) {
+TEST_F(EventLogTest, OversizedRecordHasItsOwnFile) {
     settings("max_bytes = 10\nkeep = 1000\nflush = \"line\"");
     open();
     run_path(talks(5));
@@ -215,7 +216,7 @@ TEST_F(EventLogTest, ARecordThatIsLargerThanAFileHasOneOfItsOwn) {
     EXPECT_EQ(lines_of(folder.read("events.ndjson.1")).size(), 1U);
 }
 
-TEST_F(EventLogTest, AFileThatCannotBePutAsideGrowsOnAndThatIsTold) {
+TEST_F(EventLogTest, FailedRotationKeepsWritingAndIsLogged) {
     settings("max_bytes = 2000\nkeep = 1\nflush = \"line\"");
     folder.write("events.ndjson.1/in/the/way", "a folder");
     open();
@@ -231,7 +232,7 @@ TEST_F(EventLogTest, AFileThatCannotBePutAsideGrowsOnAndThatIsTold) {
     EXPECT_EQ(count_in_log("cannot be put aside"), 1U) << log;
 }
 
-TEST_F(EventLogTest, ALineThatSomebodyElseTornIsEndedBeforeOurs) {
+TEST_F(EventLogTest, IncompleteLineIsTerminatedFirst) {
     settings("");
     folder.write("events.ndjson", "{\"seq\":1,\"time\":\"2026-01");
     open();
@@ -244,8 +245,8 @@ TEST_F(EventLogTest, ALineThatSomebodyElseTornIsEndedBeforeOurs) {
 
 // ---------------------------------------------------------------- what goes wrong
 
-TEST_F(EventLogTest, AFolderThatCannotBeWrittenIsOneLineAndTheSessionGoesOn) {
-    // Whoever is root may write into every folder, but not into a file as if it were one.
+TEST_F(EventLogTest, UnwritableFolderIsLoggedOnce) {
+    // Even root cannot use a file as a folder.
     settings("file = \"story.toml/events.ndjson\"\nflush = \"line\"");
     open();
     EXPECT_TRUE(run_path(talks(50))["ok"].boolean());
@@ -256,14 +257,14 @@ TEST_F(EventLogTest, AFolderThatCannotBeWrittenIsOneLineAndTheSessionGoesOn) {
                 HasSubstr(std::to_string(recorder.records.size()) + " events are not in the log"));
 }
 
-TEST_F(EventLogTest, WhatIsNoFileIsRefused) {
+TEST_F(EventLogTest, NonRegularFileIsRefused) {
     settings("file = \"/dev/null\"");
     open();
     prompt("go");
     EXPECT_THAT(log, HasSubstr("is not a regular file"));
 }
 
-TEST_F(EventLogTest, WhatWasKeptIsWrittenWhenTheFolderIsThereAgain) {
+TEST_F(EventLogTest, BufferedRecordsAreWrittenOnceThePathWorks) {
     settings("file = \"way/events.ndjson\"\nflush = \"line\"");
     folder.write("way", "a file");
     open();
@@ -273,7 +274,7 @@ TEST_F(EventLogTest, WhatWasKeptIsWrittenWhenTheFolderIsThereAgain) {
     expect_everything(records("way/events.ndjson"));
 }
 
-// A disk that is full takes a part of a line, and then nothing.
+// A full disk: a part of a line is written, then nothing.
 class FullDisk {
 public:
     explicit FullDisk(rlim_t bytes) {
@@ -288,7 +289,7 @@ private:
     rlimit before_{};
 };
 
-TEST_F(EventLogTest, ADiskThatIsFullTearsNoLineAndWhatWaitsIsWrittenLater) {
+TEST_F(EventLogTest, FullDiskSplitsNoLineAndBufferIsWrittenLater) {
     settings("flush = \"line\"");
     open();
     {
@@ -306,7 +307,7 @@ TEST_F(EventLogTest, ADiskThatIsFullTearsNoLineAndWhatWaitsIsWrittenLater) {
     EXPECT_THAT(log, Not(HasSubstr("not in the log")));
 }
 
-TEST_F(EventLogTest, ALockOfSomebodyElseHoldsNobodyUp) {
+TEST_F(EventLogTest, ForeignLockDoesNotBlock) {
     settings("flush = \"line\"");
     open();
     prompt("go");
@@ -321,7 +322,7 @@ TEST_F(EventLogTest, ALockOfSomebodyElseHoldsNobodyUp) {
     expect_everything(records());
 }
 
-TEST_F(EventLogTest, WrongSettingsLeaveThePluginOutAndSayWhy) {
+TEST_F(EventLogTest, WrongSettingsDisableThePluginWithTheReason) {
     const std::map<std::string, std::string> wrong = {
         {"file = 1", "\"file\" must be a string"},
         {"file = \"\"", "\"file\" must be the path of a file"},
@@ -402,7 +403,7 @@ TEST_F(EventLogTest, TwoProcessesShareAFile) {
 
 // ---------------------------------------------------------------- other hosts
 
-// As little of a host as the contract allows: a log and settings, no timers.
+// The smallest host that the contract allows: log and settings, but no timers.
 class SmallHost {
 public:
     SmallHost(const std::string& library, std::string settings, std::string story)
@@ -438,7 +439,7 @@ private:
     static const void* extension(const nar_host*, nar_str id) {
         static constexpr nar_host_log log = {sizeof(nar_host_log), 0,
                                              [](const nar_host*, uint32_t, nar_str) {}};
-        // An older host: its struct ends before `title`.
+        // An older host, whose struct ends before `title`.
         static constexpr nar_host_config config = {
             offsetof(nar_host_config, title),
             0,
@@ -461,7 +462,7 @@ private:
     uint64_t sent_ = 0;
 };
 
-TEST(EventLogInAnotherHost, KindsThatItDoesNotKnowHaveTheirNumber) {
+TEST(EventLogInAnotherHost, UnknownKindsAreWrittenAsNumbers) {
     const Folder folder;
     SmallHost host(built_plugin("event_log"), R"({"flush":"line"})", folder.path());
     host.send(99, R"({"a":1})");
@@ -471,14 +472,14 @@ TEST(EventLogInAnotherHost, KindsThatItDoesNotKnowHaveTheirNumber) {
               "\n");
 }
 
-TEST(EventLogInAnotherHost, ARecordIsOneLineWhateverStandsBetweenItsValues) {
+TEST(EventLogInAnotherHost, RecordIsOneLineWhateverItsWhiteSpace) {
     const Folder folder;
     SmallHost host(built_plugin("event_log"), R"({"flush":"line"})", folder.path());
     host.send(NAR_KIND_TOOL_EVENT, "{\"a\":\r\n1,\r\"b\":\"\\r\"}");
     EXPECT_THAT(folder.read("events.ndjson"), HasSubstr("{\"a\":  1, \"b\":\"\\r\"}}\n"));
 }
 
-TEST(EventLogInAnotherHost, WithoutTimersWhatWaitsIsWrittenWithWhatEndsATurn) {
+TEST(EventLogInAnotherHost, WithoutTimersTheEndOfATurnWritesTheBuffer) {
     const Folder folder;
     SmallHost host(built_plugin("event_log"), R"({"flush":"turn"})", folder.path());
     host.send(NAR_KIND_PLAN_STARTED, "{}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host brings to its session itself (nar_session_extend): the extensions that plugins have,
-// without a library.
+// A host's own extensions (nar_session_extend): the same extensions as a plugin's, without a
+// library.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 std::string text(nar_str view) { return std::string(detail::to_view(view)); }
 
-// A tool that says one patch and done, by the host that extend() gave.
+// A tool that writes one patch and done through the host that extend() returned.
 struct OwnTool {
     explicit OwnTool(std::string its_name, std::string its_patch = R"({"a":1})")
         : name(std::move(its_name)), patch(std::move(its_patch)) {
@@ -102,12 +102,12 @@ protected:
     Folder folder;
     std::string log;
     std::string message;
-    std::deque<OwnTool> tools;  // until the session has released them
+    std::deque<OwnTool> tools;  // declared first, so that the session can release them
     std::optional<Engine> engine;
     std::optional<Session> session;
 };
 
-TEST_F(ExtendTest, DiagnosticsOfAToolThatHandsOverToAProcessAreKept) {
+TEST_F(ExtendTest, DiagnosticsSurviveAHandOverToAProcess) {
     OwnTool& tool = own("sexton");
     tool.functions.invoke = [](void* instance, uint64_t token, const nar_tool*,
                                const nar_invocation*) {
@@ -126,7 +126,7 @@ TEST_F(ExtendTest, DiagnosticsOfAToolThatHandsOverToAProcessAreKept) {
     EXPECT_EQ(ran["stderr"].string(), "from the tool; from its process\n") << ran.text();
 }
 
-TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
+TEST_F(ExtendTest, HostToolRunsByItsName) {
     OwnTool& tool = own("weather", R"({"weather":"rain"})");
     tool.join(*session);
     const Json result = run(plan_of({entry("t", "weather", R"("input":{"city":"Oslo"})")}));
@@ -136,8 +136,9 @@ TEST_F(ExtendTest, AToolOfTheHostRunsByItsName) {
     EXPECT_THAT(tool.requests[0], HasSubstr(R"("input":{"city":"Oslo"})"));
 }
 
-// A plugin that writes to them crashes at its own write: no other plugin sees a damaged function.
-TEST_F(ExtendTest, TheHostAndItsServicesAreInReadOnlyMemory) {
+// A plugin that tried to modify them would crash at its own write, so no plugin sees a modified
+// function.
+TEST_F(ExtendTest, HostStructsAreInReadOnlyMemory) {
     OwnTool& tool = own("weather");
     tool.join(*session);
     std::ifstream maps("/proc/self/maps");
@@ -171,7 +172,7 @@ TEST_F(ExtendTest, TheHostAndItsServicesAreInReadOnlyMemory) {
     }
 }
 
-TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
+TEST_F(ExtendTest, LaterToolReplacesOneWithTheSameName) {
     OwnTool& first = own("weather", R"({"from":"first"})");
     OwnTool& second = own("weather", R"({"from":"second"})");
     first.join(*session);
@@ -181,17 +182,17 @@ TEST_F(ExtendTest, ALaterToolTakesThePlaceOfOneWithTheSameName) {
     EXPECT_TRUE(first.requests.empty());
 }
 
-TEST_F(ExtendTest, AToolOfTheFirstVersionOfItsStructNeedsOnlyAName) {
+TEST_F(ExtendTest, ShortestToolStructNeedsOnlyAName) {
     OwnTool& first = own("weather");
     first.tool.size = offsetof(nar_tool, name) + sizeof(nar_str);
-    // What follows in memory is not the tool's.
+    // Memory after the struct's end must not be read.
     first.tool.input_schema = detail::to_c("no schema");
     first.join(*session);
     run(plan_of({entry("t", "weather")}));
     EXPECT_EQ(session->state("/a").view(), "1");
 }
 
-TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
+TEST_F(ExtendTest, RefusedToolReplacesNothing) {
     OwnTool& first = own("weather", R"({"from":"first"})");
     first.join(*session);
     OwnTool& second = own("weather");
@@ -204,9 +205,9 @@ TEST_F(ExtendTest, AToolThatIsRefusedTakesNobodysPlace) {
     EXPECT_EQ(session->state("/from").view(), R"("first")");
 }
 
-// The latest one stands last; a tool whose extension was disabled is told no more, but a plan that
-// names it learns why.
-TEST_F(ExtendTest, TheNarratorIsToldOfTheToolsThatCanRun) {
+// The latest tool is listed last. The tool of a disabled extension is not listed, but a plan that
+// names it gets the reason.
+TEST_F(ExtendTest, NarratorGetsOnlyRunnableTools) {
     own("weather").join(*session);
     own("dice").join(*session);
     own("weather").join(*session);
@@ -245,7 +246,7 @@ TEST_F(ExtendTest, TheNarratorIsToldOfTheToolsThatCanRun) {
                 HasSubstr("is disabled"));
 }
 
-TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
+TEST_F(ExtendTest, ReleasesToolsOnceWithTheSession) {
     OwnTool& tool = own("weather");
     tool.join(*session);
     EXPECT_EQ(tool.released, 0);
@@ -255,7 +256,7 @@ TEST_F(ExtendTest, ReleasedOnceWhenTheSessionEnds) {
     EXPECT_EQ(tool.released, 1);
 }
 
-TEST_F(ExtendTest, OfHandlersTheLatestIsAskedFirst) {
+TEST_F(ExtendTest, LatestHandlerIsAskedFirst) {
     struct Handler {
         std::string name;
         std::vector<std::string>* asked;
@@ -280,7 +281,7 @@ echo '{"version":"0","type":"done","ok":true}'
     EXPECT_THAT(asked, ElementsAre("second bell", "first bell"));
 }
 
-TEST_F(ExtendTest, ANarratorTakesThePlaceOfTheSessionsFromTheNextPromptOn) {
+TEST_F(ExtendTest, NarratorIsReplacedFromTheNextPrompt) {
     struct Asked {
         const nar_host* host = nullptr;
         int questions = 0;
@@ -303,7 +304,7 @@ TEST_F(ExtendTest, ANarratorTakesThePlaceOfTheSessionsFromTheNextPromptOn) {
     EXPECT_EQ(asked.questions, 1);
 }
 
-TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
+TEST_F(ExtendTest, HostSinkGetsTheStream) {
     std::vector<uint32_t> kinds;
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;
@@ -316,7 +317,7 @@ TEST_F(ExtendTest, ASinkOfTheHostGetsTheStream) {
     EXPECT_THAT(kinds, ElementsAre(NAR_KIND_PLAN_STARTED, NAR_KIND_PLAN_ENDED));
 }
 
-TEST_F(ExtendTest, ASinkThatAnswersEachPatchWithAPatchIsNamedInTheLog) {
+TEST_F(ExtendTest, EndlesslyPatchingSinkIsNamedInTheLog) {
     const nar_host* host = nullptr;
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;
@@ -332,7 +333,7 @@ TEST_F(ExtendTest, ASinkThatAnswersEachPatchWithAPatchIsNamedInTheLog) {
     EXPECT_THAT(log, HasSubstr("plugin echo: its event sink causes a new record for each record"));
 }
 
-// An extension of the host that publishes.
+// A host's extension that publishes values.
 struct Publisher {
     explicit Publisher(Session& session, const char* id = "test") {
         functions.size = sizeof functions;
@@ -357,7 +358,7 @@ std::string published(const Session& session, std::string_view plugin, std::stri
     return value ? std::string(value->view()) : "nothing";
 }
 
-TEST_F(ExtendTest, TheProgramReadsWhatAPluginPublished) {
+TEST_F(ExtendTest, HostReadsPublishedValues) {
     const Publisher one(*session, "one");
     const Publisher other(*session, "other");
     EXPECT_EQ(published(*session, "one", "url"), "nothing");
@@ -375,7 +376,7 @@ TEST_F(ExtendTest, TheProgramReadsWhatAPluginPublished) {
     EXPECT_EQ(log, "");
 }
 
-TEST_F(ExtendTest, WhatIsPublishedHasLimitsThatAreLogged) {
+TEST_F(ExtendTest, PublishedValuesHaveLoggedLimits) {
     const Publisher one(*session);
     const auto refused = [&](std::string_view name, std::string_view value, const char* why) {
         log.clear();
@@ -398,7 +399,7 @@ TEST_F(ExtendTest, WhatIsPublishedHasLimitsThatAreLogged) {
     EXPECT_EQ(published(*session, "test", "2"), "nothing");
 }
 
-TEST_F(ExtendTest, WhatADisabledPluginPublishedIsGone) {
+TEST_F(ExtendTest, DisabledPluginsPublishedValuesAreRemoved) {
     Publisher one(*session);
     EXPECT_EQ(one.publish("url", "v"), NAR_OK);
     one.throws = true;
@@ -418,7 +419,7 @@ TEST_F(ExtendTest, RefusalsNameTheRule) {
     EXPECT_THAT(message, HasSubstr("narratoria.oracle/1"));
 }
 
-TEST_F(ExtendTest, ItMayTakeItsTime) {
+TEST_F(ExtendTest, SlowHostExtensionIsNotReported) {
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;
     functions.kinds = narratoria::kinds(Kind::PlanEnded);
@@ -432,7 +433,7 @@ TEST_F(ExtendTest, ItMayTakeItsTime) {
     EXPECT_EQ(log, "");
 }
 
-TEST_F(ExtendTest, NotInsideACallback) {
+TEST_F(ExtendTest, ExtendIsRefusedWithinACallback) {
     std::string refused;
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that break the rules, on the runtime as a host: what can be survived in
-// one process is, the plugin is named by its id, and the session goes on. (What crashes, hangs or
-// ends the process is the validator's to find: tests/cli/test_plugin_check.py.)
+// Plugins that violate the rules, with the runtime as their host: the session survives violations
+// that a process can survive, and the log names the plugin's id. (The validator finds plugins that
+// crash, hang or end the process: tests/cli/test_plugin_check.py.)
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,20 +19,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// What becomes of a plugin.
+// The expected state of a plugin.
 enum class Fate { Active, Refused, Disabled };
 
 struct Variant {
     const char* name;
     Fate fate;
-    const char* said = "";  // in the log or the reason
+    const char* said = "";  // expected in the log or the reason
 };
 
 void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
 std::string name_of(const ::testing::TestParamInfo<Variant>& each) { return each.param.name; }
 
-// Every kind of use in one session. Whatever the plugin does, what is not its own goes well.
+// Uses every extension in one session. Everything except the plugin's own part must work.
 class PluginFamily : public ::testing::TestWithParam<Variant>, protected StoryHost {
 protected:
     PluginFamily() : StoryHost("none") {}
@@ -89,7 +89,7 @@ TEST_P(PluginFamily, IsSurvived) {
     EXPECT_THAT(log + (*found)["reason"].string() + (*after)["reason"].string(),
                 HasSubstr(variant.said));
     if (*variant.said != '\0') {
-        EXPECT_THAT(log, HasSubstr(name)) << "it is named";
+        EXPECT_THAT(log, HasSubstr(name)) << "the log must name the plugin";
     }
 }
 
@@ -133,13 +133,14 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{"missing_done", Fate::Active}, Variant{"leaks_descriptor", Fate::Active}),
     name_of);
 
-TEST_F(PluginFamily, TheWellBehavedOneDoesAllOfItsWork) {
+TEST_F(PluginFamily, WellBehavedPluginDoesItsWork) {
     use(test::in_build("tests/plugins/well_behaved.so"), "org.narratoria.test.well_behaved");
     ASSERT_TRUE(told);
     EXPECT_EQ(told->outcome, Outcome::Completed);
-    EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria"))) << "nothing is reported of it";
+    EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria")))
+        << "the well-behaved plugin must not be reported";
     const auto weather = recorder.of(Kind::UiPlaceholder);
-    ASSERT_EQ(weather.size(), 1U) << "it declines the weather";
+    ASSERT_EQ(weather.size(), 1U) << "the plugin declines " weather "";
     EXPECT_EQ(weather[0].body["event"].string(), "weather");
     EXPECT_THAT(recorder.of(Kind::AssetPlaceholder), IsEmpty());
 }

@@ -67,28 +67,29 @@ protected:
     std::optional<Session> session;
 };
 
-TEST_F(InvokeTest, ANarratorInCRunsToolsWhileItThinks) {
+TEST_F(InvokeTest, NarratorInCInvokesToolsWhileItThinks) {
     open(true);
     const Told told = prompt("ok again bad again ok");
     EXPECT_EQ(told.outcome, Outcome::Completed);
     EXPECT_EQ(told.narrative, "1 completed, 2 failed, 3 completed");
-    EXPECT_EQ(recorder.of(Kind::PlanStarted).size(), 2u) << "the open one and the answer";
+    EXPECT_EQ(recorder.of(Kind::PlanStarted).size(), 2u)
+        << "the invocations' execution and the answer's";
     EXPECT_EQ(recorder.of(Kind::ToolStarted).size(), 3u);
     EXPECT_EQ(recorder.of(Kind::ToolStarted, "ok-1").size(), 1u);
     EXPECT_THAT(log, Not(HasSubstr("thinker")));
-    EXPECT_EQ(prompt("ok").narrative, "1 completed") << "each request has its own";
+    EXPECT_EQ(prompt("ok").narrative, "1 completed") << "each request has its own invocations";
 }
 
-TEST_F(InvokeTest, ToolsOfOneRequestRunAtOnce) {
+TEST_F(InvokeTest, ToolsOfOneRequestRunConcurrently) {
     open(true);
-    // Each waits for the other.
+    // Each tool waits for the other.
     tool("left", "touch left; while [ ! -e right ]; do :; done");
     tool("right", "touch right; while [ ! -e left ]; do :; done");
     EXPECT_THAT(prompt("left right").narrative,
                 AnyOf("1 completed, 2 completed", "2 completed, 1 completed"));
 }
 
-TEST_F(InvokeTest, ACancelledPromptEndsTheToolsOfAThinkingNarrator) {
+TEST_F(InvokeTest, CancelledPromptEndsInvokedTools) {
     open(true);
     tool("endless", "touch started; while :; do :; done");
     std::optional<Outcome> outcome;
@@ -103,7 +104,7 @@ TEST_F(InvokeTest, ACancelledPromptEndsTheToolsOfAThinkingNarrator) {
     EXPECT_EQ(prompt("ok").narrative, "1 completed");
 }
 
-// A narrator of the host, whose functions the test chooses.
+// A host's narrator with functions that the test chooses.
 class OwnInvokeTest : public InvokeTest {
 protected:
     void SetUp() override { open(false); }
@@ -147,7 +148,7 @@ protected:
     std::string outcome;
 };
 
-TEST_F(OwnInvokeTest, ARefusalSaysWhy) {
+TEST_F(OwnInvokeTest, RefusedInvocationSaysWhy) {
     join([this](uint64_t token) {
         EXPECT_EQ(invoke(token, R"({"input":{}})"), NAR_INVALID_DOCUMENT);
         EXPECT_THAT(failure.message, HasSubstr("\"tool\""));
@@ -185,7 +186,7 @@ TEST_F(OwnInvokeTest, OnlyTheNarratorMayInvoke) {
     EXPECT_TRUE(Json(outcome)["ok"].boolean()) << outcome;
 }
 
-TEST_F(OwnInvokeTest, ANarratorThatThrowsInAnOutcomeIsDisabledAndTheTurnGoesOn) {
+TEST_F(OwnInvokeTest, NarratorThatThrowsInAnOutcomeIsDisabled) {
     join([this](uint64_t token) {
         EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_OK);
         EXPECT_EQ(invoke(token, R"({"tool":"ok"})"), NAR_OK);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin narratoria.launcher: a command in front of a tool, with everything else as without it.
+// The plugin narratoria.launcher runs a command in front of a tool; everything else is as without
+// it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ protected:
         story(more + "\n[plugins.\"narratoria.launcher\"]\n" + toml);
         open();
     }
-    // A program that writes down its arguments, a line each, and becomes what they say.
+    // A program that logs its arguments, one per line, and executes them.
     std::string wrapper(const std::string& name) {
         folder.write(
             name,
@@ -31,7 +32,7 @@ protected:
             0755);
         return name;
     }
-    // Ends when something ends it, writes its number and that of a child that lives as long.
+    // Runs until it is ended; writes its process id and that of a child that lives equally long.
     std::string endless() {
         folder.tool("endless", "sleep 1000 & echo $! >'" + (folder / "child") + "'; echo $$ >'" +
                                    (folder / "self") + "'; wait");
@@ -48,7 +49,7 @@ protected:
         "\"$request\"\n";
 };
 
-TEST_F(LauncherTest, TheToolGetsItsRequestAndItsEventsCome) {
+TEST_F(LauncherTest, ToolGetsItsRequestAndItsEventsArrive) {
     settings(R"(command = ["nice"])");
     folder.write("echo", kEcho, 0755);
     const Json tool = run_path("launcher:echo", R"("input":{"word":"Größe"})");
@@ -57,7 +58,7 @@ TEST_F(LauncherTest, TheToolGetsItsRequestAndItsEventsCome) {
     EXPECT_EQ(tool["events"].size(), 1U);
 }
 
-TEST_F(LauncherTest, WhatStandsInFrontMayChangeTheEnvironment) {
+TEST_F(LauncherTest, CommandMayChangeTheEnvironment) {
     settings(R"(command = ["env", "X=1"])");
     folder.tool("says",
                 "printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true,"
@@ -66,16 +67,16 @@ TEST_F(LauncherTest, WhatStandsInFrontMayChangeTheEnvironment) {
     EXPECT_THAT(tool["events"].text(), HasSubstr("X is 1")) << tool.text();
 }
 
-TEST_F(LauncherTest, AProgramOfTheStoryGetsTheToolsAbsolutePathBehindItsArguments) {
+TEST_F(LauncherTest, StoryProgramGetsTheAbsolutePathLast) {
     settings("command = [\"./" + wrapper("wrap") + "\", \"env\"]");
     folder.says("tools/door", {kDone});
     EXPECT_TRUE(run_path("launcher:tools/door")["ok"].boolean()) << log;
     EXPECT_THAT(lines_of(folder.read("wrap.log")), ElementsAre("env", folder / "tools/door"));
 }
 
-TEST_F(LauncherTest, WhatIsNotHereIsHandedOnAsItStands) {
+TEST_F(LauncherTest, PathThatIsNotLocalIsPassedUnchanged) {
     folder.says("here", {kDone});
-    // It may only be there on the far side: this one has it under another name.
+    // The tool may exist only on the far side: `far` finds it under a different name.
     folder.write("far",
                  "#!/bin/sh\nprintf '%s' \"$1\" >'" + folder / "asked" + "'\nexec '" +
                      folder / "here" + "'\n",
@@ -85,12 +86,12 @@ TEST_F(LauncherTest, WhatIsNotHereIsHandedOnAsItStands) {
     EXPECT_EQ(folder.read("asked"), "opt/tools/door");
 }
 
-TEST_F(LauncherTest, AnAbsolutePathStaysOne) {
+TEST_F(LauncherTest, AbsolutePathIsKept) {
     settings(R"(command = ["nice"])");
     EXPECT_TRUE(run_path("launcher:" + folder.says("door", {kDone}))["ok"].boolean());
 }
 
-TEST_F(LauncherTest, WhatWouldBeAnOptionOfTheCommandIsNotHandedOn) {
+TEST_F(LauncherTest, PathThatLooksLikeAnOptionIsRefused) {
     settings("command = [\"./" + wrapper("wrap") + "\"]");
     const Json tool = run_path("launcher:-oProxyCommand=x");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
@@ -98,7 +99,7 @@ TEST_F(LauncherTest, WhatWouldBeAnOptionOfTheCommandIsNotHandedOn) {
     EXPECT_FALSE(folder.has("wrap.log"));
 }
 
-TEST_F(LauncherTest, ANameChoosesItsCommand) {
+TEST_F(LauncherTest, NameSelectsItsCommand) {
     settings("command = [\"./" + wrapper("plain") + "\"]\ncommands.far = [\"./" + wrapper("far") +
              "\", \"nice\"]");
     folder.says("door", {kDone});
@@ -107,14 +108,14 @@ TEST_F(LauncherTest, ANameChoosesItsCommand) {
     EXPECT_FALSE(folder.has("plain.log"));
 }
 
-TEST_F(LauncherTest, AFileWhoseNameHasAColonIsWrittenWithASlash) {
+TEST_F(LauncherTest, FileNameWithAColonNeedsASlash) {
     settings("command = [\"./" + wrapper("wrap") + "\"]");
     folder.says("a:b", {kDone});
     EXPECT_TRUE(run_path("launcher:./a:b")["ok"].boolean());
     EXPECT_THAT(lines_of(folder.read("wrap.log")), ElementsAre(folder / "./a:b"));
 }
 
-TEST_F(LauncherTest, ANameThatNobodyKnowsIsTold) {
+TEST_F(LauncherTest, UnknownNameIsReported) {
     settings(R"(commands = { far = ["nice"], near = ["nice"] })");
     const Json tool = run_path("launcher:moon:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
@@ -123,7 +124,7 @@ TEST_F(LauncherTest, ANameThatNobodyKnowsIsTold) {
     EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
-TEST_F(LauncherTest, APathIsNeeded) {
+TEST_F(LauncherTest, PathIsRequired) {
     settings("command = [\"nice\"]\ncommands.far = [\"nice\"]");
     for (const std::string path : {"launcher:", "launcher:far:"}) {
         const Json tool = run_path(path);
@@ -132,7 +133,7 @@ TEST_F(LauncherTest, APathIsNeeded) {
     }
 }
 
-TEST_F(LauncherTest, WhatIsOutsideOfTheAllowedPathsIsNotLaunched) {
+TEST_F(LauncherTest, PathOutsideTheAllowedPathsIsRefused) {
     folder.says("outside", {kDone});
     folder.says("tools/inside", {kDone});
     settings("command = [\"nice\"]", "[tools]\nallow_paths = [\"tools\"]");
@@ -143,7 +144,7 @@ TEST_F(LauncherTest, WhatIsOutsideOfTheAllowedPathsIsNotLaunched) {
     }
 }
 
-TEST_F(LauncherTest, ANameIsNoWayOutOfTheAllowedPaths) {
+TEST_F(LauncherTest, NameDoesNotBypassTheAllowedPaths) {
     const Folder elsewhere;
     const std::string outside = elsewhere.says("outside", {kDone});
     settings("commands.far = [\"nice\"]", "[tools]\nallow_paths = [\".\"]");
@@ -151,7 +152,7 @@ TEST_F(LauncherTest, ANameIsNoWayOutOfTheAllowedPaths) {
     EXPECT_ANY_THROW(run_path("launcher:far:" + outside));
 }
 
-TEST_F(LauncherTest, AMissingSettingIsNamedWithHowToWriteIt) {
+TEST_F(LauncherTest, MissingSettingIsReportedWithAnExample) {
     settings("");
     const Json tool = run_path("launcher:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
@@ -160,7 +161,7 @@ TEST_F(LauncherTest, AMissingSettingIsNamedWithHowToWriteIt) {
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(command = ["nice"])"));
 }
 
-TEST_F(LauncherTest, AWrongSettingIsNamedWithHowToWriteIt) {
+TEST_F(LauncherTest, WrongSettingIsReportedWithAnExample) {
     settings("command = \"nice\"");
     const Json tool = run_path("launcher:door");
     EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
@@ -168,12 +169,12 @@ TEST_F(LauncherTest, AWrongSettingIsNamedWithHowToWriteIt) {
     EXPECT_THAT(tool["error"].string(), HasSubstr(R"(command = ["nice"])"));
 }
 
-TEST_F(LauncherTest, ASettingThatIsNoneIsLogged) {
+TEST_F(LauncherTest, UnknownSettingIsLogged) {
     settings("command = [\"nice\"]\ncomand = 1");
     EXPECT_THAT(log, HasSubstr(R"(there is no setting "comand")"));
 }
 
-TEST_F(LauncherTest, AProgramThatIsNotThereIsASpawnFailure) {
+TEST_F(LauncherTest, MissingProgramIsASpawnFailure) {
     settings(R"(command = ["no-such-launcher"])");
     folder.says("door", {kDone});
     const Json tool = run_path("launcher:door");
@@ -182,7 +183,7 @@ TEST_F(LauncherTest, AProgramThatIsNotThereIsASpawnFailure) {
     EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
-TEST_F(LauncherTest, AProgramOfTheStoryThatIsNotThereIsASpawnFailure) {
+TEST_F(LauncherTest, MissingStoryProgramIsASpawnFailure) {
     settings(R"(command = ["./no-such-launcher"])");
     folder.says("door", {kDone});
     const Json tool = run_path("launcher:door");
@@ -191,7 +192,7 @@ TEST_F(LauncherTest, AProgramOfTheStoryThatIsNotThereIsASpawnFailure) {
     EXPECT_EQ(tool["retryCount"].integer(), 0);
 }
 
-TEST_F(LauncherTest, TheExitStatusIsTheTools) {
+TEST_F(LauncherTest, ExitStatusIsTheTools) {
     settings(R"(command = ["nice"])");
     folder.says("fails", {kDone}, 7);
     const Json tool = run_path("launcher:fails");
@@ -199,16 +200,16 @@ TEST_F(LauncherTest, TheExitStatusIsTheTools) {
     EXPECT_EQ(tool["attempts"][0]["exitStatus"].integer(), 7) << tool.text();
 }
 
-TEST_F(LauncherTest, AFailedAttemptIsTriedAgain) {
+TEST_F(LauncherTest, FailedAttemptIsRetried) {
     settings("command = [\"./" + wrapper("wrap") + "\"]");
     folder.says("fails", {}, 1);
     run_path("launcher:fails", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})");
     EXPECT_EQ(lines_of(folder.read("wrap.log")).size(), 2U);
 }
 
-TEST_F(LauncherTest, WhenItsTimeIsUpNothingOfItIsLeft) {
+TEST_F(LauncherTest, TimeoutLeavesNoProcess) {
     settings("command = [\"./" + wrapper("wrap") + "\", \"env\"]", "[times]\ngrace_ms = 100");
-    // It writes down its numbers before the time is up, however slow the machine is.
+    // Even on a slow machine, the tool writes its process ids before the timeout.
     const Json tool = run_path("launcher:" + endless(), R"("timeoutMs":1500)");
     EXPECT_EQ(tool["state"].string(), "timeout") << tool.text();
     ASSERT_TRUE(until([&] { return !engine->is_busy(); }));
@@ -218,7 +219,7 @@ TEST_F(LauncherTest, WhenItsTimeIsUpNothingOfItIsLeft) {
     hostile::expect_only_supervisors();
 }
 
-TEST_F(LauncherTest, ACancelledOneLeavesNothing) {
+TEST_F(LauncherTest, CancelLeavesNoProcess) {
     settings(R"(command = ["nice", "env", "X=1"])");
     std::optional<Json> result;
     session->execute(plan_of({entry("t", "launcher:" + endless())}), folder.path(),
@@ -232,7 +233,7 @@ TEST_F(LauncherTest, ACancelledOneLeavesNothing) {
     hostile::expect_only_supervisors();
 }
 
-TEST_F(LauncherTest, TheEndOfTheSessionEndsIt) {
+TEST_F(LauncherTest, EndOfTheSessionLeavesNoProcess) {
     settings(R"(command = ["nice"])");
     session->execute(plan_of({entry("t", "launcher:" + endless())}), folder.path());
     ASSERT_TRUE(until([&] { return is_running(); }));
@@ -240,7 +241,7 @@ TEST_F(LauncherTest, TheEndOfTheSessionEndsIt) {
     ASSERT_TRUE(until([&] { return is_gone("self") && is_gone("child"); }));
 }
 
-TEST_F(LauncherTest, WhatIsNoEventIsAProtocolErrorAsWithoutIt) {
+TEST_F(LauncherTest, InvalidEventIsAProtocolError) {
     settings(R"(command = ["nice"])");
     folder.says("babbles", {"hello"});
     EXPECT_EQ(run_path("launcher:babbles")["errorCode"].string(), "PROTOCOL_ERROR");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin narratoria.narrator_process: programs of any kind as narrators, good ones and bad ones.
+// The plugin narratoria.narrator_process: programs as narrators, well-behaved and misbehaving.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class NarratorProcessTest : public ::testing::Test, protected StoryHost {
 protected:
     NarratorProcessTest() : StoryHost("narrator_process") {}
 
-    // `settings` stand in the plugin's table, `more` before it.
+    // `settings` go into the plugin's table, `more` goes before it.
     void narrator(const std::string& settings, const std::string& more = "") {
         story("[narrator]\nname = \"narratoria.narrator_process\"\n" + more +
               "\n[fallback]\ntemplates = [\"Nothing.\"]\n"
@@ -33,7 +33,7 @@ protected:
               settings);
         open();
     }
-    // `body` is carried out for each request; `line` and its `id` are there.
+    // Runs `body` for each request; $line is the request and $id its id.
     void shell(const std::string& body, const std::string& settings = "",
                const std::string& more = "") {
         folder.write(
@@ -65,12 +65,12 @@ protected:
             more);
     }
     std::vector<std::string> heard() const { return lines_of(folder.read("heard")); }
-    // One for each time that the narrator was started.
+    // The process id of each start of the narrator.
     std::vector<std::string> numbers() const { return lines_of(folder.read("numbers")); }
     static bool is_gone(const std::string& number) {
         return ::kill(std::stoi(number), 0) != 0 && errno == ESRCH;
     }
-    // What the last request said about the answer before.
+    // The fault of the previous answer, from the last request.
     std::string last_fault() const {
         const std::vector<std::string> lines = heard();
         for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
@@ -90,7 +90,7 @@ protected:
 
 // ---------------------------------------------------------------- tools that run while it thinks
 
-TEST_F(NarratorProcessTest, ItInvokesToolsBeforeItAnswers) {
+TEST_F(NarratorProcessTest, InvokesToolsBeforeItAnswers) {
     folder.tool("tools/lamp", "printf '%s\\n' \"$invocation\" >>'" + folder / "lamp-heard" +
                                   "'\nprintf '%s\\n' '" + kDone + "'");
     python(R"(
@@ -112,7 +112,7 @@ for line in sys.stdin:
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, AnInvocationThatCannotBeMadeIsToldWithTheReason) {
+TEST_F(NarratorProcessTest, RefusedInvocationIsReportedWithTheReason) {
     python(R"(
 for line in sys.stdin:
     heard = json.loads(line)
@@ -125,7 +125,7 @@ for line in sys.stdin:
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, AnInvocationNeedsANumberOfItsOwn) {
+TEST_F(NarratorProcessTest, InvocationNumbersMustBeUnique) {
     folder.tool("tools/slow", "while :; do sleep 0.1; done");
     python(R"(
 for line in sys.stdin:
@@ -137,11 +137,11 @@ for line in sys.stdin:
     EXPECT_EQ(prompt("look").narrative, "Dark.") << log;
     const std::string fault = "without a \"call\" of its own";
     EXPECT_THAT(log, HasSubstr(fault));
-    EXPECT_NE(log.find(fault), log.rfind(fault)) << "of two";
+    EXPECT_NE(log.find(fault), log.rfind(fault)) << "the fault is reported twice";
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, ToolsOfAProcessThatEndedAreCancelled) {
+TEST_F(NarratorProcessTest, EndedProcessCancelsItsTools) {
     folder.tool("tools/slow",
                 "#!/bin/sh\n: >'" + folder / "started" + "'\nwhile :; do sleep 0.1; done\n");
     python(R"(
@@ -155,13 +155,13 @@ sys.exit(3)
 )");
     EXPECT_EQ(prompt("look").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("exit status 3"));
-    EXPECT_EQ(lines_of(log).size(), 1U) << "that of the fallback: " << log;
+    EXPECT_EQ(lines_of(log).size(), 1U) << "only the fallback is logged: " << log;
     expect_nothing_left();
 }
 
 // ---------------------------------------------------------------- answers
 
-TEST_F(NarratorProcessTest, APlanIsTold) {
+TEST_F(NarratorProcessTest, PlanIsExecuted) {
     shell("plan $id 'You wake up.'");
     const Told told = prompt("look");
     EXPECT_EQ(told.outcome, Outcome::Completed) << log;
@@ -174,7 +174,7 @@ TEST_F(NarratorProcessTest, APlanIsTold) {
 }
 
 // covers: 002-registry-format-state
-TEST_F(NarratorProcessTest, ItGetsTheStateAsTextIfItAsksForIt) {
+TEST_F(NarratorProcessTest, StateTextIsSentOnRequest) {
     shell("plan $id 'You wake up.'");
     session->set_state("gold", "5", {"coins of the \"player\""});
     prompt("look");
@@ -187,7 +187,7 @@ TEST_F(NarratorProcessTest, ItGetsTheStateAsTextIfItAsksForIt) {
               "gold: 5 (coins of the \"player\")\nhp: 7");
 }
 
-TEST_F(NarratorProcessTest, ANarratorInPythonGetsAndGivesUtf8) {
+TEST_F(NarratorProcessTest, PythonNarratorReadsAndWritesUtf8) {
     python(
         "for line in sys.stdin:\n"
         "    request = json.loads(line)\n"
@@ -198,7 +198,7 @@ TEST_F(NarratorProcessTest, ANarratorInPythonGetsAndGivesUtf8) {
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, ThePlanIsHandedOnAsItIsWritten) {
+TEST_F(NarratorProcessTest, PlanIsPassedOnVerbatim) {
     folder.says("done", {kDone});
     shell(R"(printf '{"plan":{"requestId":"mine","tools":[{"toolId":"t","toolPath":"done",)"
           R"("input":{"large":123456789012345678901234567890,"deep":[[{"a":1.0e-3}]]}}]},)"
@@ -209,7 +209,7 @@ TEST_F(NarratorProcessTest, ThePlanIsHandedOnAsItIsWritten) {
     EXPECT_THAT(started.text, HasSubstr("1.0e-3"));
 }
 
-TEST_F(NarratorProcessTest, ItIsAskedAgainWithTheResultOfWhatFailed) {
+TEST_F(NarratorProcessTest, FailedPlanIsReportedToTheSameProcess) {
     folder.says("fails", {kFailed});
     shell(R"(case $line in *'"previousResult":null'*)
         printf '{"id":%s,"plan":{"requestId":"p","tools":[{"toolId":"t","toolPath":"fails",)"
@@ -218,7 +218,7 @@ TEST_F(NarratorProcessTest, ItIsAskedAgainWithTheResultOfWhatFailed) {
     const Told told = prompt("go");
     EXPECT_EQ(told.narrative, "Another way.") << log;
     EXPECT_EQ(told.generations, 2U);
-    EXPECT_EQ(numbers().size(), 1U) << "by the same process";
+    EXPECT_EQ(numbers().size(), 1U) << "the same process answers both";
 }
 
 TEST_F(NarratorProcessTest, TenRequestsGoToOneProcess) {
@@ -231,7 +231,7 @@ TEST_F(NarratorProcessTest, TenRequestsGoToOneProcess) {
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, AnErrorIsWhyThereIsNoPlan) {
+TEST_F(NarratorProcessTest, ErrorIsTheReasonForTheMissingPlan) {
     shell(R"(printf '{"id":%s,"error":"the muse is asleep"}\n' $id)");
     const Told told = prompt("go");
     EXPECT_EQ(told.outcome, Outcome::Fallback);
@@ -239,22 +239,22 @@ TEST_F(NarratorProcessTest, AnErrorIsWhyThereIsNoPlan) {
     EXPECT_THAT(last_fault(), HasSubstr("the muse is asleep"));
 }
 
-TEST_F(NarratorProcessTest, AnAnswerWithoutAPlanIsNone) {
+TEST_F(NarratorProcessTest, AnswerWithoutAPlanIsAFailure) {
     shell(R"(printf '{"id":%s}\n' $id)");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("neither \"plan\" nor \"error\""));
 }
 
-TEST_F(NarratorProcessTest, WhatIsNoPlanComesBackWithItsFaults) {
+TEST_F(NarratorProcessTest, InvalidPlanIsReturnedWithItsFaults) {
     shell(R"(printf '{"id":%s,"plan":[]}\n' $id)");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(heard().size(), 5U);
     EXPECT_THAT(last_fault(), Not(HasSubstr("gave no plan")));
 }
 
-// ---------------------------------------------------------------- lines that are none
+// ---------------------------------------------------------------- invalid lines
 
-TEST_F(NarratorProcessTest, GarbageIsLoggedAndTheAnswerBehindItCounts) {
+TEST_F(NarratorProcessTest, InvalidLinesAreLoggedAndSkipped) {
     shell(R"(echo 'Loading model …'; echo; echo '[1,2]'; echo '{"id":99,"plan":{}}'
         echo '{"plan":{}}'; printf 'a\000b\n'; plan $id 'Still there.')");
     EXPECT_EQ(prompt("go").narrative, "Still there.") << log;
@@ -265,7 +265,7 @@ TEST_F(NarratorProcessTest, GarbageIsLoggedAndTheAnswerBehindItCounts) {
     EXPECT_THAT(log, HasSubstr("without the \"id\" of a request"));
 }
 
-TEST_F(NarratorProcessTest, AFloodOfGarbageIsLoggedInPart) {
+TEST_F(NarratorProcessTest, FloodOfInvalidLinesIsLoggedInPart) {
     shell(R"(i=0; while [ $i -lt 5000 ]; do echo "babble $i"; echo "mutter $i" >&2; i=$((i+1)); done
         plan $id 'At last.')");
     EXPECT_EQ(prompt("go").narrative, "At last.");
@@ -273,13 +273,13 @@ TEST_F(NarratorProcessTest, AFloodOfGarbageIsLoggedInPart) {
     EXPECT_THAT(log, HasSubstr("further lines are not logged until the next request"));
 }
 
-TEST_F(NarratorProcessTest, WhatItSaysOnStandardErrorIsLogged) {
+TEST_F(NarratorProcessTest, StandardErrorIsLogged) {
     shell("echo 'thinking …' >&2; plan $id 'Done.'");
     prompt("go");
     EXPECT_TRUE(until([&] { return log.find("thinking …") != std::string::npos; }));
 }
 
-TEST_F(NarratorProcessTest, AnAnswerInPiecesIsOne) {
+TEST_F(NarratorProcessTest, AnswerMayArriveInPieces) {
     python(
         "for line in sys.stdin:\n"
         "    answer = json.dumps({'id': json.loads(line)['id'],\n"
@@ -291,7 +291,7 @@ TEST_F(NarratorProcessTest, AnAnswerInPiecesIsOne) {
     EXPECT_EQ(prompt("go").narrative, "Stück für Stück") << log;
 }
 
-TEST_F(NarratorProcessTest, ALargeAnswerIsTaken) {
+TEST_F(NarratorProcessTest, LargeAnswerIsAccepted) {
     python(
         "for line in sys.stdin:\n"
         "    say({'id': json.loads(line)['id'],\n"
@@ -299,7 +299,7 @@ TEST_F(NarratorProcessTest, ALargeAnswerIsTaken) {
     EXPECT_EQ(prompt("go").narrative.size(), 5000000U) << log;
 }
 
-TEST_F(NarratorProcessTest, ALineOverTheLimitFailsTheRequestAndTheProcessGoesOn) {
+TEST_F(NarratorProcessTest, TooLongLineFailsOnlyTheRequest) {
     python(
         "for line in sys.stdin:\n"
         "    request = json.loads(line)\n"
@@ -315,7 +315,7 @@ TEST_F(NarratorProcessTest, ALineOverTheLimitFailsTheRequestAndTheProcessGoesOn)
     EXPECT_EQ(told.generations, 2U);
 }
 
-TEST_F(NarratorProcessTest, AnEndlessLineNeedsNoEndlessMemory) {
+TEST_F(NarratorProcessTest, EndlessLineUsesBoundedMemory) {
     python(
         "for line in sys.stdin:\n"
         "    while True: os.write(1, b'x' * 65536)\n",
@@ -325,7 +325,7 @@ TEST_F(NarratorProcessTest, AnEndlessLineNeedsNoEndlessMemory) {
     hostile::expect_no_children();
 }
 
-TEST_F(NarratorProcessTest, ALargeRequestReachesOneThatReadsSlowly) {
+TEST_F(NarratorProcessTest, LargeRequestReachesASlowReader) {
     python(
         "for line in sys.stdin:\n"
         "    request = json.loads(line)\n"
@@ -336,31 +336,31 @@ TEST_F(NarratorProcessTest, ALargeRequestReachesOneThatReadsSlowly) {
     EXPECT_EQ(prompt("go").narrative, "6000000") << log;
 }
 
-// ---------------------------------------------------------------- it dies
+// ---------------------------------------------------------------- death
 
-TEST_F(NarratorProcessTest, ADeathInTheMiddleSaysItsExitStatusAndLastWords) {
+TEST_F(NarratorProcessTest, DeathIsReportedWithExitStatusAndLastLines) {
     shell("printf '{\"id\":%s,\"pl' $id; echo 'no more ink' >&2; exit 3");
     const Told told = prompt("go");
     EXPECT_EQ(told.outcome, Outcome::Fallback);
-    EXPECT_EQ(numbers().size(), 5U) << "started again for each request";
+    EXPECT_EQ(numbers().size(), 5U) << "the narrator is restarted for each request";
     EXPECT_THAT(last_fault(), HasSubstr("ended with exit status 3"));
     EXPECT_THAT(last_fault(), HasSubstr("no more ink"));
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, ADeathBySignalIsNamed) {
+TEST_F(NarratorProcessTest, DeathBySignalNamesTheSignal) {
     shell("kill -SEGV $$");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("signal 11 (Segmentation fault)"));
 }
 
-TEST_F(NarratorProcessTest, LastWordsThatAreNoUtf8AreNoHarm) {
+TEST_F(NarratorProcessTest, InvalidUtf8InLastLinesIsHandled) {
     shell("printf 'caf\\351 \\377\\376' >&2; exit 1");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("caf"));
 }
 
-TEST_F(NarratorProcessTest, ItIsStartedAgainAtTheNextRequest) {
+TEST_F(NarratorProcessTest, NextRequestRestartsIt) {
     shell("if [ $(wc -l <'" + (folder / "numbers") +
           "') = 1 ]; then exit 1; fi\nplan $id 'Here again.'");
     const Told told = prompt("go");
@@ -369,13 +369,13 @@ TEST_F(NarratorProcessTest, ItIsStartedAgainAtTheNextRequest) {
     EXPECT_EQ(numbers().size(), 2U);
 }
 
-TEST_F(NarratorProcessTest, ItIsNotStartedAgainWhenThatIsNotWanted) {
+TEST_F(NarratorProcessTest, RestartCanBeDisabled) {
     shell("exit 4", "restart = false");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 1U);
 }
 
-TEST_F(NarratorProcessTest, OneThatEndsAfterEachAnswerIsANarratorToo) {
+TEST_F(NarratorProcessTest, ProcessMayEndAfterEachAnswer) {
     shell("plan $id \"answer $id\"; exit 0");
     for (int i = 0; i < 10; ++i) {
         const Told told = prompt("again");
@@ -386,20 +386,20 @@ TEST_F(NarratorProcessTest, OneThatEndsAfterEachAnswerIsANarratorToo) {
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, OneThatEndsWithoutAnAnswerIsNotAskedForEver) {
+TEST_F(NarratorProcessTest, SilentExitsEndInTheFallback) {
     shell("exit 0");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 5U);
 }
 
-TEST_F(NarratorProcessTest, OneThatHangsUpAndGoesOnIsKilled) {
+TEST_F(NarratorProcessTest, ProcessThatClosesItsOutputIsKilled) {
     shell("exec >&-; while :; do sleep 1000; done");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(last_fault(), HasSubstr("signal 9"));
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
+TEST_F(NarratorProcessTest, DescendantsDoNotOutliveIt) {
     shell("sleep 1000 & echo $! >>'" + (folder / "numbers") + "'; exit 1");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(numbers().size(), 10U);
@@ -409,30 +409,30 @@ TEST_F(NarratorProcessTest, WhatItStartedDoesNotOutliveIt) {
     }));
 }
 
-// ---------------------------------------------------------------- it cannot be started
+// ---------------------------------------------------------------- failed starts
 
-TEST_F(NarratorProcessTest, AProgramThatIsNotThereIsNamed) {
+TEST_F(NarratorProcessTest, MissingProgramIsNamed) {
     narrator(R"(command = ["no-such-narrator"])");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     const std::vector<Record> warnings = recorder.of(Kind::Warning);
     std::string all = log;
     for (const Record& warning : warnings) all += warning.text;
-    EXPECT_THAT(all, HasSubstr("no-such-narrator")) << "nobody is told why";
+    EXPECT_THAT(all, HasSubstr("no-such-narrator")) << "the reason is not reported";
 }
 
-TEST_F(NarratorProcessTest, AProgramThatCannotRunIsNamed) {
+TEST_F(NarratorProcessTest, NonExecutableProgramIsNamed) {
     folder.write("narrator", "#!/no/such/interpreter\n", 0755);
     narrator(R"(command = ["./narrator"])");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("#!/no/such/interpreter"));
-    // The supervisor stays for the next one.
+    // The supervisor is kept for the next start.
     const size_t before = hostile::open_descriptors().size();
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(hostile::open_descriptors().size(), before);
     hostile::expect_only_supervisors();
 }
 
-TEST_F(NarratorProcessTest, WithoutACommandEachRequestSaysHowToWriteIt) {
+TEST_F(NarratorProcessTest, MissingCommandIsReportedWithAnExample) {
     narrator("");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("the setting \"command\" is missing"));
@@ -440,17 +440,17 @@ TEST_F(NarratorProcessTest, WithoutACommandEachRequestSaysHowToWriteIt) {
     hostile::expect_no_children();
 }
 
-TEST_F(NarratorProcessTest, AWrongSettingIsNamed) {
+TEST_F(NarratorProcessTest, WrongSettingIsNamed) {
     narrator("command = [\"./narrator\"]\nrestart = 3");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_THAT(log, HasSubstr("the setting \"restart\" must be true or false"));
 }
 
-// ---------------------------------------------------------------- it is late
+// ---------------------------------------------------------------- timeouts and cancellation
 
 constexpr const char* kCancel = R"(\{"id":[0-9]+,"cancel":true\})";
 
-TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
+TEST_F(NarratorProcessTest, TimeoutIsReportedToTheNarrator) {
     shell(":", "", "[times]\nnarrator_ms = 50");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_TRUE(until([&] { return heard().size() == 10; }));
@@ -459,7 +459,7 @@ TEST_F(NarratorProcessTest, OneThatNeverAnswersIsToldThatItIsTooLate) {
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
+TEST_F(NarratorProcessTest, UnreadRequestsAreNotSent) {
     python("time.sleep(1000)\n", "[times]\nnarrator_ms = 20");
     for (const char* key : {"first", "second", "third"}) {  // each within patch_bytes
         session->patch_state("{\"" + std::string(key) + "\":\"" + std::string(7000000, 'y') +
@@ -470,7 +470,7 @@ TEST_F(NarratorProcessTest, OneThatNeverReadsIsNotSentEverything) {
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
+TEST_F(NarratorProcessTest, CancelIsReportedToTheNarrator) {
     shell(":");
     std::optional<Outcome> outcome;
     session->prompt("go", [&](Turn turn) { outcome = turn.outcome(); });
@@ -481,8 +481,8 @@ TEST_F(NarratorProcessTest, ACancelledTurnIsCancelledThere) {
     EXPECT_THAT(heard().at(1), MatchesRegex(kCancel));
 }
 
-TEST_F(NarratorProcessTest, ALateAnswerIsNotTakenForAnother) {
-    // It answers the first request when it has been told that it is too late.
+TEST_F(NarratorProcessTest, LateAnswerIsNotMistakenForALaterRequests) {
+    // The narrator answers the first request only after it has been cancelled as too late.
     shell(R"(case $line in
         *'"cancel":true}') plan $first 'Too late.' ;;
         *) if [ -z "$first" ]; then first=$id; else plan $id 'In time.'; fi ;; esac)",
@@ -490,12 +490,13 @@ TEST_F(NarratorProcessTest, ALateAnswerIsNotTakenForAnother) {
     const Told told = prompt("go");
     EXPECT_EQ(told.narrative, "In time.") << log;
     EXPECT_EQ(told.generations, 2U);
-    EXPECT_THAT(log, Not(HasSubstr("answer came too late"))) << "which would be its fault";
+    EXPECT_THAT(log, Not(HasSubstr("answer came too late")))
+        << "an answer after a cancel is not a fault";
 }
 
-// ---------------------------------------------------------------- what it gets, and its end
+// ---------------------------------------------------------------- environment and end
 
-TEST_F(NarratorProcessTest, ItGetsTheHostsEnvironmentWithTheSettingsOverIt) {
+TEST_F(NarratorProcessTest, SettingsOverrideTheHostsEnvironment) {
     ::setenv("NARRATORIA_TEST_KEPT", "kept", 1);
     ::setenv("NARRATORIA_TEST_CHANGED", "before", 1);
     shell("plan $id \"$NARRATORIA_TEST_KEPT $NARRATORIA_TEST_CHANGED $NEW $(pwd)\"",
@@ -503,7 +504,7 @@ TEST_F(NarratorProcessTest, ItGetsTheHostsEnvironmentWithTheSettingsOverIt) {
     EXPECT_EQ(prompt("go").narrative, "kept after new " + folder.path());
 }
 
-TEST_F(NarratorProcessTest, NothingOfTheHostLeaksIntoIt) {
+TEST_F(NarratorProcessTest, NothingLeaksFromTheHost) {
     const std::string file = folder.write("open", "a file of the host's");
     const int leaking = ::open(file.c_str(), O_RDONLY);
     ASSERT_GE(leaking, 0);
@@ -531,11 +532,11 @@ TEST_F(NarratorProcessTest, NothingOfTheHostLeaksIntoIt) {
     EXPECT_THAT(narrative, HasSubstr("group 1"));
     sigset_t now;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &now);
-    EXPECT_EQ(::sigismember(&now, SIGTERM), 1) << "the host's mask is its own";
+    EXPECT_EQ(::sigismember(&now, SIGTERM), 1) << "the host's own mask is unchanged";
     EXPECT_EQ(::sigismember(&now, SIGINT), 0);
 }
 
-TEST_F(NarratorProcessTest, AHostWithoutStandardDescriptorsHasANarratorToo) {
+TEST_F(NarratorProcessTest, HostMayHaveNoStandardStreams) {
     shell("plan $id 'Here.'");
     const int kept = ::fcntl(0, F_DUPFD_CLOEXEC, 10);
     ::close(0);
@@ -545,7 +546,7 @@ TEST_F(NarratorProcessTest, AHostWithoutStandardDescriptorsHasANarratorToo) {
     EXPECT_EQ(told.narrative, "Here.") << log;
 }
 
-TEST_F(NarratorProcessTest, TheHostsOtherChildrenAreItsOwn) {
+TEST_F(NarratorProcessTest, OtherChildrenOfTheHostAreNotReaped) {
     shell("plan $id 'Here.'; exit 0");
     const pid_t child = ::fork();
     if (child == 0) ::_exit(5);
@@ -556,7 +557,7 @@ TEST_F(NarratorProcessTest, TheHostsOtherChildrenAreItsOwn) {
     EXPECT_EQ(WEXITSTATUS(status), 5);
 }
 
-TEST_F(NarratorProcessTest, AHostThatIgnoresItsChildrenIsServed) {
+TEST_F(NarratorProcessTest, HostMayIgnoreSigchld) {
     ::signal(SIGCHLD, SIG_IGN);
     shell("plan $id 'Here.'; exit 0");
     for (int i = 0; i < 3; ++i) EXPECT_EQ(prompt("go").outcome, Outcome::Completed) << log;
@@ -565,8 +566,8 @@ TEST_F(NarratorProcessTest, AHostThatIgnoresItsChildrenIsServed) {
     for (const std::string& number : numbers()) EXPECT_TRUE(is_gone(number));
 }
 
-// Its 40 ms may go by on a machine that is busy with something else: one end of several must do.
-TEST_F(NarratorProcessTest, AtTheEndItGetsTheEndOfItsInput) {
+// The 40 ms for a clean end may pass on a loaded machine, so one success in several ends is enough.
+TEST_F(NarratorProcessTest, EndOfTheSessionClosesItsInput) {
     for (int turn = 0; turn < 20 && folder.read("end").empty(); ++turn) {
         shell("trap '' TERM; plan $id 'Here.'");
         folder.write("narrator", folder.read("narrator") + "echo end >'" + (folder / "end") + "'\n",
@@ -578,7 +579,7 @@ TEST_F(NarratorProcessTest, AtTheEndItGetsTheEndOfItsInput) {
     hostile::expect_no_children();
 }
 
-TEST_F(NarratorProcessTest, AtTheEndItIsTerminated) {
+TEST_F(NarratorProcessTest, EndOfTheSessionTerminatesIt) {
     for (int turn = 0; turn < 20 && folder.read("end").empty(); ++turn) {
         shell("trap 'echo terminated >\"" + (folder / "end") +
               "\"; exit' TERM; plan $id 'Here.'; while :; do sleep 0.01; done");
@@ -588,7 +589,7 @@ TEST_F(NarratorProcessTest, AtTheEndItIsTerminated) {
     EXPECT_EQ(folder.read("end"), "terminated\n");
 }
 
-TEST_F(NarratorProcessTest, AtTheEndOneThatIgnoresEverythingIsKilledBeforeTheHostMindsTheTime) {
+TEST_F(NarratorProcessTest, StubbornProcessIsKilledQuicklyAtTheEnd) {
     bool was_in_time = false;
     for (int turn = 0; turn < 20 && !was_in_time; ++turn) {
         log.clear();
@@ -600,14 +601,14 @@ TEST_F(NarratorProcessTest, AtTheEndOneThatIgnoresEverythingIsKilledBeforeTheHos
     EXPECT_TRUE(was_in_time) << log;
 }
 
-TEST_F(NarratorProcessTest, ASessionThatEndsWhileItIsAskedLeavesNothing) {
+TEST_F(NarratorProcessTest, SessionThatEndsDuringARequestLeavesNoProcess) {
     shell("sleep 1000 & wait");
     session->prompt("go");
     ASSERT_TRUE(until([&] { return heard().size() == 1; }));
     expect_nothing_left();
 }
 
-TEST_F(NarratorProcessTest, ItDiesWithItsHost) {
+TEST_F(NarratorProcessTest, DiesWithItsHost) {
     const pid_t host = ::fork();
     if (host == 0) {
         shell("trap '' TERM; plan $id 'Here.'; while :; do sleep 1000; done");
@@ -624,7 +625,7 @@ TEST_F(NarratorProcessTest, ItDiesWithItsHost) {
     EXPECT_TRUE(hostile::is_dead(number));
 }
 
-TEST_F(NarratorProcessTest, EachSessionHasAProcessOfItsOwn) {
+TEST_F(NarratorProcessTest, EachSessionHasItsOwnProcess) {
     shell("plan $id \"I am $$.\"");
     const std::string one = prompt("go").narrative;
     std::optional<Session> other(std::in_place, *engine, SessionOptions{.story = folder.path()});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria.poll/1 of a real host: readability, writability, changes, closed and refused peers.
+// narratoria.poll/1 of the real host: readability, writability, changes, closed and refused peers.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -99,14 +99,14 @@ protected:
     int pair[2] = {-1, -1};
 };
 
-TEST_F(PollTest, AReadableDescriptorIsReportedUntilItIsRead) {
+TEST_F(PollTest, ReadabilityIsReportedUntilRead) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     run();
     EXPECT_EQ(ready.calls, 0);
     ASSERT_EQ(::write(pair[1], "x", 1), 1);
     run();
-    EXPECT_GE(ready.calls, 2) << "it is level-triggered";
+    EXPECT_GE(ready.calls, 2) << "polling is level-triggered";
     EXPECT_EQ(ready.all, NAR_POLL_READABLE);
     char byte;
     ASSERT_EQ(::read(pair[0], &byte, 1), 1);
@@ -115,20 +115,20 @@ TEST_F(PollTest, AReadableDescriptorIsReportedUntilItIsRead) {
     EXPECT_EQ(ready.calls, before);
 }
 
-TEST_F(PollTest, AWritableDescriptorIsReportedWhileThereIsRoom) {
+TEST_F(PollTest, WritabilityIsReportedWhileThereIsRoom) {
     Ready ready;
     fill();
     ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
     ASSERT_EQ(::write(pair[1], "x", 1), 1);
     run();
-    EXPECT_EQ(ready.calls, 0) << "it is full, and what can be read is not asked for";
+    EXPECT_EQ(ready.calls, 0) << "the socket is full, and reading was not requested";
     drain();
     run();
     EXPECT_GE(ready.calls, 2);
     EXPECT_EQ(ready.all, NAR_POLL_WRITABLE);
 }
 
-TEST_F(PollTest, BothAreReportedTogetherAndAlone) {
+TEST_F(PollTest, BothEventsAreReportedTogetherAndAlone) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE | NAR_POLL_WRITABLE, ready), NAR_OK);
     run();
@@ -141,7 +141,7 @@ TEST_F(PollTest, BothAreReportedTogetherAndAlone) {
     EXPECT_EQ(ready.last, NAR_POLL_READABLE);
 }
 
-TEST_F(PollTest, WhatIsWaitedForCanBeChangedAlsoInTheFunctionItself) {
+TEST_F(PollTest, EventsCanBeChangedEvenInTheCallback) {
     Ready ready;
     ASSERT_EQ(watch(0, ready), NAR_OK);
     run();
@@ -157,9 +157,9 @@ TEST_F(PollTest, WhatIsWaitedForCanBeChangedAlsoInTheFunctionItself) {
     EXPECT_EQ(ready.last, NAR_POLL_READABLE);
 }
 
-TEST_F(PollTest, ADescriptorThatIsNotWaitedForYetIsNotLost) {
+TEST_F(PollTest, WatchWithoutEventsIsNotLost) {
     Ready ready;
-    // As a library opened it that does not know of FD_CLOEXEC: all its flags are 0.
+    // Simulates a library that does not set FD_CLOEXEC: all descriptor flags are 0.
     ASSERT_EQ(::fcntl(pair[0], F_SETFD, 0), 0);
     ASSERT_EQ(watch(0, ready), NAR_OK);
     run();
@@ -169,7 +169,7 @@ TEST_F(PollTest, ADescriptorThatIsNotWaitedForYetIsNotLost) {
     EXPECT_EQ(ready.all, NAR_POLL_WRITABLE);
 }
 
-TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
+TEST_F(PollTest, WatchStoppedInItsCallbackIsNotCalledAgain) {
     Ready ready;
     ready.on_call = [&] { EXPECT_EQ(poll->stop(host, number), NAR_OK); };
     ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
@@ -179,7 +179,7 @@ TEST_F(PollTest, OneThatWasStoppedInItsFunctionIsNotCalledAgain) {
     EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
 }
 
-TEST_F(PollTest, APollThatStartBeganCannotBeChanged) {
+TEST_F(PollTest, PollByStartCannotBeChanged) {
     Ready ready;
     ASSERT_EQ(poll->start(
                   host, pair[0], [](void* user) { take(user, 0); }, &ready, &number),
@@ -187,10 +187,10 @@ TEST_F(PollTest, APollThatStartBeganCannotBeChanged) {
     EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_NOT_FOUND);
     ASSERT_EQ(::write(pair[1], "x", 1), 1);
     run();
-    EXPECT_GE(ready.calls, 1) << "it still waits for what it was started for";
+    EXPECT_GE(ready.calls, 1) << "it still waits for readability";
 }
 
-TEST_F(PollTest, TheWatchOfADisabledPluginIsNotFound) {
+TEST_F(PollTest, WatchOfADisabledPluginIsNotFound) {
     Ready ready;
     ready.on_call = [] { throw 42; };
     ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
@@ -199,7 +199,7 @@ TEST_F(PollTest, TheWatchOfADisabledPluginIsNotFound) {
     EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
 }
 
-TEST_F(PollTest, AClosedPeerIsReadable) {
+TEST_F(PollTest, ClosedPeerIsReadable) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     ::close(std::exchange(pair[1], -1));
@@ -208,7 +208,7 @@ TEST_F(PollTest, AClosedPeerIsReadable) {
     EXPECT_EQ(ready.last, NAR_POLL_READABLE);
 }
 
-TEST_F(PollTest, APeerThatOnlyWritesNoMoreDoesNotWakeAWriterThatWaits) {
+TEST_F(PollTest, HalfClosedPeerDoesNotWakeAWaitingWriter) {
     Ready ready;
     fill();
     ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
@@ -220,7 +220,7 @@ TEST_F(PollTest, APeerThatOnlyWritesNoMoreDoesNotWakeAWriterThatWaits) {
     EXPECT_GE(ready.calls, 1);
 }
 
-TEST_F(PollTest, AClosedPeerIsReportedToAWriter) {
+TEST_F(PollTest, ClosedPeerIsReportedToAWriter) {
     Ready ready;
     fill();
     ASSERT_EQ(watch(NAR_POLL_WRITABLE, ready), NAR_OK);
@@ -230,8 +230,8 @@ TEST_F(PollTest, AClosedPeerIsReportedToAWriter) {
     EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
 }
 
-TEST_F(PollTest, ARefusedConnectionIsReportedAsAllThatIsWaitedFor) {
-    // A port that was free a moment ago.
+TEST_F(PollTest, RefusedConnectionReportsAllRequestedEvents) {
+    // A bound port without a listener.
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -243,14 +243,14 @@ TEST_F(PollTest, ARefusedConnectionIsReportedAsAllThatIsWaitedFor) {
     ::connect(client, reinterpret_cast<sockaddr*>(&address), size);
     Ready ready;
     ASSERT_EQ(poll->watch(host, client, NAR_POLL_WRITABLE, take, &ready, &number), NAR_OK);
-    EXPECT_TRUE(until([&] { return ready.calls >= 2; })) << "it is level-triggered";
+    EXPECT_TRUE(until([&] { return ready.calls >= 2; })) << "polling is level-triggered";
     EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
     EXPECT_EQ(poll->stop(host, number), NAR_OK);
     ::close(client);
     ::close(taken);
 }
 
-TEST_F(PollTest, AnErrorOfADatagramThatWasReadDoesNotEndTheWatch) {
+TEST_F(PollTest, ReadDatagramErrorDoesNotEndTheWatch) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -274,7 +274,7 @@ TEST_F(PollTest, AnErrorOfADatagramThatWasReadDoesNotEndTheWatch) {
         else heard.append(bytes, static_cast<size_t>(got));
     };
     ASSERT_EQ(poll->watch(host, client, NAR_POLL_READABLE, take, &ready, &number), NAR_OK);
-    ASSERT_EQ(::send(client, "x", 1, 0), 1);  // which nobody takes
+    ASSERT_EQ(::send(client, "x", 1, 0), 1);  // which no socket receives
     ASSERT_TRUE(until([&] { return errors >= 1; }));
     const int again = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     ASSERT_EQ(::bind(again, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
@@ -285,7 +285,7 @@ TEST_F(PollTest, AnErrorOfADatagramThatWasReadDoesNotEndTheWatch) {
     ::close(again);
 }
 
-TEST_F(PollTest, WhatCannotBeWaitedForIsRefused) {
+TEST_F(PollTest, UnpollableDescriptorIsRefused) {
     Ready ready;
     EXPECT_EQ(watch(8, ready), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(poll->watch(host, -1, NAR_POLL_READABLE, take, &ready, &number),
@@ -297,7 +297,7 @@ TEST_F(PollTest, WhatCannotBeWaitedForIsRefused) {
     EXPECT_EQ(poll->change(host, number, 8), NAR_INVALID_ARGUMENT);
 }
 
-// A descriptor that is closed while it is polled: libuv would abort the process.
+// A descriptor is closed while it is polled, where libuv alone would abort the process.
 TEST_F(PollTest, EndsWhenItsDescriptorIsClosed) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
@@ -332,7 +332,7 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     run();
-    // The other file is readable at once, which must not be told.
+    // The other file is readable at once, which must not be reported.
     int other[2];
     ASSERT_EQ(::pipe2(other, O_CLOEXEC), 0);
     ASSERT_EQ(::write(other[1], "x", 1), 1);
@@ -340,7 +340,7 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     run();
     EXPECT_EQ(ready.calls, 1);
     EXPECT_EQ(ready.last, NAR_POLL_LOST);
-    // Polled anew, it is.
+    // A new poll reports it.
     Ready again;
     uint64_t second = 0;
     ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
@@ -352,8 +352,8 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     ::close(other[1]);
 }
 
-// Also before the loop has found that the earlier poll is lost.
-TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
+// Even before the loop has noticed that the earlier poll is lost.
+TEST_F(PollTest, ReusedNumberCanBePolledAtOnce) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     int other[2];
@@ -363,7 +363,7 @@ TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
     uint64_t second = 0;
     ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
     EXPECT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_IO)
-        << "this plugin polls it now";
+        << "this plugin already polls the new file";
     ASSERT_EQ(::write(other[1], "x", 1), 1);
     EXPECT_TRUE(until([&] { return again.calls > 0; }));
     EXPECT_EQ(again.last, NAR_POLL_READABLE);
@@ -375,8 +375,8 @@ TEST_F(PollTest, ANumberThatBelongsToAnotherFileCanBePolledAtOnce) {
     ::close(other[1]);
 }
 
-// Also if nothing was waited for, and where all files share one inode.
-TEST_F(PollTest, ANumberThatNothingWasWaitedForOnCanBePolledAtOnceByAnotherFile) {
+// Even if the first poll waited for no event, and for files that share one inode.
+TEST_F(PollTest, ReusedNumberOfAnIdleWatchCanBePolledAtOnce) {
     Ready ready;
     const int first = ::eventfd(0, EFD_CLOEXEC);
     ASSERT_EQ(poll->watch(host, first, 0, take, &ready, &number), NAR_OK);
@@ -395,7 +395,7 @@ TEST_F(PollTest, ANumberThatNothingWasWaitedForOnCanBePolledAtOnceByAnotherFile)
     ::close(first);
 }
 
-// Another descriptor of the same file keeps the kernel's registration alive.
+// A duplicate of the descriptor keeps the kernel's registration alive.
 TEST_F(PollTest, EndsWhenOnlyACopyOfItsDescriptorIsOpen) {
     Ready ready;
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
@@ -410,7 +410,7 @@ TEST_F(PollTest, EndsWhenOnlyACopyOfItsDescriptorIsOpen) {
     pair[0] = copy;
 }
 
-TEST_F(PollTest, ThatStartBeganIsNotToldOfAClosedDescriptor) {
+TEST_F(PollTest, PollByStartGetsNoCallForAClosedDescriptor) {
     int calls = 0;
     ASSERT_EQ(poll->start(
                   host, pair[0], [](void* user) { ++*static_cast<int*>(user); }, &calls, &number),
@@ -422,7 +422,7 @@ TEST_F(PollTest, ThatStartBeganIsNotToldOfAClosedDescriptor) {
     pair[0] = ::dup(pair[1]);
 }
 
-// A timer of 0 ms that starts itself again.
+// A 0 ms timer that restarts itself.
 struct Again {
     const nar_host* host;
     const nar_host_timer* timer;
@@ -436,7 +436,7 @@ void start_again(void* user) {
     again.timer->start(again.host, 0, start_again, user, &number);
 }
 
-TEST_F(PollTest, ATimerThatStartsItselfAgainRunsOncePerCall) {
+TEST_F(PollTest, SelfRestartingTimerRunsOncePerCall) {
     Again again{host, timer()};
     start_again(&again);
     again.calls = 0;
@@ -447,15 +447,15 @@ TEST_F(PollTest, ATimerThatStartsItselfAgainRunsOncePerCall) {
         engine->run_for(std::chrono::microseconds(budget));
         EXPECT_EQ(again.calls, before + 1) << budget;
     }
-    EXPECT_EQ(engine->timeout(), std::chrono::milliseconds(0)) << "the next one is due";
-    // Others get their turn.
+    EXPECT_EQ(engine->timeout(), std::chrono::milliseconds(0)) << "the next timer is due";
+    // Other watches still get their turn.
     ASSERT_EQ(::send(pair[1], "x", 1, MSG_NOSIGNAL), 1);
     run();
     EXPECT_GT(ready.calls, 0);
     EXPECT_EQ(poll->stop(host, number), NAR_OK);
 }
 
-TEST_F(PollTest, ATimerThatStartsItselfAgainHoldsNoPlanUp) {
+TEST_F(PollTest, SelfRestartingTimerDoesNotBlockAPlan) {
     Again again{host, timer()};
     start_again(&again);
     Result result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria.process/1 of a real host, through the C++ wrapper: real programs and their ends.
+// narratoria.process/1 of the real host through the C++ wrapper: real programs and their ends.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ protected:
         engine.reset();
     }
 
-    // Drives the engine until the condition holds; false when it does not in time.
+    // Drives the engine until `condition` holds; false after a timeout.
     bool until(const std::function<bool()>& condition) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
         for (;;) {
@@ -129,7 +129,7 @@ protected:
 
 // ---------------------------------------------------------------- streams
 
-TEST_F(ProcessServiceTest, APluginHasALimitedNumberOfProcesses) {
+TEST_F(ProcessServiceTest, PluginHasALimitedNumberOfProcesses) {
     std::deque<Heard> heard(128);
     for (Heard& each : heard) shell(each, "read line");
     EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_BUSY);
@@ -139,7 +139,7 @@ TEST_F(ProcessServiceTest, APluginHasALimitedNumberOfProcesses) {
     EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_OK);
 }
 
-TEST_F(ProcessServiceTest, AProgramAnswersAgainAndAgainUntilItsInputIsClosed) {
+TEST_F(ProcessServiceTest, ProgramAnswersUntilItsInputIsClosed) {
     Heard heard;
     plugin::Process& process = shell(
         heard, "while read -r line; do echo \"heard $line\"; done; echo over; echo aside >&2");
@@ -160,7 +160,7 @@ TEST_F(ProcessServiceTest, AProgramAnswersAgainAndAgainUntilItsInputIsClosed) {
     EXPECT_FALSE(process.is_running());
 }
 
-TEST_F(ProcessServiceTest, TenMegabytesGoInAndOutWithoutADeadlock) {
+TEST_F(ProcessServiceTest, TenMegabytesPassBothWaysWithoutDeadlock) {
     std::string sent(10'000'000, 'x');
     for (size_t i = 0; i < sent.size(); i += 997) sent[i] = static_cast<char>('a' + i % 26);
     Heard heard;
@@ -172,12 +172,12 @@ TEST_F(ProcessServiceTest, TenMegabytesGoInAndOutWithoutADeadlock) {
     EXPECT_EQ(heard.exit->status, 0);
 }
 
-TEST_F(ProcessServiceTest, AWriterIsTurnedAwayUntilTheProgramReads) {
+TEST_F(ProcessServiceTest, WriterIsRefusedUntilTheProgramReads) {
     Heard heard;
     plugin::Process& process =
         shell(heard, "until [ -e go ]; do sleep 0.01; done; exec cat >/dev/null");
     EXPECT_EQ(process.write(std::string(70'000'000, 'x')), Written::Taken)
-        << "a single write of any size is taken";
+        << "a single write of any size is accepted";
     EXPECT_EQ(process.write("more"), Written::Busy);
     EXPECT_EQ(heard.drained, 0);
     folder.write("go", "");
@@ -188,7 +188,7 @@ TEST_F(ProcessServiceTest, AWriterIsTurnedAwayUntilTheProgramReads) {
     EXPECT_EQ(heard.drained, 1);
 }
 
-TEST_F(ProcessServiceTest, AProgramThatClosesItsInputIsNamedAndRaisesNoSignal) {
+TEST_F(ProcessServiceTest, ClosedInputIsReportedWithoutASignal) {
     for (const size_t size : {size_t{0}, size_t{1'000'000}}) {
         Heard heard;
         plugin::Process& process = shell(heard, "exec <&-; exec sleep 1000");
@@ -206,7 +206,7 @@ TEST_F(ProcessServiceTest, AProgramThatClosesItsInputIsNamedAndRaisesNoSignal) {
     EXPECT_EQ(::sigismember(&pending, SIGPIPE), 0);
 }
 
-TEST_F(ProcessServiceTest, AProgramThatClosesItsOutputIsNamed) {
+TEST_F(ProcessServiceTest, ClosedOutputIsReported) {
     Heard heard;
     plugin::Process& process = shell(heard, "exec >&- 2>&-; exec sleep 1000");
     ASSERT_TRUE(until([&] { return heard.closed.size() == 2; }));
@@ -215,7 +215,7 @@ TEST_F(ProcessServiceTest, AProgramThatClosesItsOutputIsNamed) {
     EXPECT_TRUE(process.is_running());
 }
 
-TEST_F(ProcessServiceTest, AFunctionMayDestroyItsOwnProcess) {
+TEST_F(ProcessServiceTest, CallbackMayDestroyItsProcess) {
     std::optional<plugin::Process> process;
     std::string number;
     bool has_ended = false;
@@ -229,12 +229,12 @@ TEST_F(ProcessServiceTest, AFunctionMayDestroyItsOwnProcess) {
                     std::move(events));
     ASSERT_TRUE(until([&] { return !number.empty() && hostile::is_dead(number); }));
     ASSERT_TRUE(until([&] { return !engine->is_busy(); }));
-    EXPECT_FALSE(has_ended) << "nothing more was to be told";
+    EXPECT_FALSE(has_ended) << "no further event was due";
 }
 
-// ---------------------------------------------------------------- how it is started
+// ---------------------------------------------------------------- starting
 
-TEST_F(ProcessServiceTest, ItHasTheToolsFolderAndEnvironmentUnlessOthersAreGiven) {
+TEST_F(ProcessServiceTest, FolderAndEnvironmentDefaultToTheTools) {
     ::setenv("NARRATORIA_TEST_HIDDEN", "hidden", 1);
     const std::string script = "echo \"$PWD $OWN ${NARRATORIA_TEST_HIDDEN-none}\"";
     Heard as_tools, as_given;
@@ -246,7 +246,7 @@ TEST_F(ProcessServiceTest, ItHasTheToolsFolderAndEnvironmentUnlessOthersAreGiven
     EXPECT_EQ(as_given.output, folder / "inner" + " given none\n");
 }
 
-TEST_F(ProcessServiceTest, ARelativeProgramStartsAtItsFolder) {
+TEST_F(ProcessServiceTest, RelativeProgramIsResolvedInItsFolder) {
     folder.write("inner/tool", "#!/bin/sh\necho here\n", 0755);
     Heard heard;
     start(heard, {{"./tool"}, {}, folder / "inner", nullptr});
@@ -254,7 +254,7 @@ TEST_F(ProcessServiceTest, ARelativeProgramStartsAtItsFolder) {
     EXPECT_EQ(heard.output, "here\n") << heard.exit->error;
 }
 
-TEST_F(ProcessServiceTest, WhyItCouldNotBeStartedIsNamed) {
+TEST_F(ProcessServiceTest, FailedStartIsReportedWithTheReason) {
     EXPECT_EQ(refusal({{"no-such-program-anywhere"}, {}, {}, nullptr}), NAR_NOT_FOUND);
     EXPECT_THAT(message, HasSubstr("no-such-program-anywhere"));
     EXPECT_EQ(refusal({{}, {}, {}, nullptr}), NAR_INVALID_ARGUMENT);
@@ -276,7 +276,7 @@ TEST_F(ProcessServiceTest, WhyItCouldNotBeStartedIsNamed) {
 
 // ---------------------------------------------------------------- limits
 
-TEST_F(ProcessServiceTest, ItHasTheLimitsOfTheSessionsToolsUnlessOthersAreGiven) {
+TEST_F(ProcessServiceTest, LimitsDefaultToTheSessionsTools) {
     close();
     EngineOptions options;
     options.limits = Limits{};
@@ -295,7 +295,7 @@ TEST_F(ProcessServiceTest, ItHasTheLimitsOfTheSessionsToolsUnlessOthersAreGiven)
     EXPECT_EQ(as_given.output, "921600 55\n");
 }
 
-TEST_F(ProcessServiceTest, OneThatUsesUpItsProcessorTimeIsEndedAndTheLimitIsNamed) {
+TEST_F(ProcessServiceTest, CpuLimitEndsItAndIsNamed) {
     nar_limits limits{};
     limits.size = sizeof limits;
     limits.cpu_seconds = 1;
@@ -304,11 +304,11 @@ TEST_F(ProcessServiceTest, OneThatUsesUpItsProcessorTimeIsEndedAndTheLimitIsName
     ASSERT_TRUE(until([&] { return heard.exit.has_value(); }));
     EXPECT_EQ(heard.exit->error_code, "CPU_LIMIT");
     EXPECT_EQ(heard.exit->signal, static_cast<unsigned>(SIGXCPU));
-    // The limit counts ticks of the clock, and this counts otherwise: they agree to some ticks.
+    // The limit counts clock ticks and rusage does not: they agree only roughly.
     EXPECT_GE(heard.exit->user_us + heard.exit->system_us, 500'000U);
 }
 
-TEST_F(ProcessServiceTest, ALimitThatNeedsAGroupIsRefusedWithoutOne) {
+TEST_F(ProcessServiceTest, CgroupLimitIsRefusedWithoutACgroup) {
     nar_limits limits{};
     limits.size = sizeof limits;
     limits.resident_bytes = 64u << 20;
@@ -316,9 +316,9 @@ TEST_F(ProcessServiceTest, ALimitThatNeedsAGroupIsRefusedWithoutOne) {
     EXPECT_THAT(message, HasSubstr("cgroup"));
 }
 
-// ---------------------------------------------------------------- its end
+// ---------------------------------------------------------------- ending
 
-TEST_F(ProcessServiceTest, ItIsAskedToEndAndKilledAfterItsGrace) {
+TEST_F(ProcessServiceTest, TerminateKillsAfterTheGracePeriod) {
     Heard polite, stubborn;
     plugin::Process& first =
         shell(polite, "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done");
@@ -332,7 +332,7 @@ TEST_F(ProcessServiceTest, ItIsAskedToEndAndKilledAfterItsGrace) {
     EXPECT_EQ(stubborn.exit->signal, static_cast<unsigned>(SIGKILL));
 }
 
-TEST_F(ProcessServiceTest, ASecondTerminateWithoutGraceKillsAtOnce) {
+TEST_F(ProcessServiceTest, SecondTerminateWithoutGraceKillsAtOnce) {
     Heard heard;
     plugin::Process& process =
         shell(heard, "trap '' TERM; echo ready; while :; do sleep 0.01; done");
@@ -343,7 +343,7 @@ TEST_F(ProcessServiceTest, ASecondTerminateWithoutGraceKillsAtOnce) {
     EXPECT_EQ(heard.exit->signal, static_cast<unsigned>(SIGKILL));
 }
 
-TEST_F(ProcessServiceTest, NothingThatItStartedIsLeftWhenItsExitIsTold) {
+TEST_F(ProcessServiceTest, DescendantsAreGoneWhenItsExitIsReported) {
     Heard heard;
     shell(heard, "setsid sleep 1000 & echo $!; exit 3");
     ASSERT_TRUE(until([&] { return heard.exit.has_value(); }));
@@ -351,7 +351,7 @@ TEST_F(ProcessServiceTest, NothingThatItStartedIsLeftWhenItsExitIsTold) {
     EXPECT_TRUE(hostile::is_dead(first_line(heard.output)));
 }
 
-TEST_F(ProcessServiceTest, ItKeepsNoHostBusyUntilItIsBeingEnded) {
+TEST_F(ProcessServiceTest, EngineIsBusyOnlyWhileItIsBeingEnded) {
     Heard heard;
     plugin::Process& process = shell(heard, "echo ready; exec sleep 1000");
     ASSERT_TRUE(until([&] { return !heard.output.empty(); }));
@@ -363,7 +363,7 @@ TEST_F(ProcessServiceTest, ItKeepsNoHostBusyUntilItIsBeingEnded) {
     EXPECT_TRUE(heard.exit.has_value());
 }
 
-TEST_F(ProcessServiceTest, AtTheSessionsEndItIsAskedToEndAndThenKilled) {
+TEST_F(ProcessServiceTest, EndOfTheSessionTerminatesThenKills) {
     Heard polite, stubborn;
     shell(polite,
           "trap 'echo bye; echo bye >&2; echo ended >told; exit' TERM; echo $$; "
@@ -375,16 +375,16 @@ TEST_F(ProcessServiceTest, AtTheSessionsEndItIsAskedToEndAndThenKilled) {
     engine->run_until_idle();
     EXPECT_TRUE(hostile::is_dead(first_line(polite.output)));
     EXPECT_TRUE(hostile::is_dead(first_line(stubborn.output)));
-    EXPECT_FALSE(polite.exit) << "nobody is there to be told";
+    EXPECT_FALSE(polite.exit) << "the session that would be notified is gone";
 }
 
-// Its 40 ms may go by on a busy machine: one end of several must do.
-TEST_F(ProcessServiceTest, TheEndOfTheEngineWaitsForTheGraceOfThoseThatEnd) {
+// The 40 ms for a clean end may pass on a loaded machine, so one success in several ends is enough.
+TEST_F(ProcessServiceTest, EndOfTheEngineWaitsForGracePeriods) {
     for (int turn = 0; turn < 50 && folder.read("told").empty(); ++turn) {
         Heard heard;
         shell(heard, "trap 'echo ended >told; exit' TERM; echo $$; while :; do sleep 0.001; done");
         ASSERT_TRUE(until([&] { return !heard.output.empty(); }));
-        processes.clear();  // kills the one
+        processes.clear();  // kills the first process
         shell(heard,
               "trap 'echo ended >told; exit' TERM; echo again; "
               "while :; do sleep 0.001; done");
@@ -397,7 +397,7 @@ TEST_F(ProcessServiceTest, TheEndOfTheEngineWaitsForTheGraceOfThoseThatEnd) {
     EXPECT_EQ(folder.read("told"), "ended\n");
 }
 
-TEST_F(ProcessServiceTest, NothingIsLeftWhenTheHostIsKilled) {
+TEST_F(ProcessServiceTest, KilledHostLeavesNoProcess) {
     close();
     const pid_t child = ::fork();
     if (child == 0) {
@@ -417,9 +417,9 @@ TEST_F(ProcessServiceTest, NothingIsLeftWhenTheHostIsKilled) {
     EXPECT_TRUE(wait_until([&] { return hostile::is_dead(inner) && hostile::is_dead(outer); }));
 }
 
-// ---------------------------------------------------------------- who breaks rules
+// ---------------------------------------------------------------- violations
 
-TEST_F(ProcessServiceTest, TheProcessesOfADisabledPluginAreKilled) {
+TEST_F(ProcessServiceTest, DisabledPluginsProcessesAreKilled) {
     const auto* functions = static_cast<const nar_host_process*>(
         host->raw()->get_extension(host->raw(), detail::to_c(NAR_HOST_PROCESS)));
     nar_process_events events{};
@@ -443,10 +443,10 @@ TEST_F(ProcessServiceTest, TheProcessesOfADisabledPluginAreKilled) {
     EXPECT_THAT(log, HasSubstr("is disabled"));
     EXPECT_EQ(functions->start(host->raw(), &program, &events, &output, &process, nullptr),
               NAR_GONE)
-        << "nobody would end it";
+        << "no instance would end the process";
 }
 
-TEST_F(ProcessServiceTest, ADeadHandleIsGone) {
+TEST_F(ProcessServiceTest, UnknownHandleIsGone) {
     const auto* functions = static_cast<const nar_host_process*>(
         host->raw()->get_extension(host->raw(), detail::to_c(NAR_HOST_PROCESS)));
     EXPECT_EQ(functions->write(host->raw(), 99, NAR_STR("x")), NAR_GONE);

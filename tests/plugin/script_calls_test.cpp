@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CALLs of a script to tools of the host that answer at once (NAR_TOOL_ANSWERS_AT_ONCE): what can be
-// observed is the same as without the flag.
+// CALLs of a script to the host's tools that answer at once (NAR_TOOL_ANSWERS_AT_ONCE): the
+// observable behaviour is the same as without the flag.
 
 #if defined(__GNUC__) && !defined(__clang__)
-// With the sanitizers GCC takes the insides of std::regex for uninitialized.
+// With sanitizers, GCC wrongly reports uninitialized members of std::regex.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A tool of the host, whose output a function makes.
+// A host's tool with output from a function of the test.
 class Answering {
 public:
     using Answer = std::function<void(const nar_host_invocation& answers, const nar_host* host,
@@ -68,7 +68,7 @@ private:
     const nar_host_invocation* answers_ = nullptr;
 };
 
-// Writes these bytes and ends.
+// Writes `bytes` and ends.
 Answering::Answer says(std::string bytes) {
     return [bytes = std::move(bytes)](const nar_host_invocation& answers, const nar_host* host,
                                       uint64_t token) {
@@ -84,12 +84,12 @@ std::string done(const std::string& members) {
 struct Ran {
     std::string scope;
     std::string error;
-    std::string result;  // without what differs between two runs
+    std::string result;  // without values that differ between runs
     std::string state;
     size_t calls = 0;
 };
 
-// Without what differs between two runs.
+// Removes values that differ between runs.
 std::string constant(std::string text) {
     for (const char* changing :
          {R"("planId":"[^"]*")", R"("requestId":"[^"]*")", R"("startedAt":"[^"]*")",
@@ -123,7 +123,7 @@ Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answ
     return ran;
 }
 
-// What a sink got, in its order.
+// The records of a sink, in order.
 std::string trace_of(const Recorder& recorder) {
     std::string all;
     for (const Record& record : recorder.records) {
@@ -154,7 +154,7 @@ std::vector<std::string> outputs() {
             std::string()};
 }
 
-TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
+TEST(ToolsThatAnswerAtOnce, BehaveLikeOtherTools) {
     for (const std::string& output : outputs()) {
         const Ran slow = run(kThree, 0, says(output));
         const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output));
@@ -166,7 +166,7 @@ TEST(ToolsThatAnswerAtOnce, AreObservedAsAllOthers) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, AreTracedAsAllOthers) {
+TEST(ToolsThatAnswerAtOnce, AreTracedLikeOtherTools) {
     for (const std::string& output : outputs()) {
         Recorder of_slow, of_quick;
         const Ran slow = run(kThree, 0, says(output), &of_slow);
@@ -177,7 +177,7 @@ TEST(ToolsThatAnswerAtOnce, AreTracedAsAllOthers) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, AreHeldToTheLimitOfALine) {
+TEST(ToolsThatAnswerAtOnce, ObeyTheLineLimit) {
     Limits limits;
     limits.line_bytes = 60;
     const auto answer = says(done(R"(,"result":"twenty characters...")"));
@@ -188,7 +188,7 @@ TEST(ToolsThatAnswerAtOnce, AreHeldToTheLimitOfALine) {
     EXPECT_EQ(quick.result, slow.result);
 }
 
-TEST(ToolsThatAnswerAtOnce, FailByTheirEndAsAllOthers) {
+TEST(ToolsThatAnswerAtOnce, FailByTheirEndLikeOtherTools) {
     const Answering::Answer fails = [](const nar_host_invocation& answers, const nar_host* host,
                                        uint64_t token) {
         answers.diagnostics(host, token, detail::to_c("why"));
@@ -206,8 +206,8 @@ TEST(ToolsThatAnswerAtOnce, FailByTheirEndAsAllOthers) {
     EXPECT_EQ(quick.result, slow.result);
 }
 
-TEST(ToolsThatAnswerAtOnce, GoOnWithOtherToolsInBetween) {
-    // Every other call says more than its result.
+TEST(ToolsThatAnswerAtOnce, MayAlternateWithOtherTools) {
+    // Every other call writes more than its result.
     const auto uneven = [] {
         return [count = std::make_shared<int>(0)](const nar_host_invocation& answers,
                                                   const nar_host* host, uint64_t token) {
@@ -231,7 +231,7 @@ TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
     EXPECT_EQ(recorder.of(Kind::ToolEnded).size(), 3u);
 }
 
-TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNot) {
+TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNotAnswerAtOnce) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         const Ran ran = run(
@@ -241,7 +241,7 @@ TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNot) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, HaveNoTokenWhenInvokeHasReturned) {
+TEST(ToolsThatAnswerAtOnce, HaveNoTokenAfterInvokeReturned) {
     uint64_t kept = 0;
     const nar_host_invocation* its = nullptr;
     const nar_host* its_host = nullptr;
@@ -264,7 +264,7 @@ TEST(ToolsThatAnswerAtOnce, HaveNoTokenWhenInvokeHasReturned) {
     EXPECT_EQ(ran.error, "");
 }
 
-TEST(ToolsThatAnswerAtOnce, MayNotHandOverNorWriteTheStateByTheirToken) {
+TEST(ToolsThatAnswerAtOnce, CannotHandOverOrWriteTheState) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         size_t refused = 0;
@@ -290,7 +290,7 @@ TEST(ToolsThatAnswerAtOnce, MayNotHandOverNorWriteTheStateByTheirToken) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, LeaveTheLoopToACancellation) {
+TEST(ToolsThatAnswerAtOnce, CanBeCancelled) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -320,7 +320,7 @@ std::string error_of(Engine& engine, Session& session, const std::string& source
     return error;
 }
 
-TEST(ToolsThatAnswerAtOnce, MayBeFunctionsThatRemoveThemselves) {
+TEST(ToolsThatAnswerAtOnce, MayRemoveThemselves) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -337,7 +337,7 @@ TEST(ToolsThatAnswerAtOnce, MayBeFunctionsThatRemoveThemselves) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST(ToolsThatAnswerAtOnce, MayReplaceOneThatTheScriptHasCalled) {
+TEST(ToolsThatAnswerAtOnce, MayReplaceACalledTool) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -389,7 +389,7 @@ TEST(ToolsThatAnswerAtOnce, MayBeRemovedByASink) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, AResultOfAnotherTypeIsAWarning) {
+TEST(ToolsThatAnswerAtOnce, ResultOfAWrongTypeIsAWarning) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session and its plugins, through the C ABI: what is loaded, who is called for what, and what
-// happens to a plugin that breaks the rules (docs/plugin-rules.md).
+// A session and its plugins through the C ABI: which plugins are loaded, which are called, and the
+// consequences of violations (docs/plugin-rules.md).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,10 +29,10 @@ std::string library(const std::string& name) {
     return test::in_build("tests/plugins/") + name + ".so";
 }
 
-// A story whose plugins/ holds libraries, and a session of it.
+// A story with libraries in plugins/, and a session of it.
 class PluginTest : public ::testing::Test {
 protected:
-    // Settings for test.probe; its notes go to the file "notes".
+    // Settings for test.probe, which writes its notes to the file "notes".
     void story(const std::string& words, const std::vector<std::string>& libraries = {"probe"},
                const std::string& more = "") {
         std::string toml = "title = \"Plugins\"\n" + more + "\n";
@@ -77,7 +77,7 @@ protected:
     Json run_path(const std::string& path, std::string_view members = {}) {
         return tool_of(run(plan_of({entry("t", path, members)})), "t");
     }
-    // A tool that prints these events.
+    // A tool that prints `events`.
     std::string says(const std::vector<std::string>& events) {
         std::string script = "#!/bin/sh\n";
         for (const std::string& event : events) script += "printf '%s\\n' '" + event + "'\n";
@@ -126,7 +126,7 @@ protected:
 
 // ---------------------------------------------------------------- loading
 
-TEST_F(PluginTest, WhatLiesInTheStorysFolderIsLoadedWithItsSettings) {
+TEST_F(PluginTest, StoryPluginsAreLoadedWithTheirSettings) {
     story("");
     open();
     EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
@@ -144,23 +144,23 @@ TEST_F(PluginTest, InstancesEndInTheReverseOrder) {
                             "test.second deinit", "test.probe deinit"));
 }
 
-TEST_F(PluginTest, EachSessionHasInstancesOfItsOwn) {
+TEST_F(PluginTest, EachSessionHasItsOwnInstances) {
     story("");
     open();
     const Session other(*engine, {.story = folder.path()});
     EXPECT_THAT(notes(), ElementsAre(HasSubstr("init"), HasSubstr("init")));
 }
 
-TEST_F(PluginTest, AHostMayWantNone) {
+TEST_F(PluginTest, HostMayDisablePlugins) {
     story("");
     open({.without_plugins = true});
     const Json all(session->plugins().view());
     ASSERT_EQ(all.size(), 1U) << all.text();
-    EXPECT_EQ(all[0]["id"].string(), "template") << "which is built in";
+    EXPECT_EQ(all[0]["id"].string(), "template") << "the template narrator is built in";
     EXPECT_THAT(notes(), IsEmpty());
 }
 
-TEST_F(PluginTest, AHostListsAFile) {
+TEST_F(PluginTest, HostMayListAFile) {
     folder.write("story.toml", "title = \"None\"\n");
     const std::string file = library("probe");
     const std::string_view list[] = {file};
@@ -168,24 +168,24 @@ TEST_F(PluginTest, AHostListsAFile) {
     EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
 }
 
-TEST_F(PluginTest, AHostsSettingsLieOverTheStorys) {
+TEST_F(PluginTest, HostSettingsOverrideTheStorys) {
     story("decline");
     open({.plugin_settings = R"({"test.probe":{"do":"read_state"},"test.stranger":{}})"});
     EXPECT_THAT(log, HasSubstr("settings for \"test.stranger\", but no plugin of that id"));
     EXPECT_THAT(log, Not(HasSubstr("settings for \"test.probe\"")));
     run_path(says({ui("probe.show")}));
-    EXPECT_THAT(notes(), Contains(HasSubstr("test.probe ui"))) << "the host's \"do\"";
-    EXPECT_THAT(notes(), Contains(HasSubstr("state \"probe\""))) << "in the story's \"file\"";
+    EXPECT_THAT(notes(), Contains(HasSubstr("test.probe ui"))) << "\"do\" of the host";
+    EXPECT_THAT(notes(), Contains(HasSubstr("state \"probe\""))) << "\"file\" of the story";
 }
 
-TEST_F(PluginTest, SettingsThatAreNoObjectsAreRefusedWithTheirPlaces) {
+TEST_F(PluginTest, NonObjectSettingsAreRefusedWithTheirPosition) {
     story("");
     for (const auto& [settings, part] :
          {std::pair("[]", "plugin_settings must be a JSON object"), std::pair("{", "are not valid"),
           std::pair(R"({"a/b":1})", "/a~1b")}) {
         try {
             open({.plugin_settings = settings});
-            ADD_FAILURE() << settings << " was taken";
+            ADD_FAILURE() << settings << " was accepted";
         } catch (const Error& error) {
             EXPECT_EQ(error.status(), NAR_INVALID_DOCUMENT);
             EXPECT_EQ(error.code(), "PLUGIN_SETTINGS");
@@ -195,7 +195,7 @@ TEST_F(PluginTest, SettingsThatAreNoObjectsAreRefusedWithTheirPlaces) {
     }
 }
 
-TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
+TEST_F(PluginTest, MissingPluginIsReportedAndTheSessionContinues) {
     folder.write("story.toml", "title = \"None\"\n[plugins.\"test.nowhere\"]\n");
     const std::string_view list[] = {"/no/such/file.so"};
     open({.plugins = list});
@@ -210,7 +210,7 @@ TEST_F(PluginTest, WhatIsNotThereIsToldAndTheSessionGoesOn) {
     EXPECT_TRUE(run(plan_of({}))["success"].boolean());
 }
 
-TEST_F(PluginTest, AnEntryThatRefusesSaysWhy) {
+TEST_F(PluginTest, RefusingEntryIsReportedWithTheReason) {
     story("", {"refuses"});
     open();
     EXPECT_EQ(plugin("test.refuses")["state"].string(), "refused");
@@ -218,7 +218,7 @@ TEST_F(PluginTest, AnEntryThatRefusesSaysWhy) {
                 HasSubstr("it refuses this host (ABI 1.0): it wants a host of ABI 9"));
 }
 
-TEST_F(PluginTest, WithoutAReadableIdIsLeftOutAndTheSessionGoesOn) {
+TEST_F(PluginTest, PluginWithoutAReadableIdIsSkipped) {
     story("", {"probe", "long_id", "null_id"});
     open();
     EXPECT_EQ(plugin("test.long_id")["state"].string(), "refused");
@@ -231,26 +231,26 @@ TEST_F(PluginTest, WithoutAReadableIdIsLeftOutAndTheSessionGoesOn) {
     EXPECT_EQ(plugin("test.probe")["state"].string(), "active");
 }
 
-TEST_F(PluginTest, AnInitThatFailsSaysWhy) {
+TEST_F(PluginTest, FailedInitIsReportedWithTheReason) {
     story("fail_init");
     open();
     EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("the moon is in the wrong"));
 }
 
-TEST_F(PluginTest, AnInitThatThrowsLeavesThePluginOut) {
+TEST_F(PluginTest, ThrowingInitSkipsThePlugin) {
     story("throw_init");
     open();
     EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("no init today"));
 }
 
-TEST_F(PluginTest, TheStateCannotBeReadInInit) {
+TEST_F(PluginTest, StateCannotBeReadInInit) {
     story("state_in_init");
     open();
     EXPECT_THAT(notes(), Contains("state in init: " + std::to_string(NAR_GONE)));
     EXPECT_THAT(log, HasSubstr("state.read was called in init or deinit"));
 }
 
-TEST_F(PluginTest, InSafeModeOnlyTheHostsOwnAndTheInstalledLoad) {
+TEST_F(PluginTest, SafeModeLoadsOnlyHostAndInstalledPlugins) {
     story("");
     ::setenv("NARRATORIA_SAFE_MODE", "1", 1);
     const std::string file = library("second");
@@ -261,7 +261,7 @@ TEST_F(PluginTest, InSafeModeOnlyTheHostsOwnAndTheInstalledLoad) {
     EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("NARRATORIA_SAFE_MODE is set"));
 }
 
-TEST_F(PluginTest, ASearchLoadsNothingAndSaysWhyForEachFile) {
+TEST_F(PluginTest, SearchLoadsNothingAndExplainsEachFile) {
     story("", {"probe"});
     folder.write("plugins/text.so", "no library");
     nar_text* text = nullptr;
@@ -285,7 +285,7 @@ TEST_F(PluginTest, ASearchLoadsNothingAndSaysWhyForEachFile) {
 
 // ---------------------------------------------------------------- user interface
 
-TEST_F(PluginTest, AHandlerGetsTheEventsItNames) {
+TEST_F(PluginTest, HandlerGetsTheEventsItNames) {
     story("");
     open();
     run_path(says({ui("probe.show", R"({"a":[1, 2]})"), ui("probe.other")}));
@@ -294,7 +294,7 @@ TEST_F(PluginTest, AHandlerGetsTheEventsItNames) {
     EXPECT_THAT(recorder.of(Kind::UiPlaceholder), IsEmpty());
 }
 
-TEST_F(PluginTest, AnEventThatNobodyTakesIsAPlaceholder) {
+TEST_F(PluginTest, UnhandledEventIsAPlaceholder) {
     story("");
     open();
     run_path(says({ui("unheard.of", R"({"a":1})")}));
@@ -302,22 +302,22 @@ TEST_F(PluginTest, AnEventThatNobodyTakesIsAPlaceholder) {
     EXPECT_EQ(record.text, R"({"event":"unheard.of","payload":{"a":1}})");
 }
 
-TEST_F(PluginTest, TheHandlerOfTheHighestPriorityIsAskedFirst) {
-    story("", {"probe", "second"});  // second: priority 5
+TEST_F(PluginTest, HighestPriorityHandlerIsAskedFirst) {
+    story("", {"probe", "second"});  // the plugin "second" has priority 5
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(notes(), Contains("test.second ui probe.show {} by t"));
     EXPECT_THAT(notes(), Not(Contains("test.probe ui probe.show {} by t")));
 }
 
-TEST_F(PluginTest, AHandlerThatDeclinesLeavesItToTheNext) {
+TEST_F(PluginTest, DeclinedEventGoesToTheNextHandler) {
     story("decline");
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U);
 }
 
-TEST_F(PluginTest, AHandlerThatFailsIsNamedAndTheNextIsAsked) {
+TEST_F(PluginTest, FailedHandlerIsNamedAndTheNextIsAsked) {
     story("fail_handler");
     open();
     run_path(says({ui("probe.show")}));
@@ -325,7 +325,7 @@ TEST_F(PluginTest, AHandlerThatFailsIsNamedAndTheNextIsAsked) {
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler failed"));
 }
 
-TEST_F(PluginTest, AHandlerThatThrowsIsDisabledAndTheSessionGoesOn) {
+TEST_F(PluginTest, ThrowingHandlerIsDisabledAndTheSessionContinues) {
     story("throw_handler");
     open();
     const Json tool = run_path(says({ui("probe.show"), ui("probe.show")}));
@@ -335,17 +335,17 @@ TEST_F(PluginTest, AHandlerThatThrowsIsDisabledAndTheSessionGoesOn) {
     EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session"));
     EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "PLUGIN_DISABLED");
     close();
-    EXPECT_THAT(notes(), Contains("test.probe deinit")) << "its threads want to be joined";
+    EXPECT_THAT(notes(), Contains("test.probe deinit")) << "deinit joins the plugin's threads";
 }
 
-TEST_F(PluginTest, AHandlerThatHoldsTheEngineThreadIsNamed) {
+TEST_F(PluginTest, SlowHandlerIsNamed) {
     story("slow_handler");
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler held the engine thread for"));
 }
 
-TEST_F(PluginTest, AHandlerReadsAndPatchesTheState) {
+TEST_F(PluginTest, HandlerMayReadAndPatchTheState) {
     story("read_state");
     open();
     run_path(says({ui("probe.show")}));
@@ -354,7 +354,7 @@ TEST_F(PluginTest, AHandlerReadsAndPatchesTheState) {
     EXPECT_EQ(history["patches"][0]["toolId"].string(), "test.probe");
 }
 
-TEST_F(PluginTest, ACallFromAnotherThreadIsAnsweredAndReported) {
+TEST_F(PluginTest, CallFromAnotherThreadIsRefusedAndReported) {
     story("wrong_thread");
     open();
     run_path(says({ui("probe.show")}));
@@ -362,7 +362,7 @@ TEST_F(PluginTest, ACallFromAnotherThreadIsAnsweredAndReported) {
     EXPECT_THAT(log, HasSubstr("state.read was called outside the engine thread"));
 }
 
-TEST_F(PluginTest, APostedFunctionRunsOnTheEngineThread) {
+TEST_F(PluginTest, PostedFunctionRunsOnTheEngineThread) {
     story("post");
     open();
     run_path(says({ui("probe.show")}));
@@ -374,7 +374,7 @@ TEST_F(PluginTest, APostedFunctionRunsOnTheEngineThread) {
     EXPECT_THAT(notes(), Contains("posted 1"));
 }
 
-TEST_F(PluginTest, ATimerCallsBackOnce) {
+TEST_F(PluginTest, TimerCallsBackOnce) {
     story("timer");
     open();
     run_path(says({ui("probe.show")}));
@@ -386,7 +386,7 @@ TEST_F(PluginTest, ATimerCallsBackOnce) {
     EXPECT_THAT(notes(), Contains("timer"));
 }
 
-TEST_F(PluginTest, APostThatThrowsIsDisabledAndTheOthersAreDropped) {
+TEST_F(PluginTest, ThrowingPostDisablesThePluginAndDropsItsPosts) {
     story("throw_posted");
     open();
     EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
@@ -394,10 +394,10 @@ TEST_F(PluginTest, APostThatThrowsIsDisabledAndTheOthersAreDropped) {
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
     EXPECT_THAT(notes(), Contains("dropped"));
     EXPECT_THAT(notes(), Not(Contains("posted all the same")));
-    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean()) << "the session goes on";
+    EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean()) << "the session continues";
 }
 
-TEST_F(PluginTest, APluginThatPostsForEverKeepsNobodyWaiting) {
+TEST_F(PluginTest, EndlesslyPostingPluginBlocksNothing) {
     story("for_ever");
     open();
     EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
@@ -406,7 +406,7 @@ TEST_F(PluginTest, APluginThatPostsForEverKeepsNobodyWaiting) {
     engine->run_for(std::chrono::microseconds(500));
 }
 
-TEST_F(PluginTest, ADeinitThatThrowsIsTold) {
+TEST_F(PluginTest, ThrowingDeinitIsReported) {
     story("throw_deinit");
     open();
     close();
@@ -428,7 +428,7 @@ protected:
     }
 };
 
-TEST_F(AssetPluginTest, AnAssetIsRenderedWhenThePlanThatMadeItHasEnded) {
+TEST_F(AssetPluginTest, AssetIsRenderedAfterItsPlan) {
     story("");
     open();
     run_path(says({asset("torch", "Image/PNG; q=1"), ui("probe.show")}));
@@ -437,7 +437,7 @@ TEST_F(AssetPluginTest, AnAssetIsRenderedWhenThePlanThatMadeItHasEnded) {
     EXPECT_THAT(notes(), Contains("test.probe asset torch Image/PNG; q=1"));
 }
 
-TEST_F(AssetPluginTest, AnAssetThatAUiEventNamesIsRenderedThenAndNotAgainAtTheEnd) {
+TEST_F(AssetPluginTest, AssetNamedByAUiEventIsRenderedOnce) {
     story("");
     open();
     run_path(says(
@@ -448,7 +448,7 @@ TEST_F(AssetPluginTest, AnAssetThatAUiEventNamesIsRenderedThenAndNotAgainAtTheEn
               place_of(R"(test.probe ui probe.show {"pictures":[{"assetId":"torch"}]} by t)"));
 }
 
-TEST_F(AssetPluginTest, AnAssetThatNobodyShowsIsAPlaceholderCard) {
+TEST_F(AssetPluginTest, UnrenderedAssetIsAPlaceholderCard) {
     story("");
     open();
     run_path(says({asset("song", "audio/ogg")}));
@@ -458,7 +458,7 @@ TEST_F(AssetPluginTest, AnAssetThatNobodyShowsIsAPlaceholderCard) {
     EXPECT_EQ(card.body["path"].string(), folder / "song");
 }
 
-TEST_F(AssetPluginTest, ARendererThatThrowsLeavesAPlaceholder) {
+TEST_F(AssetPluginTest, ThrowingRendererLeavesAPlaceholder) {
     story("throw_renderer");
     open();
     run_path(says({asset("torch", "image/png")}));
@@ -468,7 +468,7 @@ TEST_F(AssetPluginTest, ARendererThatThrowsLeavesAPlaceholder) {
 
 // ---------------------------------------------------------------- sinks
 
-TEST_F(PluginTest, ASinkGetsEveryRecord) {
+TEST_F(PluginTest, SinkGetsEveryRecord) {
     story("count_sink");
     open();
     run_path(says({test::log("m")}));
@@ -479,16 +479,16 @@ TEST_F(PluginTest, ASinkGetsEveryRecord) {
               recorder.records.size());
 }
 
-TEST_F(PluginTest, ASinkThatThrowsIsDisabled) {
+TEST_F(PluginTest, ThrowingSinkIsDisabled) {
     story("throw_sink");
     open();
     EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
     EXPECT_THAT(log, HasSubstr("its event sink threw an exception: no more events"));
-    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U) << "it handles nothing any more";
+    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U) << "the plugin no longer handles events";
 }
 
-TEST_F(PluginTest, ASinkThatWritesIsDisabledAndTheHostGetsTheTrueRecords) {
+TEST_F(PluginTest, SinkThatModifiesRecordsIsDisabledAndTheyAreRestored) {
     for (const std::string way : {"write_sink", "write_body_sink"}) {
         story(way,
               way == "write_sink" ? std::vector<std::string>{"probe"} : std::vector<std::string>());
@@ -509,7 +509,7 @@ TEST_F(PluginTest, ASinkThatWritesIsDisabledAndTheHostGetsTheTrueRecords) {
     }
 }
 
-TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {
+TEST_F(PluginTest, SlowSinkIsNamed) {
     story("slow_sink");
     open();
     session->detach(recorder_number);
@@ -517,7 +517,7 @@ TEST_F(PluginTest, ASinkThatHoldsTheEngineThreadIsNamed) {
     EXPECT_THAT(log, HasSubstr("plugin test.probe: its event sink held the engine thread"));
 }
 
-TEST_F(PluginTest, AmongSeveralSinksTheSlowOneIsFoundFromTheSecondTimeOn) {
+TEST_F(PluginTest, SlowSinkAmongSeveralIsFoundTheSecondTime) {
     story("slow_sink");
     open();
     run_path(says({}));
@@ -529,7 +529,7 @@ TEST_F(PluginTest, AmongSeveralSinksTheSlowOneIsFoundFromTheSecondTimeOn) {
 
 // ---------------------------------------------------------------- narrators
 
-TEST_F(PluginTest, ANarratorAnswersFromAThreadOfItsOwn) {
+TEST_F(PluginTest, NarratorMayAnswerFromItsOwnThread) {
     story("", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     const Told told = prompt("hello");
@@ -537,7 +537,7 @@ TEST_F(PluginTest, ANarratorAnswersFromAThreadOfItsOwn) {
     EXPECT_EQ(told.narrative, "The probe speaks.");
 }
 
-TEST_F(PluginTest, AHostMayChooseAnotherNarratorThanTheStory) {
+TEST_F(PluginTest, HostNarratorTakesPrecedence) {
     story("");
     folder.write(
         "prompts.json",
@@ -546,18 +546,18 @@ TEST_F(PluginTest, AHostMayChooseAnotherNarratorThanTheStory) {
     EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
 }
 
-TEST_F(PluginTest, ANarratorThatIsNotThereIsRefusedByItsName) {
+TEST_F(PluginTest, MissingNarratorIsRefusedByName) {
     story("");
     try {
         open({.narrator_id = "test.nobody"});
-        FAIL() << "it was not refused";
+        FAIL() << "the story must be refused";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), NAR_NOT_FOUND);
         EXPECT_THAT(error.what(), HasSubstr("test.nobody"));
     }
 }
 
-TEST_F(PluginTest, ASecondAnswerIsStaleAndReported) {
+TEST_F(PluginTest, SecondAnswerIsStaleAndReported) {
     story("twice", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
@@ -565,7 +565,7 @@ TEST_F(PluginTest, ASecondAnswerIsStaleAndReported) {
     EXPECT_THAT(log, HasSubstr("answered a request twice"));
 }
 
-TEST_F(PluginTest, OneThatHasAnsweredIsNotToldThatItsAnswerIsNotWanted) {
+TEST_F(PluginTest, AnsweredRequestIsNotCancelled) {
     story("at_once", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     session->prompt("hello");
@@ -574,7 +574,7 @@ TEST_F(PluginTest, OneThatHasAnsweredIsNotToldThatItsAnswerIsNotWanted) {
     EXPECT_THAT(notes(), Not(Contains(HasSubstr("cancelled"))));
 }
 
-TEST_F(PluginTest, OnlyTheSessionsNarratorAnswersItsQuestions) {
+TEST_F(PluginTest, OnlyTheSessionsNarratorMayAnswer) {
     story("answer_for_others");
     open();
     run_path(says({ui("probe.show")}));
@@ -582,28 +582,28 @@ TEST_F(PluginTest, OnlyTheSessionsNarratorAnswersItsQuestions) {
     EXPECT_THAT(log, HasSubstr("is not this session's narrator"));
 }
 
-TEST_F(PluginTest, WhyTheNarratorIsNotThereIsPartOfTheError) {
+TEST_F(PluginTest, ErrorSaysWhyTheNarratorIsMissing) {
     story("fail_init", {"probe"}, "[narrator]\nname = \"test.probe\"");
     try {
         open();
-        FAIL() << "it was not refused";
+        FAIL() << "the story must be refused";
     } catch (const Error& error) {
         EXPECT_THAT(error.what(), HasSubstr("the moon is in the wrong house"));
     }
 }
 
-// Its narrator is valid; another one of its extensions is not.
-TEST_F(PluginTest, ANarratorOfARefusedPluginIsNotAsked) {
+// The plugin's narrator is valid, but another extension of the plugin is not.
+TEST_F(PluginTest, NarratorOfARefusedPluginIsNotAsked) {
     story("", {"bad_schema"}, "[narrator]\nname = \"test.bad_schema\"");
     try {
         open();
-        FAIL() << "it was not refused";
+        FAIL() << "the story must be refused";
     } catch (const Error& error) {
         EXPECT_THAT(error.what(), HasSubstr("/properties/a/type: a type must be"));
     }
 }
 
-TEST_F(PluginTest, WhyAGenerationCameToNothingStandsInTheStream) {
+TEST_F(PluginTest, FailedGenerationIsExplainedInTheStream) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();
     prompt("hello");
@@ -614,7 +614,7 @@ TEST_F(PluginTest, WhyAGenerationCameToNothingStandsInTheStream) {
                 HasSubstr("within 5 ms (narrator_ms of [times]) (generation 5 of 5)"));
 }
 
-TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
+TEST_F(PluginTest, SilentNarratorIsCancelledAndItsLateAnswerGone) {
     story("silent", {"probe"}, "[narrator]\nname = \"test.probe\"\n[times]\nnarrator_ms = 5");
     open();
     const Told told = prompt("hello");
@@ -623,21 +623,21 @@ TEST_F(PluginTest, ANarratorThatIsSilentIsCancelledAndItsLateAnswerIsGone) {
     EXPECT_THAT(notes(), Contains("cancelled 1 late " + std::to_string(NAR_GONE)));
 }
 
-TEST_F(PluginTest, AnEmptyAnswerUsesUpAGeneration) {
+TEST_F(PluginTest, EmptyAnswerUsesUpAGeneration) {
     story("empty", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     EXPECT_EQ(prompt("hello").outcome, Outcome::Fallback);
 }
 
-TEST_F(PluginTest, ANarratorThatThrowsIsDisabledAndTheTurnEndsInTheFallback) {
+TEST_F(PluginTest, ThrowingNarratorIsDisabledAndTheFallbackUsed) {
     story("throw_narrator", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
     EXPECT_EQ(prompt("hello").outcome, Outcome::Fallback);
-    EXPECT_EQ(prompt("again").outcome, Outcome::Fallback) << "the session goes on";
+    EXPECT_EQ(prompt("again").outcome, Outcome::Fallback) << "the session continues";
     EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled");
 }
 
-TEST_F(PluginTest, AHandlerSubmitsThePlayersNextPrompt) {
+TEST_F(PluginTest, HandlerMaySubmitTheNextPrompt) {
     story("prompt_again");
     folder.write("prompts.json", R"({"prompts":[
         {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]},
@@ -649,7 +649,7 @@ TEST_F(PluginTest, AHandlerSubmitsThePlayersNextPrompt) {
     EXPECT_EQ(recorder.of(Kind::Prompt).size(), 2U);
 }
 
-TEST_F(PluginTest, AHandlerCancelsTheTurn) {
+TEST_F(PluginTest, HandlerMayCancelTheTurn) {
     story("cancel");
     folder.write("prompts.json", R"({"prompts":[
         {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"says","input":{}}]}}]}]})");
@@ -659,7 +659,7 @@ TEST_F(PluginTest, AHandlerCancelsTheTurn) {
     EXPECT_THAT(notes(), Contains("cancel 0"));
 }
 
-TEST_F(PluginTest, APatchOfAPluginIsInTheStreamWithItsId) {
+TEST_F(PluginTest, PluginPatchIsInTheStreamWithItsId) {
     story("read_state");
     open();
     run_path(says({ui("probe.show")}));
@@ -669,7 +669,7 @@ TEST_F(PluginTest, APatchOfAPluginIsInTheStreamWithItsId) {
 
 // ---------------------------------------------------------------- tool runners
 
-TEST_F(PluginTest, ARunnerTakesWhatHasItsScheme) {
+TEST_F(PluginTest, RunnerGetsToolsOfItsScheme) {
     story("");
     open();
     const Json tool = run_path("probe:anything");
@@ -677,13 +677,14 @@ TEST_F(PluginTest, ARunnerTakesWhatHasItsScheme) {
     EXPECT_EQ(tool["events"].size(), 2U);
     EXPECT_EQ(tool["result"]["sum"].integer(), 3);
     EXPECT_EQ(tool["stderr"].string(), "a word on the side");
-    EXPECT_THAT(tool["attempts"][0].text(), HasSubstr("512")) << "the memory it reports";
+    EXPECT_THAT(tool["attempts"][0].text(), HasSubstr("512"))
+        << "the memory that the runner reports";
 }
 
-TEST_F(PluginTest, OutputOfManyMegabytesComesWholeAndInOrderAndWaitsWhereItMust) {
+TEST_F(PluginTest, LargeOutputIsCompleteOrderedAndThrottled) {
     story("");
     open();
-#ifdef NARRATORIA_SANITIZED  // the thread sanitizer's own memory has no room for so many calls
+#ifdef NARRATORIA_SANITIZED  // the thread sanitizer has no memory for so many calls
     const std::string path = "probe:small_flood";
     const size_t count = 5000;
 #else
@@ -696,13 +697,13 @@ TEST_F(PluginTest, OutputOfManyMegabytesComesWholeAndInOrderAndWaitsWhereItMust)
     EXPECT_EQ(tool["events"][count - 1]["message"].string(), "number " + std::to_string(count - 1));
 }
 
-TEST_F(PluginTest, ARunnerMayAnswerFromAThreadOfItsOwn) {
+TEST_F(PluginTest, RunnerMayAnswerFromItsOwnThread) {
     story("");
     open();
     EXPECT_TRUE(run_path("probe:thread")["ok"].boolean());
 }
 
-TEST_F(PluginTest, ARunnerThatRefusesIsASpawnFailureWithItsReason) {
+TEST_F(PluginTest, RefusingRunnerIsASpawnFailureWithItsReason) {
     story("");
     open();
     const Json tool = run_path("probe:refuse");
@@ -710,7 +711,7 @@ TEST_F(PluginTest, ARunnerThatRefusesIsASpawnFailureWithItsReason) {
     EXPECT_THAT(tool["error"].string(), HasSubstr("the queue is full"));
 }
 
-TEST_F(PluginTest, ARunnerThatThrowsIsDisabledAndItsAttemptFails) {
+TEST_F(PluginTest, ThrowingRunnerIsDisabledAndItsAttemptFails) {
     story("");
     open();
     EXPECT_EQ(run_path("probe:throw")["errorCode"].string(), "SPAWN_FAILED");
@@ -718,7 +719,7 @@ TEST_F(PluginTest, ARunnerThatThrowsIsDisabledAndItsAttemptFails) {
     EXPECT_EQ(run_path("probe:anything")["errorCode"].string(), "SPAWN_FAILED");
 }
 
-TEST_F(PluginTest, WhatIsNoEventIsAProtocolErrorAsOfAProcess) {
+TEST_F(PluginTest, InvalidEventIsAProtocolError) {
     story("");
     open();
     const Json tool = run_path("probe:garbage");
@@ -727,21 +728,21 @@ TEST_F(PluginTest, WhatIsNoEventIsAProtocolErrorAsOfAProcess) {
     EXPECT_THAT(notes(), Contains("cancel 1"));
 }
 
-TEST_F(PluginTest, WhatHasEndedIsNotToldToEnd) {
+TEST_F(PluginTest, EndedInvocationIsNotCancelled) {
     story("");
     open();
     EXPECT_EQ(run_path("probe:garbage_and_end")["errorCode"].string(), "PROTOCOL_ERROR");
     EXPECT_THAT(notes(), Not(Contains(HasSubstr("cancel"))));
 }
 
-TEST_F(PluginTest, WhatIsCancelledCannotBeHandedOver) {
+TEST_F(PluginTest, CancelledInvocationCannotBeHandedOver) {
     story("run_in_cancel");
     open();
     run_path("probe:wait", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
     EXPECT_THAT(notes(), Contains("run " + std::to_string(NAR_GONE)));
 }
 
-TEST_F(PluginTest, WhatADisabledPluginRunsFailsAtOnce) {
+TEST_F(PluginTest, DisabledPluginsInvocationsFailAtOnce) {
     story("throw_posted", {"probe"}, "[times]\ntry_ms = 0\nplan_ms = 0");
     open();
     const Json result = run(plan_of({entry("wait", "probe:wait", "\"async\":true"),
@@ -750,20 +751,20 @@ TEST_F(PluginTest, WhatADisabledPluginRunsFailsAtOnce) {
     EXPECT_EQ(tool_of(result, "wait")["errorCode"].string(), "PLUGIN_DISABLED") << result.text();
 }
 
-TEST_F(PluginTest, ASchemeMayHaveAPlus) {
+TEST_F(PluginTest, SchemeMayContainAPlus) {
     story("", {"probe", "second"});
     open();
     EXPECT_TRUE(run_path("git+ssh:x")["ok"].boolean());
 }
 
-TEST_F(PluginTest, ASchemaThatIsNoneIsRefusedWithItsPlace) {
+TEST_F(PluginTest, InvalidSchemaIsRefusedWithItsPosition) {
     story("", {"bad_schema"});
     open();
     EXPECT_THAT(plugin("test.bad_schema")["reason"].string(),
                 HasSubstr("/properties/a/type: a type must be"));
 }
 
-TEST_F(PluginTest, ARunnerSaysHowItFailed) {
+TEST_F(PluginTest, RunnerReportsHowItFailed) {
     story("");
     open();
     const Json code = run_path("probe:code");
@@ -772,7 +773,7 @@ TEST_F(PluginTest, ARunnerSaysHowItFailed) {
     EXPECT_EQ(run_path("probe:exit")["errorCode"].string(), "EXIT_STATUS");
 }
 
-TEST_F(PluginTest, ASecondEndIsStaleAndReported) {
+TEST_F(PluginTest, SecondEndIsStaleAndReported) {
     story("");
     open();
     EXPECT_TRUE(run_path("probe:twice")["ok"].boolean());
@@ -780,7 +781,7 @@ TEST_F(PluginTest, ASecondEndIsStaleAndReported) {
     EXPECT_THAT(log, HasSubstr("ended an invocation twice"));
 }
 
-TEST_F(PluginTest, ARunnerIsCancelledWhenTheTimeIsUp) {
+TEST_F(PluginTest, TimeoutCancelsARunner) {
     story("");
     open();
     const Json tool = run_path("probe:wait", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
@@ -788,14 +789,14 @@ TEST_F(PluginTest, ARunnerIsCancelledWhenTheTimeIsUp) {
     EXPECT_THAT(notes(), Contains("cancel 1"));
 }
 
-TEST_F(PluginTest, ARunnerThatNeverEndsIsGivenUpAfterTheGrace) {
+TEST_F(PluginTest, EndlessRunnerIsAbandonedAfterTheGracePeriod) {
     story("never_ends", {"probe"}, "[times]\ngrace_ms = 20");
     open();
     const Json tool = run_path("probe:never", R"("timeoutMs":30,"retryPolicy":{"maxRetries":0})");
     EXPECT_EQ(tool["state"].string(), "timeout") << tool.text();
 }
 
-TEST_F(PluginTest, ARunnerIsCancelledWithItsSession) {
+TEST_F(PluginTest, RunnerIsCancelledWithItsSession) {
     story("");
     open();
     session->execute(plan_of({entry("t", "probe:wait")}), folder.path());
@@ -806,7 +807,7 @@ TEST_F(PluginTest, ARunnerIsCancelledWithItsSession) {
     EXPECT_THAT(notes(), Contains("cancel 1"));
 }
 
-TEST_F(PluginTest, AFailedAttemptIsTriedAgain) {
+TEST_F(PluginTest, FailedAttemptIsRetried) {
     story("");
     open();
     run_path("probe:exit", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})");
@@ -814,7 +815,7 @@ TEST_F(PluginTest, AFailedAttemptIsTriedAgain) {
                 IsSupersetOf({"start probe:exit attempt 1", "start probe:exit attempt 2"}));
 }
 
-TEST_F(PluginTest, WhatARunnerHandsOverRunsAsAProcessWithTheRequestOnItsInput) {
+TEST_F(PluginTest, HandedOverToolRunsAsAProcessWithTheRequest) {
     story("");
     open();
     const Json tool = run_path("probe:run", R"("input":{"a":1})");
@@ -823,7 +824,7 @@ TEST_F(PluginTest, WhatARunnerHandsOverRunsAsAProcessWithTheRequestOnItsInput) {
     EXPECT_THAT(notes(), Contains("run 0"));
 }
 
-TEST_F(PluginTest, AProgramThatIsNotInThePathIsASpawnFailure) {
+TEST_F(PluginTest, ProgramNotOnThePathIsASpawnFailure) {
     story("");
     open();
     const Json tool = run_path("probe:run_missing");
@@ -831,7 +832,7 @@ TEST_F(PluginTest, AProgramThatIsNotInThePathIsASpawnFailure) {
     EXPECT_THAT(tool["error"].string(), HasSubstr("no-such-program-anywhere"));
 }
 
-TEST_F(PluginTest, ASchemeThatNobodyKnowsIsASpawnFailure) {
+TEST_F(PluginTest, UnknownSchemeIsASpawnFailure) {
     story("");
     open();
     EXPECT_THAT(run_path("nobody:x")["error"].string(), HasSubstr("no tool runner knows"));
@@ -839,7 +840,7 @@ TEST_F(PluginTest, ASchemeThatNobodyKnowsIsASpawnFailure) {
 
 // ---------------------------------------------------------------- tools
 
-TEST_F(PluginTest, AToolIsCalledByItsNameAlone) {
+TEST_F(PluginTest, ToolIsCalledByItsName) {
     story("");
     open();
     const Json tool = run_path("probe_add", R"("input":{"a":1})");
@@ -847,7 +848,7 @@ TEST_F(PluginTest, AToolIsCalledByItsNameAlone) {
     EXPECT_THAT(notes(), Contains(HasSubstr("invoke probe_add {")));
 }
 
-TEST_F(PluginTest, AnInputThatBreaksTheSchemaFailsTheAttempt) {
+TEST_F(PluginTest, InputThatViolatesTheSchemaFailsTheAttempt) {
     story("");
     open();
     const Json tool = run_path("probe_add", R"("input":{"a":"one"})");

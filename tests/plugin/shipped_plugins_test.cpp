@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugins that come with it: found where they are built, and working as their READMEs say.
+// The shipped plugins are found where they are built and work as their READMEs say.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ protected:
 
     static std::string id() { return "narratoria." + GetParam(); }
 
-    // The first block of code of that language in the plugin's README.
+    // The first code block of `language` in the plugin's README.
     static std::string example(const std::string& language) {
         std::ifstream in(test::in_source("plugins/") + GetParam() + "/README.md");
         const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -37,20 +37,20 @@ protected:
     }
 };
 
-TEST_P(ShippedPluginTest, AStoryThatNamesItHasIt) {
+TEST_P(ShippedPluginTest, LoadsInAStoryThatNamesIt) {
     folder.write("story.toml", "title = \"It is not in plugins/\"\n" + example("toml"));
     open();
     EXPECT_EQ(plugin()["state"].string(), "active") << log;
     EXPECT_EQ(log, "");
 }
 
-TEST_P(ShippedPluginTest, AStoryThatDoesNotNameItHasItNot) {
+TEST_P(ShippedPluginTest, DoesNotLoadUnlessNamed) {
     folder.write("story.toml", "title = \"None\"\n");
     open();
     EXPECT_THAT(std::string(session->plugins().view()), Not(HasSubstr(id())));
 }
 
-TEST_P(ShippedPluginTest, TheProgramInItsReadmeWorks) {
+TEST_P(ShippedPluginTest, ProgramInItsReadmeWorks) {
     const std::string program = example("python");
     if (program.empty()) return;
     folder.write("narrator.py", program);
@@ -60,7 +60,7 @@ TEST_P(ShippedPluginTest, TheProgramInItsReadmeWorks) {
     EXPECT_EQ(prompt("Anybody?").narrative, "You say: Anybody?") << log;
 }
 
-TEST_P(ShippedPluginTest, ItIsListedWithThePathThatThisSessionHasItFrom) {
+TEST_P(ShippedPluginTest, IsListedWithThePathItWasLoadedFrom) {
     for (int i = 0; i < 2; ++i) {
         const Folder other;
         std::filesystem::create_directories(other / "plugins");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A host with a story that uses the plugins that come with it, as they were built.
+// A host with a story that uses the shipped plugins from the build folder.
 
 #include <poll.h>
 
@@ -32,7 +32,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 
 class StoryHost {
 public:
-    // `toml`: all of story.toml but its title.
+    // `toml` is the content of story.toml after its title.
     explicit StoryHost(const std::string& plugin) : plugin_(plugin) {}
 
     void story(const std::string& toml) {
@@ -62,7 +62,7 @@ public:
         engine.reset();
     }
 
-    // Drives the engine until the condition holds; false when it does not in time.
+    // Drives the engine until `condition` holds; false after a timeout.
     bool until(const std::function<bool()>& condition) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
         for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools of a session as its host registers, finds, lists and removes them (tools.h, tools.hpp).
+// A session's tools as its host registers, finds, lists and removes them (tools.h, tools.hpp).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Counts its copies that are alive, to see when the library drops a function.
+// Counts its live copies, so that a test can observe when the library drops a function.
 class Alive {
 public:
     explicit Alive(int& count) : count_(&count) { ++*count_; }
@@ -39,7 +39,7 @@ private:
     int* count_;
 };
 
-// An engine with a story whose tools folder has the executable file "sexton".
+// An engine and a story with the executable file "sexton" in its tools folder.
 class ToolsTest : public ::testing::Test {
 protected:
     void SetUp() override {
@@ -93,7 +93,7 @@ protected:
 };
 
 // covers: 002-registry-register, 002-function-result
-TEST_F(ToolsTest, a_function_of_the_host_is_a_tool_with_the_events_of_a_process) {
+TEST_F(ToolsTest, HostFunctionIsAToolWithTheEventsOfAProcess) {
     session->tools().add({.name = "dice", .description = "Rolls"},
                          [](const plugin::InvocationRequest& request, plugin::Invocation its) {
                              EXPECT_THAT(std::string(request.request()),
@@ -109,7 +109,7 @@ TEST_F(ToolsTest, a_function_of_the_host_is_a_tool_with_the_events_of_a_process)
 }
 
 // covers: 002-function-result
-TEST_F(ToolsTest, a_function_may_report_its_end_later_from_another_thread) {
+TEST_F(ToolsTest, FunctionMayEndLaterFromAnotherThread) {
     std::thread worker;
     session->tools().add({.name = "slow", .waits = true},
                          [&](const plugin::InvocationRequest&, plugin::Invocation its) {
@@ -119,7 +119,7 @@ TEST_F(ToolsTest, a_function_may_report_its_end_later_from_another_thread) {
     worker.join();
 }
 
-TEST_F(ToolsTest, a_function_that_exceeds_its_time_is_cancelled_and_may_end_itself) {
+TEST_F(ToolsTest, TimedOutFunctionIsCancelledAndMayEndItself) {
     std::optional<plugin::Invocation> running;
     session->tools().add({.name = "slow", .time_limit = std::chrono::milliseconds(20)},
                          [&](const plugin::InvocationRequest& request, plugin::Invocation its) {
@@ -131,7 +131,7 @@ TEST_F(ToolsTest, a_function_that_exceeds_its_time_is_cancelled_and_may_end_itse
     EXPECT_TRUE(running->is_cancelled());
 }
 
-TEST_F(ToolsTest, an_exception_fails_the_attempt_and_the_tool_stays) {
+TEST_F(ToolsTest, ExceptionFailsTheAttemptAndKeepsTheTool) {
     int calls = 0;
     session->tools().add({.name = "torn"},
                          [&](const plugin::InvocationRequest&, plugin::Invocation its) {
@@ -144,7 +144,7 @@ TEST_F(ToolsTest, an_exception_fails_the_attempt_and_the_tool_stays) {
     EXPECT_EQ(call("torn")["result"].text(), "2");
 }
 
-TEST_F(ToolsTest, an_exception_of_a_c_function_fails_the_attempt_too) {
+TEST_F(ToolsTest, ExceptionOfACFunctionFailsTheAttempt) {
     nar_tool tool{};
     tool.size = sizeof tool;
     tool.name = detail::to_c("torn");
@@ -160,7 +160,7 @@ TEST_F(ToolsTest, an_exception_of_a_c_function_fails_the_attempt_too) {
     EXPECT_THAT(result["error"].string(), HasSubstr("a torn page"));
 }
 
-TEST_F(ToolsTest, input_and_result_are_checked) {
+TEST_F(ToolsTest, InputAndResultAreChecked) {
     add({.name = "dice",
          .input_schema = R"({"required":["sides"]})",
          .result_schema = R"({"type":"integer"})"},
@@ -170,7 +170,7 @@ TEST_F(ToolsTest, input_and_result_are_checked) {
     EXPECT_EQ(tool["errorCode"].string(), "RESULT_INVALID");
 }
 
-TEST_F(ToolsTest, a_schema_that_is_none_is_refused_with_its_pointer) {
+TEST_F(ToolsTest, InvalidSchemaIsRefusedWithItsPointer) {
     const Error input = refusal([&] {
         add({.name = "dice", .input_schema = R"({"properties":{"a":{"type":"nummer"}}})"});
     });
@@ -185,7 +185,7 @@ TEST_F(ToolsTest, a_schema_that_is_none_is_refused_with_its_pointer) {
 }
 
 // covers: 002-schema-name
-TEST_F(ToolsTest, a_name_in_use_is_refused_and_the_owners_of_both_are_named) {
+TEST_F(ToolsTest, NameInUseIsRefusedWithBothOwners) {
     add({.name = "dice", .owner = "rules"}, "1");
     const Error error = refusal([&] { add({.name = "dice", .owner = "my-game"}, "2"); });
     EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
@@ -197,7 +197,7 @@ TEST_F(ToolsTest, a_name_in_use_is_refused_and_the_owners_of_both_are_named) {
 }
 
 // covers: 002-registry-lookup
-TEST_F(ToolsTest, find_and_list_describe_registered_tools_and_files) {
+TEST_F(ToolsTest, FindAndListDescribeToolsAndFiles) {
     add({.name = "dice",
          .description = "Rolls",
          .input_schema = R"({"type":"object"})",
@@ -224,7 +224,7 @@ TEST_F(ToolsTest, find_and_list_describe_registered_tools_and_files) {
     EXPECT_FALSE(session->tools().find("nobody").has_value());
 }
 
-TEST_F(ToolsTest, a_function_that_forgets_its_invocation_fails_by_its_own_name) {
+TEST_F(ToolsTest, DroppedInvocationFailsUnderItsToolsName) {
     session->tools().add({.name = "dice"},
                          [](const plugin::InvocationRequest&, const plugin::Invocation&) {});
     const Json tool = call("dice");
@@ -232,7 +232,7 @@ TEST_F(ToolsTest, a_function_that_forgets_its_invocation_fails_by_its_own_name) 
     EXPECT_EQ(tool["error"].string().find("plugin"), std::string::npos) << tool["error"].string();
 }
 
-TEST_F(ToolsTest, an_owner_that_is_no_id_is_refused_with_the_rule) {
+TEST_F(ToolsTest, InvalidOwnerIdIsRefusedWithTheRule) {
     for (const char* owner : {"-game", "My game", ".x"}) {
         const Error error = refusal([&] { add({.name = "dice", .owner = owner}); });
         EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
@@ -245,7 +245,7 @@ TEST_F(ToolsTest, an_owner_that_is_no_id_is_refused_with_the_rule) {
                   "host; "));
 }
 
-TEST_F(ToolsTest, each_tool_has_one_name_in_scripts) {
+TEST_F(ToolsTest, EachToolHasOneNameInScripts) {
     auto lines_of = [&](const std::string& script) {
         std::string lines;
         session->run_script(
@@ -271,14 +271,14 @@ TEST_F(ToolsTest, each_tool_has_one_name_in_scripts) {
     for (const auto& [name, script_name] : names) {
         EXPECT_EQ(lines_of("CALL " + script_name + " {} PRINT(1)"), "1\n") << name;
     }
-    // A name of two tools is none.
+    // A name shared by two tools is not offered.
     add({.name = "ring_bell", .owner = "my-game"});
     EXPECT_EQ(session->script_names().view(), R"(["_3d","_LET","plain","sexton","toll_bell"])");
     EXPECT_THAT(lines_of("CALL ring_bell {}"),
                 AllOf(HasSubstr("a tool of the host my-game"), HasSubstr("of the host; rename")));
 }
 
-TEST_F(ToolsTest, an_input_of_a_renamed_function_is_checked_in_scripts) {
+TEST_F(ToolsTest, InputOfARenamedFunctionIsCheckedInScripts) {
     add({.name = "ring-bell", .input_schema = R"({"required":["times"]})"});
     std::string error;
     session->run_script(
@@ -288,7 +288,7 @@ TEST_F(ToolsTest, an_input_of_a_renamed_function_is_checked_in_scripts) {
     EXPECT_EQ(Json(error)["name"].string(), "ToolArgumentError");
 }
 
-TEST_F(ToolsTest, the_tools_that_a_model_can_call_have_its_form) {
+TEST_F(ToolsTest, ModelToolsHaveTheModelsForm) {
     add({.name = "dice", .input_schema = R"({"required":["sides"]})"});
     add({.name = "odd", .input_schema = R"({"type":"string"})"});
     folder.says("tools/bell.sh", {kDone});
@@ -309,7 +309,7 @@ TEST_F(ToolsTest, the_tools_that_a_model_can_call_have_its_form) {
               NAR_INVALID_ARGUMENT);
 }
 
-TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_both) {
+TEST_F(ToolsTest, NameOfAToolAndAFileIsAnErrorNamingBoth) {
     add({.name = "sexton", .owner = "my-game"});
     auto names_both = [&](std::string_view text) {
         EXPECT_THAT(std::string(text),
@@ -322,12 +322,12 @@ TEST_F(ToolsTest, a_registered_name_and_a_file_of_it_are_an_error_that_names_bot
     for (const Json& each : Json(session->tools().list().view()).elements()) {
         names_both(each["problem"].string());
     }
-    // A path is always the file.
+    // A path always means the file.
     EXPECT_EQ(call("./tools/sexton")["state"].string(), "completed");
     EXPECT_EQ(call("tools/sexton")["state"].string(), "completed");
 }
 
-TEST_F(ToolsTest, a_script_is_told_all_owners_of_a_name) {
+TEST_F(ToolsTest, ScriptErrorNamesAllOwnersOfAName) {
     auto error_of = [&](std::string_view script) {
         std::string error;
         session->run_script(
@@ -345,14 +345,14 @@ TEST_F(ToolsTest, a_script_is_told_all_owners_of_a_name) {
                 AllOf(HasSubstr(folder / "tools/bell.sh"), HasSubstr(folder / "tools/bell.py")));
 }
 
-TEST_F(ToolsTest, a_file_that_appears_after_the_registration_is_an_error_too) {
+TEST_F(ToolsTest, FileCreatedAfterTheRegistrationIsAnError) {
     add({.name = "late"});
     EXPECT_EQ(call("late")["state"].string(), "completed");
     folder.says("tools/late", {kDone});
     EXPECT_THROW(run(plan_of({entry("t", "late")})), Error);
 }
 
-TEST_F(ToolsTest, a_removed_tool_is_gone_and_its_function_is_dropped) {
+TEST_F(ToolsTest, RemovedToolIsGoneAndItsFunctionDropped) {
     int alive = 0;
     session->tools().add({.name = "dice"},
                          [kept = Alive(alive)](const plugin::InvocationRequest&,
@@ -366,14 +366,14 @@ TEST_F(ToolsTest, a_removed_tool_is_gone_and_its_function_is_dropped) {
     EXPECT_THAT(file.what(), HasSubstr(folder / "tools/sexton"));
 }
 
-TEST_F(ToolsTest, a_tool_removed_while_it_runs_ends_as_it_would_have) {
+TEST_F(ToolsTest, ToolRemovedWhileRunningEndsNormally) {
     int alive = 0;
     std::optional<plugin::Invocation> running;
     session->tools().add(
         {.name = "slow"},
         [&, kept = Alive(alive)](const plugin::InvocationRequest&, plugin::Invocation its) {
             running = its;
-            // Also by itself.
+            // The function may also remove itself.
             session->tools().remove("slow");
             engine->post([&] {
                 EXPECT_EQ(alive, 1);
@@ -384,7 +384,7 @@ TEST_F(ToolsTest, a_tool_removed_while_it_runs_ends_as_it_would_have) {
     EXPECT_EQ(alive, 0);
 }
 
-TEST_F(ToolsTest, a_tool_replaced_while_it_runs_ends_as_it_would_have) {
+TEST_F(ToolsTest, ToolReplacedWhileRunningEndsNormally) {
     add({.name = "slow"});
     session->tools().add({.name = "slow", .replaces = true},
                          [&](const plugin::InvocationRequest&, plugin::Invocation its) {
@@ -395,7 +395,7 @@ TEST_F(ToolsTest, a_tool_replaced_while_it_runs_ends_as_it_would_have) {
     EXPECT_EQ(call("slow")["result"].text(), "2");
 }
 
-TEST_F(ToolsTest, a_session_that_ends_drops_its_functions_and_late_reports_do_nothing) {
+TEST_F(ToolsTest, EndedSessionDropsFunctionsAndLateReports) {
     int alive = 0;
     std::optional<plugin::Invocation> running;
     session->tools().add({.name = "slow"},
@@ -408,7 +408,7 @@ TEST_F(ToolsTest, a_session_that_ends_drops_its_functions_and_late_reports_do_no
     EXPECT_FALSE(running->result("1"));
 }
 
-TEST_F(ToolsTest, the_function_that_releases_a_tool_may_register_another) {
+TEST_F(ToolsTest, ReleaseCallbackMayRegisterATool) {
     struct Chain {
         Session& session;
         int released = 0;
@@ -433,7 +433,7 @@ TEST_F(ToolsTest, the_function_that_releases_a_tool_may_register_another) {
     EXPECT_EQ(call("dice")["result"].text(), "5");
 }
 
-TEST_F(ToolsTest, a_function_that_is_destroyed_may_remove_what_replaced_it) {
+TEST_F(ToolsTest, DestroyedFunctionMayRemoveItsReplacement) {
     int alive = 0;
     struct Last {
         explicit Last(Session& its) : session(its) {}
@@ -452,7 +452,7 @@ TEST_F(ToolsTest, a_function_that_is_destroyed_may_remove_what_replaced_it) {
     EXPECT_EQ(call("dice")["result"].text(), "2");
 }
 
-TEST_F(ToolsTest, a_tool_is_released_before_the_call_that_replaces_it_returns) {
+TEST_F(ToolsTest, ToolIsReleasedWithinTheReplacingCall) {
     struct Old {
         Session& session;
         const nar_host* host = nullptr;
@@ -472,7 +472,7 @@ TEST_F(ToolsTest, a_tool_is_released_before_the_call_that_replaces_it_returns) {
         auto& its = *static_cast<Old*>(user);
         its.saw_host = its.host != nullptr;
         its.seen = Json(its.session.tools().find("dice").value().view())["description"].string();
-        // An attempt that begins here finds a tool that is whole.
+        // An attempt that starts here must find a complete tool.
         its.session.execute(plan_of({entry("t", "dice")}), "/");
     };
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
@@ -494,7 +494,7 @@ TEST_F(ToolsTest, a_tool_is_released_before_the_call_that_replaces_it_returns) {
     EXPECT_NE(old.host, nullptr);
 }
 
-TEST_F(ToolsTest, a_posted_function_that_throws_disables_no_tool) {
+TEST_F(ToolsTest, ThrowingPostDisablesNoTool) {
     add({.name = "dice"}, "4");
     const nar_host* host = nullptr;
     nar_tool tool{};
@@ -516,7 +516,7 @@ TEST_F(ToolsTest, a_posted_function_that_throws_disables_no_tool) {
     EXPECT_EQ(Json(session->tools().list().view()).size(), 3u);
 }
 
-TEST_F(ToolsTest, a_tool_that_cannot_run_any_more_is_listed_with_its_problem) {
+TEST_F(ToolsTest, UnrunnableToolIsListedWithItsProblem) {
     nar_tool tool{};
     tool.size = sizeof tool;
     tool.name = detail::to_c("torn");
@@ -542,7 +542,7 @@ TEST_F(ToolsTest, a_tool_that_cannot_run_any_more_is_listed_with_its_problem) {
     session.reset();
 }
 
-TEST_F(ToolsTest, a_time_limit_is_clamped_and_never_negative) {
+TEST_F(ToolsTest, TimeLimitIsClampedAndNeverNegative) {
     using std::chrono::milliseconds;
     auto limit_of = [&](int64_t given) {
         add({.name = "slow", .time_limit = milliseconds(given), .replaces = true});
@@ -558,7 +558,7 @@ TEST_F(ToolsTest, a_time_limit_is_clamped_and_never_negative) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("slow"), HasSubstr("negative")));
 }
 
-TEST_F(ToolsTest, a_name_may_stand_for_a_file_with_the_files_manifest) {
+TEST_F(ToolsTest, NameForAFileUsesTheFilesManifest) {
     folder.says("bin/bell", {kDone});
     folder.write("bin/bell.tool.json",
                  R"({"description":"Tolls","input":{"required":["hour"]},"times":{"try_ms":900}})");
@@ -572,7 +572,7 @@ TEST_F(ToolsTest, a_name_may_stand_for_a_file_with_the_files_manifest) {
     EXPECT_EQ(call("toll", R"("input":{"hour":12})")["state"].string(), "completed");
 }
 
-TEST_F(ToolsTest, a_name_for_a_file_has_limits_of_its_own) {
+TEST_F(ToolsTest, NameForAFileHasItsOwnLimits) {
     folder.says("bin/bell", {kDone});
     nar_limits limits{};
     limits.size = sizeof limits;
@@ -584,7 +584,7 @@ TEST_F(ToolsTest, a_name_for_a_file_has_limits_of_its_own) {
     EXPECT_EQ(call("toll")["state"].string(), "completed");
 }
 
-TEST_F(ToolsTest, a_name_for_a_scheme_that_nobody_runs_is_told_to_be_none) {
+TEST_F(ToolsTest, NameForAnUnknownSchemeIsReported) {
     session->tools().add_path({.name = "toll"}, "belfry:toll");
     const Json toll(session->tools().find("toll").value().view());
     EXPECT_EQ(toll["runner"].string(), "belfry");
@@ -592,7 +592,7 @@ TEST_F(ToolsTest, a_name_for_a_scheme_that_nobody_runs_is_told_to_be_none) {
     EXPECT_EQ(call("toll")["errorCode"].string(), "SPAWN_FAILED");
 }
 
-TEST_F(ToolsTest, a_name_reaches_no_file_outside_of_the_allowed_paths) {
+TEST_F(ToolsTest, NameDoesNotBypassTheAllowedPaths) {
     folder.says("bin/bell", {kDone});
     folder.write("story.toml", "title = \"Tools\"\n[tools]\nallow_paths = [\"bin\"]\n");
     open();
@@ -608,7 +608,7 @@ TEST_F(ToolsTest, a_name_reaches_no_file_outside_of_the_allowed_paths) {
 }
 
 // covers: 002-schema-parameters
-TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_taken) {
+TEST_F(ToolsTest, Spec002SchemaIsAccepted) {
     add({.name = "get_user_profile",
          .input_schema = R"({"name":"get_user_profile","description":"Retrieves a profile.",
              "parameters":[{"name":"user_id","type":"string"}],"returns":"object"})"},
@@ -620,21 +620,21 @@ TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_taken) {
         R"({"type":"object","properties":{"user_id":{"type":"string"}},"required":["user_id"]})");
     EXPECT_EQ(tool["resultSchema"].text(), R"({"type":"object"})");
     EXPECT_EQ(call("get_user_profile")["errorCode"].string(), "INPUT_INVALID");
-    // As in a manifest: "returns" is not a promise.
+    // As in a manifest, a result that violates "returns" is only a warning.
     const Json ran = call("get_user_profile", R"("input":{"user_id":"ann"})");
     EXPECT_EQ(ran["result"].text(), "5") << ran.text();
     EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "RESULT_INVALID");
-    // Without "returns" the result's schema is the other one.
+    // Without "returns", the result schema has the other form.
     add({.name = "dice",
          .input_schema = R"({"parameters":[]})",
          .result_schema = R"({"type":"null"})"});
     EXPECT_EQ(call("dice")["errorCode"].string(), "RESULT_INVALID");
-    // JSON Schema has no "parameters", and may have members that it does not know.
+    // JSON Schema has no "parameters" keyword and ignores unknown members.
     add({.name = "coin", .input_schema = R"({"type":"object","parameters":[5]})"});
     EXPECT_EQ(call("coin")["state"].string(), "completed");
 }
 
-TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_refused_with_all_its_faults) {
+TEST_F(ToolsTest, Spec002SchemaIsRefusedWithAllItsFaults) {
     const Error error = refusal([&] {
         add({.name = "dice",
              .input_schema = R"({"name":"die","parameters":[{"name":"sides","type":"int"}],
@@ -660,12 +660,12 @@ TEST_F(ToolsTest, a_schema_in_the_form_of_spec_002_is_refused_with_all_its_fault
     EXPECT_FALSE(session->tools().find("dice").has_value());
 }
 
-TEST_F(ToolsTest, a_name_may_stand_for_the_file_of_the_same_name) {
+TEST_F(ToolsTest, NameMayBeThatOfItsFile) {
     session->tools().add_path({.name = "sexton"}, "./tools/sexton");
     EXPECT_EQ(call("sexton")["state"].string(), "completed");
 }
 
-TEST_F(ToolsTest, what_is_not_valid_is_refused_with_the_reason) {
+TEST_F(ToolsTest, InvalidRegistrationIsRefusedWithTheReason) {
     auto message = [&](const ToolOptions& options) {
         const Error error = refusal([&] { add(options); });
         EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
@@ -709,7 +709,7 @@ TEST_F(ToolsTest, what_is_not_valid_is_refused_with_the_reason) {
     nar_error_clear(&error);
 }
 
-TEST_F(ToolsTest, the_state_that_a_function_sets_is_the_sessions) {
+TEST_F(ToolsTest, FunctionSetsTheSessionsState) {
     const nar_host* host = nullptr;
     nar_tool tool{};
     tool.size = sizeof tool;

@@ -28,7 +28,7 @@ void throw_in_noexcept() noexcept {
     if (zero == 0) throw std::runtime_error("thrown out of a noexcept function");
 }
 
-// A destructor that runs when the process ends.
+// Its destructor runs when the process exits.
 struct AtExit {
     ~AtExit() {
         if (armed) *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(zero)) = 1;

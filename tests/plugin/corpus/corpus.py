@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A corpus of misbehaving plugins: rules x ways to break them x places x languages.
 
-Each language has one library, which misbehaves only if its file name says how and where (plugin.h), so
-a variant is a copy under a different name. A few variants differ in the bytes of the file, which are
-changed in the copy. The table below has the rules of each variant. `python3 corpus.py` prints the
-matrix of docs/plugin-rules.md.
+Each language has one library, which is well-behaved unless its file name says what to violate and
+where (plugin.h), so a variant is a copy with a different name. The tables below list the rules
+that each variant violates. For a few variants, bytes of the copy are changed as well.
+`python3 corpus.py` prints the matrix in docs/plugin-rules.md.
 
-tests/cli/test_plugin_corpus.py checks the variants; NARRATORIA_CORPUS=N selects one in N.
+tests/cli/test_plugin_corpus.py checks the variants; NARRATORIA_CORPUS=N selects every N-th.
 """
 
 import json
@@ -28,7 +28,7 @@ class Variant:
     language: str
     way: str
     place: str
-    rules: tuple  # all rules that it breaks
+    rules: tuple  # the rules that it violates
 
     @property
     def name(self):
@@ -39,7 +39,7 @@ class Variant:
 
 CALLS = "sink handle render generate start invoke"
 CALLBACKS = "timer post"
-# (rules, ways, places). Each way is combined with each place.
+# Rules, ways, places. Every way is combined with every place.
 C = [
     ("P26", "null-write null-read null-call divide illegal overflow double-free free-stack", "handle"),
     ("P26", "breakpoint free-inner write-code sigsys raise-segv raise-bus", "sink"),
@@ -213,7 +213,7 @@ def build(folder, language):
         command = ["rustc", "--crate-type=cdylib", "--edition=2021", "-O", "-Cpanic=unwind",
                    "-Coverflow-checks=on", "-Clink-arg=-Wl,--exclude-libs,ALL"]
     else:
-        # -w, because compilers warn about the misbehaviour.
+        # Warnings are off, because compilers warn of most ways.
         command = ["cc", "-std=c11", "-fexceptions"] if language == "c" else ["c++", "-std=c++20"]
         command += ["-w", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread",
                     f"-I{ABI}", f"-Wl,--version-script,{MAP}", "-Wl,--exclude-libs,ALL", "-lm"]
@@ -234,7 +234,7 @@ def changed(content, way):
     if way == "other-entry":
         return replace(b"\0nar_plugin_entry\0", b"\0nar_plugin_entrx\0")
     if way == "no-note":
-        # Changes the owner's name of the note.
+        # The owner's name in the note.
         return replace(b"Narratoria\0", b"Narratorio\0")
     if way == "bad-schema":
         return replace(b'"plugin/1"', b'"plugin/9"')

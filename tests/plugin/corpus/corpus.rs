@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus of plugins in Rust: an event sink, with the metadata in a file beside the library. The
-// file's name says what it does, LANGUAGE+WAY+PLACE.so, as in plugin.h.
+// The corpus of plugins in Rust: an event sink, with the metadata in a file next to the library.
+// The file's name, LANGUAGE+WAY+PLACE.so, selects its behaviour, as in plugin.h.
 #![allow(non_camel_case_types, static_mut_refs, unconditional_recursion)]
 
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -102,7 +102,7 @@ extern "C" {
 static CHOSEN: OnceLock<(String, String)> = OnceLock::new();
 static SUM: AtomicU64 = AtomicU64::new(0);
 
-// The way and the place, from the library's own name.
+// The way and the place, from the library's file name.
 fn chosen() -> &'static (String, String) {
     CHOSEN.get_or_init(|| unsafe {
         let mut found: dl_info = std::mem::zeroed();

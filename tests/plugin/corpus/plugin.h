@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin that keeps to every rule, until its file's name says otherwise: LANGUAGE+WAY+PLACE.so
- * does WAY at PLACE (tests/plugin/corpus/corpus.py has the table). One library, copied under many
- * names, is the whole corpus of a language. The source that includes this, C or C++, defines
- * do_own(), the ways that only its language has.
+ * A plugin that obeys every rule unless its file name selects a violation: LANGUAGE+WAY+PLACE.so
+ * does WAY at PLACE (corpus.py has the table). One library, copied under many names, is the whole
+ * corpus of a language. The C or C++ source that includes this file defines do_own(), the ways
+ * that only its language has.
  *
- * Whatever it does is synchronous, so that a check of it has nothing to wait for.
+ * Every violation is synchronous, so that a check of it has nothing to wait for.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
 
-/* The library's own name, read once when it is loaded; constant afterwards. */
+/* The library's file name, read once when it is loaded; constant afterwards. */
 static char own_name[256];
 static char chosen_way[128];
 static char chosen_place[128];
@@ -64,10 +64,10 @@ struct instance {
     const nar_event *kept_event;
     pthread_t threads[60];
     int thread_count;
-    int ends[2]; /* of a pipe that deinit closes */
+    int ends[2]; /* a pipe that deinit closes */
 };
 
-/* What the call that misbehaves was given. */
+/* The arguments of the call that misbehaves. */
 struct given {
     const void *record;
     size_t record_size;
@@ -155,7 +155,7 @@ static void start_threads(struct instance *instance, int count) {
     }
 }
 
-/* The calls of the host's functions, by name: "state-read". */
+/* Calls of host functions by name, for example "state-read". */
 static int call_host(struct instance *instance, const char *name) {
     const nar_host *host = instance->host;
     uint64_t handle = 0;
@@ -575,7 +575,7 @@ static nar_narrator_extension narrator_extension = {sizeof(nar_narrator_extensio
 #define LOG "{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"Working\"}\n"
 #define DONE "{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"summary\":\"It is open.\"}\n"
 
-/* What takes the place of the tool's ordinary output, and how it ends. */
+/* Replaces the tool's ordinary output and its end. */
 static void finish(struct instance *instance, uint64_t token) {
     const nar_host_invocation *invocation = instance->invocation;
     const nar_host *host = instance->host;
@@ -669,11 +669,11 @@ static void invoke(void *self, uint64_t token, const nar_tool *tool,
 static nar_tool_extension tool_extension = {sizeof(nar_tool_extension), 0, tools, 1, invoke,
                                             cancel_invocation};
 
-/* ---- its life */
+/* ---- lifecycle */
 
 static const void *offered(const nar_host *host, const char *id, uint64_t least) {
     const uint32_t *extension = (const uint32_t *)host->get_extension(host, literal(id));
-    /* The way "needs-…" does not look at what it got. */
+    /* The way "needs-…" uses the result without checking it. */
     return extension != NULL && *extension >= least ? extension : NULL;
 }
 
@@ -727,7 +727,7 @@ static void deinit(void *self) {
     free(instance);
 }
 
-/* ---- the description; what is wrong with it is put there when the library is loaded */
+/* ---- the description; its faults are written into it when the library is loaded */
 
 #define ID "org.narratoria.test.corpus"
 static nar_str extensions[] = {
@@ -735,7 +735,7 @@ static nar_str extensions[] = {
     NAR_STR_INIT(NAR_EXTENSION_ASSET_RENDERER), NAR_STR_INIT(NAR_EXTENSION_NARRATOR),
     NAR_STR_INIT(NAR_EXTENSION_TOOL_RUNNER),    NAR_STR_INIT(NAR_EXTENSION_TOOL)};
 
-/* The structs by their ids' words, in the same order. */
+/* The structs, in the order of the words of their ids. */
 static struct {
     const char *word;
     uint32_t *size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways of the corpus that go around the check or damage what it stands on: the process, its code,
+ * The ways of the corpus that bypass the check or damage what it relies on: the process, its code,
  * its memory, its descriptors. Part of plugin.h.
  */
 #include <setjmp.h>
@@ -116,7 +116,7 @@ static void leave_behind_more(void) {
     if (way("fclose-stderr")) fclose(stderr);
 }
 
-/* What is read-only memory of the host is made writable first. */
+/* Makes read-only memory of the host writable. */
 static void unlock(const void *address) {
     const uintptr_t page = (uintptr_t)address & ~(uintptr_t)4095;
     mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);

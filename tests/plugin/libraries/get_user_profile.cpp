@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example of spec 002, getUserSchema and getUserFunc, as a plugin in C++. Its lines stand in
-// their order; what C++ asks for is added: JSON is text, and a Promise is an Invocation that is kept
-// until its end.
+// The example of spec 002, getUserSchema and getUserFunc, as a plugin in C++. Its lines keep their
+// order; the additions are those that C++ needs: JSON is text, and a Promise is an Invocation that
+// is kept until its end.
 
 #include <narratoria/plugin.hpp>
 #include <narratoria/tool.hpp>
@@ -56,7 +56,7 @@ private:
     }
 
     plugin::Host host_;
-    std::map<std::uint64_t, plugin::Timer> waiting_;  // the profiles that are being fetched
+    std::map<std::uint64_t, plugin::Timer> waiting_;  // the profiles being fetched
 };
 
 NARRATORIA_PLUGIN(UserTools, "org.example.users", "Users", "1.0.0", "narratoria.tool/1");

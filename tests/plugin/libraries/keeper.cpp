@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that keeps a program running for as long as its instance lives, and asks it again and
-// again: what a ui event brings goes to `cat`, and what comes back is logged.
+// A plugin that keeps a program running while its instance lives: it writes the payload of each UI
+// event to `cat` and logs the output.
 
 #include <narratoria/plugin.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that offers everything and does what its settings say, written against the C headers as a
-// stranger would: {"file": "/where/it/writes/down/what/it/sees", "do": "words of misbehaviour"}.
+// A plugin that offers every extension and behaves as its settings say, written against the C
+// headers only: {"file": "/path/of/its/notes", "do": "words that select misbehaviour"}.
 
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,7 @@
 #ifndef PROBE_ID
 #define PROBE_ID "test.probe"
 #endif
-#ifndef PROBE_OWN_ID  // a nar_str, as nar_plugin has it
+#ifndef PROBE_OWN_ID  // a nar_str, as in nar_plugin
 #define PROBE_OWN_ID NAR_STR_INIT(PROBE_ID)
 #endif
 #ifndef PROBE_SCHEME
@@ -111,7 +111,7 @@ nar_status init(const nar_host* host, void** instance, nar_failure* failure) {
         probe->ask<nar_host_log>(NAR_HOST_LOG)->write(host, NAR_LOG_INFO, view("good day"));
     }
     if (probe->does("chat_later")) {
-        // What init posts is called when the instance is active.
+        // A function posted in init runs once the instance is active.
         probe->ask<nar_host_post>(NAR_HOST_POST)
             ->post(
                 host,
@@ -300,7 +300,7 @@ constexpr const char* kDone = R"({"version":"0","type":"done","ok":true,"result"
 void end_ok(Probe& probe, uint64_t token) {
     const auto* host = probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION);
     const std::string text = std::string(kLog) + "\n" + kDone + "\n";
-    // Cut in the middle of a line, as a pipe would.
+    // Split in the middle of a line, as a pipe would.
     host->output(probe.host, token, view(std::string_view(text).substr(0, 20)));
     host->output(probe.host, token, view(std::string_view(text).substr(20)));
     host->diagnostics(probe.host, token, view("a word on the side"));
@@ -311,7 +311,7 @@ void end_ok(Probe& probe, uint64_t token) {
     host->ended(probe.host, token, &end);
 }
 
-// More than is kept at once: it is asked to wait.
+// More output than the host buffers, so the plugin is asked to wait.
 void flood(Probe& probe, uint64_t token, int count) {
     const auto* host = probe.ask<nar_host_invocation>(NAR_HOST_INVOCATION);
     auto say = [&](const std::string& line) {
@@ -374,7 +374,7 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
         command.argument_count = 3;
         probe.note("run " + std::to_string(host->run(probe.host, token, &command)));
     } else if (path == "probe:wait" || path == "probe:never") {
-        // Ends when it is cancelled, or not at all.
+        // Ends when it is cancelled, or never.
     } else {
         end_ok(probe, token);
     }

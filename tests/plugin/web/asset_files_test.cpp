@@ -32,7 +32,7 @@ struct stat status_of(const std::string& path) {
     return status;
 }
 
-// Does it until the clock of the file system has gone on, which has a coarse step.
+// Repeats the change until the file's timestamp moves; the file system's clock is coarse.
 template <class Change>
 void change_later(const std::string& path, Change&& change) {
     const auto before = status_of(path).st_ctim;
@@ -45,7 +45,7 @@ void change_later(const std::string& path, Change&& change) {
     }
 }
 
-TEST(FileIdentity, AFileThatWasWrittenToAndGivenItsOldTimeIsAnother) {
+TEST(FileIdentity, ModifiedFileWithItsOldTimeIsDetected) {
     const Folder folder;
     const std::string path = folder / "picture";
     write(path, "picture");
@@ -63,7 +63,7 @@ TEST(FileIdentity, AFileThatWasWrittenToAndGivenItsOldTimeIsAnother) {
     EXPECT_FALSE(identity.is(now));
 }
 
-TEST(FileIdentity, WhatIsNoFileIsNothing) {
+TEST(FileIdentity, NonRegularFileHasNoIdentity) {
     const Folder folder;
     EXPECT_EQ(FileIdentity::of((folder / "missing").c_str()).size, -1);
     EXPECT_EQ(FileIdentity::of(folder.path().c_str()).size, -1);
@@ -71,7 +71,7 @@ TEST(FileIdentity, WhatIsNoFileIsNothing) {
     EXPECT_FALSE(FileIdentity().is(status_of(folder.path())));
 }
 
-// A host with a registry, and with functions that wait for its loop.
+// A host with an asset registry, and functions that wait for its loop.
 class AssetFilesTest : public testing::Test {
 protected:
     void announce(std::uint64_t number, const std::string& path, bool is_registered = true) {
@@ -97,13 +97,13 @@ protected:
                      [this](const std::function<void()>& function) { posted.push_back(function); }};
 };
 
-TEST_F(AssetFilesTest, EventsThatNobodyAsksForDoNotPileUp) {
+TEST_F(AssetFilesTest, UnrequestedEventsDoNotAccumulate) {
     const std::string path = folder / "picture";
     write(path, "picture");
     std::size_t most = 0;
     constexpr std::uint64_t kEvents = 20000;
     for (std::uint64_t number = 1; number <= kEvents; ++number) {
-        // No others are registered: a tool that repeats its assetId.
+        // The other events are not registered, as for a tool that repeats its assetId.
         announce(number, path, number <= 10);
         most = std::max(most, files.unread());
         if (number % 7 == 0) run_loop();
@@ -114,7 +114,7 @@ TEST_F(AssetFilesTest, EventsThatNobodyAsksForDoNotPileUp) {
     EXPECT_EQ(files.find("11"), nullptr);
 }
 
-TEST_F(AssetFilesTest, AGrowingRegistryIsReadLessAndLessOften) {
+TEST_F(AssetFilesTest, GrowingRegistryIsReadLessOften) {
     const std::string path = folder / "picture";
     write(path, "picture");
     for (std::uint64_t number = 1; number <= 20000; ++number) {
@@ -126,7 +126,7 @@ TEST_F(AssetFilesTest, AGrowingRegistryIsReadLessAndLessOften) {
     ASSERT_NE(files.find("20000"), nullptr);
 }
 
-TEST_F(AssetFilesTest, WhatIsReadLateIsStillTheFileOfItsEvent) {
+TEST_F(AssetFilesTest, LateReadFindsTheFileOfItsEvent) {
     const std::string path = folder / "picture";
     write(path, "picture");
     announce(1, path);

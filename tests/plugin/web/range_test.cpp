@@ -12,7 +12,7 @@ void expect_part(const Range& range, std::uint64_t first, std::uint64_t count) {
     EXPECT_EQ(range.count, count);
 }
 
-TEST(RangeTest, OneRangeIsAPartThatEndsWithTheFile) {
+TEST(RangeTest, RangeIsClampedToTheFile) {
     expect_part(read_range("bytes=0-0", 10), 0, 1);
     expect_part(read_range("bytes=2-5", 10), 2, 4);
     expect_part(read_range("bytes=2-", 10), 2, 8);
@@ -23,7 +23,7 @@ TEST(RangeTest, OneRangeIsAPartThatEndsWithTheFile) {
     expect_part(read_range("bytes=9-99999999999999999999999", 10), 9, 1);
 }
 
-TEST(RangeTest, WhatLiesBehindTheEndCannotBeHad) {
+TEST(RangeTest, RangePastTheEndIsUnsatisfiable) {
     for (const auto* text :
          {"bytes=10-", "bytes=10-20", "bytes=-0", "bytes=99999999999999999999-"}) {
         EXPECT_EQ(read_range(text, 10).kind, Range::Kind::Unsatisfiable) << text;
@@ -32,7 +32,7 @@ TEST(RangeTest, WhatLiesBehindTheEndCannotBeHad) {
     EXPECT_EQ(read_range("bytes=-1", 0).kind, Range::Kind::Unsatisfiable);
 }
 
-TEST(RangeTest, WhatIsNoSingleRangeIsTheWhole) {
+TEST(RangeTest, AnythingButASingleRangeIsTheWholeFile) {
     for (const auto* text : {"", "bytes", "bytes=", "bytes=-", "bytes=1", "bytes=a-", "bytes=-b",
                              "bytes=1-2,3-4", "bytes=5-2", "bytes= 1-2", "bytes=1-2 ", "bytes=--1",
                              "bytes=+1-2", "items=1-2", "BYTES 1-2"}) {

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(CheckedReading, TakesTheKnownNamesInOneOrder) {
+TEST(CheckedReading, AcceptsKnownNamesAndSortsThem) {
     EXPECT_EQ(checked_reading(
                   R"( {"details":true,"textSize":1.35, "lineWidth":"long","theme":"light"} )"),
               R"({"theme":"light","textSize":1.35,"lineWidth":"long","details":true})");
@@ -73,7 +73,7 @@ protected:
     std::vector<std::string> warnings;
 };
 
-TEST_F(ReadingFileTest, GivesBackWhatWasWrittenAlsoToTheNext) {
+TEST_F(ReadingFileTest, KeepsValuesForTheNextSession) {
     const std::string path = folder / "state/narratoria/reading.json";
     ReadingFile file = file_at(path);
     EXPECT_EQ(file.read(), "{}");
@@ -81,7 +81,7 @@ TEST_F(ReadingFileTest, GivesBackWhatWasWrittenAlsoToTheNext) {
     EXPECT_TRUE(file.write(R"({"theme":"dark"})"));
     EXPECT_EQ(file_at(path).read(), R"({"theme":"dark"})");
     EXPECT_THAT(warnings, IsEmpty());
-    // For its owner alone, and nothing is left beside it.
+    // The file is private to its owner, and no temporary file is left next to it.
     struct stat status {};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600u);
@@ -94,7 +94,7 @@ TEST_F(ReadingFileTest, GivesBackWhatWasWrittenAlsoToTheNext) {
     EXPECT_THAT(names, ElementsAre("reading.json"));
 }
 
-TEST_F(ReadingFileTest, WhatElseStandsThereIsIgnoredAndToldOnce) {
+TEST_F(ReadingFileTest, InvalidFileIsIgnoredAndReportedOnce) {
     const std::string path = folder / "reading.json";
     const std::vector<void (*)(const std::string&)> ways{
         [](const std::string& at) { std::ofstream(at) << "not JSON"; },
@@ -119,7 +119,7 @@ TEST_F(ReadingFileTest, WhatElseStandsThereIsIgnoredAndToldOnce) {
     }
 }
 
-TEST_F(ReadingFileTest, WhereNothingCanBeWrittenItSaysSoOnce) {
+TEST_F(ReadingFileTest, UnwritablePathIsReportedOnce) {
     std::ofstream(folder / "state") << "a file";
     for (const std::string& path :
          {folder / "state/narratoria/reading.json", std::string("/proc/narratoria/reading.json")}) {

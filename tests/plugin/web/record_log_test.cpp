@@ -35,13 +35,13 @@ protected:
     std::string written;
 };
 
-TEST_F(RecordLogTest, AnEmptyOneHasNothingBehindAnyNumber) {
+TEST_F(RecordLogTest, EmptyLogHasNoBatch) {
     EXPECT_EQ(log.last(), 0u);
     EXPECT_FALSE(log.batch_behind(0, 100));
     EXPECT_FALSE(log.batch_behind(7, 100));
 }
 
-TEST_F(RecordLogTest, ABatchHasAsManyWholeRecordsAsThereIsRoomFor) {
+TEST_F(RecordLogTest, BatchHasAsManyWholeRecordsAsFit) {
     for (std::uint64_t number = 1; number <= 10; ++number) append(number, "1234");  // 11 bytes each
     const auto batch = log.batch_behind(0, 35);
     ASSERT_TRUE(batch);
@@ -56,7 +56,7 @@ TEST_F(RecordLogTest, ABatchHasAsManyWholeRecordsAsThereIsRoomFor) {
     EXPECT_FALSE(log.batch_behind(11, 1000));
 }
 
-TEST_F(RecordLogTest, ARecordThatIsLargerIsABatchOfItsOwn) {
+TEST_F(RecordLogTest, OversizedRecordIsItsOwnBatch) {
     append(1, "1");
     append(2, std::string(500, '2'));
     append(3, "3");
@@ -65,7 +65,7 @@ TEST_F(RecordLogTest, ARecordThatIsLargerIsABatchOfItsOwn) {
     EXPECT_EQ(log.batch_behind(2, 100)->last, 3u);
 }
 
-TEST_F(RecordLogTest, WhatIsOlderIsInTheFileAndReadsTheSame) {
+TEST_F(RecordLogTest, OlderRecordsAreReadFromTheFile) {
     for (std::uint64_t number = 1; number <= 2000; ++number) append(number, std::to_string(number));
     EXPECT_LE(log.in_memory(), 4096u);
     for (const std::size_t at_once : {1u, 7u, 4096u, 100'000u}) {
@@ -74,7 +74,7 @@ TEST_F(RecordLogTest, WhatIsOlderIsInTheFileAndReadsTheSame) {
     EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(RecordLogTest, NumbersMayBeginAndSkipAnywhereButNeverComeTwice) {
+TEST_F(RecordLogTest, NumbersMayHaveGapsButMustIncrease) {
     append(50, "a");
     append(60, "b");
     const std::string before = written;
@@ -86,7 +86,7 @@ TEST_F(RecordLogTest, NumbersMayBeginAndSkipAnywhereButNeverComeTwice) {
     EXPECT_EQ(log.batch_behind(55, 1000)->begin, before.size() / 2);
 }
 
-TEST_F(RecordLogTest, ARecordThatCannotBeWrittenLeavesNothing) {
+TEST_F(RecordLogTest, FailedRecordLeavesNothing) {
     append(1, "a");
     EXPECT_THROW(log.append(2,
                             [](std::string& out) {
@@ -98,7 +98,7 @@ TEST_F(RecordLogTest, ARecordThatCannotBeWrittenLeavesNothing) {
     EXPECT_EQ(read(0, written.size()), written);
 }
 
-TEST_F(RecordLogTest, WithoutAFileEverythingStaysInMemoryAndIsToldOnce) {
+TEST_F(RecordLogTest, WithoutAFileRecordsStayInMemory) {
     const char* before = std::getenv("TMPDIR");
     const std::string kept = before == nullptr ? "" : before;
     ::setenv("TMPDIR", "/proc/nowhere", 1);
@@ -109,7 +109,7 @@ TEST_F(RecordLogTest, WithoutAFileEverythingStaysInMemoryAndIsToldOnce) {
     EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stays in memory")));
 }
 
-TEST_F(RecordLogTest, BeyondTheLimitOfTheFileSizeEverythingStaysInMemoryAndNoSignalComes) {
+TEST_F(RecordLogTest, FileSizeLimitKeepsRecordsInMemoryWithoutASignal) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
     rlimit small = before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The player's page in a host's process: what a process must not suffer from a server inside it. What
-// browsers see: tests/page/server.
+// The web page's server inside a host's process: effects on the process. tests/page/server covers
+// what browsers see.
 
 #include <gmock/gmock.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 std::atomic<int> broken_pipes{0};
 
-// What stands between the first `begin` and the `end` behind it; nothing when they are not both there.
+// The text between the first `begin` and the next `end`, or nothing if either is missing.
 std::optional<std::string> between(std::string_view text, std::string_view begin,
                                    std::string_view end) {
     const std::size_t from = text.find(begin);
@@ -54,7 +54,7 @@ public:
     void send(const std::string& text) {
         EXPECT_EQ(::send(socket_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
-    // What has come until now.
+    // Everything received so far.
     const std::string& came() {
         char piece[65536];
         for (;;) {
@@ -63,7 +63,7 @@ public:
             came_.append(piece, static_cast<std::size_t>(got));
         }
     }
-    // Goes away so that what is still sent to it is answered with a reset.
+    // Closes the socket so that later data is answered with a reset.
     void vanish() {
         const linger at_once{1, 0};
         ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -85,7 +85,7 @@ protected:
         host.folder.write("prompts.json",
                           R"({"prompts":[],"unmatched":{"narrative":"You said: {prompt}"}})");
     }
-    // The published address, followed by a newline, once there is one.
+    // Waits for the published address, which is followed by a newline.
     std::string address_of(const Session& session) {
         std::optional<Text> published;
         EXPECT_TRUE(host.until([&] {
@@ -94,7 +94,7 @@ protected:
         })) << host.log;
         return published ? std::string(published->view()) + "\n" : std::string();
     }
-    // The stories of these tests fix the address.
+    // These tests' stories fix the address to 127.0.0.1.
     static int port_of(std::string_view url) {
         return std::stoi(between(url, "http://127.0.0.1:", "/#token=").value_or("0"));
     }
@@ -117,7 +117,7 @@ protected:
     }
     std::string let_in() const { return "Cookie: " + cookie + "\r\n\r\n"; }
 
-    // The first message of a stream, as far as its empty line.
+    // The first message of a stream, up to its empty line.
     std::string session_message() {
         Browser browser(port, "GET /api/events?after=0");
         browser.send(let_in());
@@ -138,7 +138,7 @@ protected:
     std::string cookie;
 };
 
-TEST_F(WebTest, ABrowserThatVanishesWhileItIsWrittenToRaisesNoSignal) {
+TEST_F(WebTest, VanishedBrowserRaisesNoSignal) {
     open();
     struct sigaction counts {};
     counts.sa_handler = [](int) { ++broken_pipes; };
@@ -156,25 +156,25 @@ TEST_F(WebTest, ABrowserThatVanishesWhileItIsWrittenToRaisesNoSignal) {
     ASSERT_EQ(::sigaction(SIGPIPE, &before, nullptr), 0);
 }
 
-TEST_F(WebTest, LineEndsInTheStateDoNotBreakTheMessageInTwo) {
+TEST_F(WebTest, LineBreaksInTheStateDoNotSplitTheMessage) {
     open({.state = "{\"a\":[\n 1,\r\n 2],\"b\":\"x\"}"});
     EXPECT_THAT(session_message(), testing::EndsWith("\"state\":{\"a\":[1,2],\"b\":\"x\"}}\n\n"));
     host.prompt("hello");
     EXPECT_THAT(session_message(), HasSubstr("\"b\":\"x\"}}\n\n"));
 }
 
-TEST_F(WebTest, TheStateBeforeTheFirstRecordIsNotThatBehindIt) {
+TEST_F(WebTest, StateBeforeTheFirstRecordIsTheInitialOne) {
     open({.state = R"({"hp":1})"});
     host.session->patch_state(R"({"hp":2})");
     EXPECT_THAT(session_message(), HasSubstr(R"("last":1,"state":{"hp":1}})"));
 }
 
-TEST_F(WebTest, AStatePatchedBeforeTheLoopFirstRanHasThePatchAndArraysOnOneLine) {
+TEST_F(WebTest, StatePatchedBeforeTheFirstLoopIsOneLine) {
     open({}, "{\"hp\":[\n3]}");
     EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"state\":{\"hp\":[3]}}\n\n"));
 }
 
-TEST_F(WebTest, StreamsThatStallShareOneStateAndNoneHoldsACopy) {
+TEST_F(WebTest, StalledStreamsShareOneState) {
     constexpr std::size_t kSize = 4'000'000;
     open({.state = "{\"large\":\"" + std::string(kSize, 'x') + "\"}"});
     const auto resident = [] {
@@ -189,12 +189,12 @@ TEST_F(WebTest, StreamsThatStallShareOneStateAndNoneHoldsACopy) {
         stalled.push_back(std::make_unique<Browser>(port, "GET /api/events?after=0"));
         stalled.back()->send(let_in());
     }
-    // One that reads comes last: the others have been answered as far as they let it.
+    // The last stream reads: by then the others have been served as far as they let the server.
     EXPECT_THAT(session_message().size(), testing::Gt(kSize));
     EXPECT_LT(resident(), before + 10 * kSize);
 }
 
-TEST_F(WebTest, TheSessionEndsWhileBrowsersReadAndOthersHaveOnlyConnected) {
+TEST_F(WebTest, SessionEndsDespiteOpenConnections) {
     open();
     Browser reads(port, "GET /api/events?after=0");
     reads.send(let_in());
@@ -206,7 +206,7 @@ TEST_F(WebTest, TheSessionEndsWhileBrowsersReadAndOthersHaveOnlyConnected) {
     EXPECT_THAT(host.log, testing::Not(HasSubstr("threw")));
 }
 
-TEST_F(WebTest, TwoSessionsOfOneEngineHaveAPageEachAndItsCookieOpensNoOther) {
+TEST_F(WebTest, EachSessionHasItsOwnPageAndCookie) {
     open();
     const int first_port = port;
     const std::string first_cookie = cookie;
@@ -219,7 +219,7 @@ TEST_F(WebTest, TwoSessionsOfOneEngineHaveAPageEachAndItsCookieOpensNoOther) {
     EXPECT_THAT(browser.came(), HasSubstr("403"));
 }
 
-TEST_F(WebTest, APortThatIsTakenRefusesThePluginAndTheSessionGoesOnWithoutThePage) {
+TEST_F(WebTest, TakenPortDisablesOnlyThePage) {
     open();
     StoryHost other{"web"};
     other.story("[plugins.\"narratoria.web\"]\naddress = \"127.0.0.1\"\nport = " +

@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A family of plugins from one source. Built as it is, it keeps to every rule of
- * docs/plugin-rules.md (well_behaved); each -DMISBEHAVIOUR_…=1 breaks exactly one, and only there
- * where the list says. The validator's tests say which rule finds it; a runtime's tests, what it
- * survives. All of them offer the same six extensions:
+ * A family of plugins from one source. Without definitions it obeys every rule of
+ * docs/plugin-rules.md (well_behaved); each -DMISBEHAVIOUR_…=1 violates exactly one rule, only at
+ * the place listed below. The validator's tests name the rule that finds each variant; the
+ * runtime's tests show what the runtime survives. All variants offer the same six extensions:
  *
  *   event_sink      all kinds; counts
- *   ui_handler      "narrative_choice" is taken, "weather" declined
- *   asset_renderer  image/…, text/plain; opens and reads the file, NAR_FAILED when it is not there
- *   narrator        a plan without tools, from a thread of the instance's own
+ *   ui_handler      handles "narrative_choice", declines "weather"
+ *   asset_renderer  image/…, text/plain; opens and reads the file; NAR_FAILED if it is missing
+ *   narrator        a plan without tools, from the instance's own thread
  *   tool_runner     scheme "test": log, state_patch, done, 5 ms later by the host's timer
- *   tool            "echo" ends in invoke; "later" does as the runner does
+ *   tool            "echo" ends in invoke; "later" behaves like the runner
  *
- * variant                    what it does when it is used
+ * variant                    behaviour
  * no_entry                   exports nothing
  * second_export              exports surplus_function as well
- * undefined_symbol           calls a function that nobody defines; RTLD_NOW refuses it
- * links_runtime              names libnarratoria.so as a library that it needs
+ * undefined_symbol           calls an undefined function; RTLD_NOW refuses it
+ * links_runtime              needs libnarratoria.so
  * executable_stack           asks for an executable stack
  * slow_constructor           300 ms pass before dlopen returns
  * constructor_ignores_pipe   a constructor sets SIGPIPE to be ignored
  * no_note                    no metadata
- * bad_note                   metadata that is no JSON
- * note_lies                  the metadata name another version
- * note_lists_more            lists and gives only the event_sink; the metadata list all six
- * null_plugin                entry answers NAR_OK and leaves *plugin
- * refuses_silently           entry answers NAR_FAILED without a reason
- * accepts_any_major          entry takes every host
- * refuses_later_minor        entry refuses, with a reason, any minor but its own
+ * bad_note                   metadata that is not valid JSON
+ * note_lies                  the metadata name a different version
+ * note_lists_more            lists and provides only the event_sink; the metadata list all six
+ * null_plugin                entry returns NAR_OK without setting *plugin
+ * refuses_silently           entry returns NAR_FAILED without a reason
+ * accepts_any_major          entry accepts every host
+ * refuses_later_minor        entry refuses, with a reason, any other minor version
  * wrong_major                nar_plugin.abi_version is 2.0
  * wrong_size                 nar_plugin.size is too small
  * bad_id                     nar_plugin.id is "Not an id!"
- * forgets_extension          event_sink is listed, get_extension answers NULL for it
- * knows_every_id             get_extension answers a struct for any id
- * unknown_extension          lists and gives "org.example.unknown/1" too
- * short_extension            the ui_handler's struct says a size too small
- * init_fails                 init answers NAR_FAILED, with a reason
- * init_fails_silently        init answers NAR_FAILED, without one
+ * forgets_extension          lists event_sink, but get_extension returns NULL for it
+ * knows_every_id             get_extension returns a struct for any id
+ * unknown_extension          lists and provides "org.example.unknown/1" as well
+ * short_extension            the ui_handler's struct has too small a size
+ * init_fails                 init returns NAR_FAILED with a reason
+ * init_fails_silently        init returns NAR_FAILED without a reason
  * reads_state_in_init        init calls state.read
  * hangs_in_deinit            deinit never returns
  * leaks_thread               a thread of init is never joined
- * shares_global              the nar_host is in a variable of the library: the last init's is used
+ * shares_global              the nar_host is a global variable: the last init's is used
  * reads_state_on_thread      the narrator's thread calls state.read
  * hangs_in_handler           ui_handler handle never returns
  * blocks                     each handle takes 300 ms
@@ -51,51 +51,51 @@
  * installs_handler           init sets SIGPIPE to be ignored
  * changes_folder             handle changes the working folder to /
  * leaks_descriptor           init opens /dev/null, deinit does not close it
- * leaves_child               init starts a process, which waits for ever
- * reads_beyond_size          the sink reads behind nar_event without looking at size
- * writes_beyond_size         start refuses, and fills 508 bytes of message whatever the size
- * reads_unterminated_id      get_extension takes the id for a C string
- * keeps_view                 the sink looks at the body of the event before
- * needs_log                  does not expect that the host has no log
- * crashes_on_unknown_kind    the sink takes every kind for one it knows
- * crashes_on_odd_data        handle looks at the first byte of a payload without one
+ * leaves_child               init starts a process that waits forever
+ * reads_beyond_size          the sink reads past nar_event without checking size
+ * writes_beyond_size         start refuses and fills 508 bytes of message, ignoring the size
+ * reads_unterminated_id      get_extension treats the id as a C string
+ * keeps_view                 the sink reads the body of the previous event
+ * needs_log                  assumes that the host has a log
+ * crashes_on_unknown_kind    the sink assumes that it knows every kind
+ * crashes_on_odd_data        handle reads the first byte of an empty payload
  * bad_level                  logs with level 9
- * without_cancel             breaks no rule: the narrator's cancel is NULL
+ * without_cancel             violates no rule: the narrator's cancel is NULL
  * never_answers              the narrator neither replies nor fails
- * answers_twice              it replies twice
- * answers_after_cancel       it replies when it is told to cancel, and only later otherwise
- * bad_plan                   its plan has no requestId
- * ends_twice                 the runner says ended twice
- * never_ends                 the runner never says ended, also not after cancel
- * output_garbage             the runner's output is no event
+ * answers_twice              the narrator replies twice
+ * answers_after_cancel       the narrator replies when it is cancelled, otherwise only later
+ * bad_plan                   the narrator's plan has no requestId
+ * ends_twice                 the runner calls ended twice
+ * never_ends                 the runner never calls ended, not even after cancel
+ * output_garbage             the runner's output is not an event
  * missing_done               the runner's output has no done
  * throws_in_get_extension    get_extension throws a C++ exception (throwing.cpp)
  * double_free                handle frees twice
  * huge_size                  nar_plugin.size is 0xFFFFFFFF
- * huge_extension             so is that of the ui_handler's struct
- * huge_end                   and that of the nar_invocation_end of a tool
- * sets_alarm                 init lets SIGALRM come in an hour
- * lets_timer_end_it          handle lets SIGALRM come at once
- * changes_flags              init sets the standard output not to block
- * changes_priority           init makes itself nicer
- * changes_affinity           init keeps to one processor
- * renames_thread             init names the thread
+ * huge_extension             the same for the ui_handler's struct
+ * huge_end                   the same for the nar_invocation_end of a tool
+ * sets_alarm                 init sets an alarm for SIGALRM in an hour
+ * lets_timer_end_it          handle sets a timer that raises SIGALRM at once
+ * changes_flags              init makes standard output non-blocking
+ * changes_priority           init raises its nice value
+ * changes_affinity           init pins itself to one processor
+ * renames_thread             init renames the thread
  * sets_terminate             init replaces the terminate handler (throwing.cpp)
  * writes_record              the sink writes into the nar_event
  * writes_body                the sink writes into the body
  * writes_table               init writes NULL into nar_host_log.write
- * forks_without_end          handle starts a process, and each of these the next
+ * forks_without_end          handle starts a process, which starts the next, and so on
  * starts_many_threads        init starts 60 threads, deinit joins them
- * timer_without_end          a timer of 0 ms starts itself again
+ * timer_without_end          a timer of 0 ms restarts itself
  * post_without_end           a posted function posts itself again
- * prompts_without_end        the sink submits a prompt for each prompt
+ * prompts_without_end        the sink submits a prompt for each prompt record
  * closes_polled              handle closes a descriptor that is polled
  * closes_standard            handle closes the descriptors 0 to 2
  * signals_group              handle sends SIGTERM to its process group
  * crashes_at_exit            init registers an atexit handler that crashes
- * crashes_after_deinit       a thread of init crashes 20 ms after deinit, which did not join it
- * logs_after_deinit          a thread of init logs 300 ms after deinit, which did not join it
- * metadata_without_size      handle registers metadata of the state whose size is 0
+ * crashes_after_deinit       an unjoined thread of init crashes 20 ms after deinit
+ * logs_after_deinit          an unjoined thread of init logs 300 ms after deinit
+ * metadata_without_size      handle registers state metadata with size 0
  * overwrites_check           handle overwrites the memory that the check shares with its processes
  */
 #define _GNU_SOURCE
@@ -124,11 +124,11 @@
 
 #define ID "org.narratoria.test." VARIANT
 
-/* Also in throwing.cpp. */
+/* Defined in throwing.cpp. */
 void throw_something(void);
 void replace_terminate_handler(void);
 
-/* ---- what this instance knows */
+/* ---- the instance */
 
 struct pending {
     struct pending *next;
@@ -147,7 +147,7 @@ struct instance {
     uint64_t events;
     struct pending *pending;
 
-    /* The narrator's thread answers what `asked` holds. */
+    /* The narrator's thread answers the requests in `asked`. */
     pthread_t thread;
     int has_thread;
     pthread_mutex_t mutex;
@@ -420,7 +420,7 @@ static void *answer_requests(void *self) {
             (void)instance->state->read(instance->host, NAR_STR(""), take_piece, &size);
         }
 #endif
-        /* The mutex is kept: a request is cancelled before this or after it. */
+        /* Holds the mutex, so that a cancel comes either before the reply or after it. */
 #if !MISBEHAVIOUR_NEVER_ANSWERS
         (void)instance->narrator->reply(HOST_OF(instance), asked->token, NAR_STR(PLAN));
 #endif
@@ -517,7 +517,7 @@ static void finish(struct instance *instance, uint64_t token, int is_runners) {
 #if MISBEHAVIOUR_OUTPUT_GARBAGE
     if (is_runners) (void)invocation->output(host, token, NAR_STR("It is open.\n"));
 #endif
-    /* Cut anywhere. */
+    /* Split in the middle of a line. */
     (void)invocation->output(host, token, NAR_STR(LOG "{\"version\":\"0\",\"ty"));
     (void)invocation->output(
         host, token, NAR_STR("pe\":\"log\",\"level\":\"debug\",\"message\":\"x\"}\n" PATCH));
@@ -652,7 +652,7 @@ static void invoke(void *self, uint64_t token, const nar_tool *tool,
 static const nar_tool_extension tool_extension = {sizeof tool_extension, 0, tools, 2, invoke,
                                                   cancel_invocation};
 
-/* ---- its life */
+/* ---- lifecycle */
 
 #if MISBEHAVIOUR_STARTS_MANY_THREADS
 static void *wait_for_deinit(void *self) {
@@ -675,7 +675,7 @@ static void *run_for_ever(void *unused) {
 #endif
 
 #if MISBEHAVIOUR_CRASHES_AFTER_DEINIT || MISBEHAVIOUR_LOGS_AFTER_DEINIT
-/* The thread waits for the mutex, which deinit unlocks. */
+/* The thread waits for the mutex until deinit unlocks it. */
 struct late {
     pthread_mutex_t mutex;
     const nar_host *host;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C cannot say.
+// The parts of misbehaving.c that need C++.
 
 #include <cstdlib>
 #include <exception>
