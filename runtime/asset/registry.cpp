@@ -25,20 +25,19 @@ std::string not_found(const std::string& path) {
     return "\"" + path + "\" cannot be found: " + std::strerror(errno);
 }
 
-// Says why a file cannot be read; empty if it can.
+// Returns the reason why a file cannot be read; empty if it can.
 std::string unreadable(const std::string& path) {
     if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return not_found(path);
     if (!S_ISREG(status.st_mode)) return "\"" + path + "\" is not a regular file";
-    // Opened only after the check for a regular file: opening a FIFO could block or affect its
-    // writer.
+    // Open it only after the check for a regular file: opening a FIFO could affect its writer.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return "\"" + path + "\" cannot be read: " + std::strerror(errno);
     return {};
 }
 
-// Empty, with errno: there is no such file, or no way to it.
+// Resolves symbolic links. On failure returns an empty text and sets errno.
 std::string without_links(const std::string& path) {
     if (path.find('\0') != std::string::npos) {
         errno = EINVAL;
@@ -49,14 +48,14 @@ std::string without_links(const std::string& path) {
     return real == nullptr ? std::string() : std::string(real.get());
 }
 
-// `path`: without symbolic links, like the files and folders of the list.
+// True if the list contains `path` or a folder above it. All must be without symbolic links.
 bool is_among(std::string_view path, const std::vector<std::string>& readable) {
     return std::any_of(readable.begin(), readable.end(), [&](const std::string& each) {
         return path.starts_with(each) && (path.size() == each.size() || path[each.size()] == '/');
     });
 }
 
-// True for the names that scratch.c makes: narratoria-scratch-<uuid>-<number>.
+// True for a name from scratch.c: narratoria-scratch-<uuid>-<number>.
 bool is_name_of_scratch(std::string_view name) {
     constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx-";
     if (!name.starts_with(kScratchName)) return false;
@@ -70,8 +69,8 @@ bool is_name_of_scratch(std::string_view name) {
                       [&](char wanted, char letter) { return matches(letter, wanted); });
 }
 
-// True for what is in a folder of such a name directly below the folder for temporary files: elsewhere,
-// the name is somebody else's.
+// True for a path in such a folder directly below the folder for temporary files. In other folders
+// such a name has no meaning.
 bool is_in_scratch(std::string_view path) {
     const std::string start = "/" + std::string(kScratchName);
     std::error_code failure;
@@ -114,20 +113,20 @@ std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>
         std::string shown;
         json::append_string(shown, asset.media_type.substr(0, 80));
         return Refusal{"ASSET_INVALID",
-                       "mediaType " + shown + " is no MIME type; it should be like image/png"};
+                       "mediaType " + shown + " is not a MIME type; write it like image/png"};
     }
     if (asset.path.front() != '/') asset.path = root_ + "/" + asset.path;
     const auto found = by_key_.find(key_of(asset));
     if (found != by_key_.end() && assets_[found->second].attempt == asset.attempt) {
         return Refusal{"ASSET_DUPLICATE",
-                       "the assetId was used before in this attempt; each asset needs its own"};
+                       "the assetId was already used in this attempt; give each asset its own"};
     }
     if (is_in_scratch(asset.path)) {
         return Refusal{
             "ASSET_TEMPORARY",
             "\"" + asset.path +
-                "\" is in the tool's scratch folder, which is removed when the tool ends; a "
-                "tool that must not write files (no_filesystem_write) can leave none"};
+                "\" is in the tool's scratch folder, which is removed when the tool ends; a tool "
+                "that must not write files (no_filesystem_write) cannot leave assets"};
     }
     if (readable != nullptr) {
         std::string path = without_links(asset.path);
@@ -144,7 +143,7 @@ std::optional<Refusal> Registry::add(Asset asset, const std::vector<std::string>
     std::string reason = unreadable(asset.path);
     if (!reason.empty()) return Refusal{"ASSET_UNREADABLE", std::move(reason)};
 
-    // Only after all checks, so a refused asset leaves the registry unchanged.
+    // Change the registry only after all checks: a refused asset leaves it unchanged.
     if (listener_) listener_(asset);
     put(std::move(asset));
     return std::nullopt;

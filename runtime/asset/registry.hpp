@@ -38,31 +38,31 @@ public:
     // `root` is the base of relative paths.
     explicit Registry(std::string root) : root_(std::move(root)) {}
 
-    // Registers an asset; `path` is as the tool sent it. A later attempt of the same tool in the
+    // Registers an asset with the path that the tool sent. A later attempt of the same tool in the
     // same execution replaces the asset of an earlier attempt. The same id twice in one attempt is
-    // refused. Returns nothing on success. `readable`: see tool::Attempt::readable(); the asset of a
-    // tool with such a list is registered under its path without symbolic links.
+    // refused. Returns nothing on success. `readable`: see tool::Attempt::readable(); with such a
+    // list, the asset is registered under its path without symbolic links.
     std::optional<Refusal> add(Asset asset, const std::vector<std::string>* readable = nullptr);
 
-    // Registers an asset that another life of the session registered, without a check: its file may be
-    // gone.
+    // Registers an asset of an earlier process of the session, without checks: its file may no
+    // longer exist.
     void put(Asset asset);
-    // Takes the assets of another registry.
+    // Takes all assets of `other`.
     void take_from(Registry&& other);
     // Receives every asset that add() registers. Must outlive the registry.
     void set_listener(std::function<void(const Asset& asset)> listener) {
         listener_ = std::move(listener);
     }
 
-    // [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}], of those whose seq
-    // is greater than `after`; 0: of all.
+    // Appends [{planId, toolId, attempt, seq, assetId, kind, mediaType, path, metadata}] of the
+    // assets with a seq greater than `after`; 0: of all assets.
     void append_json(std::string& out, uint64_t after = 0) const;
-    // The greatest seq of all; 0: there are none.
+    // The greatest seq of all assets; 0 if there are none.
     uint64_t latest_seq() const { return latest_seq_; }
 
     const std::vector<Asset>& assets() const { return assets_; }
 
-    // The asset registered last under this id, by any tool, or NULL. Valid until the next add().
+    // The latest asset with this id, of any tool, or NULL. Valid until the next add().
     const Asset* latest(std::string_view asset_id) const;
 
 private:
@@ -73,7 +73,7 @@ private:
     std::vector<Asset> assets_;
     uint64_t latest_seq_ = 0;
     std::unordered_map<std::string, size_t> by_key_;
-    std::unordered_map<std::string, size_t> latest_;  // by assetId; an index into assets_
+    std::unordered_map<std::string, size_t> latest_;  // assetId → index into assets_
 };
 
 }  // namespace narratoria::asset

@@ -14,15 +14,15 @@
 namespace narratoria::http {
 namespace {
 
-// Idle connections that are kept, and for how long after the last exchange. libcurl does not notice
-// that the server closes one, so without a limit its descriptor would stay.
+// The number of idle connections, and how long they are kept after the last exchange. libcurl does
+// not notice when the server closes one, so without a limit its descriptor would stay open.
 constexpr long kIdleConnections = 32;
 constexpr uint64_t kIdleMs = 60'000;
 
 }  // namespace
 
-// The multi handle and its transfers. libcurl must not be called from its own callbacks, so what a
-// listener starts or destroys there is dealt with when libcurl has returned: in settle().
+// The multi handle and its transfers. libcurl must not be called from its own callbacks, so
+// settle() handles transfers that a listener starts or destroys in one, after libcurl has returned.
 class Client::Multi final : public Transfers {
 public:
     Multi(Loop& loop, process::Pool& pool) : loop_(loop), lookup_(pool), timer_(loop), idle_(loop) {
@@ -71,10 +71,10 @@ private:
     std::string authorities_;
     std::vector<std::unique_ptr<Transfer>> running_;
     std::vector<std::unique_ptr<Transfer>> over_;
-    std::vector<Transfer*> waiting_;  // to be added
-    bool inside_ = false;             // libcurl runs
+    std::vector<Transfer*> waiting_;  // to be added to the multi handle
+    bool inside_ = false;             // a libcurl function is running
     bool settling_ = false;
-    bool is_due_ = false;  // libcurl wants to be called at once
+    bool is_due_ = false;  // libcurl asked to be called at once
     std::unordered_map<curl_socket_t, std::unique_ptr<Watch>> watches_;
     Lookup lookup_;
     Timer timer_;
@@ -94,8 +94,7 @@ bool Client::Multi::open(Transfer& transfer) {
     curl_ = Curl::load(reason);
     if (curl_ != nullptr) {
         multi_ = curl_->multi_init();
-        if (multi_ == nullptr)
-            reason = "there are too few descriptors or too little memory for HTTP";
+        if (multi_ == nullptr) reason = "out of descriptors or memory for HTTP";
     }
     if (multi_ == nullptr) {
         transfer.fail(Failure::Setup, reason);
@@ -147,7 +146,7 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
                 if (!found.empty()) return send(transfer, found);
                 transfer.fail(Failure::Lookup,
                               "the name " + transfer.url().host + " cannot be looked up: " + why,
-                              "Is it spelled right, and does this machine have a network?");
+                              "Is it spelled correctly, and does this machine have a network?");
                 put_over(transfer);
             });
     }
@@ -155,7 +154,7 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
 }
 
 void Client::Multi::send(Transfer& transfer, const std::vector<std::string>& addresses) {
-    // The handle may have been closed while the name was looked up.
+    // open(): the handle may have been closed while the name was looked up.
     if (!open(transfer) || !transfer.prepare(*curl_, addresses, authorities_)) {
         put_over(transfer);
     } else if (inside_) {
@@ -190,7 +189,7 @@ std::unique_ptr<Transfer> Client::Multi::take(Transfer& transfer) {
     return taken;
 }
 
-// The listener is told in settle(), from the loop.
+// Moves a transfer to over_. settle() then calls its listener from the loop.
 void Client::Multi::put_over(Transfer& transfer) {
     if (std::exchange(transfer.is_over, true)) return;
     over_.push_back(take(transfer));
@@ -214,7 +213,7 @@ void Client::Multi::act(curl_socket_t descriptor, int events) {
     const CURLMcode code = curl_->multi_socket_action(multi_, descriptor, events, &running);
     inside_ = false;
     if (code != CURLM_OK) {
-        // The multi handle is of no more use.
+        // The multi handle is no longer usable.
         while (!running_.empty()) {
             running_.back()->fail(Failure::Lost, curl_->multi_strerror(code));
             put_over(*running_.back());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The HTTP client of an engine, on libcurl's multi interface. docs/architecture.md says what it does
-// and does not do.
+// The HTTP client of an engine, on libcurl's multi interface. docs/architecture.md lists what it
+// does and does not do.
 
 #include <memory>
 
@@ -25,18 +25,18 @@ private:
     friend class Client;
     friend class Transfer;
     explicit Exchange(Transfer& transfer) : transfer_(&transfer) {}
-    Transfer* transfer_;  // NULL: over
+    Transfer* transfer_;  // NULL: the exchange has ended
 };
 
-// Keeps connections alive between exchanges, and shares one between exchanges with HTTP/2 (over
-// TLS). Never follows redirects, never uses a proxy or the environment's proxy settings, keeps no
-// cookies, does not decompress. A request is sent again only if its connection was an old one and
-// nothing of the request had been sent. Starts no threads and raises no signals. Engine thread only.
+// Reuses connections between exchanges; with HTTP/2 (over TLS) concurrent exchanges share one. Does
+// not follow redirects, use a proxy or the environment's proxy settings, keep cookies, or
+// decompress. Sends a request again only if a reused connection broke before any part of it was
+// sent. Starts no threads and raises no signals. Engine thread only.
 class Client {
 public:
-    // `pool` runs the lookups of names. Both must outlive the client.
+    // `pool` runs the processes that look names up. Both arguments must outlive the client.
     Client(Loop& loop, process::Pool& pool);
-    // Cancels what runs. Must not be called from a listener.
+    // Cancels running exchanges. Must not be called from a listener.
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -44,9 +44,8 @@ public:
     // Never fails: errors go to the listener.
     std::unique_ptr<Exchange> start(Request request, Listener& listener);
 
-    // The PEM file of the authorities to trust instead of the system's; empty: the system's. Starts
-    // as the environment variable SSL_CERT_FILE says, which OpenSSL and Python heed, too. For
-    // connections that are made from now on.
+    // Sets the PEM file of trusted authorities for new connections; empty: those of the system. The
+    // initial value is that of the environment variable SSL_CERT_FILE, as for OpenSSL and Python.
     void trust(std::string authorities);
 
     size_t running() const;

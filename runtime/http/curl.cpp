@@ -6,8 +6,8 @@
 namespace narratoria::http {
 namespace {
 
-// 7.88 is the first whose TLS writes cannot raise SIGPIPE in the host (curl's "connection filters"
-// send with MSG_NOSIGNAL; earlier OpenSSL wrote to the socket itself).
+// Since 7.88, TLS writes cannot raise SIGPIPE in the host: curl's "connection filters" send with
+// MSG_NOSIGNAL. In earlier versions OpenSSL wrote to the socket itself.
 constexpr unsigned kOldest = 0x075800;
 
 struct Loaded {
@@ -18,7 +18,7 @@ struct Loaded {
 Loaded load_once() {
     Loaded loaded;
     const std::string needed =
-        "HTTP needs libcurl 7.88 or newer (Debian: apt-get install libcurl4), and ";
+        "HTTP needs libcurl 7.88 or newer (Debian: apt-get install libcurl4), but ";
     void* library = nullptr;
     std::string first;
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
@@ -28,7 +28,7 @@ Loaded load_once() {
         if (first.empty()) first = why != nullptr ? why : name;
     }
     if (library == nullptr) {
-        loaded.reason = needed + "it could not be loaded: " + first;
+        loaded.reason = needed + "it cannot be loaded: " + first;
         return loaded;
     }
     const char* missing = nullptr;
@@ -39,17 +39,17 @@ Loaded load_once() {
     NARRATORIA_CURL_LIST(NARRATORIA_CURL_LOAD)
 #undef NARRATORIA_CURL_LOAD
     if (missing != nullptr) {
-        loaded.reason = needed + "the one that was found has no " + missing;
+        loaded.reason = needed + "the installed one has no " + missing;
         return loaded;
     }
     const curl_version_info_data* version = loaded.curl.version_info(CURLVERSION_NOW);
     if (version->version_num < kOldest) {
-        loaded.reason = needed + "the one that was found is " + version->version;
+        loaded.reason = needed + "the installed one is " + version->version;
         return loaded;
     }
     const CURLcode code = loaded.curl.global_init(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) {
-        loaded.reason = std::string("libcurl could not start: ") + loaded.curl.easy_strerror(code);
+        loaded.reason = std::string("libcurl cannot start: ") + loaded.curl.easy_strerror(code);
     }
     return loaded;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions of libcurl, loaded when the first exchange starts. libcurl brings thirty libraries
-// with it, and linking it would add 12 ms to the start of every host; most never use HTTP.
+// The functions of libcurl, loaded when the first exchange starts. libcurl depends on thirty
+// libraries: linking it would add 12 ms to the start of every host, and most hosts never use HTTP.
 
 #include <curl/curl.h>
 
@@ -38,8 +38,8 @@ struct Curl {
     NARRATORIA_CURL_LIST(NARRATORIA_CURL_MEMBER)
 #undef NARRATORIA_CURL_MEMBER
 
-    // Loads the library in the first call of the process; it stays loaded. NULL if it cannot be
-    // used; `reason` then says why and what to install. Thread-safe.
+    // Loads the library in the first call of the process; it stays loaded. Returns NULL if it
+    // cannot be used; `reason` then names the reason and the package to install. Thread-safe.
     static const Curl* load(std::string& reason);
 };
 

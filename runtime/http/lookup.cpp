@@ -28,7 +28,7 @@ bool parses(const std::string& host) {
            ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// The first word of each line of `getent ahosts`, each once.
+// Returns the distinct first words of the lines of `getent ahosts`.
 std::vector<std::string> addresses_in(std::string_view output) {
     std::vector<std::string> found;
     while (!output.empty() && found.size() < kMaxAddresses) {
@@ -36,7 +36,7 @@ std::vector<std::string> addresses_in(std::string_view output) {
         const std::string_view line = output.substr(0, end);
         output.remove_prefix(std::min(end + 1, output.size()));
         std::string address(line.substr(0, line.find_first_of(" \t")));
-        if (!parses(address)) continue;  // also drops fe80::1%eth0, which libcurl cannot be given
+        if (!parses(address)) continue;  // also drops fe80::1%eth0, which libcurl does not accept
         if (std::find(found.begin(), found.end(), address) == found.end()) {
             found.push_back(std::move(address));
         }
@@ -47,7 +47,7 @@ std::vector<std::string> addresses_in(std::string_view output) {
 }  // namespace
 
 bool is_address(const std::string& host) {
-    // libcurl answers localhost and names below it by itself, as RFC 6761 wants.
+    // libcurl resolves localhost and names below it by itself, as RFC 6761 requires.
     return host == "localhost" || host.ends_with(".localhost") || parses(host);
 }
 
@@ -93,12 +93,12 @@ public:
         query.asking_ = this;
         waiting_.push_back(&query);
     }
-    // Destroys this object, and so ends the process, if it was the last one.
+    // If this was the last query, destroys this object, which ends the process.
     void leave(Query& query) {
         std::erase(waiting_, &query);
         if (waiting_.empty() && !answered_) lookup_.asking_.erase(std::string(name_));
     }
-    // A callback may destroy other queries, which then leave.
+    // A callback may destroy other queries, which then call leave().
     void tell(const std::vector<std::string>& addresses, const std::string& reason) {
         answered_ = true;
         while (!waiting_.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Looks host names up without blocking. getaddrinfo() blocks, and libcurl would call it in a thread
-// for each name; the library starts no threads. So getent(1), which asks everything that
-// nsswitch.conf names, runs in a child process.
+// for each name, but the library starts no threads. So getent(1), which obeys nsswitch.conf, runs
+// in a child process.
 
 #include <functional>
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace narratoria::http {
 
-// True for what needs no lookup: an address, or localhost.
+// True for a host that needs no lookup: an address, or localhost.
 bool is_address(const std::string& host);
 
-// The names of one client. An answer is kept for a minute, and concurrent queries for a name share
+// The name cache of one client. Caches an answer for a minute. Concurrent queries for a name share
 // one process. Engine thread only; must outlive its queries.
 class Lookup {
     class Asking;
@@ -30,10 +30,10 @@ public:
     Lookup(const Lookup&) = delete;
     Lookup& operator=(const Lookup&) = delete;
 
-    // Receives the addresses, or none and the reason.
+    // Receives the addresses, or no address and the reason.
     using OnFound = std::function<void(const std::vector<std::string>&, const std::string& reason)>;
 
-    // Waits for an answer. The destructor gives up, also from `on_found`.
+    // A pending query. The destructor cancels it; `on_found` may destroy it.
     class Query {
     public:
         ~Query();
@@ -44,7 +44,7 @@ public:
         OnFound on_found_;
     };
 
-    // The addresses of `name` if they are known, else NULL.
+    // The cached addresses of `name`, or NULL.
     const std::vector<std::string>* find(const std::string& name) const;
     // `on_found` is called later, from the loop.
     std::unique_ptr<Query> ask(const std::string& name, OnFound on_found);
@@ -60,7 +60,7 @@ private:
     void tell_failures();
 
     process::Pool& pool_;
-    Timer tell_;  // answers queries whose process could not be started
+    Timer tell_;  // answers queries if their process could not be started
     std::map<std::string, Known> known_;
     std::map<std::string, std::unique_ptr<Asking>> asking_;
 };

@@ -17,10 +17,10 @@
 namespace narratoria::http {
 namespace {
 
-// The most that libcurl reads at once, and so gives to one callback: a larger piece would exceed the
+// The most that libcurl reads at once and passes to one callback. A larger piece would exceed the
 // budget of a driving call.
 constexpr long kReadBytes = 64 * 1024;
-constexpr long kNoLimitMs = INT_MAX;  // 0 would be libcurl's own limit
+constexpr long kNoLimitMs = INT_MAX;  // 0 would select libcurl's own limit
 
 bool same_name(std::string_view a, std::string_view b) {
     const auto lower = [](char c) {
@@ -110,7 +110,7 @@ bool Transfer::check() {
 }
 
 curl_socket_t Transfer::open_socket(void* self, curlsocktype, curl_sockaddr* address) {
-    // Tools must not inherit it.
+    // SOCK_CLOEXEC: tools must not inherit the socket.
     const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (made < 0) static_cast<Transfer*>(self)->socket_error_ = errno;
     return made;
@@ -135,7 +135,7 @@ size_t Transfer::take_body(char* data, size_t size, size_t count, void* self) {
 
 template <typename Value>
 void Transfer::set(CURLoption option, Value value) {
-    // Its arguments are variadic: numbers must be long.
+    // easy_setopt() is variadic, so numbers must be long.
     static_assert(!std::is_integral_v<Value> || sizeof(Value) == sizeof(long));
     curl_->easy_setopt(easy_, option, value);
 }
@@ -151,11 +151,12 @@ bool Transfer::set_headers() {
     for (const Header& header : request_.headers) {
         has_type = has_type || same_name(header.name, "Content-Type");
         has_agent = has_agent || same_name(header.name, "User-Agent");
-        // libcurl leaves out a header that ends with a colon; a semicolon stands for an empty value.
+        // libcurl omits a header that ends with a colon; a semicolon means an empty value.
         const bool empty = trimmed(header.value).empty();
         if (!append(header.name + (empty ? ";" : ": " + header.value))) return false;
     }
-    // libcurl would name the body a form, and wait a second for leave to send a long one.
+    // By default libcurl would declare the body a form, and wait a second for "100 Continue" before
+    // a long body.
     if (!has_type && !append("Content-Type:")) return false;
     if (!has_agent && !append("User-Agent: narratoria")) return false;
     if (!append("Expect:")) return false;
@@ -177,7 +178,7 @@ bool Transfer::prepare(const Curl& curl, const std::vector<std::string>& address
     set(CURLOPT_ERRORBUFFER, detail_.data());
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_PROXY, "");  // else libcurl reads http_proxy and others
+    set(CURLOPT_PROXY, "");  // otherwise libcurl reads http_proxy and similar variables
     set(CURLOPT_FOLLOWLOCATION, 0L);
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(CURLOPT_URL, target_.c_str());
@@ -186,7 +187,7 @@ bool Transfer::prepare(const Curl& curl, const std::vector<std::string>& address
     set(CURLOPT_BUFFERSIZE, kReadBytes);
     if (url_->scheme == "https") {
         set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-        // Waits for the first connection to know whether the others can share it.
+        // Wait for the first connection to learn if other requests can share it.
         set(CURLOPT_PIPEWAIT, 1L);
         set(CURLOPT_SSL_VERIFYPEER, 1L);
         set(CURLOPT_SSL_VERIFYHOST, 2L);
@@ -219,7 +220,7 @@ bool Transfer::prepare(const Curl& curl, const std::vector<std::string>& address
 
     set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
     set(CURLOPT_OPENSOCKETFUNCTION, &open_socket);
-    // A connection outlives the transfer that made it, so this goes to the client.
+    // The client gets this callback: a connection outlives the transfer that opened it.
     set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&owner_));
     set(CURLOPT_CLOSESOCKETFUNCTION, &close_socket);
     set(CURLOPT_PREREQDATA, static_cast<void*>(this));
@@ -242,7 +243,7 @@ void Transfer::enter(Phase phase) {
     arm();
 }
 
-// One timer, for the limit that comes first.
+// Starts the timer for the earliest limit.
 void Transfer::arm() {
     const uint64_t phase_ms = phase_ == Phase::Connecting ? request_.times.connect_ms
                               : phase_ == Phase::Waiting  ? request_.times.first_byte_ms
@@ -292,9 +293,9 @@ uint64_t Transfer::sent_bytes() const {
     return static_cast<uint64_t>(size);
 }
 
-// The connection is there. libcurl calls this again when it is about to send the request again, on a
-// fresh connection, because a reused one broke before an answer came. It does so even if the server
-// has read the request.
+// Called when the connection is established. libcurl calls it again before it resends the request
+// on a new connection, because a reused one broke before a response. It does so even if the server
+// may have read the request.
 int Transfer::on_ready_to_send() {
     if (is_abandoned()) return CURL_PREREQFUNC_ABORT;
     if (tries_++ > 0 && sent_bytes() > 0) {
@@ -337,7 +338,7 @@ size_t Transfer::on_header(std::string_view line) {
     return line.size();
 }
 
-// False to stop.
+// Returns false to stop the transfer.
 bool Transfer::on_headers_complete() {
     responded_ = true;
     if (is_redirect(response_.status)) {
@@ -350,7 +351,7 @@ bool Transfer::on_headers_complete() {
                           : location->substr(0, std::min<size_t>(location->find('?'), 200));
         }
         fail(Failure::Redirect,
-             "the server points elsewhere (status " + std::to_string(response_.status) +
+             "the server redirects (status " + std::to_string(response_.status) +
                  (where.empty() ? "" : ", " + where) + "), and redirects are not followed",
              "Use the final address.");
         return false;
@@ -366,8 +367,8 @@ bool Transfer::on_headers_complete() {
         if (!is_beyond) announced_ = bytes;
         if ((is_beyond || bytes > request_.max_body_bytes) && request_.method != "HEAD") {
             fail(Failure::BodyLimit, "the answer has " + length->substr(0, 40) +
-                                         " bytes, and at most " +
-                                         std::to_string(request_.max_body_bytes) + " are read");
+                                         " bytes; the limit is " +
+                                         std::to_string(request_.max_body_bytes));
             return false;
         }
     }
@@ -380,7 +381,7 @@ size_t Transfer::on_body(std::string_view bytes) {
     if (bytes.size() > request_.max_body_bytes - body_bytes_) {
         fail(Failure::BodyLimit, "the answer is longer than " +
                                      std::to_string(request_.max_body_bytes) +
-                                     " bytes, of which no more are read");
+                                     " bytes, which is the limit");
         return 0;
     }
     body_bytes_ += bytes.size();
@@ -437,7 +438,8 @@ void Transfer::explain(CURLcode code) {
                         lost_advice);
         case CURLE_SEND_ERROR:
         case CURLE_RECV_ERROR:
-            // libcurl has no code of its own for a chunk that is none; then no call to the system failed.
+            // libcurl has no code for an invalid chunk. It is recognized by its text, and because
+            // no system call failed.
             if (number == 0 && detail.find("chunk") != std::string::npos) {
                 return fail(Failure::Protocol, "the answer is not valid HTTP: " + detail,
                             lost_advice);
@@ -455,7 +457,7 @@ void Transfer::explain(CURLcode code) {
                         "Is this the address of an HTTP server?");
         default: break;
     }
-    // libcurl limits the length of one header by itself, as a lack of memory.
+    // libcurl has its own limit for the length of a header, and reports it as out of memory.
     if (phase_ == Phase::Receiving && !responded_) {
         return fail(code == CURLE_OUT_OF_MEMORY ? Failure::HeaderLimit : Failure::Protocol,
                     "the headers of the answer cannot be read: " + detail);

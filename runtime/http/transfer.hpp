@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One exchange on a handle of libcurl: its options, what libcurl calls back, its times, its errors.
+// One exchange on a libcurl handle: its options, callbacks, timeouts and errors.
 
 #include <array>
 #include <memory>
@@ -20,14 +20,14 @@ namespace narratoria::http {
 class Exchange;
 class Transfer;
 
-// What a transfer needs of the client.
+// The interface from a transfer to its client.
 class Transfers {
 public:
-    // The times of `transfer` have passed, or it failed before libcurl began. Ends it.
+    // Ends a transfer that timed out, or that failed before libcurl started it.
     virtual void end(Transfer& transfer) = 0;
-    // The exchange was destroyed. May destroy the transfer.
+    // Called when the exchange was destroyed. May destroy the transfer.
     virtual void abandon(Transfer& transfer) = 0;
-    // libcurl is about to close a socket.
+    // Called when libcurl is about to close a socket.
     virtual void forget_socket(int descriptor) = 0;
 
 protected:
@@ -42,28 +42,29 @@ public:
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
-    // Checks the request. False: it fails, with the error kept.
+    // Checks the request. On failure returns false and stores the error.
     bool check();
-    // Starts the times.
+    // Starts the timeouts.
     void start_times();
-    // Makes the handle. `addresses`: of the host, empty if libcurl needs none. False: it fails.
+    // Creates the handle. `addresses`: those of the host; empty if libcurl needs none. On failure
+    // returns false and stores the error.
     bool prepare(const Curl& curl, const std::vector<std::string>& addresses,
                  const std::string& authorities);
-    // After libcurl has ended it. An error that was kept before stands.
+    // Called when libcurl has ended the transfer. Keeps an error that was stored before.
     void on_result(CURLcode code);
     void fail(Failure failure, const std::string& what, const std::string& advice = {});
 
-    // Tells the listener, once.
+    // Calls Listener::on_end() once.
     void tell_end();
 
     const Url& url() const { return *url_; }
     CURL* easy() const { return easy_; }
     bool is_abandoned() const { return listener_ == nullptr; }
 
-    // Kept for the client.
-    size_t place = 0;       // in its list
-    bool is_added = false;  // to the multi handle
-    bool is_over = false;   // waits to be told and destroyed
+    // Data of the client.
+    size_t place = 0;       // index in its list
+    bool is_added = false;  // added to the multi handle
+    bool is_over = false;   // waits for tell_end() and its destruction
     std::unique_ptr<Lookup::Query> query;
     Exchange* exchange = nullptr;
 
@@ -72,7 +73,7 @@ private:
 
     enum class Phase : uint8_t { Connecting, Waiting, Receiving };
 
-    // What libcurl calls.
+    // Callbacks of libcurl.
     static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address);
     static int close_socket(void* owner, curl_socket_t descriptor);
     static int take_leave_to_send(void* self, char*, char*, int, int);
@@ -98,7 +99,7 @@ private:
     Listener* listener_;
     std::optional<Url> url_;
     std::string shown_;
-    std::string target_;  // the URL as libcurl gets it
+    std::string target_;  // the URL for libcurl
     const Curl* curl_ = nullptr;
     CURL* easy_ = nullptr;
     curl_slist* headers_ = nullptr;
@@ -109,7 +110,7 @@ private:
     int64_t started_ms_ = 0;
     int64_t phase_began_ms_ = 0;
     int tries_ = 0;
-    int socket_error_ = 0;  // errno of the last socket that could not be made
+    int socket_error_ = 0;  // errno of the last socket that could not be created
     Response response_;
     bool responded_ = false;
     size_t header_bytes_ = 0;

@@ -89,7 +89,7 @@ std::optional<Url> Url::parse(std::string_view text, std::string& reason) {
         if (has_port) port = authority.substr(split + 1);
         url.host = lower(authority.substr(0, split));
         if (!url.host.empty() && url.host.back() == '.') url.host.pop_back();
-        if (url.host.empty()) return fail("it names no host");
+        if (url.host.empty()) return fail("it has no host");
         if (!is_host_name(url.host)) {
             return fail("its host has a character that host names do not have, or is too long");
         }

@@ -29,8 +29,7 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     }
     while (count_ > 0 && (count_ == limit_ || bytes_ + text.size() > kMaxBytes)) drop_oldest();
     if (count_ == ring_.size()) {
-        // The ring is full, so it has no empty slots, and copying it from first_ on keeps the
-        // order.
+        // The ring is full, so copying it from first_ on keeps the order.
         std::vector<HistoryEntry> larger;
         larger.reserve(ring_.empty() ? 16 : ring_.size() * 2);
         for (size_t i = 0; i < count_; ++i) {
@@ -45,7 +44,7 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
     patch.time_us = time_us;
     patch.attempt = attempt;
     patch.ordinal = ordinal;
-    // Avoids the atomic reference count for a run of patches of one tool.
+    // Avoids an atomic reference count operation for a run of patches of one tool.
     if (patch.origin != origin) patch.origin = origin;
     patch.text.assign(text);
     bytes_ += text.size();
@@ -55,7 +54,7 @@ void History::add(uint64_t seq, int64_t time_us, const std::shared_ptr<const His
 void History::add_nulls(std::string_view nulls) {
     if (count_ == 0) return;
     HistoryEntry& newest = ring_[wrapped(first_ + count_ - 1)];
-    // Otherwise the patch was not kept.
+    // The patch of these nulls was not stored.
     if (newest.ordinal != next_ordinal_ - 1) return;
     newest.nulls = nulls;
     bytes_ += nulls.size();

@@ -23,7 +23,7 @@ struct HistoryEntry {
     std::shared_ptr<const HistoryOrigin> origin;
     uint64_t ordinal = 0;  // position in the history; never reused
     std::string text;
-    std::string nulls;  // of the patch, see replacement.hpp; or empty
+    std::string nulls;  // the nulls of the patch, see replacement.hpp; may be empty
 };
 
 // The latest patches, up to `limit`, and the number of older ones dropped. Engine thread only;
@@ -35,7 +35,7 @@ public:
     void add(uint64_t seq, int64_t time_us, const std::shared_ptr<const HistoryOrigin>& origin,
              uint32_t attempt, std::string_view text);
 
-    // To the patch that was added last.
+    // Adds the nulls of the patch that was added last.
     void add_nulls(std::string_view nulls);
 
     // A point in the history, for rewind().
@@ -52,12 +52,12 @@ public:
     void append_json(std::string& out) const;
 
     uint64_t dropped() const { return dropped_; }
-    // Of a history that is restored: so many patches were there, with those that are here.
+    // Sets the total number of patches of a restored history, including those that are still here.
     void set_total(uint64_t total) { dropped_ = total > count_ ? total - count_ : 0; }
     size_t size() const { return count_; }
 
 private:
-    // Bounds the memory, whatever the limit on the number is.
+    // Bounds the memory, independently of the limit on the number.
     static constexpr uint64_t kMaxBytes = 64u * 1024 * 1024;
 
     void release_text(HistoryEntry& patch);

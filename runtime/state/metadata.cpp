@@ -9,17 +9,17 @@ namespace narratoria::state {
 
 std::string Metadata::refusal(std::string_view key, std::string_view text) const {
     const std::string most = std::to_string(kMaxText) + " bytes";
-    if (key.size() > kMaxText) return "a key with metadata has at most " + most;
-    if (text.size() > kMaxText) return "a description of the state has at most " + most;
+    if (key.size() > kMaxText) return "a key with metadata must have at most " + most;
+    if (text.size() > kMaxText) return "a description of a state key must have at most " + most;
     if (keys_.size() >= kMaxKeys && !keys_.contains(key)) {
-        return "the metadata of the state has " + std::to_string(kMaxKeys) +
+        return "the metadata of the state already has " + std::to_string(kMaxKeys) +
                " keys, which is the limit";
     }
     return {};
 }
 
 void Metadata::set(std::string_view key, Description description) {
-    // What is replaced or removed is released last: the code that releases it may come back here.
+    // Release the replaced description last, because its release may call this object.
     auto made = std::make_shared<const Description>(std::move(description));
     std::swap(keys_[std::string(key)], made);
 }

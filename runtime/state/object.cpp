@@ -43,7 +43,7 @@ Object* Object::clone() const {
             copy->count = i + 1;
             continue;
         }
-        // Stays empty until it owns its memory: if an allocation throws, the destructor must not
+        // Keep it empty until it owns its memory: if an allocation throws, the destructor must not
         // free the blocks of the original.
         to.key.length = 0;
         to.value.length = 0;
@@ -109,7 +109,7 @@ void Object::remove(uint32_t position) {
     --live;
 }
 
-// Closes the gaps. Doubles the capacity if at least half of it is in use then.
+// Closes the gaps. Doubles the capacity if at least half of it is still in use.
 void Object::grow() {
     if (live < count) {
         uint32_t to = 0;
@@ -127,14 +127,14 @@ void Object::grow() {
             grow_block(entries, bytes_of_entries(), size_t{larger} * sizeof(Entry)));
         capacity = larger;
     }
-    // The positions have changed, so the index is rebuilt. It has twice as many slots as entries,
-    // which keeps probing short and ends every search at a free slot.
+    // Rebuild the index, because the positions have changed. It has twice as many slots as entries:
+    // probe sequences stay short, and each search ends at a free slot.
     if (capacity >= kIndexFrom) rebuild_index(capacity * 2);
 }
 
 void Object::rebuild_index(uint32_t slots) {
     auto* fresh = static_cast<uint32_t*>(new_block(size_t{slots} * sizeof(uint32_t)));
-    // Freed after the allocation: if that throws, the old index is intact.
+    // Free it after the allocation: if that throws, the old index is intact.
     free_block(index, bytes_of_index());
     index = fresh;
     mask = slots - 1;

@@ -14,9 +14,8 @@
 
 namespace narratoria::state {
 
-// A text of up to 14 bytes inline, or a longer one on the heap. `tag` is free for the owner's use.
-// It is moved with memcpy and released explicitly, because realloc moves the entries of a large
-// object.
+// A text: up to 14 bytes inline, a longer one on the heap. `tag` is free for the owner's use. Moved
+// with memcpy and released explicitly, because realloc moves the entries of a large object.
 struct Text {
     static constexpr size_t kInline = 14;
     static constexpr uint8_t kOnHeap = 0xFF;
@@ -32,8 +31,8 @@ struct Text {
     uint8_t length;  // kOnHeap, or the number of inline bytes
     uint8_t tag;
 
-    // `text` must come from a tape, so that json::kPadding bytes behind it may be read: a copy of
-    // constant size is faster than one of variable size.
+    // `text` must come from a tape, so that json::kPadding bytes after it may be read: copying a
+    // constant size is faster than copying a variable size.
     void set(std::string_view text) {
         if (text.size() <= kInline) {
             std::memcpy(bytes, text.data(), kInline);
@@ -47,7 +46,7 @@ struct Text {
             length = kOnHeap;
         }
     }
-    // Replaces the content, also by a text from a tape. Reuses a heap block of the same size.
+    // Replaces the content by a text from a tape. Reuses a heap block of the same size.
     void replace(std::string_view text) {
         if (length != kOnHeap) {
             set(text);
@@ -62,7 +61,7 @@ struct Text {
         if (length == kOnHeap) return {heap.data, heap.size};
         return {bytes, length};
     }
-    // Compares with a text from a tape, whose padding may be read.
+    // Compares with a text from a tape. May read the text's padding.
     bool equals(std::string_view text) const {
         if (length == kOnHeap) {
             return heap.size == text.size() && std::memcmp(heap.data, text.data(), heap.size) == 0;
@@ -143,7 +142,7 @@ struct Object {
     Object& operator=(const Object&) = delete;
     ~Object();
 
-    // The position of a key, which must be followed by json::kPadding readable bytes, or kNone.
+    // Returns the position of a key, or kNone. json::kPadding readable bytes must follow the key.
     uint32_t find(std::string_view key, uint32_t hash) const {
         if (index == nullptr) return find_without_index(key, hash);
         for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -174,7 +173,7 @@ struct Object {
     // A deep copy with the same positions and gaps.
     Object* clone() const;
 
-    // Appends an entry whose value the caller must set. The key must not exist yet.
+    // Appends an entry; the caller must set its value. The key must not exist yet.
     Entry& append(std::string_view key, uint32_t hash);
     void remove(uint32_t position);
 
@@ -184,10 +183,10 @@ struct Object {
 private:
     static void fetch(const void* at) {
         __builtin_prefetch(at, 1);
-        // Without this GCC treats a function that only prefetches as empty and removes it.
+        // Without this, GCC treats a function that only prefetches as empty and removes it.
         asm volatile("");
     }
-    // kGap cannot be a position, because there are half as many entries as slots.
+    // kGap cannot be a position, because the index has twice as many slots as entries.
     bool may_be(uint32_t value, uint32_t hash) const {
         return ((value ^ hash) & ~mask) == 0 && value != kGap;
     }

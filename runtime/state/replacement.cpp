@@ -16,8 +16,8 @@ void append_member_name(std::string& out, std::string_view key) {
     out += ':';
 }
 
-// Appends `value`, an object, and null for what only `before`, an object too, has. The depth of both
-// is bounded by the parser.
+// Appends the object `value`, with null for each member that only the object `before` has. The
+// parser bounds the depth of both.
 void append_object(std::string& out, json::Value value, json::Value before) {
     std::unordered_map<std::string_view, json::Value> former;
     for (const json::Member member : before.members())
@@ -42,8 +42,8 @@ void append_object(std::string& out, json::Value value, json::Value before) {
     out += '}';
 }
 
-// Appends the member with its nulls and the way to them. False, and nothing is appended, if it has
-// none.
+// Appends the member, reduced to its nulls and the objects that contain them. Returns false and
+// appends nothing if it has no null.
 bool append_nulls(std::string& out, std::string_view key, json::Value value) {
     if (!value.is_null() && !value.is_object()) return false;
     const size_t before = out.size();
@@ -54,7 +54,7 @@ bool append_nulls(std::string& out, std::string_view key, json::Value value) {
     }
     out += '{';
     bool has_any = false;
-    // Of a repeated name the last one counts.
+    // The last of repeated names wins.
     std::unordered_map<std::string_view, json::Value> last;
     for (const json::Member member : value.members())
         last.insert_or_assign(member.key, member.value);
@@ -71,7 +71,7 @@ bool append_nulls(std::string& out, std::string_view key, json::Value value) {
 
 Replacement replacement_of(const Tree& tree, std::string_view key, json::Value value) {
     Replacement out;
-    // Most values have none, which their text tells sooner than their members.
+    // Fast path: the text of most values does not contain "null".
     if (value.raw().find("null") != std::string_view::npos) {
         out.nulls += '{';
         if (append_nulls(out.nulls, key, value)) out.nulls += '}';

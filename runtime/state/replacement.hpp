@@ -10,10 +10,10 @@
 
 namespace narratoria::state {
 
-// What makes the tree's member `key` equal to `value`, two JSON objects on one line. `patch` (RFC
-// 7396) removes what an object has now and `value` has not; it cannot write null. `nulls` has the
-// nulls of `value` and the way to them, to be merged after it with Patch::prepare_nulls(); it is
-// empty if there are none. Those in arrays are written by the patch.
+// Two JSON objects, each on one line, that set the tree's member `key` to `value`. `patch` (RFC
+// 7396) also removes members that `value` does not have; it cannot write null, except in arrays.
+// `nulls` holds the other nulls of `value` in their objects; merge it after the patch, with
+// Patch::prepare_nulls(). It is empty if there are none.
 struct Replacement {
     std::string patch;
     std::string nulls;

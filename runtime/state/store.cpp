@@ -27,13 +27,13 @@ std::optional<Refusal> Store::refusal(json::Value patch, json::Value nulls) {
                                               std::to_string(limits_.patch_bytes)};
     }
     const uint64_t before = tree_.json_bytes();
-    // Far from the limit, as if the patch only added.
+    // Fast path: even if the patch only added, the state would stay below the limit.
     if (before + bytes <= limits_.state_bytes || limits_.state_bytes == UINT64_MAX) return {};
     patch_.prepare(patch);
     const uint64_t after = tree_.json_bytes_after(patch_) + of_nulls;
     if (after <= std::max(before, limits_.state_bytes)) return {};
     return Refusal{"STATE_TOO_LARGE", "the state has about " + std::to_string(before) +
-                                          " bytes, and would have " + std::to_string(after) +
+                                          " bytes and would have " + std::to_string(after) +
                                           " with the patch; the limit state_bytes is " +
                                           std::to_string(limits_.state_bytes)};
 }
@@ -94,7 +94,7 @@ void Store::merge(Writer writer, ConflictListener* listener) {
 std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin) {
     text_.clear();
     json::append_compact(text_, patch.raw());
-    // What is merged is what is recorded, to the byte: a journal must make the same state.
+    // Merge exactly the recorded bytes, so that replaying the journal produces the same state.
     json::ParseError error;
     document_.parse(text_, error, json::kDepthOfOwn);
     patch_.prepare(document_.root());

@@ -2,9 +2,9 @@
 #pragma once
 // The state of a session, and the only way to change it.
 //
-// Every change goes through assign(), apply(), apply_host() or restore(), which keep merging,
-// history and conflict detection consistent. The state's JSON is always one line, whatever line ends
-// its source documents had.
+// Every change goes through a function of Store, which keeps merging, history and conflict
+// detection consistent. The state's JSON is always one line, even if its source documents had
+// several.
 //
 // Belongs to one session. Engine thread only. Not reentrant: a ConflictListener must not call the
 // store.
@@ -31,22 +31,23 @@ public:
 
 struct PatchOrigin;
 
-// Receives every patch after it was merged: folded over the state before the first of them, they make
-// the state. The texts are valid during the call only.
+// Receives every patch after it was merged. Merging these patches in order into the initial state
+// produces the same state. The texts are valid during the call only.
 class PatchListener {
 public:
     virtual ~PatchListener() = default;
     virtual void on_patch(std::string_view patch, const PatchOrigin& origin) = 0;
-    // Of the patch before (state/replacement.hpp).
+    // The nulls of the previous patch (state/replacement.hpp).
     virtual void on_nulls(std::string_view nulls) = 0;
 };
 
-// What the history records with a patch's text.
+// The data that the history records with a patch.
 struct PatchOrigin {
     uint64_t seq = 0;  // in the session's event stream
     int64_t time_us = 0;
     uint32_t attempt = 0;  // of the tool; 0 for the host and plugins
-    // Not NULL. A reference, because the history copies it once for many patches of one tool.
+    // Not NULL. A reference, because the history copies the pointer once for many patches of a
+    // tool.
     const std::shared_ptr<const HistoryOrigin>& by;
 };
 
@@ -70,13 +71,13 @@ private:
     History::Mark history_;
 };
 
-// In bytes of JSON. The default is no limit.
+// Limits in bytes of JSON. By default there is no limit.
 struct SizeLimits {
     uint64_t patch_bytes = UINT64_MAX;
     uint64_t state_bytes = UINT64_MAX;
 };
 
-// Why a patch must not be applied.
+// The reason why a patch must not be applied.
 struct Refusal {
     const char* code;  // PATCH_TOO_LARGE, STATE_TOO_LARGE
     std::string message;
@@ -94,21 +95,21 @@ public:
     // Replaces the state by an object as it is, including nulls. Does not change the history: this
     // is the initial state of a session.
     void assign(json::Value document);
-    // Merges a patch that was applied before, in another life of the session. The history has it like
-    // any other.
+    // Merges a patch that an earlier process of the session applied, and adds it to the history.
+    // Does not notify the listener.
     void fold(json::Value patch, const PatchOrigin& origin);
     void fold_nulls(json::Value nulls);
-    // Takes state and history of another store with the same limits. No writer may be open.
+    // Takes the state and the history of a store with the same limits. No writer may be open.
     void take_from(Store&& other);
-    // A patch that the state has already, for the history alone.
+    // Adds a patch to the history that the state already contains.
     void remember(std::string_view patch, const PatchOrigin& origin);
     void remember_nulls(std::string_view nulls) { history_.add_nulls(nulls); }
-    // History::set_total()
+    // See History::set_total().
     void set_patches(uint64_t total) { history_.set_total(total); }
     uint64_t patches() const { return history_.mark().total; }
 
-    // From now on, the listener receives the patches of apply(), apply_host() and apply_nulls(), and
-    // digest() is kept. It must outlive the store.
+    // Makes `listener` receive the patches of apply(), apply_host() and apply_nulls(), and starts
+    // to maintain Tree::digest(). The listener must outlive the store.
     void set_listener(PatchListener& listener) {
         patch_listener_ = &listener;
         keep_digest();
@@ -123,9 +124,9 @@ public:
     Writer open_writer(bool exclusive) { return writers_.open(exclusive); }
     void close_writer(Writer writer);
 
-    // Checks a patch against the limits. Callers of apply() and apply_host() do not apply a patch
-    // that is refused. A full state takes each patch that does not enlarge it.
-    // `nulls`: what apply_nulls() would merge after it, or an empty Value.
+    // Checks a patch against the limits. Callers of apply() and apply_host() must not apply a
+    // refused patch. A state at the limit accepts patches that do not enlarge it. `nulls`: the
+    // nulls for apply_nulls(), or an empty Value.
     std::optional<Refusal> refusal(json::Value patch, json::Value nulls = {});
 
     // Merges a patch, which must be an object, for an open writer, and records its source text.
@@ -138,8 +139,8 @@ public:
     // which is valid until the next call.
     std::string_view apply_host(json::Value patch, const PatchOrigin& origin);
 
-    // Merges the nulls of the patch that was applied last (state/replacement.hpp), by the same writer,
-    // and records them with it. Returns them prepared, as apply() does.
+    // Merges and records the nulls of the last patch (state/replacement.hpp). `writer` must be that
+    // of the patch. Returns the prepared nulls, like apply().
     const Patch& apply_nulls(json::Value nulls, Writer writer = kHost,
                              ConflictListener* listener = nullptr);
 
@@ -160,7 +161,7 @@ private:
     const SizeLimits limits_;
     Patch patch_;              // its memory is reused for every patch
     std::string text_;         // the latest host patch
-    json::Document document_;  // the same
+    json::Document document_;  // the latest host patch, parsed
     PatchListener* patch_listener_ = nullptr;
     bool keeps_digest_ = false;
 

@@ -13,7 +13,7 @@
 namespace narratoria::state {
 namespace {
 
-// The bytes of a value as the tree keeps them: a string without quotes, anything else as its source
+// The bytes of a value as the tree stores them: a string without quotes, other values as source
 // text.
 std::string_view kept_text(json::Value value) {
     const json::Node& node = value.tape().nodes()[value.index()];
@@ -31,7 +31,7 @@ bool has_line_ends(std::string_view text) {
 // Entries of an object with more entries than this are not expected to be in the cache.
 constexpr uint32_t kMoreThanTheCacheHolds = 8192;
 
-// Bounds the memory for a tool that removes keys without end.
+// Bounds the memory if a tool removes keys endlessly.
 constexpr size_t kMaxRemovals = 10000;
 
 Object* child_of(const Entry& entry) {
@@ -89,8 +89,8 @@ uint64_t json_bytes_of(const Object& object) {
     return bytes;
 }
 
-// The digest of an object is the sum of the hashes of its values, each with its path and kind. It is
-// written into stores, so it must never change.
+// The digest of an object is the sum of the hashes of its values, each with its path and kind.
+// Stores contain it, so the algorithm must never change.
 constexpr uint64_t kRootPath = 0x6e6172;
 
 uint64_t path_hash(uint64_t path, std::string_view key) { return hash_text(key, path); }
@@ -99,7 +99,7 @@ uint64_t digest_of(Kind kind, std::string_view text, uint64_t path) {
     return hash_text(text, path + static_cast<uint64_t>(kind));
 }
 
-// An empty object is a value, too.
+// An empty object is also a value.
 uint64_t digest_of_empty(uint64_t path) { return digest_of(Kind::Object, "", path); }
 
 uint64_t digest_of(const Object& object, uint64_t path);
@@ -141,7 +141,7 @@ json::Value find_within(json::Value value, std::string_view pointer) {
             size_t wanted = 0;
             const auto [end, failure] =
                 std::from_chars(segment.data(), segment.data() + segment.size(), wanted);
-            // RFC 6901: an array index has no leading zeros.
+            // RFC 6901: an array index must not have leading zeros.
             const bool canonical = segment == "0" || (!segment.empty() && segment[0] != '0');
             if (failure == std::errc() && end == segment.data() + segment.size() && canonical) {
                 for (const json::Value element : value.elements()) {
@@ -177,7 +177,7 @@ void Patch::prepare(json::Value value, bool keeps_nulls) {
     keeps_nulls_ = keeps_nulls;
     count_ = 0;
     compacted_.clear();
-    // Frees the memory that an unusually large patch required.
+    // Free the memory that an unusually large patch required.
     constexpr size_t kKept = 4096;
     if (members_.size() > kKept && value.tape().node_count() < kKept) {
         std::vector<Member>().swap(members_);
@@ -396,7 +396,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
             }
         }
         if (member.kind != Kind::Object) {
-            // The measurement of an object that is replaced costs no more than freeing it.
+            // Measuring a replaced object costs no more than freeing it.
             bytes_ += json_bytes_of(member.kind, member.value) - json_bytes_of(entry);
             // replace() below reuses a heap block of the old text, so only an object is freed here.
             if (entry.kind() == Kind::Object) Object::release_value(entry);
@@ -419,7 +419,7 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
     }
 }
 
-// Counts like merge_members().
+// Counts the bytes that merge_members() would add.
 uint64_t Tree::growth(const Object* target, const Patch& patch, uint32_t first, uint32_t end) {
     const Patch::Member* const members = patch.members_.data();
     uint64_t grown = 0;
@@ -457,7 +457,7 @@ void Tree::remove(Object* target, uint32_t position, std::string_view key,
     target->remove(position);
 }
 
-// Reports the values that a write or a removal overwrites. An object is merged into an object, so
+// Reports the values that a write or a removal overwrites. If an object is merged into an object,
 // the values below it are reported where they are written.
 void Tree::report_overwritten(const Object* target, uint32_t position, std::string_view key,
                               bool by_object) {
@@ -466,7 +466,7 @@ void Tree::report_overwritten(const Object* target, uint32_t position, std::stri
         const auto removal = removals_.find(path_to(key));
         if (removal == removals_.end()) return;
         report(key, removal->second);
-        // Reported once: the entry that is written now stores its writer.
+        // Report it once: from now on the written entry stores its writer.
         removals_.erase(removal);
         return;
     }
@@ -549,7 +549,7 @@ void Tree::report_removals_below(std::string_view key) {
         if (removal->second >= oldest_ && removal->second != writer_) {
             overlap_->written_before(removal->first, removal->second);
         }
-        // Reported once: the path is overwritten now.
+        // Report it once: the path is now overwritten.
         removal = removals_.erase(removal);
     }
 }
@@ -565,7 +565,7 @@ bool Tree::visit(std::string_view pointer, bool& malformed, AtObject&& at_object
     while (!pointer.empty()) {
         json::take_segment(pointer, segment);
         const auto hash = static_cast<uint32_t>(hash_text(segment, seed_));
-        // find() may read the padding behind the key.
+        // find() may read the padding after the key.
         segment.reserve(segment.size() + json::kPadding);
         const uint32_t position = object->find(segment, hash);
         if (position == Object::kNone) return false;

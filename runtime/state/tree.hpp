@@ -2,10 +2,10 @@
 #pragma once
 // The state tree: nested objects into which patches are merged (spec 000 §4.2, RFC 7396).
 //
-// A patch never changes a part of an array and never reads a number, so the tree keeps both as
-// source text, without loss or conversion. Only an array with line ends, which are white space in
-// JSON, loses its white space: a tree's JSON is always one line. An object is a vector of entries
-// in insertion order; from nine keys on it also has a hash index of 32-bit positions.
+// A patch never changes a part of an array and never reads a number, so the tree stores both as
+// source text, without loss or conversion. Only an array with line ends loses its white space,
+// because a tree's JSON is always one line. An object is a vector of entries in insertion order;
+// from nine keys on it also has a hash index of 32-bit positions.
 
 #include <cstdint>
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace narratoria::state {
 
-// Which overwritten values merge() reports.
+// Selects the overwritten values that merge() reports.
 struct Overlap {
     // Values of this writer and later ones are reported; the default reports none.
     Writer oldest = UINT32_MAX;
-    // Receives the path's JSON Pointer and the writer whose value is overwritten. The callee
-    // decides whether the two writers really overlap.
+    // Receives the path's JSON Pointer and the writer of the overwritten value. The callee decides
+    // if the two writers really overlap.
     std::function<void(std::string_view path, Writer earlier)> written_before;
 };
 
@@ -32,26 +32,25 @@ struct Entry;
 struct Object;
 enum class Kind : uint8_t;
 
-// A patch, prepared for merging into any number of trees: keys hashed, duplicate keys resolved (the
-// last one counts). Points into its tape, which must outlive it. Its memory is reused by the next
-// prepare().
+// A patch, prepared for merging into any number of trees: keys are hashed, and duplicate keys are
+// resolved (the last one wins). Points into its tape, which must outlive it. The next prepare()
+// reuses its memory.
 class Patch {
 public:
     Patch();
     // `value` must be an object.
     void prepare(json::Value value) { prepare(value, false); }
-    // A null of `nulls` is a value, and removes nothing.
+    // Prepares a patch in which null is a value and removes nothing.
     void prepare_nulls(json::Value nulls) { prepare(nulls, true); }
-    // True if it contains a null, which removes a key. A null that a later duplicate supersedes
-    // counts as well.
+    // True if it contains a null that removes a key, even one that a later duplicate supersedes.
     bool removes() const { return removes_; }
 
 private:
     friend class Tree;
-    // In preorder: the members of an object value follow their member.
+    // Members are in preorder: those of an object value follow its member.
     struct Member {
         std::string_view key;
-        std::string_view value;  // in the form that a tree keeps; unused for an object
+        std::string_view value;  // as the tree stores it; unused for an object
         uint32_t hash;
         uint32_t end;     // index of the next member of the same object
         Kind kind;        // kind of the value; Removed: null
@@ -69,7 +68,7 @@ private:
     std::vector<Member> members_;  // only the first count_ are in use
     uint32_t count_ = 0;
     std::vector<uint32_t> slots_;
-    std::string compacted_;  // arrays that had line ends; reserved once, so that it never moves
+    std::string compacted_;  // arrays with line ends, compacted; reserved once, so it never moves
 };
 
 // Owns all objects and texts. Not thread-safe, not reentrant.
@@ -87,7 +86,7 @@ public:
         merge(prepared, writer, overlap);
     }
 
-    // Replaces the content by a document as it is, including nulls.
+    // Replaces the content by a document, including its nulls.
     void assign(json::Value document);
 
     void clear();
@@ -99,25 +98,25 @@ public:
     // true if the pointer itself is invalid.
     bool read(std::string_view pointer, std::string& out, bool& malformed) const;
 
-    // Counts the members or elements of the value at a JSON Pointer; 0 for any other value. `count`
-    // may be NULL. Returns false as read() does. Copies nothing; an array is parsed only for its
-    // count or for what is inside of it.
+    // Counts the members or elements of the value at a JSON Pointer; 0 for other types. `count` may
+    // be NULL. Returns false like read(). Copies nothing. Parses an array only if its count or an
+    // element is needed.
     bool measure(std::string_view pointer, uint64_t* count, bool& malformed) const;
 
     void append_json(std::string& out) const;
-    // No smaller than append_json()'s output without the escapes in keys, and larger by at most one
-    // byte per object. Kept with each change; the cost does not depend on the tree's size.
+    // The size of append_json()'s output, without escapes in keys; at most one byte per object too
+    // large. Maintained with each change, at a cost that does not depend on the tree's size.
     uint64_t json_bytes() const { return bytes_; }
-    // json_bytes() after a merge of the patch, which is not done. Costs what the merge costs.
+    // json_bytes() after a merge of the patch, without merging it. Costs as much as the merge.
     uint64_t json_bytes_after(const Patch& patch) const {
         return bytes_ + growth(root_, patch, 0, patch.count_);
     }
 
-    // From now on digest() is kept with each change, which costs a hash for each value of a patch and
-    // for each value that it replaces.
+    // Starts to maintain digest() with each change, which costs a hash for each value of a patch
+    // and for each replaced value.
     void keep_digest();
-    // Equal for trees with the same values under the same keys, whatever the order of the keys; never
-    // changes between processes and versions. 0 unless it is kept.
+    // Equal for trees with the same values under the same keys, in any order of keys. Must not
+    // change between processes and versions. 0 unless keep_digest() was called.
     uint64_t digest() const { return digest_; }
 
     // The number of keys of the root.
@@ -128,16 +127,17 @@ public:
     void forget_removals() { removals_.clear(); }
 
 private:
-    // Calls `at_object` or `at_text` with the value at the pointer and, for a text, with the rest of
-    // the pointer, which leads into it.
+    // Calls `at_object` or `at_text` with the value at the pointer. `at_text` also receives the
+    // rest of the pointer, which leads into the text.
     template <typename AtObject, typename AtText>
     bool visit(std::string_view pointer, bool& malformed, AtObject&& at_object,
                AtText&& at_text) const;
 
-    // Modulo 2^64: what shrinks is subtracted. `target` may be NULL: an object that is not there.
+    // The growth by the patch in bytes, modulo 2^64, so that it may be negative. `target` NULL: the
+    // object does not exist yet.
     static uint64_t growth(const Object* target, const Patch& patch, uint32_t first, uint32_t end);
-    // kWatched: another writer may overlap, so overwritten values are reported. kDigested: the digest
-    // is kept; `path` is that of `target` (path_hash()).
+    // kWatched: a different writer may overlap, so overwritten values are reported. kDigested: the
+    // digest is maintained; `path` is the path_hash() of `target`.
     template <bool kWatched, bool kDigested>
     void merge_members(Object* target, const Patch& patch, uint32_t first, uint32_t end,
                        uint64_t path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tracks which tools write to a state concurrently. Writers are numbered in the order in which they
-// open. Two writers overlap if the earlier one closed after the later one had opened.
+// Tracks the tools that write to a state concurrently. Writers are numbered in the order of
+// opening. Two writers overlap if the earlier one closed after the later one had opened.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +21,9 @@ public:
     Writer open(bool exclusive);
     void close(Writer writer);
 
-    // The functions below require open writers unless they say otherwise.
+    // The functions below require open writers unless noted.
 
-    // Every writer that overlaps this one has this number or a larger one.
+    // A lower bound for the numbers of the writers that overlap this one.
     Writer oldest_peer(Writer writer) const { return of(writer).oldest_peer; }
     // True if no other writer has been open since this one opened.
     bool is_alone(Writer writer) const {
@@ -45,7 +45,7 @@ private:
     const Span& of(Writer writer) const { return spans_[writer - first_]; }
 
     Writer last_ = kHost;
-    Writer first_ = kHost + 1;  // of spans_
+    Writer first_ = kHost + 1;  // the writer of spans_[0]
     std::vector<Span> spans_;   // cleared when the last open writer closes
     size_t first_open_ = 0;     // all spans before it are closed
     size_t open_ = 0;

@@ -270,10 +270,11 @@ TEST_F(HttpClient, ResolvesNamesInAChildProcess) {
     EXPECT_EQ(most, before);
     request.url = "http://no-such-name.invalid/";
     const Error error = fail(request, Failure::Lookup);
-    EXPECT_EQ(error.text,
-              "http://no-such-name.invalid/: the name no-such-name.invalid cannot be looked up: no "
-              "address is known for this name. Is it spelled right, and does this machine have a "
-              "network?");
+    EXPECT_EQ(
+        error.text,
+        "http://no-such-name.invalid/: the name no-such-name.invalid cannot be looked up: no "
+        "address is known for this name. Is it spelled correctly, and does this machine have a "
+        "network?");
     EXPECT_EQ(threads(), before);
 }
 
@@ -330,7 +331,7 @@ TEST_F(HttpClient, RefusesRedirects) {
     const Error error = fail("/redirect", Failure::Redirect);
     EXPECT_EQ(error.text,
               server->url("/redirect") +
-                  ": the server points elsewhere (status 302, "
+                  ": the server redirects (status 302, "
                   "http://127.0.0.1:9/other?…), and redirects are not followed. Use the "
                   "final address.");
 }
@@ -409,7 +410,7 @@ TEST_F(HttpClient, LimitsTheBody) {
     EXPECT_EQ(play(request).body, "hello");
     request.max_body_bytes = 4;
     EXPECT_THAT(fail(request, Failure::BodyLimit).text,
-                HasSubstr("the answer has 5 bytes, and at most 4 are read"));
+                HasSubstr("the answer has 5 bytes; the limit is 4"));
     request.url = server->url("/no-length");
     EXPECT_THAT(fail(request, Failure::BodyLimit).text,
                 HasSubstr("the answer is longer than 4 bytes"));

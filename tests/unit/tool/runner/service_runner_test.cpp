@@ -185,14 +185,14 @@ TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAService) {
     EXPECT_FALSE(lost.may_retry);
     binding.url = server->url("/big");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
-                call_failed("the answer has 100000000 bytes, and at most 67108864 are read"));
+                call_failed("the answer has 100000000 bytes; the limit is 67108864"));
     binding.url = server->url("/big-without-length");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the answer is longer than 67108864"));
     binding.url = server->url("/not-http");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the answer is not valid HTTP"));
     binding.url = server->url("/redirect");
     const Outcome redirect = fail("PROTOCOL_ERROR");
-    EXPECT_THAT(redirect.error, call_failed("the server points elsewhere"));
+    EXPECT_THAT(redirect.error, call_failed("the server redirects"));
     EXPECT_FALSE(redirect.may_retry);
     binding.url = "http://127.0.0.1:1/tools";
     const Outcome refused = fail("SERVICE_UNREACHABLE");
