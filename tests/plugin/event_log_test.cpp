@@ -229,7 +229,7 @@ TEST_F(EventLogTest, FailedRotationKeepsWritingAndIsLogged) {
         }
         return all;
     }());
-    EXPECT_EQ(count_in_log("cannot be put aside"), 1U) << log;
+    EXPECT_EQ(count_in_log("cannot be rotated"), 1U) << log;
 }
 
 TEST_F(EventLogTest, IncompleteLineIsTerminatedFirst) {

@@ -135,7 +135,7 @@ for line in sys.stdin:
     say({'id': heard['id'], 'plan': {'requestId': 'p', 'narrative': 'Dark.', 'tools': []}})
 )");
     EXPECT_EQ(prompt("look").narrative, "Dark.") << log;
-    const std::string fault = "without a \"call\" of its own";
+    const std::string fault = "without a unique \"call\"";
     EXPECT_THAT(log, HasSubstr(fault));
     EXPECT_NE(log.find(fault), log.rfind(fault)) << "the fault is reported twice";
     expect_nothing_left();

@@ -106,7 +106,7 @@ TEST_F(RecordLogTest, WithoutAFileRecordsStayInMemory) {
     if (before == nullptr) ::unsetenv("TMPDIR");
     else ::setenv("TMPDIR", kept.c_str(), 1);
     EXPECT_EQ(read(0, written.size()), written);
-    EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stays in memory")));
+    EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stay in memory")));
 }
 
 TEST_F(RecordLogTest, FileSizeLimitKeepsRecordsInMemoryWithoutASignal) {
@@ -118,7 +118,7 @@ TEST_F(RecordLogTest, FileSizeLimitKeepsRecordsInMemoryWithoutASignal) {
     for (std::uint64_t number = 1; number <= 3000; ++number) append(number, std::to_string(number));
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_EQ(read(0, written.size()), written);
-    EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stays in memory")));
+    EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stay in memory")));
 }
 
 }  // namespace

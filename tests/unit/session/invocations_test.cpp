@@ -188,7 +188,7 @@ TEST_F(InvocationsTest, InvalidInvocationIsRefusedWithTheReason) {
     open();
     ask();
     const std::pair<const char*, const char*> refused[] = {
-        {"{", "no JSON"},
+        {"{", "not valid JSON"},
         {"[]", "must be a JSON object"},
         {"{}", "\"tool\""},
         {R"({"tool":""})", "\"tool\""},
