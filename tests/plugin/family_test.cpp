@@ -140,7 +140,7 @@ TEST_F(PluginFamily, WellBehavedPluginDoesItsWork) {
     EXPECT_THAT(log, Not(HasSubstr("plugin org.narratoria")))
         << "the well-behaved plugin must not be reported";
     const auto weather = recorder.of(Kind::UiPlaceholder);
-    ASSERT_EQ(weather.size(), 1U) << "the plugin declines " weather "";
+    ASSERT_EQ(weather.size(), 1U) << "the plugin must decline the weather";
     EXPECT_EQ(weather[0].body["event"].string(), "weather");
     EXPECT_THAT(recorder.of(Kind::AssetPlaceholder), IsEmpty());
 }
