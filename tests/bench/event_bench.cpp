@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the way from bytes to sinks, each alone: to see which of them a change has made slower.
+// Each stage between bytes and sinks alone, to find the stage that a change has slowed down.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What this process has in memory.
+// The memory of this process.
 
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ inline uint64_t resident_bytes() {
     return static_cast<uint64_t>(resident) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// The most since the last forget_peak(), or since the start.
+// The peak since the last forget_peak(), or since the start.
 inline uint64_t peak_bytes() {
     unsigned long kilobytes = 0;
     if (std::FILE* file = std::fopen("/proc/self/status", "r")) {

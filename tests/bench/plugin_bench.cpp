@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins cost: an event on its way to their sinks against virtual calls that do the same work,
-// finding them, and a whole life.
+// The cost of plugins: delivering an event to their sinks compared with virtual calls that do the
+// same work, finding plugins, and a complete lifecycle.
 
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -108,7 +108,7 @@ const event::Event& log_event() {
     return event;
 }
 
-// ---- what a host without plugins would write
+// ---- the equivalent of a host without plugins
 
 class Listener {
 public:
@@ -155,12 +155,12 @@ void plugin_sinks(benchmark::State& state, const char* name) {
     dispatcher.attach_sinks(stream);
     const event::Subject subject{"plan", "tool", 1};
     stream.begin_batch(0);
-    // The first record allocates the buffer that keeps the texts of all.
+    // The first record allocates the buffer for the texts of all records.
     stream.publish_tool_event(stream.take_number(), subject, log_event());
     const uint64_t before = allocations;
     uint32_t in_batch = 0;
     for (auto _ : state) {
-        // As many as a read brings.
+        // The typical number of events in a read.
         if (in_batch++ % 256 == 0) {
             stream.end_batch();
             stream.begin_batch(0);
@@ -174,7 +174,7 @@ void plugin_sinks(benchmark::State& state, const char* name) {
 BENCHMARK_CAPTURE(plugin_sinks, c, "counting_sink.so")->Arg(1)->Arg(16);
 BENCHMARK_CAPTURE(plugin_sinks, cpp, "counting_sink_cpp.so")->Arg(1);
 
-// ---- finding
+// ---- discovery
 
 void scan_200_files(benchmark::State& state) {
     std::string folder = std::filesystem::temp_directory_path() / "narratoria-bench-XXXXXX";
@@ -194,7 +194,7 @@ void scan_200_files(benchmark::State& state) {
 }
 BENCHMARK(scan_200_files)->Unit(benchmark::kMillisecond);
 
-// ---- a whole life, which in a session has no unload
+// ---- a complete lifecycle, including the unload that a session never does
 
 void load_init_deinit_unload(benchmark::State& state) {
     Session session;

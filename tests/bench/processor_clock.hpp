@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The time that this process has computed. What one thread does in memory takes the same by the
-// clock on the wall, if nobody else wants the processor.
+// The processor time of this process. For single-threaded work in memory it equals the wall time,
+// unless other processes compete for the processor.
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking the inputs of tools against their schemas, and finding a tool by its name.
+// Checks tool inputs against their schemas and looks tools up by name.
 
 #include <benchmark/benchmark.h>
 
@@ -15,7 +15,7 @@ using namespace narratoria;
 
 namespace {
 
-// 20 properties of five kinds, ten of them required, and an input of 1 KB that has them all.
+// 20 properties of five types, ten of them required, and an input of 1 KB that has all of them.
 struct Sample {
     std::string schema = R"({"type":"object","additionalProperties":false,"properties":{)";
     std::string input = "{";

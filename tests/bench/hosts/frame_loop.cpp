@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// frame_loop PROGRAM TOOLS SECONDS [BUDGET_US [STORE]]: a game's loop at 60 Hz that gives the engine a
-// budget each frame while tools write as much as they can, and prints how long the calls took. With a
-// STORE, the session is kept in it.
+// frame_loop PROGRAM TOOLS SECONDS [BUDGET_US [STORE]]: a game loop at 60 Hz that gives the engine
+// a budget each frame while tools write as fast as they can. Prints the durations of the calls.
+// With STORE, the session is kept in it.
 //
-// Of each call the wall time and the thread's own processor time are kept, and whether the kernel
+// Each call's wall time and the thread's processor time are recorded, and whether the kernel
+// preempted the thread within the call. The wall time of preempted calls is not the engine's.
 // took the processor away inside it: then the wall time is not the engine's doing.
 
 #include <sys/resource.h>
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
                     return 1;
                 }
             }
-            // The next frame.
+            // Start of the next frame.
             due.tv_nsec += 16666667;
             if (due.tv_nsec >= 1000000000) {
                 due.tv_nsec -= 1000000000;

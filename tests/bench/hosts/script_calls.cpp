@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// script_calls [sink]: CALLs of a tool of the host per second, in processor time.
+// script_calls [sink]: CALLs of a host's tool per second of processor time.
 //
-// 100,000 CALLs of an identity tool in the process, with a schema, by nar_session_run_script: what a
-// host gets, its records and its result included. With "sink", a sink receives every record.
+// nar_session_run_script makes 100,000 CALLs of an in-process identity tool with a schema,
+// including records and the result. With "sink", a sink receives every record.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// pipeline FILE ROUNDS [one-tree] [with-log]: the lines of a file, in memory, through everything that
-// happens to a tool's output: framing, decoding, validation, merge into the session's state and into
-// the tool's own output, history, the stream with one C sink. The same calls in the same order as
-// plan/execution.cpp. Prints the processor seconds of each round; the state is fresh in each.
+// pipeline FILE ROUNDS [one-tree] [with-log]: processes the lines of a file, in memory, like a
+// tool's output: framing, decoding, validation, merging into the session's state and into the
+// tool's own output, history, the stream with one C sink. The same calls in the same order as in
+// plan/execution.cpp. Prints the processor seconds of each round; each round starts with an empty
+// state.
 //
 //   one-tree  without the tool's own output
 //   with-log  also kept for the execution's result (plan/event_log.cpp), which spools to a file
@@ -27,7 +28,7 @@ using namespace narratoria;
 
 namespace {
 
-// What the loop reads at once.
+// The size of one read by the loop.
 constexpr size_t kRead = 64 * 1024;
 
 constexpr std::string_view kRequestId = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77";
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
     const auto count = static_cast<uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
     std::string work;
     for (int round = std::atoi(argv[2]); round > 0; --round) {
-        work = lines;  // framing puts zeros where the newlines are
+        work = lines;  // framing overwrites newlines with zeros
         work.append(json::kPadding, '\0');
         auto pipeline = std::make_unique<Round>(one_tree, with_log);
         const double begin = narratoria::bench::processor_seconds();

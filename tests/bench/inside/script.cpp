@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// script WHAT [COUNT]: what a script costs, in processor time.
-//     loop      rounds of a nested FOR with four arithmetic operations and a LET, per second
-//     call      CALLs of a tool in the process with a schema, per second
-//     parse     bytes of source per second, into the syntax tree
-//     compile   the same into a program
-//     waiting   bytes that each of COUNT scripts occupies that wait in a CALL, its program included
+// script WHAT [COUNT]: the cost of a script in processor time.
+//   loop      rounds per second of a nested FOR with four arithmetic operations and a LET
+//   call      CALLs per second of an in-process tool with a schema
+//   parse     bytes of source per second, into the syntax tree
+//   compile   the same, into a program
+//   waiting   bytes for each of COUNT scripts that wait in a CALL, including its program
 
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +64,7 @@ script::Limits wide() {
     return limits;
 }
 
-// The seconds that a script runs.
+// The processor seconds of one run.
 double run(const std::string& source, OneTool& tools) {
     script::Error error;
     const auto program = script::Program::compile(source, wide(), error);
@@ -85,7 +85,7 @@ std::string list(unsigned long count) {
     return out + "]";
 }
 
-// Statements of every kind, as a model writes them.
+// Statements of every kind, as a language model writes them.
 std::string story(size_t bytes) {
     std::string out;
     for (unsigned i = 0; out.size() < bytes; ++i) {
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
     const auto count = static_cast<unsigned long>(argc > 2 ? std::atol(argv[2]) : 0);
     OneTool tools;
     if (what == "loop") {
-        // 200,000 rounds: 1,000 times 200.
+        // 200,000 rounds: 1,000 outer times 200 inner.
         const double seconds = run(
             "LET outer = " + list(1000) + " LET inner = " + list(200) +
                 " LET k = 3\nFOR i IN outer DO FOR j IN inner DO LET x = i * 2 + j / k - 1 END END",
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
         tools.waits = true;
         const std::string source =
             story(1) + "LET answer = CALL identity {value: 1}\nPRINT(answer)\n";
-        // The branch would call another tool.
+        // Replaces the branch's CALL of a different tool, which this program does not have.
         std::string calm = source;
         calm.replace(calm.find("show_image {title: \"A hall\", size:"),
                      std::strlen("show_image {title: \"A hall\", size:"), "identity {value:");

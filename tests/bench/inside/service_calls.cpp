@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a project's tool that is an HTTP service: `service_calls URL COUNT one|all`. With "one" one
-// after the other, and prints the median of a call in seconds; the first, which connects, is not
-// counted. With "all" at once on this thread, and prints the seconds until all have ended.
+// service_calls URL COUNT one
+// all: calls a project's tool that is an HTTP service. With "one", calls it in sequence and prints
+// the median seconds of a call; the first call, which connects, is not counted. With "all", calls
+// it concurrently on this thread and prints the seconds until all calls have ended.
 
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// state_memory KEYS: what a state of so many short keys with small numbers takes, in bytes a key, by
-// what the process has resident. Scratch memory of reading and merging is part of it.
+// state_memory KEYS: the resident bytes per key of a state with KEYS short keys and small numbers,
+// including scratch memory of reading and merging.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest plugin that does something: a sink that counts. */
+/* The smallest useful plugin: a sink that counts. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same through the C++ wrapper.
+// counting_sink.c with the C++ wrapper.
 #include "narratoria/plugin.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What service_calls is compared with: the same requests by libcurl alone, on one handle that keeps
-// its connection. `curl_calls URL COUNT` prints the median of a request in seconds.
+// curl_calls URL COUNT: the peer of service_calls, with the same requests by libcurl alone, on one
+// handle that keeps its connection. Prints the median seconds of a request.
 
 #include <curl/curl.h>
 

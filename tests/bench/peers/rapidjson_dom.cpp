@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// rapidjson_dom FILE ROUNDS [fresh]: parses each line of a file, in memory, into a RapidJSON DOM and
-// does nothing else: the lines were found beforehand. Prints the processor seconds of each round. One pool of
-// memory serves all lines, which is RapidJSON's fastest way; `fresh`: a document of its own for each,
-// which is how most write it.
+// rapidjson_dom FILE ROUNDS [fresh]: parses each line of a file, in memory, into a RapidJSON DOM;
+// the lines are located beforehand. Prints the processor seconds of each round. One memory pool
+// serves all lines, which is RapidJSON's fastest way; with `fresh`, each line has its own document,
+// which is the common way.
 
 #include <rapidjson/document.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints a log every 100 ms, as often as input.count says, each with the time at which it was
- * written (CLOCK_MONOTONIC, which all processes share): who reads it knows how long it took. */
+/* Writes input.count log events, one every 100 ms, each with its time (CLOCK_MONOTONIC, which
+ * all processes share), so that the reader can compute the latency. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest tool there is in C: one log and one done. */
+/* The smallest tool in C: one log and one done. */
 #include <stdio.h>
 
 int main(void) {

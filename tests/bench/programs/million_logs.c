@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One million log events (or as many as input.count says), as fast as the pipe takes them. */
+/* Writes one million log events, or input.count of them, as fast as the pipe accepts them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
