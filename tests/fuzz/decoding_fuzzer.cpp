@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of a tool. Accepting and fault-finding agree; what is accepted means to a strict reader
-// what it means to us; what is refused is told in words that can be shown.
+// One line of a tool. Accepting and fault-finding agree; a strict reader understands an accepted
+// line the same way; the faults of a refused line can be printed.
 
 #include "base/clock.hpp"
 #include "base/utf8.hpp"
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(fuzz::same(event.tape->root(), document));
     REQUIRE(document.IsObject());
 
-    // The event is its line without the white space around it.
+    // The event is the line without surrounding white space.
     const size_t first = line.find_first_not_of(" \t\r\n");
     const size_t last = line.find_last_not_of(" \t\r\n");
     REQUIRE(event.line == line.substr(first, last - first + 1));

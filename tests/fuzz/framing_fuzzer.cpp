@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines are the same however the stream was cut into reads (spec 000 §2.2), and the same as a
-// simple split finds. Input: the limit, a number that decides where reads end, the stream.
+// Lines do not depend on how the stream is split into reads (spec 000 §2.2), and are those of a
+// simple split. Input: the limit, a seed for the sizes of the reads, the stream.
 
 #include <algorithm>
 #include <optional>
@@ -41,7 +41,7 @@ Framed simple_split(std::string_view stream, uint64_t limit) {
     return framed;
 }
 
-// A few reads of one byte, a few of many: what `seed` makes of it.
+// A size derived from `seed`: sometimes one byte, sometimes many.
 size_t read_size(uint32_t& seed) {
     seed = seed * 1664525u + 1013904223u;
     const uint32_t random = seed >> 8;
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto take = [&](const event::Line& line) {
         REQUIRE(line.number == framed.lines.size() + 1);
         REQUIRE(line.text.data()[line.text.size()] == '\0');
-        // All of the padding may be read.
+        // All of the padding must be readable.
         char padding[json::kPadding];
         std::memcpy(padding, line.text.data() + line.text.size(), sizeof padding);
         REQUIRE(padding[0] == '\0');
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     bool going = true;
     while (going && !rest.empty()) {
         const size_t length = at_once ? rest.size() : std::min(read_size(seed), rest.size());
-        // A fresh block for each read: nothing of an earlier one may be used.
+        // A new block for each read: earlier blocks must not be used any more.
         std::unique_ptr<char[]> block(new char[length + json::kPadding]);
         std::memcpy(block.get(), rest.data(), length);
         going = framer.feed(block.get(), length, take);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a JSON text means, read by somebody else: RapidJSON's own DOM, as strict as it can be made.
+// An independent reading of a JSON text: RapidJSON's own DOM with the strictest flags.
 
 #define RAPIDJSON_ASSERT(x) REQUIRE(x)
 #include "require.hpp"
 
-// It adds offsets to null pointers and counts the zeros of zero. That is the
-// reference's own affair.
+// RapidJSON adds offsets to null pointers and counts the leading zeros of zero. These faults are
+// the reference's, so the sanitizer ignores them.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((no_sanitize("undefined"))), apply_to = function)
 #endif
@@ -18,7 +18,7 @@
 
 namespace narratoria::fuzz {
 
-// Iterative: depth is the tape's to refuse, and must not end the program here.
+// Iterative: refusing depth is the tape's task, and a deep text must not overflow the stack here.
 inline constexpr unsigned kStrictly =
     rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag;
 
@@ -28,14 +28,14 @@ inline bool read_reference(rapidjson::Document& document, std::string_view text)
     return !document.HasParseError();
 }
 
-// Order and duplicates count: neither reader may lose one.
+// Order and duplicates matter: neither reader may lose a member.
 inline bool same(json::Value ours, const rapidjson::Value& theirs) {
     switch (ours.type()) {
         case json::Type::Null: return theirs.IsNull();
         case json::Type::False: return theirs.IsFalse();
         case json::Type::True: return theirs.IsTrue();
         case json::Type::Number:
-            // Its values are not exact where doubles end; the C library's are.
+            // RapidJSON's values are inexact at the limits of a double; the C library's are exact.
             if (!theirs.IsNumber()) return false;
             if (ours.number() != std::strtod(std::string(ours.text()).c_str(), nullptr))
                 return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests of tools (NAME.tool.json). A refused one names its faults in a document that can be
-// read; the schemas of one that is taken are schemas.
+// Tool manifests (NAME.tool.json). The faults of a refused manifest form a valid document; the
+// schemas of an accepted one are valid schemas.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches, one a line, are merged into a tree (spec 000 §4.2, RFC 7396) and into the simplest thing
-// that could do the same; after each both say the same. Watching for conflicts changes nothing.
+// Merges patches, one per line, into a tree (spec 000 §4.2, RFC 7396) and into the simplest
+// possible reference; both must agree after each patch. Watching for conflicts changes nothing.
 
 #include <algorithm>
 #include <memory>
@@ -16,11 +16,11 @@ using namespace narratoria;
 
 namespace {
 
-// An object as a list of members in the order of insertion, searched from the front.
+// An object as a list of members in the order of insertion, with linear search.
 struct Reference {
     struct Member {
         std::string key;
-        std::string text;  // of what is no object
+        std::string text;  // of a value that is not an object
         std::unique_ptr<Reference> object;
     };
     std::vector<Member> members;
@@ -32,7 +32,7 @@ struct Reference {
 
     void merge(json::Value patch) {
         for (const json::Member member : patch.members()) {
-            // Of duplicate keys the last one counts.
+            // The last duplicate key wins.
             if (patch.find(member.key).index() != member.value.index()) continue;
             auto place = find(member.key);
             if (member.value.is_null()) {
@@ -50,7 +50,8 @@ struct Reference {
                 place->object.reset();
                 const std::string_view text = member.value.raw();
                 place->text.clear();
-                // Only an array can have a line end, and a carriage return is the only one in a line.
+                // Only an array can contain a line break, and within a line only as a carriage
+                // return.
                 if (text.find('\r') != std::string_view::npos)
                     json::append_compact(place->text, text);
                 else place->text = text;
@@ -83,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view rest(reinterpret_cast<const char*>(data), size);
     state::Tree tree, watched, cloned;
     std::string before = "{}";
-    state::Patch patch;  // one for all: its memory is used again
+    state::Patch patch;  // reused, so that its memory is reused
     Reference reference;
     state::Writer writer = 0;
     state::Overlap overlap;
@@ -111,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const std::string merged = text_of(tree);
         REQUIRE(merged == expected);
         REQUIRE(text_of(watched) == expected);
-        // A copy shares nothing with its tree, and merges as it does.
+        // A copy shares nothing with its tree and merges the same way.
         REQUIRE(text_of(cloned) == before);
         cloned.merge(patch);
         REQUIRE(text_of(cloned) == expected);
@@ -120,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         REQUIRE(tree.size() == reference.members.size());
     }
 
-    // What it says, taken as it stands, says the same.
+    // A tree assigned from the written text writes the same text.
     const std::string text = text_of(tree);
     const fuzz::PaddedText copy(text);
     json::Tape tape;

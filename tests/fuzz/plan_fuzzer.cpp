@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan JSON (spec 003 §13.3). An accepted plan can be run: its dependencies are known, both ways
-// round, and have an order. A refused one names its faults in a document that can be read.
+// Plan JSON (spec 003 §13.3). An accepted plan can run: its dependencies exist in both directions
+// and have an order. The faults of a refused plan form a valid document.
 
 #include <queue>
 #include <string>
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         REQUIRE(tool.max_retries <= 10);
         REQUIRE(!tool.input || tool.input.is_object());
         for (const std::string_view disabled : plan.disabled_skills) {
-            // A path without a name has no skill, and the empty name disables nothing.
+            // A path without a file name has no skill, and the empty name disables nothing.
             REQUIRE(disabled.empty() || plan::skill_of(tool.tool_path) != disabled);
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of a plugin's file without loading it: an ELF file, its notes, the text in them.
-// Input: a letter that says which, and the bytes. What is taken obeys the rules of its schema.
+// Metadata read from a plugin's file without loading it: an ELF file, its notes, the notes' text.
+// Input: a letter that selects one of these, then the bytes. Accepted metadata obeys its schema.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         case 'f': read_file(bytes); break;
         case 'n':
             if (const auto notes = plugin::find_notes(bytes); !notes.empty()) {
-                // They lie inside, and another note in front of them changes nothing.
+                // Notes lie inside the bytes, and a foreign note before them changes nothing.
                 for (const std::string_view note : notes) {
                     REQUIRE(note.data() >= bytes.data() &&
                             note.data() + note.size() <= bytes.data() + bytes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the state by JSON Pointer (RFC 6901). Input: the pointer, a newline, the state. What the
-// tree answers is what a walk through the document finds.
+// Reading the state by JSON Pointer (RFC 6901). Input: the pointer, a newline, the state. The tree
+// must return what a walk through the document finds.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ using namespace narratoria;
 
 namespace {
 
-// The segments, or nothing when it is no pointer.
+// The pointer's segments, or nothing if it is malformed.
 std::optional<std::vector<std::string>> segments_of(std::string_view pointer) {
     std::vector<std::string> segments;
     for (size_t at = 0; at < pointer.size(); ++at) {
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(found == static_cast<bool>(expected));
     if (!found) return 0;
 
-    // The same value: both, put into a tree of their own, read the same.
+    // Compares values by reading both from a tree of their own.
     const auto settled = [](std::string_view value) {
         const fuzz::PaddedText wrapped("{\"value\":" + std::string(value) + "}");
         json::Tape read;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the targets of the files of projects share.
+// Shared code of the fuzz targets for project files.
 
 #include <optional>
 #include <set>
@@ -40,7 +40,7 @@ inline void check_faults(const Faults& faults, const std::string& text) {
     REQUIRE(document.parse(told, error));
 }
 
-// Either a tree, or a fault that is no warning.
+// The result is either a tree or at least one fault that is not a warning.
 template <typename Parse>
 void check_tree(const std::string& text, Parse&& parse) {
     Faults faults;
@@ -48,7 +48,7 @@ void check_tree(const std::string& text, Parse&& parse) {
     const std::optional<tool::project::Node> root = parse(file);
     REQUIRE(root.has_value() == faults.empty());
     check_faults(faults, text);
-    // The TOML reader's limit is the higher one.
+    // The TOML reader has the higher limit of the two readers.
     if (root) check_node(*root, text.size(), 130);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// namel3ss.toml and policy.toml of projects. Input: a letter that says which, and the text. As
-// project_yaml_fuzzer.cpp.
+// namel3ss.toml and policy.toml of projects. Input: a letter that selects the file, then the text.
+// Checks the same properties as project_yaml_fuzzer.cpp.
 
 #include "project_files.hpp"
 #include "tool/project/settings_file.hpp"
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     File file("namel3ss.toml", text, faults);
     if (data[0] == 'o') {
         const Policy policy = read_policy(file);
-        // It only takes rights away, and says where.
+        // A policy only takes rights away, and records its position.
         REQUIRE(policy.guarantees.any() == policy.place.has_value());
     } else {
         const Settings settings = read_settings(file);

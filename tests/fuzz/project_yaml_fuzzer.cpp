@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The YAML files of projects. Input: a letter that says which, and the text. The tree has the depth
-// and the places that it promises; each fault can be shown at its place; what is taken obeys the
-// rules of its fields.
+// YAML files of projects. Input: a letter that selects the file, then the text. The tree respects
+// its depth limit and has valid positions; each fault has a position; accepted files obey the rules
+// of their fields.
 
 #include "project_files.hpp"
 #include "tool/project/bindings_file.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern, a newline, what the player wrote. A match is what trying every length of every capture,
-// shortest first, finds; captures are the player's own bytes.
+// Input: a pattern, a newline, the player's text. A match equals that of an exhaustive search over
+// every length of every capture, shortest first; captures are the player's own bytes.
 
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ using namespace narratoria;
 
 namespace {
 
-// The pattern as the text shows it: literals, and captures between them.
+// The parsed pattern: literals with captures between them.
 struct Reference {
-    std::vector<std::string> literals;  // one more than there are captures
+    std::vector<std::string> literals;  // one more than captures
     std::string_view text;
     std::vector<std::vector<bool>> failed;  // [capture][begin]
 
@@ -58,7 +58,8 @@ std::u32string characters_of(std::string_view text) {
     return out;
 }
 
-// A literal as patterns and prompts are compared: the reader's own way, told once more.
+// A literal in the form in which patterns and prompts are compared, by an independent
+// implementation.
 std::string simplified(std::string_view text, bool first, bool last) {
     const std::u32string_view spaces = U" \t\n\v\f\r\u00A0\u2007\u202F\u3000";
     std::u32string characters = characters_of(text);
@@ -86,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     session::TemplateProblem problem;
     const auto parts = session::parse_template(text, problem);
     if (parts) {
-        std::string written;  // the template once more
+        std::string written;  // the template, written again
         for (size_t i = 0; i < parts->size(); ++i) {
             const session::TemplatePart& part = (*parts)[i];
             REQUIRE(!part.text.empty());

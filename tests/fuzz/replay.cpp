@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds every file of the given folders to a fuzz target, as libFuzzer would: so what a fuzzer once
-// found stays found under compilers that have no libFuzzer.
+// Feeds every file of the given folders to a fuzz target, as libFuzzer would, so that past findings
+// are tested with compilers that have no libFuzzer.
 
 #include <algorithm>
 #include <cstddef>
@@ -35,10 +35,10 @@ int main(int argc, char** argv) {
                 std::fprintf(stderr, "%s: cannot be read\n", file.c_str());
                 return 2;
             }
-            // Said before it runs: when the target crashes, this is the last line.
+            // Printed before the run: if the target crashes, this is the last line.
             std::fprintf(stderr, "%s\n", file.c_str());
             const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
-            // A copy of exactly this size on the heap, so that a sanitizer sees one byte too far.
+            // A heap copy of exactly this size, so that a sanitizer detects reads past its end.
             std::vector<uint8_t> input(bytes.begin(), bytes.end());
             input.shrink_to_fit();
             LLVMFuzzerTestOneInput(input.data(), input.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the fuzz targets share: a check that ends the program, and texts with the padding that the
-// readers of runtime/base/json/tape.hpp ask for.
+// Shared code of the fuzz targets: a check that ends the program, and texts with the padding that
+// the readers of runtime/base/json/tape.hpp need.
 
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 #include "base/json/tape.hpp"
 
-// Holds in every build, unlike assert: a fuzz target that checks nothing finds crashes only.
+// Active in every build, unlike assert: without checks, a fuzz target finds only crashes.
 #define REQUIRE(condition)                                                                      \
     do {                                                                                        \
         if (!(condition)) {                                                                     \
@@ -24,8 +24,8 @@
 
 namespace narratoria::fuzz {
 
-// Exactly `size` bytes and the padding behind them on the heap: a sanitizer sees one byte too far.
-// The first byte of the padding is zero as promised, the others are as unfriendly as they may be.
+// Exactly `size` bytes and the padding on the heap, so that a sanitizer detects reads past the
+// padding. The first byte of the padding is zero, as promised; the others are deliberately hostile.
 class PaddedText {
 public:
     PaddedText(const void* data, size_t size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Schema. Input: a schema, a newline, a value. A schema that is refused says why and where; one
-// that is taken judges the value the same way with and without its faults, within its limits.
+// JSON Schema. Input: a schema, a newline, a value. A refused schema has a reason and a position;
+// an accepted one gives the same verdict with and without listing faults, within its limits.
 
 #include <string>
 
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (schema == nullptr) return 0;
 
-    // What it comes to in the form of spec 002 is a schema too.
+    // Its conversion to the form of spec 002 is also a valid schema.
     const tool::ToolSchema form = tool::ToolSchema::of("t", "", schema.get(), schema.get());
     REQUIRE(tool::Schema::compile(form.input_schema(), faults) != nullptr);
     REQUIRE(tool::Schema::compile(form.result_schema(), faults) != nullptr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A script: any bytes are refused with a place and a reason, or run within the limits. A script that
-// pauses after every block does the same as one that runs at once, and the syntax tree is JSON.
+// A script: any bytes are refused with a position and a reason, or run within the limits. A script
+// that pauses after every block behaves like one that runs without pauses, and the syntax tree is
+// valid JSON.
 
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@ using script::Machine;
 
 namespace {
 
-// NOW() is the same in every run.
+// NOW() returns the same time in every run.
 class StillClock : public Clock {
 public:
     int64_t wall_us() const override { return 1'700'000'000'000'000; }
@@ -25,7 +26,7 @@ public:
     void stop(uint64_t) override {}
 };
 
-// Every name is a tool, and its first letter says what the tool does.
+// Every name is a tool; its first letter selects the tool's behaviour.
 class AnyTool : public script::Tools {
 public:
     bool has(std::string_view tool) override { return tool[0] != 'n'; }
@@ -105,7 +106,7 @@ std::string run(const std::shared_ptr<const script::Program>& program, const scr
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size == 0) return 0;
-    // The first byte makes some limits narrow.
+    // The bits of the first byte select narrow limits.
     script::Limits limits;
     limits.steps = data[0] & 1 ? 300 : 20000;
     limits.calls = data[0] & 2 ? 2 : 100;
@@ -123,7 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const fuzz::PaddedText text(tree);
         json::Tape tape;
         json::ParseError problem;
-        // Chains of operators may be deeper than our reader goes.
+        // Chains of operators may nest deeper than our JSON reader allows.
         REQUIRE(tape.parse(text.view(), problem) ||
                 problem.kind == json::ParseError::Kind::TooDeep);
     }
@@ -135,7 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         require_good(error, source);
         return 0;
     }
-    // Fits, or the scope would be refused.
+    // Large enough for the initial scope, which would otherwise be refused.
     limits.memory_bytes = std::max<uint64_t>(limits.memory_bytes, 2000);
     limits.value_bytes = std::max<uint64_t>(limits.value_bytes, 200);
     REQUIRE(run(program, limits, 0) == run(program, limits, 1));

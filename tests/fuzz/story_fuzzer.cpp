@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story's two files: story.toml, a line "----", prompts.json (left out: the story has none). A
-// story that loads answers any prompt with a JSON object; one that does not says what is wrong with
-// which file.
+// A story's two files: story.toml, a line "----", prompts.json (if omitted, the story has none). A
+// story that loads answers any prompt with a JSON object; otherwise the faults name the file.
 
 #include <unistd.h>
 
@@ -20,7 +19,7 @@ using namespace narratoria;
 
 namespace {
 
-// In memory where the system has it: millions of small files must not wear out a disk.
+// In memory if the system allows it: millions of small files must not wear out a disk.
 class Folder {
 public:
     Folder() {
@@ -58,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (between == std::string_view::npos) folder.remove("prompts.json");
     else folder.write("prompts.json", input.substr(between + kBetween.size()));
 
-    // A file that is not there has no line.
+    // A missing file has no line.
     const auto is_missing = [&](const Fault& fault) {
         return between == std::string_view::npos && fault.file == "prompts.json" && fault.line == 0;
     };
@@ -95,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const session::TemplateNarrator narrator(
         story->prompts_text.empty() ? session::Prompts()
                                     : session::read_prompts(story->prompts_text, prompt_faults));
-    REQUIRE(prompt_faults.empty());  // load_story has read them before
+    REQUIRE(prompt_faults.empty());  // load_story has read them already
     for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {
         json::Document request;
         json::ParseError error;
@@ -107,8 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         json::Document document;
         REQUIRE(document.parse(answer, error));
         REQUIRE(document.root().is_object());
-        // Captures may make it a plan with faults; reading it is safe, and a disabled skill is never
-        // in one that has none.
+        // Captures may produce a plan with faults. Reading it is safe, and a valid plan never has a
+        // disabled skill.
         plan::Plan plan;
         Faults plan_faults;
         if (!plan.parse(answer, plan_faults)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any JSON text. It is accepted when a strict reader accepts it; every value's own bytes are a JSON
-// text that means the value; what our writers make of it means the same.
+// Any JSON text. It is accepted if a strict reader accepts it; every value's own bytes are a JSON
+// text with the same meaning, and so is the output of our writers.
 
 #include <algorithm>
 #include <cmath>
@@ -48,15 +48,15 @@ void require_means(std::string_view text, json::Value value) {
     REQUIRE(same(tape.root(), value));
 }
 
-// The reader and RapidJSON differ by design in these, and in nothing else.
+// The reader and RapidJSON differ by design in these cases only.
 bool may_differ(std::string_view text) {
     return text.find('\0') != std::string_view::npos ||   // the end of the text to RapidJSON
-           text.find("\\u") != std::string_view::npos ||  // half a surrogate pair passes
+           text.find("\\u") != std::string_view::npos ||  // RapidJSON accepts half a surrogate pair
            std::count(text.begin(), text.end(), '[') + std::count(text.begin(), text.end(), '{') >
                static_cast<ptrdiff_t>(json::kMaximumDepth);
 }
 
-// A number that no double holds; RapidJSON lets some of them pass.
+// A number outside the range of a double; RapidJSON accepts some of them.
 bool has_too_big_number(std::string_view text) {
     constexpr std::string_view kOfNumbers = "0123456789+-.eE";
     for (size_t at = 0; at < text.size();) {
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(utf8::is_valid(text.view()));
     REQUIRE(fuzz::same(tape.root(), document));
 
-    // Quadratic in the depth: of a large text only the first values.
+    // Quadratic in the depth, so only the first values of a large text are checked.
     uint32_t budget = 200;
     for (uint32_t at = 0; at < tape.node_count() && budget > 0; ++at) {
         const json::Node& node = tape.nodes()[at];
@@ -106,13 +106,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             require_means(written, value);
         }
     }
-    // Plain JSON has a reader of its own; behind an escape RapidJSON reads the same text.
+    // JSON without escapes has its own reader; after an escape, RapidJSON reads the same text.
     std::string behind_escape = "[\"\\n\",";
     behind_escape.append(text.view());
     behind_escape += ']';
     const fuzz::PaddedText copy(behind_escape);
     json::Tape other;
-    if (other.parse(copy.view(), error)) {  // it may be one level too deep now
+    if (other.parse(copy.view(), error)) {  // may now be one level too deep
         const auto elements = other.root().elements();
         auto second = elements.begin();
         ++second;
