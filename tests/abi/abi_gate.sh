@@ -3,7 +3,7 @@
 # abi_gate.sh [--headers FOLDER] [--baseline FOLDER] [--acknowledged FOLDER] [LIBRARY]: checks that
 # probe.c and layout.c list every public struct and function. With a baseline, which the first release
 # sets, it also compares the headers and the library's symbols with it, and fails on an incompatible
-# change that no file of abi/acknowledged/ explains.
+# change that no file in abi/acknowledged/ explains.
 # abi_gate.sh --refresh [--headers FOLDER] [--baseline FOLDER] [LIBRARY]: writes the baseline.
 set -u
 tree=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
@@ -29,7 +29,7 @@ done
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# The same bytes wherever and from wherever it is built.
+# The same bytes, independent of the build folder.
 mkdir "$work/tree" && cp -r "$headers" "$work/tree/include" && cp "$tree/tests/abi/probe.c" "$work/tree" || exit 2
 (cd "$work/tree" && "${CC:-gcc}" -std=c11 -g -O0 -fPIC -shared -fvisibility=hidden \
     -fdebug-prefix-map="$work/tree"=. -Iinclude probe.c -o ../probe.so) || {
@@ -41,7 +41,7 @@ describe() {
 }
 
 failed=0
-# What is not in the probe and in layout.c is not watched.
+# Structs and functions missing from the probe or from layout.c would not be watched.
 for name in $(sed -n 's/^\(typedef \)\{0,1\}struct \(nar_[a-z_]*\) {.*/\2/p' "$headers"/narratoria/*.h); do
     for file in "STRUCT $tree/tests/abi/probe.c" "SIZE $tree/tests/abi/layout.c"; do
         grep -q "^${file%% *}($name[,)]" "${file#* }" || {
@@ -58,7 +58,7 @@ while read -r name; do
 done <"$tree/abi/exports.txt"
 
 if [ -n "$library" ]; then
-    # Without debug information, so that every preset's library says the same.
+    # Without debug information, so that the library of every preset gives the same result.
     objcopy --strip-debug "$library" "$work/library.so" || exit 2
 fi
 
@@ -78,14 +78,14 @@ if [ ! -e "$baseline/interface.xml" ]; then
     exit $failed
 fi
 
-# Prints the name of each struct or function that has changed incompatibly, and what has.
+# Prints the name of each struct or function with an incompatible change, and the change.
 incompatible() {
     awk '
         function told(what) { print (name == "" ? "?" : name) "\t" what }
         /^(Leaf changes|Changed leaf types|Removed\/Changed\/Added [a-z]+|Functions changes|Variables changes) summary/ { next }
         /^(Function|Variable) symbols changes summary/ { next }
         /^[ \t]*$/ { growing = 0; adding = 0; next }
-        # [0-9]+ Added …: is what a minor version does.
+        # "[0-9]+ Added …:" is a change that a minor version may make.
         /^[0-9]+ Added / { adding = 1; section = ""; next }
         /^[0-9]+ Removed / { section = "removed"; adding = 0; next }
         /^[ \t]*\[A\]/ { next }
@@ -121,7 +121,7 @@ incompatible() {
 
 compare() {  # BASELINE OBJECT
     abidiff --leaf-changes-only --harmless --redundant --no-show-locs "$1" "$2" >"$work/report"
-    # 1 and 2 are faults of the comparison itself.
+    # Exit statuses 1 and 2 are errors of the comparison itself.
     [ $(($? & 3)) = 0 ] || { cat "$work/report" >&2; echo "abidiff failed" >&2; exit 2; }
     local name what
     while IFS=$'\t' read -r name what; do

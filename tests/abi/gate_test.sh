@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# gate_test.sh: after a release the gate accepts compatible changes and nothing else. The baseline is
-# that of the current headers. Each case is a copy of the headers in which one line is changed.
+# gate_test.sh: after a release, the gate accepts only compatible changes. The baseline is that of
+# the current headers. Each case is a copy of the headers with one changed line.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d) || exit 2
@@ -10,7 +10,7 @@ failed=0
 none=$work/none && mkdir "$none" "$work/baseline"
 tests/abi/abi_gate.sh --refresh --baseline "$work/baseline" || exit 2
 
-# The gate's answer for the headers in $work/now: 0 accepts.
+# The gate's exit status for the headers in $work/now: 0 accepts.
 gate() {
     tests/abi/abi_gate.sh --headers "$work/now" --baseline "${2:-$work/baseline}" \
         --acknowledged "${1:-$none}" >"$work/said" 2>&1
@@ -29,7 +29,7 @@ passes() {
     change "$@"
     gate || { echo "the gate refuses \"$1\":" >&2 && cat "$work/said" >&2 && failed=1; }
 }
-fails() {  # … and the name that it must say
+fails() {  # like change(), and the NAME that the gate must report
     change "$1" "$2" "$3"
     if gate; then
         echo "the gate lets \"$1\" through" >&2
@@ -70,13 +70,13 @@ gate "$work/owned" || { echo "an acknowledged break is refused:" >&2 && cat "$wo
 : >"$work/owned/nar_invocation.txt"
 ! gate "$work/owned" || { echo "an acknowledgement without a reason counts" >&2 && failed=1; }
 
-# Before a release, when there is no baseline.
+# Before a release there is no baseline.
 change "a break before a release" invocation.h '/^    nar_str root;/d'
 if [ -z "$(git tag --list 'v[0-9]*' 2>/dev/null)" ]; then
     gate "$none" "$none" || { echo "a change before a release is refused:" >&2 && cat "$work/said" >&2 && failed=1; }
 fi
 
-# A struct that is in no list, with a baseline and without.
+# An unlisted struct, with a baseline and without.
 change "an unknown struct" tool.h 's/^typedef struct nar_tool {/typedef struct nar_later { uint32_t size; } nar_later;\n&/'
 sed -i 's/^typedef struct nar_later {.*/typedef struct nar_later {\n    uint32_t size;\n} nar_later;/' "$work/now/narratoria/tool.h"
 for baseline in "$work/baseline" "$none"; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# headers_alone.sh COMPILER STANDARD: compiles each public header alone, warnings as errors. The C
-# headers in every language; the C++ headers as C++20, with and without exceptions and RTTI, and
-# tool.hpp as C++17 too, because a tool's author may be bound to an older compiler than the SDK is.
-# As C++17 the other C++ headers say what they need, and nothing else.
+# headers_alone.sh COMPILER STANDARD: compiles each public header alone, with warnings as errors.
+# The C headers in every language; the C++ headers as C++20, with and without exceptions and RTTI,
+# and tool.hpp as C++17 as well, because tool authors may have an older compiler. As C++17, the
+# other C++ headers give only their error about the required standard.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 compiler=$1 standard=$2
@@ -19,7 +19,7 @@ esac
 failed=0
 for header in "${headers[@]}"; do
     [ -e "$header" ] || continue
-    # Twice: a header without a guard is caught too.
+    # Included twice, to detect a missing include guard.
     name=narratoria/${header##*/}
     if ! printf '#include "%s"\n#include "%s"\nint nothing(void);\n' "$name" "$name" |
         "$compiler" -x "$language" -std="$standard" -fsyntax-only \
@@ -30,7 +30,7 @@ for header in "${headers[@]}"; do
     fi
 done
 if [ "$standard" = c++20 ]; then
-    # A tool reports its failures by exceptions.
+    # tool.hpp reports failures by exceptions.
     if ! printf '#include "%s"\n' $(cd sdk/include && ls narratoria/*.hpp | grep -v /tool.hpp) |
         "$compiler" -x c++ -std=c++20 -fno-exceptions -fno-rtti -fsyntax-only \
             -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
@@ -42,7 +42,7 @@ elif [ "$standard" = c++17 ]; then
     for header in sdk/include/narratoria/*.hpp; do
         name=narratoria/${header##*/}
         [ "$name" = narratoria/tool.hpp ] && continue
-        # The #error, and the file that does not exist, which ends the compilation.
+        # Ignores the #error, and the missing file that ends the compilation.
         messages=$(printf '#include "%s"\n' "$name" |
             "$compiler" -x c++ -std=c++17 -fsyntax-only -Iabi/include -Isdk/include - 2>&1 |
             grep -E 'error:')

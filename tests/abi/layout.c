@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layout of every public struct on 64-bit machines, pinned: who built against 1.0 has these
- * numbers in his binary. A line here is never changed; a new field gets a line, and the size of its
- * struct is changed with it. Compiled as C and C++ (layout.sh); what it does not compile breaks
- * every plugin there is.
+ * Pins the layout of every public struct on 64-bit machines: binaries built against 1.0 contain
+ * these numbers. Never change a line for a field; add a line for a new field, and change the size
+ * of its struct. Compiled as C and C++ (layout.sh). A change that fails to compile here would
+ * break every existing plugin.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -540,7 +540,7 @@ FIELD(nar_ui_handler_extension, event_count, 16);
 FIELD(nar_ui_handler_extension, handle, 24);
 #endif
 
-/* Numbers that plugins and hosts have compiled in. */
+/* Numbers that are compiled into plugins and hosts. */
 CONSTANT(NAR_ABI_MAJOR, 1u);
 CONSTANT(NAR_OK, 0);
 CONSTANT(NAR_INVALID_ARGUMENT, -1);
@@ -605,7 +605,7 @@ CONSTANT(NAR_DOCUMENT_TOOL, 6);
 CONSTANT(NAR_DOCUMENT_TOOL_FILE, 7);
 CONSTANT(NAR_DOCUMENT_WARNINGS, 0x100);
 
-/* Ids: the longest part of the contract, and never changed. */
+/* Ids, which never change. */
 #define ID(name, text) static_assert(__builtin_strcmp(name, text) == 0, #name " has changed")
 ID(NAR_EXTENSION_ASSET_RENDERER, "narratoria.asset_renderer/1");
 ID(NAR_EXTENSION_EVENT_SINK, "narratoria.event_sink/1");

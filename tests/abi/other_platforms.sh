@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# other_platforms.sh CC: on a platform that is not supported, each public header and the configuration
-# say so in one sentence.
+# other_platforms.sh CC: on an unsupported platform, each public header and the configuration say so
+# in one sentence.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 cc=$1
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 
 for header in abi/include/narratoria/*.h; do
-    # A list of macros, which any preprocessor may read.
+    # A list of macros, which any platform may use.
     [ "${header##*/}" = limits.h ] && continue
     for missing in -U__linux__ "-U__x86_64__ -U__aarch64__"; do
         # shellcheck disable=SC2086

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything public in one shared object with debug information, for abidw and abidiff: a function
- * for each struct, a pointer for each function. It is never run. abi_gate.sh says when one is missing.
+ * The whole public API in one shared object with debug information, for abidw and abidiff: a
+ * function for each struct, a pointer for each function. It is never run. abi_gate.sh reports a
+ * missing one.
  */
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"
@@ -167,6 +168,6 @@ FUNCTION(nar_text_release)
 FUNCTION(nar_text_view)
 FUNCTION(nar_validate)
 
-/* Types of functions that no struct and no function above mentions. */
+/* Function types that no struct or function above uses. */
 NAR_API nar_plugin_entry_fn probe_nar_plugin_entry;
 NAR_API nar_write_fn probe_nar_write;
