@@ -684,7 +684,7 @@ TEST_F(PluginTest, RunnerGetsToolsOfItsScheme) {
 TEST_F(PluginTest, LargeOutputIsCompleteOrderedAndThrottled) {
     story("");
     open();
-#ifdef NARRATORIA_SANITIZED  // the thread sanitizer has no memory for so many calls
+#ifdef NARRATORIA_SANITIZED  // the thread sanitizer needs too much memory otherwise
     const std::string path = "probe:small_flood";
     const size_t count = 5000;
 #else

@@ -34,7 +34,7 @@ int main(void) {
         }
         allocated += block;
     }
-    bad_log("nobody stopped the allocating");
+    bad_log("no limit stopped the allocation");
     bad_done(true);
     return 0;
 }

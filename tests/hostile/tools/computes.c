@@ -29,7 +29,7 @@ int main(void) {
         struct timespec used;
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
         if (seconds != 0 && (size_t)used.tv_sec >= seconds) {
-            bad_log("nobody stopped the computing");
+            bad_log("no limit stopped the computation");
             bad_done(true);
             return 0;
         }

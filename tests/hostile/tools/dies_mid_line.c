@@ -24,5 +24,5 @@ int main(void) {
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)raise(number);
-    bad_die(BAD_PARAMETER, "the signal %d ends nobody", number);
+    bad_die(BAD_PARAMETER, "signal %d does not end the process", number);
 }

@@ -52,7 +52,7 @@ int main(void) {
         }
         written += part > 0 ? (size_t)part : 0;
     }
-    bad_log("nobody stopped the writing");
+    bad_log("no limit stopped the writing");
     bad_done(true);
     return 0;
 }
