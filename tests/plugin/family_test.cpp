@@ -79,7 +79,7 @@ protected:
     std::optional<Told> told;
 };
 
-TEST_P(PluginFamily, IsSurvived) {
+TEST_P(PluginFamily, SessionSurvives) {
     const Variant& variant = GetParam();
     const std::string name = variant.name;
     use(test::in_build("tests/plugins/") + name + ".so", "org.narratoria.test." + name);

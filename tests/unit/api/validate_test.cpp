@@ -47,7 +47,7 @@ TEST(Validate, ListsTheFaultsOfEachKindOfDocument) {
               std::string::npos);
 }
 
-TEST(Validate, ListsWarningsWhenAsked) {
+TEST(Validate, ListsWarningsOnRequest) {
     const std::string line = R"({"version":"0","type":"done","ok":true,"timestamp":"noon"})";
     EXPECT_EQ(faults_of(NAR_DOCUMENT_EVENTS, line), "[]");
     EXPECT_EQ(faults_of(NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS, line),

@@ -44,7 +44,7 @@ TEST(Utf8, EveryCharacterIsValidAndEverySurrogateIsNot) {
         << "the second byte is not a continuation byte";
 }
 
-TEST(Utf8, EveryInvalidByteIsRepairedByOneReplacementCharacter) {
+TEST(Utf8, EveryInvalidByteIsReplacedByOneCharacter) {
     EXPECT_EQ(utf8::repaired("κόσμε"), "κόσμε");
     EXPECT_EQ(utf8::repaired(""), "");
     EXPECT_EQ(utf8::repaired("a\xFFz"), "a\xEF\xBF\xBDz");

@@ -10,7 +10,7 @@ namespace {
 
 using narratoria::make_uuid;
 
-TEST(Uuid, IsOfVersion4InLowerCase) {
+TEST(Uuid, IsVersion4InLowerCase) {
     for (int i = 0; i < 1000; ++i) {
         const std::string uuid = make_uuid();
         ASSERT_EQ(uuid.size(), 36u);

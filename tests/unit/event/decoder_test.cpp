@@ -53,7 +53,7 @@ std::vector<std::string> rules_of(std::string_view line) {
 }
 
 // covers: 000-3-type
-TEST(Decoder, TakesTheSixTypes) {
+TEST(Decoder, AcceptsTheSixTypes) {
     const Taken cases[] = {
         {R"({"version":"0","type":"log","level":"info","message":"Lighting torch..."})",
          event::Type::Log},

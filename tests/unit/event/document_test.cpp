@@ -96,7 +96,7 @@ TEST(EventDocument, ReportsEachTruncatedLine) {
 }
 
 // covers: 000-3-timestamp
-TEST(EventDocument, ReportsATimestampThatIsNotIso8601AsAWarning) {
+TEST(EventDocument, NonIso8601TimestampIsAWarning) {
     const std::string line = R"({"version":"0","timestamp":"noon","type":"done","ok":true})";
     const std::string log = R"({"version":"0","timestamp":"noon","type":"state_patch","patch":{}})";
     const Faults valid = event::check_document(log + "\n" + line);

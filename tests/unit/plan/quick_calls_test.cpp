@@ -73,7 +73,7 @@ TEST(QuickCalls, EachSkillHasOneNumber) {
     EXPECT_EQ(calls.skill(1), "b");
 }
 
-TEST(QuickCalls, AMillionCallsAreStoredInAFile) {
+TEST(QuickCalls, MillionCallsAreStoredInAFile) {
     QuickCalls calls;
     fill(calls, 1'000'000, 20);
     EXPECT_LE(calls.memory(), EventSpool::kInMemory + 256 * 1024);

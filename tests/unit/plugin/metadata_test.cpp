@@ -179,7 +179,7 @@ TEST_F(PluginFile, ThatIsNotALibraryIsNamed) {
     EXPECT_EQ(why, "it is not a regular file");
 }
 
-TEST_F(PluginFile, OfAnotherMachineIsNamed) {
+TEST_F(PluginFile, ForAnotherMachineIsNamed) {
     std::string content = library();
     content[offsetof(Elf64_Ehdr, e_machine)] = 8;
     EXPECT_EQ(reason(content), "it is a library for a different kind of machine");

@@ -63,7 +63,7 @@ TEST(SyntaxJson, HasEveryKindOfNode) {
 ]})"));
 }
 
-TEST(SyntaxJson, AnEmptyScriptHasNoStatements) {
+TEST(SyntaxJson, EmptyScriptHasNoStatements) {
     EXPECT_EQ(tree(" // nothing"), R"({"kind":"Script","statements":[]})");
 }
 

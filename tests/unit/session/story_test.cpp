@@ -90,7 +90,7 @@ TEST(Story, MustBeAFolderWithAStoryFile) {
     }
 }
 
-TEST(Story, ThatCannotBeReadSaysWhy) {
+TEST(Story, UnreadableStoryIsReportedWithTheReason) {
     Folder folder;
     std::filesystem::create_directory(folder.path() + "/story.toml");
     ASSERT_EQ(mkfifo((folder.path() + "/prompts.json").c_str(), 0600), 0);

@@ -233,7 +233,7 @@ TEST_F(TurnTest, UndeliveredAnswerIsInTime) {
     EXPECT_THAT(runner.running(), ElementsAre("a"));
 }
 
-TEST_F(TurnTest, AnAnsweredNarratorHasNoTimeLimit) {
+TEST_F(TurnTest, AnswerStopsTheNarratorTimeout) {
     settings.times.narrator_ms = 5000;
     open();
     ask();

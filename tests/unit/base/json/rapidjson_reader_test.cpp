@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"({"\udfff":1})", Kind::LoneSurrogate, 2, kHalfInEscape}));
 
 // The rest of the grammar: each text is refused at the right byte; the message is not compared.
-TEST(JsonSyntax, IsRefusedWhereItBreaks) {
+TEST(JsonSyntax, IsRefusedAtTheFaultyByte) {
     struct Case {
         std::string_view text;
         size_t byte;
