@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Project tools that are HTTP services with hostile servers.
 
-Each call ends with the right result or with an error that says what was wrong, and does not affect the next
-call.
+Each call ends with the right result or with an error that says what was wrong, and does not affect
+the next call.
 """
 
 import gzip
@@ -31,7 +31,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 class Server:
-    """Serves each connection with `act(peer, number)`; `requests` holds the requests that were read."""
+    """Serves each connection with `act(peer, number)`; `requests` are the requests it has read."""
 
     def __init__(self, act):
         self.act = act

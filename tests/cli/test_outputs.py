@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output files of the commands.
 
-No output replaces an input or a file of a project, and a trace has every call however the command ends.
+No output replaces an input or a file of a project. A trace has every call, however the command ends.
 """
 
 import json
@@ -151,7 +151,7 @@ def test_state_on_a_descriptor_is_refused(command, link):
     assert state.read_text() == before
 
 
-def test_a_pipe_in_the_project_takes_an_output(command, project):
+def test_pipe_in_the_project_may_take_an_output(command, project):
     pipe = project.folder / "pipe"
     os.mkfifo(pipe)
     for arguments in project.commands(pipe):
@@ -183,7 +183,7 @@ def test_descriptor_that_was_not_inherited_is_refused(command, project):
             assert command(*arguments).status == 2, arguments
 
 
-def test_a_trace_may_go_to_a_pipe_and_to_a_device(command, project):
+def test_trace_may_go_to_a_pipe_and_to_a_device(command, project):
     arguments = ["tool", "run", "greet", "--project", project.folder, "--trace"]
     assert command(*arguments, "/dev/null").status == 0
     reader, writer = os.pipe()
@@ -222,7 +222,7 @@ def test_script_trace_has_every_call_up_to_ctrl_c(command, project):
     assert [(call["tool"], call["status"]) for call in project.trace()] == [("greet", "ok"), ("waits", "error")]
 
 
-def test_a_trace_of_a_script_needs_a_project(command):
+def test_trace_of_a_script_needs_a_project(command):
     ran = command("script", command.file("flow.nuwa", "PRINT(1)"), "--trace", "trace.ndjson")
     assert ran.status == 2 and "--project" in ran.err, ran
     assert not (command.folder / "trace.ndjson").exists()

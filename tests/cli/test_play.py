@@ -229,7 +229,7 @@ def test_prompts_are_read_line_by_line_until_the_end(command):
 
 
 # covers: 000-4.4-narrative-choice
-def test_a_choice_is_selected_by_its_number(command):
+def test_choice_is_selected_by_its_number(command):
     ran = command("play", "--story", TORCH, stdin="examine the door\n2\n")
     assert "You turn your back on the door." in ran.out
 
@@ -242,7 +242,7 @@ def test_opening_comes_first_and_its_choices_are_selectable(command):
     assert "The stair ends in the dark" not in command("play", "--story", TORCH, "open").out
 
 
-def test_a_number_without_choices_is_a_prompt(command):
+def test_number_without_choices_is_a_prompt(command):
     story = command.story({"7": [{"narrative": "Seven it is."}]})
     assert "Seven it is." in command("play", "--story", story, stdin="7\n").out
 
@@ -264,7 +264,7 @@ def test_prompt_in_invalid_utf_8_does_not_end_the_game(command):
 # ---------------------------------------------------------------- the story
 
 
-def test_the_story_of_the_working_folder_is_the_default(command):
+def test_story_of_the_working_folder_is_the_default(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     assert "Gone." in command("play", "go", cwd=story).out
 
@@ -296,7 +296,7 @@ def test_misuse_is_refused_with_advice(command, arguments, said):
     assert said in ran.err
 
 
-def test_a_story_with_faults_is_refused_with_file_and_line(command):
+def test_story_with_faults_is_refused_with_file_and_line(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[times]\ntry_mss = 3\n')
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
@@ -361,7 +361,7 @@ def test_picture_is_drawn_on_a_terminal_with_colours(command):
     assert "lit_torch" in plain.out and "38;2" not in plain.out
 
 
-def test_a_failed_tool_shows_the_end_of_its_standard_error(command):
+def test_failed_tool_shows_the_end_of_its_standard_error(command):
     command.story({"go": [plan("sad"), {"narrative": "Sad."}]},
                   {"sad": "#!/bin/sh\ncat >/dev/null\necho 'config missing: set FOO' >&2\nexit 3\n"})
     ran = command("play", "--story", "story", "go")
@@ -495,7 +495,7 @@ def test_script_shows_its_output_and_its_calls_with_their_lines(command):
     assert ran.out.index("✓ Rung. (ring-1, line 1, ") < ran.out.index("  Pull: it rings 3 times.")
 
 
-def test_an_error_of_a_script_is_shown_with_a_caret(command):
+def test_error_of_a_script_is_shown_with_a_caret(command):
     story = command.story({}, {}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text("LET a = 1\nPRINT(a / 0)")
     ran = command("play", "--story", story, "go")

@@ -16,8 +16,8 @@ import pytest
 
 from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, environment
 
-# The thread sanitizer starts its own thread in each process, which rule P20 finds every time. The other
-# sanitizers cover the memory of the validator.
+# The thread sanitizer starts its own thread in each process, which rule P20 finds every time. The
+# other sanitizers cover the memory of the validator.
 pytestmark = pytest.mark.skipif(BUILD.name == "tsan", reason="rule P20 finds the sanitizer's own thread")
 
 FAMILY = BUILD / "tests" / "plugins"
@@ -300,11 +300,11 @@ def test_output_of_plugin_new_passes(command, kind):
     assert broken(rules) == {} and warnings(rules) == set()
 
 
-def test_a_plugin_that_keeps_a_process_passes(command):
+def test_plugin_that_keeps_a_process_passes(command):
     assert broken(check(command, library("keeper"))) == {}
 
 
-def test_the_console_passes(command):
+def test_console_plugin_passes_every_rule(command):
     rules = check(command, BUILD / "lib" / "narratoria" / "plugins" / "console.so")
     assert broken(rules) == {} and warnings(rules) == set()
 
@@ -379,7 +379,7 @@ def processes_of(name):
     return found
 
 
-def test_a_fork_bomb_leaves_no_process(command):
+def test_fork_bomb_leaves_no_process(command):
     copy = command.folder / "bomb-of-this-test.so"
     copy.write_bytes(library("forks_without_end").read_bytes())
     rules = check(command, copy, "--time", "1")
@@ -438,8 +438,8 @@ def test_total_time_limit_ends_the_check_and_is_reported(command):
     assert rules["P33"]["verdict"] == "skipped" and "--total" in messages(rules["P42"]), ran
 
 
-# A process in uninterruptible sleep cannot be killed, and a test cannot create one. This shim makes SIGKILL do
-# nothing instead.
+# A process in uninterruptible sleep cannot be killed, and a test cannot create one. This shim makes
+# SIGKILL do nothing instead.
 KILL_WITHOUT_EFFECT = """
 #include <signal.h>
 #include <sys/syscall.h>

@@ -40,7 +40,7 @@ def broken(command, path):
 
 
 @pytest.mark.parametrize("language", corpus.SOURCES)
-def test_the_library_itself_breaks_no_rule(command, library, language):
+def test_library_itself_breaks_no_rule(command, library, language):
     nothing = corpus.Variant(language, "nothing", "nowhere", ())
     path = corpus.write(nothing, library(language), command.folder)
     assert broken(command, path) == {}

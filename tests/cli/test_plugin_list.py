@@ -28,7 +28,7 @@ def test_story_loads_plugins_from_its_plugins_folder(command):
     assert "(the story)" in ran.out
 
 
-def test_a_file_is_listed_once(command):
+def test_file_is_listed_once(command):
     command.story({"go": [{"narrative": "Gone."}]})
     plugins = command.folder / "story" / "plugins"
     plugins.mkdir()
@@ -66,7 +66,7 @@ def test_safe_mode_refuses_the_plugins_of_a_story(command):
     assert "rain.so (test.probe 1.2.3): refused: NARRATORIA_SAFE_MODE is set" in ran.out
 
 
-def test_a_story_with_faults_is_refused(command):
+def test_story_with_faults_is_refused(command):
     (command.folder / "story").mkdir()
     ran = command("plugin", "list", "--story", "story")
     assert ran.status == 2 and "story.toml" in ran.err

@@ -165,7 +165,7 @@ def test_second_ctrl_c_also_restores_the_cursor(command):
 
 def test_sigtstp_shows_the_cursor_and_sigcont_redraws(command):
     plan = command.plan(command.waiting_tool())
-    # With a controlling terminal it would lead an orphaned process group, which SIGTSTP never stops.
+    # With a controlling terminal it would lead an orphaned process group, which never stops.
     terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, is_controlling=False)
     terminal.read_until("ready")
     terminal.signal(signal.SIGTSTP)

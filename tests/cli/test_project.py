@@ -190,7 +190,7 @@ def test_unbound_name_is_refused_with_the_bound_ones(project):
     assert trace == []
 
 
-def test_a_trace_needs_a_project(command):
+def test_trace_needs_a_project(command):
     ran = command("tool", "run", command.tool("any"), "--trace", "t")
     assert ran.status == 2 and "--project" in ran.err, ran
 
@@ -256,7 +256,7 @@ def test_settings_fault_position_is_exact_after_a_bom(project):
     assert "namel3ss.toml:1:16: " in project.faults()
 
 
-def test_a_file_of_100_mb_is_refused_unread(project):
+def test_file_of_100_mb_is_refused_unread(project):
     for name in (".namel3ss/tools.yaml", "namel3ss.toml"):
         with open(project.folder / name, "wb") as file:
             file.truncate(100_000_000)
@@ -416,7 +416,7 @@ def test_capability_checks_are_traced_and_a_block_is_reported(project):
         "error", "allowed", "none", "policy_allowed", "error")
 
 
-def test_a_tool_that_catches_a_refusal_succeeds(project):
+def test_tool_that_catches_a_refusal_succeeds(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "result": 1, "capability_checks": ['
               '{"capability": "network", "allowed": false, "guarantee_source": "user", '
@@ -860,7 +860,7 @@ def test_warnings_of_unknown_tools_are_limited_to_100(project):
     assert any("more faults follow" in line for line in ran.lines)
 
 
-def test_a_policy_without_packs_is_a_warning(project):
+def test_policy_without_packs_is_a_warning(project):
     project.write(".namel3ss/trust/policy.toml", '[allowed_capabilities]\nnetwork = "none"\n')
     ran = project.command("validate", "project", project.folder)
     assert ran.status == 0 and "it applies to packs" in ran.out, ran
@@ -985,7 +985,7 @@ def test_call_that_cannot_start_is_traced(project):
 
 # ---------------------------------------------------------------- the other commands
 
-def test_a_script_calls_the_tools_of_a_project(project):
+def test_script_calls_the_tools_of_a_project(project):
     script = project.command.file("a.nuwa", 'LET said = CALL greeter { name: "Ada" }\nPRINT(said.message)\n')
     ran = project.command("script", script, "--project", project.folder)
     assert ran.status == 0 and ran.out == "Hello Ada\n", ran
@@ -994,7 +994,7 @@ def test_a_script_calls_the_tools_of_a_project(project):
     assert ran.status == 2 and "tools.yaml:1:" in ran.err and "the project in" in ran.err, ran
 
 
-def test_a_story_is_played_with_the_tools_of_a_project(project):
+def test_story_is_played_with_the_tools_of_a_project(project):
     story = project.command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
         {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
     assert "is not there" in project.command("play", "--story", story, "hello").out
@@ -1006,7 +1006,7 @@ def test_a_story_is_played_with_the_tools_of_a_project(project):
 
 # ---------------------------------------------------------------- listing and checking
 
-def test_the_list_shows_source_runner_and_guarantees(project):
+def test_list_shows_source_runner_and_guarantees(project):
     project.tool("greet", "purity: pure", "sandbox: true")
     ran = project.command("tool", "list", "--project", project.folder)
     assert ran.status == 0, ran
@@ -1032,7 +1032,7 @@ def test_list_check_finds_what_would_make_calls_fail(project):
     assert project.command("validate", "project", "nowhere").status == 2
 
 
-def test_a_plan_calls_the_tools_of_a_project_by_name(project):
+def test_plan_calls_the_tools_of_a_project_by_name(project):
     plan = project.command.plan({"toolPath": "greeter", "input": {"name": "Ada"}})
     ran = project.command("run", plan, "--project", project.folder, "--quiet")
     assert ran.status == 0, ran
@@ -1051,7 +1051,7 @@ def test_tool_without_a_runner_fails_and_names_the_runner(project):
 
 # ---------------------------------------------------------------- in plans, stories and scripts
 
-def test_a_story_that_is_a_project_calls_its_tools_by_name(command):
+def test_story_that_is_a_project_calls_its_tools_by_name(command):
     story = command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
         {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
     project = Project(command)

@@ -42,7 +42,7 @@ def test_failed_optional_tool_is_reported_and_the_plan_succeeds(command):
     assert "failed maybe" in ran.err
 
 
-def test_a_narrative_only_plan_succeeds(command):
+def test_narrative_only_plan_succeeds(command):
     ran = command("run", command.plan(narrative="Nothing moves."))
     assert ran.status == 0, ran
     assert ran.result["narrative"] == "Nothing moves."
@@ -153,7 +153,7 @@ def test_every_fault_of_a_plan_is_listed_with_its_place(command):
 
 
 # covers: 003-13.4.1-detect-cycles
-def test_a_cycle_is_spelled_out_before_anything_runs(command):
+def test_cycle_is_reported_before_anything_runs(command):
     tool = command.tool("touch", done(), before='touch "$PWD/it-ran"')
     plan = command.plan(
         {"toolId": "a", "toolPath": tool, "dependencies": ["b"]},

@@ -44,7 +44,7 @@ def test_state_is_also_replaced_after_a_failure(command):
     assert json.loads((command.folder / "game.json").read_text()) == {"step": 1}
 
 
-def test_a_refused_plan_leaves_the_state_untouched(command):
+def test_refused_plan_leaves_the_state_untouched(command):
     state = command.file("game.json", {"gold": 7})
     before = state.stat()
     command.file("plan.json", "{}")
@@ -82,7 +82,7 @@ def test_state_of_gigabytes_is_refused_unread(command):
     assert ran.status == 2 and "more than 1 GiB" in ran.err
 
 
-def test_the_state_keeps_its_mode(command):
+def test_state_file_keeps_its_mode(command):
     state = command.file("game.json", {})
     for mode in (0o600, 0o640, 0o664):
         state.chmod(mode)
@@ -90,7 +90,7 @@ def test_the_state_keeps_its_mode(command):
         assert stat.S_IMODE(state.stat().st_mode) == mode
 
 
-def test_a_new_state_obeys_the_umask(command):
+def test_new_state_file_obeys_the_umask(command):
     old = os.umask(0o027)
     try:
         assert command("run", command.plan(lit(command)), "--state", "new.json").status == 0
@@ -99,7 +99,7 @@ def test_a_new_state_obeys_the_umask(command):
     assert stat.S_IMODE((command.folder / "new.json").stat().st_mode) == 0o640
 
 
-def test_a_symbolic_link_to_the_state_is_followed(command):
+def test_symbolic_link_to_the_state_is_followed(command):
     (command.folder / "saves").mkdir()
     state = command.file("saves/real.json", {"gold": 7})
     link = command.folder / "game.json"
@@ -355,7 +355,7 @@ def test_files_in_dev_shm_are_not_devices(command):
         assert "--result and --trace are the same file" in ran.err
 
 
-def test_a_device_takes_several_outputs(command):
+def test_device_may_take_several_outputs(command):
     command.folder.joinpath("null").symlink_to("/dev/null")
     ran = command("run", command.plan(lit(command)), "--result", "null", "--trace", "null", "--events", "/dev/null")
     assert ran.status == 0, ran
@@ -371,7 +371,7 @@ def test_events_to_the_file_of_standard_output_are_refused(command):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
 @pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
-def test_a_read_only_file_or_folder_is_refused(command, option):
+def test_read_only_file_or_folder_is_refused(command, option):
     plan = command.plan(lit(command))
     file = command.file("fixed", "{}")
     file.chmod(0o444)
@@ -419,7 +419,7 @@ def test_events_are_written_while_the_tool_runs(command):
     assert running.process.poll() is None
 
 
-def test_the_events_of_an_earlier_run_are_replaced(command):
+def test_events_of_an_earlier_run_are_replaced(command):
     events = command.file("events.ndjson", "old\n")
     plan = command.plan(lit(command))
     assert command("run", plan, "--events", events).status == 0
@@ -428,7 +428,7 @@ def test_the_events_of_an_earlier_run_are_replaced(command):
     assert [record["seq"] for record in records(events)] == [record["seq"] for record in first]
 
 
-def test_a_refused_plan_leaves_the_events_of_an_earlier_run(command):
+def test_refused_plan_leaves_the_events_of_an_earlier_run(command):
     events = command.file("events.ndjson", "old\n")
     command.file("plan.json", "{}")
     assert command("run", "plan.json", "--events", events).status == 2
@@ -528,7 +528,7 @@ def test_waiting_for_a_pipe_reader_is_reported(command):
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
-def test_the_plan_may_come_from_standard_input_by_any_name(command, name):
+def test_plan_may_come_from_standard_input_by_any_name(command, name):
     lit(command)
     text = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "./light"}]})
     file = command.file("elsewhere.json", text)

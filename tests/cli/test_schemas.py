@@ -232,7 +232,7 @@ def command():
 
 
 def judged(command, folder, name, verdict):
-    """Runs the command on every document of a table; returns its exit status and {reason: faults}."""
+    """Runs the command on the documents of a table; returns its exit status and {reason: faults}."""
     paths = {}
     for reason, document in TABLES[name][verdict].items():
         path = folder / f"{reason}.json"

@@ -88,7 +88,7 @@ def test_limits_are_options(script, source, option, error):
     assert ran.status == 1 and error in ran.out + ran.err, ran
 
 
-def test_a_story_limits_its_scripts(script, command):
+def test_story_limits_its_scripts(script, command):
     story = command.folder / "story"
     story.mkdir()
     (story / "story.toml").write_text('title = "T"\n[limits]\nscript_steps = 2\n')
@@ -132,7 +132,7 @@ def test_unknown_tool_is_an_error_and_case_matters(script):
         assert json.loads(ran.out)["error"]["message"] == f"Tool '{name}' not found."
 
 
-def test_a_failing_tool_fails_the_script_with_its_message(script):
+def test_failing_tool_fails_the_script_with_its_message(script):
     script.tool("light", FAILS)
     ran = script("\nCALL light {}", "--json")
     assert ran.status == 1
@@ -322,5 +322,5 @@ def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, opti
 @pytest.mark.parametrize("source, hint", [
     ("PRINT(1e999)", "  hint: numbers have no exponent; write all digits"),
     ("\ufeffPRINT(1)", "  hint: a byte order mark, which editors do not show; save the script as UTF-8 without one")])
-def test_an_error_has_a_hint(script, source, hint):
+def test_script_error_has_a_hint(script, source, hint):
     assert script(source).err.splitlines()[-1] == hint

@@ -33,7 +33,7 @@ def test_list_has_schema_runner_and_origin(command, story):
         '    times: {"try_ms":70}\n')
 
 
-def test_the_list_as_json(command, story):
+def test_list_is_available_as_json(command, story):
     ran = command("tool", "list", "--story", story, "--json")
     assert ran.status == 0, ran
     assert ran.result == [
@@ -45,7 +45,7 @@ def test_the_list_as_json(command, story):
     ]
 
 
-def test_the_working_folder_may_be_the_story(command):
+def test_story_defaults_to_the_working_folder(command):
     ran = command("tool", "list", "--json", cwd=TORCH)
     assert ran.status == 0, ran
     assert any(tool["name"].startswith("torch-lighter") for tool in ran.result)

@@ -37,14 +37,14 @@ def test_events_are_printed_byte_for_byte(command):
 
 
 # covers: 000-6-input, 003-13.3-input
-def test_the_input_reaches_the_tool(command):
+def test_input_reaches_the_tool(command):
     tool = command.script("echo", ECHO)
     assert command("tool", "run", tool, "--input", '{"target": "door"}').status == 0
     assert invocation(command)["input"] == {"target": "door"}
     assert invocation(command)["tool"] and invocation(command)["requestId"]
 
 
-def test_the_input_may_be_a_file_or_standard_input(command):
+def test_input_may_be_a_file_or_standard_input(command):
     tool = command.script("echo", ECHO)
     command.file("in.json", '{"from": "file"}\n')
     assert command("tool", "run", tool, "--input", "@in.json").status == 0
@@ -59,14 +59,14 @@ def test_input_defaults_to_an_empty_object(command):
 
 
 @pytest.mark.parametrize("words", [("tool", "run"), ("tool", "check")])
-def test_an_empty_input_is_refused_with_advice(command, words):
+def test_empty_input_is_refused_with_advice(command, words):
     ran = command(*words, command.script("echo", ECHO), "--input", "")
     assert ran.status == 2, ran
     assert "--input is empty" in ran.err and "{}" in ran.err
     assert not (command.folder / "in").exists()
 
 
-def test_a_bare_name_is_a_file_in_the_working_folder(command):
+def test_bare_name_is_a_file_in_the_working_folder(command):
     command.tool("light", done())
     assert command("tool", "run", "light").status == 0
     assert command("tool", "run", "./light").status == 0
@@ -75,7 +75,7 @@ def test_a_bare_name_is_a_file_in_the_working_folder(command):
     assert "PATH is not searched" in ran.err
 
 
-def test_a_name_with_a_colon_or_quotes_is_still_a_file(command):
+def test_name_with_a_colon_or_quotes_is_still_a_file(command):
     for name in ("scheme:rest", 'quo"te', "späce d"):
         command.tool(name, done())
         assert command("tool", "run", name).status == 0
@@ -107,7 +107,7 @@ def test_invalid_event_is_reported_with_line_and_pointer(command):
     assert "line 2" in ran.err and "/type" in ran.err and "telepathy" in ran.err
 
 
-def test_a_refused_asset_is_a_warning(command):
+def test_refused_asset_is_a_warning(command):
     tool = command.tool(
         "make", event("asset", assetId="a", kind="image", mediaType="image/png", path="/no/such"), done())
     ran = command("tool", "run", tool)
@@ -191,7 +191,7 @@ def test_broken_pipe_ends_the_tool_silently(command):
     assert process.wait(timeout=300) == 1
 
 
-def test_the_example_tools_run(command):
+def test_example_tools_run(command):
     ran = command(
         "tool", "run", TORCH / "tools" / "door-examiner", "--input", '{"target": "mysterious_door"}')
     assert ran.status == 0, ran

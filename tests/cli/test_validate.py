@@ -13,7 +13,7 @@ PLAN = '{"requestId": "p", "tools": []}\n'
 BROKEN = '{"requestId": "p",\n "parallel": 1,\n "tools": [\n  {"toolId": "", "toolPath": "x"}]}\n'
 
 
-def test_a_document_without_faults_exits_with_0(command):
+def test_document_without_faults_exits_with_0(command):
     ran = command("validate", "plan", command.file("plan.json", PLAN))
     assert ran.status == 0, ran
     assert ran.err == ""
@@ -106,7 +106,7 @@ def test_output_of_run_is_a_valid_result(command):
 
 
 # covers: 003-13.7-plan-schema
-def test_the_sample_plans_are_valid(command):
+def test_sample_plans_are_valid(command):
     ran = command("validate", "plan", TORCH / "sample-plan.json", TORCH / "replan-plan.json")
     assert ran.status == 0, ran
 

@@ -253,7 +253,7 @@ def test_result_that_is_not_json_is_explained(project, code, text):
     ("raise ValueError('\\ud800')", "ValueError", "\\ud800"),
     ("raise ValueError('x' * 10**7)", "ValueError", "characters …"),
 ])
-def test_an_exception_becomes_an_error(project, code, type_, text):
+def test_exception_becomes_an_error(project, code, type_, text):
     assert text in project.run(code).message(type_)
 
 
@@ -266,7 +266,7 @@ def test_exception_at_import_is_an_error(project, module, type_):
     assert project.ask().error()["type"] == type_
 
 
-def test_a_tool_that_closes_its_descriptors_fails_with_a_reason(project):
+def test_tool_that_closes_its_descriptors_fails_with_a_reason(project):
     project.write("import os\ndef run(payload):\n    os.closerange(3, 1000)")
     ended = project.send('{"entry": "tool:run"}')
     assert (ended.stdout, ended.returncode) == (b"", 70)
@@ -283,7 +283,7 @@ def test_reply_is_not_written_to_a_reused_descriptor(project):
     assert (project.folder / "other").read_bytes() == b""
 
 
-def test_a_tool_that_closes_standard_output_still_answers(project):
+def test_tool_that_closes_standard_output_still_answers(project):
     assert project.run("import sys, os\nsys.stdout.close()\nos.close(1)\nreturn 1").result() == 1
 
 
@@ -396,7 +396,7 @@ def test_acts_that_a_guarantee_allows_work(project, guarantee):
 
 
 @pytest.mark.parametrize("guarantee", ["no_filesystem_write", "no_filesystem_read"])
-def test_the_scratch_folder_of_the_sandbox_may_be_used(project, guarantee):
+def test_scratch_folder_of_the_sandbox_is_usable(project, guarantee):
     scratch = project.folder / "narratoria-scratch-1"
     scratch.mkdir()
     context = {"guarantees": {guarantee: True}, "sources": {}}
