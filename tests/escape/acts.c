@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool that tries one forbidden act, named by "act" in its input, and reports how that went:
-// "succeeded", "refused: ERRNO", or "absent: ERRNO" (or "absent") if the machine has no such thing or the
-// user no right to it. The acts work on files that the test made for them: PLACE/ACT.file, and the empty
-// folder PLACE/ACT.folder.
+// A tool that tries one forbidden act, named by "act" in its input, and reports the outcome:
+// "succeeded", "refused: ERRNO", or "absent: ERRNO" (or "absent") if the machine lacks the feature
+// or the user lacks the right. The acts work on files that the test has made for them:
+// PLACE/ACT.file, and the empty folder PLACE/ACT.folder.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -46,7 +46,7 @@
 
 extern char **environ;
 
-// Else a positive errno. ABSENT minus an errno: absent, for that reason.
+// The result of an act: OK, a positive errno, or ABSENT, minus the errno if there is one.
 enum { OK = 0, ABSENT = -1000 };
 
 static char act_name[64];
@@ -54,7 +54,7 @@ static char place[512];
 static char file[640], folder[640], unused[640], scratch[640];
 static long host, sibling, port;
 
-// 0 if `result` is no failure, else errno.
+// OK if `result` is not negative, else errno.
 static int judge(long result) { return result < 0 ? errno : OK; }
 
 static int close_and(int descriptor) {
@@ -298,7 +298,7 @@ static int make_subvolume(void) {
     const int opened = open(folder, O_RDONLY | O_DIRECTORY);
     if (opened < 0) return errno;
     const int error = judge(ioctl(opened, 0x5000940e, arguments));
-    // Only a file system other than btrfs answers so.
+    // A file system other than btrfs fails with these, so the call was not refused.
     return error == ENOTTY || error == EINVAL ? OK : error;
 }
 static int reopen_for_writing(void) {
@@ -599,7 +599,7 @@ static int limit_host(void) {
     if (prlimit((pid_t)host, RLIMIT_NOFILE, NULL, &limit) != 0) return errno;
     return judge(prlimit((pid_t)host, RLIMIT_NOFILE, &limit, NULL));
 }
-// The scheduling of another process, set to what it is or harmlessly lower.
+// Sets the scheduling of another process to its current value or to a harmlessly lower one.
 static int nice_sibling(void) { return judge(setpriority(PRIO_PROCESS, (id_t)sibling, 1)); }
 static int nice_group(void) { return judge(setpriority(PRIO_PGRP, 0, 1)); }
 static int io_priority_of_sibling(void) {
@@ -679,7 +679,7 @@ static int clone_tree(void) {
 }
 static int load_module(void) {
     const int error = judge(syscall(SYS_init_module, "", 0, ""));
-    // Whoever may, is told that this is no module.
+    // A permitted caller gets these errors, because this is not a module.
     return error == ENOEXEC || error == EFAULT ? OK : absent_if(error, EPERM, ENOSYS);
 }
 static int load_kernel(void) {
@@ -708,7 +708,7 @@ static int input_output_ports(void) {
 #endif
 }
 static int have_capability(void) {
-    // CAP_SYS_ADMIN: what root has outside.
+    // CAP_SYS_ADMIN, which root has outside of the sandbox.
     uint32_t header[2] = {0x20080522, 0}, sets[6];
     if (syscall(SYS_capget, header, sets) != 0) return errno;
     if (getuid() != 0) return ABSENT;
@@ -717,7 +717,7 @@ static int have_capability(void) {
 
 static int change_user(void) { return getuid() != 0 ? ABSENT : judge(setuid(65534)); }
 static int dump_core(void) {
-    // Any limit besides 1 lets the kernel pipe the memory image to a program of the host.
+    // Any limit other than 1 lets the kernel pipe the memory image to a program of the host.
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) != 0) return errno;
     if (limit.rlim_cur != 1) return OK;
@@ -731,12 +731,12 @@ static int listen_to_own_calls(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const int error = close_and((int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                              SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
-    // Refused by the kernel, but only while the supervisor listens.
+    // EBUSY is not the refusal of the sandbox: the kernel allows one listener, the supervisor's.
     return error == EBUSY ? OK : error;
 }
 static int outlive_supervisor(void) { return judge(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0)); }
 
-// What must work in every sandbox.
+// These must work in every sandbox.
 static void *empty_thread(void *unused_argument) { return unused_argument; }
 static int threads_work(void) {
     for (int i = 0; i < 4; ++i) {
@@ -767,7 +767,7 @@ static int scratch_works(void) {
     snprintf(deeper, sizeof deeper, "%s/deep/file", scratch);
     return judge(rename(path, deeper));
 }
-// Descriptors that nobody gave to this tool.
+// Looks for descriptors that this tool should not have inherited.
 static int inherited_descriptor(void) {
     for (int i = 3; i < 1024; ++i) {
         if (fcntl(i, F_GETFD) >= 0) return OK;

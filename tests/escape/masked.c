@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// masked PROGRAM ARG…: runs a program for which the kernel has no Landlock: its three system calls
-// fail with ENOSYS, for the program and all that it starts.
-// masked --confined PROGRAM ARG…: one that may make a network namespace and enter none.
-// masked --listening PROGRAM ARG…: one around which another sandbox listens to system calls, so that
-// no second one may.
+// masked PROGRAM ARG…: runs a program without Landlock. Its three system calls fail with ENOSYS in
+// the program and in its descendants.
+// masked --confined PROGRAM ARG…: runs a program that can make a network namespace but not enter
+// one.
+// masked --listening PROGRAM ARG…: runs a program under a seccomp listener, so that no second
+// listener can be added.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +50,7 @@ int main(int count, char **arguments) {
         perror("masked");
         return 2;
     }
-    // It stays open for as long as the program runs.
+    // The listener must stay open while the program runs.
     if (listens) fcntl((int)made, F_SETFD, 0);
     execvp(arguments[0], arguments);
     perror(arguments[0]);

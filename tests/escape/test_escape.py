@@ -121,7 +121,8 @@ def has_user_namespaces():
     return subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode == 0
 
 
-# (is it available to this process, reason if not): what some acts need to succeed without guarantees.
+# (is it available to this process, reason if not): what some acts need to succeed without
+# guarantees.
 NET_RAW = (lambda: has_capability(13), "this user has no CAP_NET_RAW")
 SYS_ADMIN = (lambda: has_capability(21), "this user has no CAP_SYS_ADMIN")
 PERFMON = (lambda: has_capability(38) or has_capability(21), "this user has no CAP_PERFMON")
@@ -155,7 +156,7 @@ def test_acts_succeed_without_guarantees(told):
     assert not wrong, listed(wrong)
 
 
-def test_no_control_is_left_out(told):
+def test_no_act_is_skipped_without_guarantees(told):
     left_out = {}
     for act, how in controls(told).items():
         reason = why_left_out(act, how)
@@ -200,7 +201,7 @@ def test_root_needs_no_capability_to_drop_the_others(places, missing):
     assert told["have_capability"] == "refused: EPERM"
 
 
-def test_a_sandbox_needs_no_listener(places):
+def test_sandbox_works_without_a_seccomp_listener(places):
     acts = ["connect_tcp", "fork_child", "replace_itself", "listen_to_own_calls"]
     told, _ = run(places("listening"), "all", [*acts, *WORKING], before=[MASKED, "--listening"])
     assert all(told[act].startswith("refused: ") for act in acts), told
@@ -236,6 +237,6 @@ def test_unprivileged_network_namespace_is_in_a_user_namespace(places):
     assert receipts[0]["mechanism"] == "seccomp, network namespace in a user namespace, Landlock"
 
 
-def test_a_tool_without_guarantees_has_no_receipts(places):
+def test_tool_without_guarantees_has_no_receipts(places):
     _, result = run(places("plain"), "", ["threads_work"])
     assert "guarantees" not in result["toolResults"][0]["attempts"][0]

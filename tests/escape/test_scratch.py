@@ -67,7 +67,7 @@ def until(what):
 
 
 def running(place):
-    """Starts a tool that sleeps; returns the command and the pids of the supervisor and the tool."""
+    """Starts a tool that sleeps; returns the command and the pids of supervisor and tool."""
     plan = place.plan(["sleep"], script(place.folder, SLEEPER))
     command = subprocess.Popen([NARRATORIA, "run", plan, "--sandbox", "no_filesystem_write"],
                                cwd=place.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
