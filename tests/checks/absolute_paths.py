@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """absolute_paths.py [TREE]: checks that no file of the tree names a folder of a particular machine.
 
-A path that is right on one machine is wrong on all others. Forbidden are the folder of this checkout,
-the home of this user, and the folders where people and build machines keep their work.
+A path that is right on one machine is wrong on all others. Forbidden are the folder of this
+checkout, the home of this user, and the folders where people and build machines keep their work.
 """
 
 import os
@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 
 ROOTS = "home|root|Users|work|workspace|workspaces|builds|mnt|srv|github|scratch"
-# A slash at the beginning of a path, and not inside a longer path or a URL, in a later part of a JSON
-# Pointer, or after the letters of an option. At least two parts, so that "/root" alone is allowed.
+# A slash at the beginning of a path, and not inside a longer path or a URL, in a later part of a
+# JSON Pointer, or after the letters of an option. At least two parts, so that "/root" alone is
+# allowed.
 PLACES = re.compile(rb"(?<![\w.$}~*/:#@\\)\]-])/(?:" + ROOTS.encode() + rb")/[\w.@+-]+[/\w]")
 # Placeholders for a user's name in documents.
 ANYBODY = re.compile(rb"^/home/(?:user|you|me|player|somebody)\b")

@@ -4,8 +4,8 @@
 
 - A whole sample (not indented) of C or C++ compiles without a warning. If its first line is a comment
   with a path, later samples can include it by that path.
-- An indented sample of code is a quotation: its lines are consecutive lines of the last file that the
-  page names before it.
+- An indented sample of code is a quotation: its lines are consecutive lines of the last file that
+  the page names before it.
 - A sample of shell uses programs, presets and paths that exist.
 - Every path that the page names or links to exists, except those of its own samples.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# embedding_samples.sh CXX: each C++ sample of docs/embedding.md compiles with <narratoria/engine.hpp>,
-# what it includes itself, and the objects of a host around it.
+# embedding_samples.sh CXX: compiles each C++ sample of docs/embedding.md with
+# <narratoria/engine.hpp>, its own includes, and the objects of a host around it.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 cxx=$1
@@ -12,7 +12,7 @@ awk -v to="$work/sample" '/^```cpp$/ { file = to (++count) ".cpp"; next } /^```/
     "$page"
 shopt -s nullglob
 samples=("$work"/sample*.cpp)
-[ ${#samples[@]} -gt 0 ] || { echo "$page shows no C++" >&2; exit 1; }
+[ ${#samples[@]} -gt 0 ] || { echo "$page has no C++ sample" >&2; exit 1; }
 failed=0
 for sample in "${samples[@]}"; do
     {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# exported_symbols.sh LIBRARY LIST: the library exports exactly the symbols of the list.
+# exported_symbols.sh LIBRARY LIST: checks that the library exports exactly the symbols of the list.
 set -u
 library=$1 list=$2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-# The version node itself (NARRATORIA_1) is an absolute symbol and no function of ours.
+# The version node (NARRATORIA_1) is an absolute symbol and not a function.
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
     LC_ALL=C sort -u >"$work/found" || exit 2
 LC_ALL=C sort -u "$list" >"$work/listed"
@@ -16,7 +16,7 @@ fi
 missing=$(comm -13 "$work/found" "$work/listed")
 surplus=$(comm -23 "$work/found" "$work/listed")
 [ -z "$missing" ] || printf '%s\n' "$list names what the library does not export" \
-    "(the function is not defined, or lacks NAR_API):" "$missing" >&2
+    "(define the function, or add NAR_API to it):" "$missing" >&2
 [ -z "$surplus" ] || printf '%s\n' "the library exports what $list does not name" \
     "(add it there if it is meant to be public):" "$surplus" >&2
 [ -z "$missing$surplus" ]

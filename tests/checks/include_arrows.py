@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """include_arrows.py [TREE]: checks which folder includes headers of which other folder.
 
-No file outside runtime/ includes a header of runtime/, which proves that the ABI is sufficient. Only
-the tests of internals (INSIDERS) may, because they link the runtime's objects.
-Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes only
-itself and the C standard library; sdk/ may also include abi/.
+No file outside runtime/ includes a header of runtime/, which proves that the ABI is sufficient.
+Only the tests of internals (INSIDERS) may, because they link the runtime's objects.
+Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes
+only itself and the C standard library; sdk/ may also include abi/.
 """
 
 import re

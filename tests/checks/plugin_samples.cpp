@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plugin_samples RAIN ORACLE: loads the plugins of docs/writing-a-plugin.md and calls them as a host
-// does. Says what does not hold; exit 1 then.
+// does. Prints what fails, and exits with 1 if anything does.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ void expect(bool holds, std::string_view what) {
     ++failures;
 }
 
-// One instance of a plugin on a host of its own.
+// An instance of a plugin with its own host.
 struct Loaded {
     explicit Loaded(const char* path) {
         void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

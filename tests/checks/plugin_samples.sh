@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# plugin_samples.sh CC CXX: the plugins that docs/writing-a-plugin.md shows compile as they stand,
-# without a warning, and do what the page says; and what narratoria/plugin.hpp promises to refuse at
-# compile time is refused, with the message that helps.
+# plugin_samples.sh CC CXX: checks that the plugins of docs/writing-a-plugin.md compile unchanged
+# without warnings and do what the page says, and that narratoria/plugin.hpp refuses wrong plugins
+# at compile time with a helpful message.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 cc=$1 cxx=$2
@@ -15,7 +15,7 @@ library=(-shared -fPIC -fvisibility=hidden -Wl,-z,defs -Wl,--version-script=cmak
 cpp=(-std=c++20 "${strict[@]}")
 for language in c cpp; do
     sample $language >"$work/sample.$language"
-    [ -s "$work/sample.$language" ] || { echo "$page shows no $language" >&2; exit 1; }
+    [ -s "$work/sample.$language" ] || { echo "$page has no $language sample" >&2; exit 1; }
 done
 
 failed=0
@@ -32,7 +32,7 @@ complain() {
 [ $failed -eq 0 ] || exit 1
 "$work/exercise" "$work/rain.so" "$work/oracle.so" || complain "the plugins of $page do not do what it says"
 
-# refused SAID LINE…: this plugin does not compile, and the compiler says why.
+# refused SAID LINE…: checks that this plugin does not compile, and that the compiler says SAID.
 refused() {
     local said=$1
     shift
@@ -42,7 +42,7 @@ refused() {
         printf '%s\n' "$@"
     } >"$work/wrong.cpp"
     if "$cxx" "${cpp[@]}" -fsyntax-only "$work/wrong.cpp" 2>"$work/said"; then
-        complain "this compiles: $*"
+        complain "this compiles, but must be refused: $*"
     elif ! grep -qF "$said" "$work/said"; then
         complain "this is refused, but not with “$said”: $*"
         head -n 5 "$work/said" >&2

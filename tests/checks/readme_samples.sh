@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# readme_samples.sh CC CXX [BUILD]: what the README shows compiles as it stands, without a warning. With
-# a build of the library it also runs, in a folder that is not the repository's: with the sample story,
-# and with a story that is not there.
+# readme_samples.sh CC CXX [BUILD]: checks that the samples of the README compile unchanged without
+# warnings. With a build of the library it also runs them in a folder outside the repository, with
+# the sample story and with a missing story.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 cc=$1 cxx=$2 build=${3:-}
@@ -18,7 +18,7 @@ else
     end=()
 fi
 for language in c cpp; do
-    [ -n "$(sample $language)" ] || { echo "README.md shows no $language" >&2; exit 1; }
+    [ -n "$(sample $language)" ] || { echo "README.md has no $language sample" >&2; exit 1; }
     sample $language >"$work/sample.$language"
 done
 failed=0
@@ -32,7 +32,7 @@ if [ -n "$build" ] && [ $failed -eq 0 ]; then
     for language in c cpp; do
         told=$("../$language" "$root/examples/stories/torch" 2>../log) ||
             complain "the $language sample of README.md fails: $(cat ../log)"
-        case $told in *"reach for the torch"*) ;; *) complain "the $language sample tells: $told" ;; esac
+        case $told in *"reach for the torch"*) ;; *) complain "the $language sample prints: $told" ;; esac
         "../$language" nowhere >/dev/null 2>../log
         status=$?
         [ $status -eq 1 ] || complain "the $language sample exits with $status without a story"
