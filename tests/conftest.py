@@ -6,14 +6,15 @@ import signal
 
 import pytest
 
-# The tests in wheel/ need an installed wheel. The stage "wheels" installs one and sets the variable.
+# The tests in wheel/ need an installed wheel; the stage "wheels" installs one and sets the
+# variable.
 collect_ignore = [] if os.environ.get("NARRATORIA_WHEEL") else ["wheel"]
 
 # Ends tests that hang, and does not judge speed: ten times what a slow, busy machine needs.
 LIMIT_SECONDS = 600
 
-# A shell starts background jobs with SIGINT ignored. The commands that the tests start and interrupt
-# would inherit that.
+# A shell starts background jobs with SIGINT ignored. The commands that the tests start and
+# interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

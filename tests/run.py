@@ -19,7 +19,8 @@ from stages.report import Report
 
 # The number of busy loops that run alongside the tests with --busy.
 BUSY_LOOPS = 4
-# CI is killed from outside after 90 minutes. A stage that would run longer fails by name before that.
+# CI is killed from outside after 90 minutes. A stage that would run longer fails by name before
+# that.
 CI_MINUTES = 80
 
 
@@ -78,7 +79,8 @@ def install(report, packages):
         if status == 0:
             installed.add(packages_list)
         else:
-            report.fails(f"{packages_list} cannot be installed (stages that need it are not run)", text)
+            report.fails(f"{packages_list} cannot be installed (stages that need it do not run)",
+                         text)
     return installed
 
 

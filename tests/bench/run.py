@@ -6,12 +6,12 @@
     tests/bench/run.py spawn pipeline     these rows; the others stay unchanged
     tests/bench/run.py --quick            all rows, smaller, in two minutes; only prints
 
-Needs the preset "release", built with Google Benchmark (NARRATORIA_BENCH), ninja and make. The rows of
-Python need the package built for the Python that runs this program. One of them needs a Python with the
-package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build folder.
-Compared programs run in turn, after one round of each to warm up. A ratio is the median of the ratios of
-the rounds, because other load on the machine disturbs both programs of a round. The exit status is 1 if
-a row fails.
+Needs the preset "release", built with Google Benchmark (NARRATORIA_BENCH), ninja and make. The rows
+of Python need the package built for the Python that runs this program. One of them needs a Python
+with the package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build
+folder. Compared programs run in turn, after one round of each to warm up. A ratio is the median of
+the ratios of the rounds, because other load on the machine disturbs both programs of a round. The
+exit status is 1 if a row fails.
 """
 
 import argparse

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-# Each pytest worker has its own image, which distinguishes its containers from those of other workers.
+# Each pytest worker has its own image, which distinguishes its containers from those of other
+# workers.
 IMAGE = f"localhost/narratoria-test-{os.getpid()}"
 
 # With these settings podman also runs where it cannot raise limits.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bakery example: a script calls tools in a process, in a sandbox, as a service and in a container.
+"""The bakery example: a script calls a process, a sandbox, a service and a container.
 
 One trace has all four calls.
 """

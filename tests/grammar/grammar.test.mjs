@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares docs/nuwa.tmLanguage.json with the lexer of the runtime. For each script of
-// tests/conformance/script both give the same classes at the same places, up to the first error of the
-// lexer. NARRATORIA_BUILD_DIR has the program tests/narratoria_script_tokens.
+// tests/conformance/script both give the same classes at the same places, up to the first error of
+// the lexer. NARRATORIA_BUILD_DIR has the program tests/narratoria_script_tokens.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tokens TABLE…: prints a line of JSON for each case of the tables of tests/conformance/script,
-// {"name", "script", "end", "tokens": [[class, begin, end], …]}, with positions in bytes. "end" is where
-// the lexer stopped: after the script, or at an error.
+// {"name", "script", "end", "tokens": [[class, begin, end], …]}, with positions in bytes. "end" is
+// where the lexer stopped: after the script, or at an error.
 
 #include <iostream>
 #include <string>

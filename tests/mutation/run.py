@@ -11,16 +11,16 @@
     tests/mutation/run.py --write                also writes docs/mutations.md
     tests/mutation/run.py --add                  adds to the numbers and rows of docs/mutations.md
     tests/mutation/run.py --judge                runs none; recounts the reasons on the page
-    tests/mutation/run.py --again --write        retries the mutants that docs/mutations.md lists, after
-                                                 tests were added; removes those that are noticed
+    tests/mutation/run.py --again --write        retries the mutants on docs/mutations.md after tests
+                                                 were added; removes those that are noticed
 
 Each mutant is compiled in a copy of the tree (build/mutation). The unit tests of its file run first,
-then those of its folder. If they pass, the unit tests of the folders above it, the conformance tests,
-and the tests with the shared library and its processes (sdk, fault, plugin, hostile) run. A mutant
-survives if all pass. A test that hangs is ended and counts as a failure. A survivor shows a gap in the
-tests, or it changes nothing that can be observed; docs/mutations.md has a column for the reason, which
-later runs keep. A reason begins with one of REASONS, or with "tested:" if a test has been added since;
---judge then removes the row.
+then those of its folder. If they pass, the unit tests of the folders above it, the conformance
+tests, and the tests with the shared library and its processes (sdk, fault, plugin, hostile) run. A
+mutant survives if all pass. A test that hangs is ended and counts as a failure. A survivor shows a
+gap in the tests, or it changes nothing that can be observed; docs/mutations.md has a column for the
+reason, which later runs keep. A reason begins with one of REASONS, or with "tested:" if a test has
+been added since; --judge then removes the row.
 
 Ctrl-C and SIGTERM end the run and every process of it, restore the copy, and report what was tried.
 """
@@ -42,8 +42,8 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 WORK = TREE / "build" / "mutation"
-# The tests are built with the options of the tree, so that a compiler cache has them. The runtime is
-# built with those of quick_build.cmake.
+# The tests are built with the options of the tree, so that a compiler cache has them. The runtime
+# is built with those of quick_build.cmake.
 COPY, BUILD = WORK / "tree", WORK / "tree" / "build" / "release"
 TABLE = TREE / "docs" / "mutations.md"
 # {folder of runtime/: folders of tests/unit with tests that run it}
@@ -307,7 +307,8 @@ def synchronize():
         source, target = TREE / name, COPY / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
-            # The copy gets a new time, because an object of a mutant may be newer than the tree's file.
+            # The copy gets a new time, because an object of a mutant may be newer than the tree's
+            # file.
             shutil.copy(source, target)
 
 

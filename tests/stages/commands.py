@@ -63,8 +63,8 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
     """Runs a command; returns its exit status and its output (both streams).
 
     A variable of `environment` that is None is removed. When the stage's time is up, the command is
-    killed with its process group, and TimeIsUp is raised with the output. After `limit` seconds it is
-    killed in the same way, but its status is returned.
+    killed with its process group, and TimeIsUp is raised with the output. After `limit` seconds it
+    is killed in the same way, but its status is returned.
     """
     variables = {**os.environ, **(environment or {})}
     variables = {name: value for name, value in variables.items() if value is not None}
@@ -103,8 +103,11 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
 
 
 class Progress:
-    """Shows the progress of a command: on a terminal in one line that is redrawn, elsewhere in a new
-    line every LINE_SECONDS. `pattern` finds "done" and "total" in the output; the last match wins."""
+    """Shows the progress of a command: on a terminal in one line that is redrawn, elsewhere in a
+    new line every LINE_SECONDS.
+
+    `pattern` finds "done" and "total" in the output; the last match wins.
+    """
 
     LINE_SECONDS = 30
 

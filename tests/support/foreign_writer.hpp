@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A writer outside of an invocation that holds the tool's descriptors and writes to them without end,
-// as a desktop service or the daemon of a container may.
+// A writer outside of an invocation that holds the tool's descriptors and writes to them without
+// end, as a desktop service or the daemon of a container may.
 
 #include <fcntl.h>
 #include <sys/socket.h>

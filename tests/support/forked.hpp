@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A child process of the test that can be killed, or that runs under conditions which the process of
-// the test must not have.
+// A child process of the test that can be killed, or that runs under conditions which the process
+// of the test must not have.
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -88,7 +88,7 @@ private:
     bool waited_ = false;
 };
 
-// Reaps children, including adopted orphans, until none is left; false if some are left at the deadline.
+// Reaps children and adopted orphans until none is left; false if some are left at the deadline.
 inline bool reap_all(milliseconds patience = kPatience) {
     const Clock::time_point deadline = Clock::now() + patience;
     for (;;) {

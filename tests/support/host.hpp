@@ -41,8 +41,8 @@ inline std::string script_path(const std::string& name) {
     return test::in_source("tests/hostile/tools/") + name;
 }
 
-// One tool of a plan, which may run in parallel and is tried once. `more` is JSON that begins with a
-// comma and overrides members: ,"required":false
+// One tool of a plan, which may run in parallel and is tried once. `more` is JSON that begins with
+// a comma and overrides members: ,"required":false
 inline std::string tool_json(const std::string& id, const std::string& path,
                              const std::string& input = "{}", const std::string& more = "") {
     return R"({"toolId":)" + json_string(id) + R"(,"toolPath":)" + json_string(path) +
@@ -171,7 +171,7 @@ inline Times times(uint32_t try_ms, uint32_t grace_ms) {
 class HostileTest : public testing::Test {
 protected:
     void SetUp() override {
-        // Processes that escape a supervisor become children of this one, where TearDown() finds them.
+        // Processes that escape a supervisor become children of this one; TearDown() finds them.
         ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
         if (const char* before = ::getenv("TMPDIR")) temporary_before_ = before;
         ASSERT_EQ(::setenv("TMPDIR", folder.path().c_str(), 1), 0);

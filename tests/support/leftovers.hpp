@@ -25,7 +25,7 @@ namespace narratoria::hostile {
 inline bool is_dead(const std::string& number) {
     std::ifstream in("/proc/" + number + "/stat");
     std::string text;
-    // Reading fails if the process exits meanwhile, and directly from the stream buffer it would throw.
+    // Reading fails if the process exits meanwhile; directly from the buffer it would throw.
     std::getline(in, text);
     return text.empty() || text.find(") Z ") != std::string::npos;
 }
@@ -104,8 +104,8 @@ inline std::string describe(const std::vector<ProcessFacts>& processes) {
     return text;
 }
 
-// Sends a signal only to a descendant of this process. A pid that a failed test left at 0 or -1 would
-// signal other processes of the machine.
+// Sends a signal only to a descendant of this process. A pid that a failed test left at 0 or -1
+// would signal other processes of the machine.
 inline bool signal_descendant(int pid, int signal) {
     for (const ProcessFacts& each : descendants()) {
         if (pid > 1 && each.pid == pid) return ::kill(pid, signal) == 0;

@@ -22,7 +22,7 @@ public:
 
     void expect_at_most_mebibytes(uint64_t most) const {
 #ifdef NARRATORIA_SANITIZED
-        // The shadow and the quarantine of a sanitizer are memory, too, so there is nothing to measure.
+        // A sanitizer's shadow and quarantine are memory, too, so there is nothing to measure.
         static_cast<void>(most);
 #else
         const uint64_t peak = status_kb("VmHWM:");

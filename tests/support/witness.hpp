@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The test's end of the hostile tools' sockets (tools/bad.h). An echo proves that a process is alive,
-// an end of file that it is dead. No test sleeps in order to wait.
+// The test's end of the hostile tools' sockets (tools/bad.h). An echo proves that a process is
+// alive, an end of file that it is dead. No test sleeps in order to wait.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -39,8 +39,8 @@ public:
 
     // Sends a command; false if the other end is closed.
     bool tell(char command) const { return ::send(socket_, &command, 1, MSG_NOSIGNAL) == 1; }
-    // Returns the next byte, 0 at the end of file, or -1 at the deadline. Drives the host, if there is
-    // one, while it waits.
+    // Returns the next byte, 0 at the end of file, or -1 at the deadline. Drives the host, if there
+    // is one, while it waits.
     int hear(Host* host, milliseconds patience = kPatience) const {
         char byte = 0;
         ssize_t got = -1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""event_data.py [COUNT]: reads `event.body` and `event.data` of COUNT fresh events in turn. Prints, as
-JSON, the speed of `data` relative to that of `body` for each kind, and the lowest."""
+"""event_data.py [COUNT]: reads `event.body` and `event.data` of COUNT fresh events in turn. Prints,
+as JSON, the speed of `data` relative to that of `body` for each kind, and the lowest."""
 
 from __future__ import annotations
 

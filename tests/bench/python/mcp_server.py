@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A Model Context Protocol server on standard input and output, made with the Python package mcp. It
-has the tool of tool_calls.py."""
+"""A Model Context Protocol server on standard input and output, made with the Python package mcp.
+It has the tool of tool_calls.py."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_streams.py NARRATORIA TOOL STREAMS TURNS: measures what open event streams cost the engine.
 
-Serves a story in which every turn runs TOOL (million_logs) for 1,000 events. In each round one reader,
-then STREAMS + 1 readers, follow the turns over separate sockets in a separate process; a turn is over
-when every reader has its last record. Prints for both, as JSON, the median milliseconds of a turn in
-processor time of the engine thread and in wall-clock time. Also prints the time from the start of
-`narratoria serve` to the first byte of the page.
+Serves a story in which every turn runs TOOL (million_logs) for 1,000 events. In each round one
+reader, then STREAMS + 1 readers, follow the turns over separate sockets in a separate process; a
+turn is over when every reader has its last record. Prints for both, as JSON, the median
+milliseconds of a turn in processor time of the engine thread and in wall-clock time. Also prints
+the time from the start of `narratoria serve` to the first byte of the page.
 """
 
 import http.client
@@ -85,7 +85,7 @@ def last_record(served):
 
 
 def read_turns(served, streams, after, reports):
-    """Reads on all sockets; reports when all are open, and each turn that all have read completely."""
+    """Reads on all sockets; reports when all are open, and each turn that all have read."""
     poll = select.epoll()
     # by descriptor: [the end of the data read so far, turns seen]
     sockets = [open_stream(served, after) for _ in range(streams)]
@@ -112,7 +112,7 @@ def read_turns(served, streams, after, reports):
 
 
 def measure(served, streams, turns):
-    """The medians per turn of the engine thread's processor time and of the time until all have it."""
+    """The medians per turn: the engine thread's processor time, and the time until all have it."""
     after = last_record(served)
     reader, writer = os.pipe()
     child = os.fork()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_plan.py PLAN [--jobs N] [--resident-mb N]: tests/bench/hosts/run_plan.cpp in Python. Runs a plan
-as a host does and prints the seconds from its submission to its result as JSON."""
+"""run_plan.py PLAN [--jobs N] [--resident-mb N]: tests/bench/hosts/run_plan.cpp in Python. Runs a
+plan as a host does and prints the seconds from its submission to its result as JSON."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sink.py PLAN COUNT [--read]: runs a plan with a tool that prints COUNT patches, and with a sink that
-counts them; with --read it reads the body of each. Prints the seconds from submission to result as
-JSON."""
+"""sink.py PLAN COUNT [--read]: runs a plan with a tool that prints COUNT patches, and with a sink
+that counts them; with --read it reads the body of each. Prints the seconds from submission to
+result as JSON."""
 
 from __future__ import annotations
 

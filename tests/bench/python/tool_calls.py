@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tool_calls.py COUNT: calls a function as a tool COUNT times in one plan and reads the results, then
-calls the function itself COUNT times with the same arguments. Prints the microseconds per call of each,
-the median of nine rounds, as JSON."""
+"""tool_calls.py COUNT: calls a function as a tool COUNT times in one plan and reads the results,
+then calls the function itself COUNT times with the same arguments. Prints the microseconds per call
+of each, the median of nine rounds, as JSON."""
 
 from __future__ import annotations
 
