@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm cluster on this machine: a controller and nodes whose daemons have names and ports of their own.
-All its files are in one folder, and its processes end with it."""
+"""A Slurm cluster on this machine: a controller and nodes, each a daemon with its own name and port.
+
+All files are in one folder. The daemons end when the context manager exits.
+"""
 
 import os
 import pwd
@@ -62,7 +64,7 @@ def free_ports(count):
 
 
 class Cluster:
-    """Nodes with four cores and a gigabyte each. `folder` has a short path, as a socket needs it."""
+    """Nodes with four cores and 1 GB each. The path of `folder` must be short enough for sockets."""
 
     def __init__(self, folder, nodes=("n1", "n2")):
         self.folder = Path(folder)
@@ -137,8 +139,8 @@ class Cluster:
         end = time.monotonic() + deadline
         while not holds():
             ended = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
-            assert not ended, f"{ended} of the cluster ended: {self.logs()}"
-            assert time.monotonic() < end, f"{what}: not within {deadline} s: {self.logs()}"
+            assert not ended, f"daemons have ended: {ended}; logs: {self.logs()}"
+            assert time.monotonic() < end, f"{what} not ready in {deadline} s; logs: {self.logs()}"
             time.sleep(0.02)
 
     def logs(self):

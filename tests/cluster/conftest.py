@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools on a Slurm cluster of two nodes, which are daemons of this machine."""
+"""Starts a Slurm cluster of two nodes, which are daemons on this machine."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of a story on a cluster, with the plugin narratoria.launcher."""
+"""Tools of a story that run on a cluster, by the plugin narratoria.launcher."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ TORCH = BUILD / "share/narratoria/stories/torch"
 
 @pytest.fixture
 def story(tmp_path):
-    """The sample story, whose tools run on the cluster."""
+    """The sample story with tools that run on the cluster."""
     folder = tmp_path / "torch"
     shutil.copytree(TORCH, folder)
     prompts = folder / "prompts.json"
@@ -25,7 +25,7 @@ def story(tmp_path):
 
 
 def played(story, environment, *prompts):
-    """The records of these prompts, without times, ids and the word launcher."""
+    """The records of these prompts without times, ids and the prefix "launcher:"."""
     records = []
     with narratoria.Session(story=story, environment=environment) as session:
         session.add_sink(lambda event: records.append((event.kind, event.tool_id, repr(event.body))))
