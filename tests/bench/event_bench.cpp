@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each stage between bytes and sinks alone, to find the stage that a change has slowed down.
+// Measures each step from bytes to sinks alone, to show which step a change has made slower.
 
 #include <benchmark/benchmark.h>
 

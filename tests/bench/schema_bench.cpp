@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks tool inputs against their schemas and looks tools up by name.
+// Measures checking inputs of tools against their schemas, and finding a tool by its name.
 
 #include <benchmark/benchmark.h>
 

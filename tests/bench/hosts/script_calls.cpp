@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// script_calls [sink]: CALLs of a host's tool per second of processor time.
+// script_calls [sink]: prints the CALLs of a tool of the host per second of processor time.
 //
-// nar_session_run_script makes 100,000 CALLs of an in-process identity tool with a schema,
+// Runs 100,000 CALLs of an in-process identity tool with a schema by nar_session_run_script,
 // including records and the result. With "sink", a sink receives every record.
 
 #include <cstdint>
