@@ -15,25 +15,25 @@ while [ $# -gt 0 ]; do
         --baseline) baseline=$2 && shift ;;
         --acknowledged) acknowledged=$2 && shift ;;
         --refresh) refresh=1 ;;
-        -*) echo "abi_gate.sh: there is no option $1" >&2 && exit 2 ;;
+        -*) echo "abi_gate.sh does not know $1" >&2 && exit 2 ;;
         *) library=$1 ;;
     esac
     shift
 done
 for program in abidw abidiff; do
     command -v "$program" >/dev/null || {
-        echo "$program is missing; install it (Debian: apt-get install abigail-tools)" >&2
+        echo "$program is not here (Debian: apt-get install abigail-tools)" >&2
         exit 2
     }
 done
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# Built in a copy with a fixed prefix, so that the bytes do not depend on the folder.
+# The same bytes, independent of the build folder.
 mkdir "$work/tree" && cp -r "$headers" "$work/tree/include" && cp "$tree/tests/abi/probe.c" "$work/tree" || exit 2
 (cd "$work/tree" && "${CC:-gcc}" -std=c11 -g -O0 -fPIC -shared -fvisibility=hidden \
     -fdebug-prefix-map="$work/tree"=. -Iinclude probe.c -o ../probe.so) || {
-    echo "tests/abi/probe.c does not compile with these headers; a name that it uses is gone" >&2
+    echo "tests/abi/probe.c does not compile with these headers: what it names is gone" >&2
     exit 1
 }
 describe() {
@@ -41,24 +41,24 @@ describe() {
 }
 
 failed=0
-# The gate compares only what probe.c and layout.c list, so they must list everything.
+# Structs and functions missing from the probe or from layout.c would not be watched.
 for name in $(sed -n 's/^\(typedef \)\{0,1\}struct \(nar_[a-z_]*\) {.*/\2/p' "$headers"/narratoria/*.h); do
     for file in "STRUCT $tree/tests/abi/probe.c" "SIZE $tree/tests/abi/layout.c"; do
         grep -q "^${file%% *}($name[,)]" "${file#* }" || {
-            echo "$name is not in ${file##*/}; add ${file%% *}($name…)" >&2
+            echo "$name is not in ${file##*/}: add ${file%% *}($name…)" >&2
             failed=1
         }
     done
 done
 while read -r name; do
     grep -q "^FUNCTION($name)" "$tree/tests/abi/probe.c" || {
-        echo "$name is not in probe.c; add FUNCTION($name)" >&2
+        echo "$name is not in probe.c: add FUNCTION($name)" >&2
         failed=1
     }
 done <"$tree/abi/exports.txt"
 
 if [ -n "$library" ]; then
-    # Without debug information, so that the libraries of all presets have the same description.
+    # Without debug information, so that the library of every preset gives the same result.
     objcopy --strip-debug "$library" "$work/library.so" || exit 2
 fi
 
@@ -66,19 +66,19 @@ if [ "$refresh" = 1 ]; then
     [ "$failed" = 0 ] || exit 1
     describe "$work/probe.so" >"$baseline/interface.xml" || exit 2
     [ -z "$library" ] || describe "$work/library.so" >"$baseline/library.xml" || exit 2
-    echo "$baseline now describes these headers"
+    echo "$baseline describes these headers now"
     exit 0
 fi
 if [ ! -e "$baseline/interface.xml" ]; then
     if [ -n "$(git -C "$tree" tag --list 'v[0-9]*' 2>/dev/null)" ]; then
-        echo "there is a release but no baseline; run abi_gate.sh --refresh LIBRARY at its tag" >&2
+        echo "there is a release, and no baseline: run abi_gate.sh --refresh LIBRARY at its tag" >&2
         exit 1
     fi
-    echo "no release has set a baseline; nothing is compared"
+    echo "no release has set a baseline: nothing to compare with"
     exit $failed
 fi
 
-# Prints the name of each struct or function that has changed incompatibly, and the change.
+# Prints the name of each struct or function with an incompatible change, and the change.
 incompatible() {
     awk '
         function told(what) { print (name == "" ? "?" : name) "\t" what }
@@ -105,7 +105,7 @@ incompatible() {
             match($0, /from [0-9]+/); size = substr($0, RSTART + 5, RLENGTH - 5) + 0
             match($0, /to [0-9]+/); larger = substr($0, RSTART + 3, RLENGTH - 3) + 0
             if (larger < size) told("has become smaller")
-            if (name == "nar_str") told("has a different size, and plugins contain arrays of it")
+            if (name == "nar_str") told("has another size, and arrays of it are in plugins")
             next
         }
         /data member insertions?:/ { growing = 1; next }
@@ -121,7 +121,7 @@ incompatible() {
 
 compare() {  # BASELINE OBJECT
     abidiff --leaf-changes-only --harmless --redundant --no-show-locs "$1" "$2" >"$work/report"
-    # Bits 1 and 2 are errors of the comparison itself.
+    # Exit statuses 1 and 2 are errors of the comparison itself.
     [ $(($? & 3)) = 0 ] || { cat "$work/report" >&2; echo "abidiff failed" >&2; exit 2; }
     local name what
     while IFS=$'\t' read -r name what; do
@@ -140,7 +140,6 @@ if [ "$(uname -m)" = x86_64 ]; then
     compare "$baseline/interface.xml" "$work/probe.so"
     [ -z "$library" ] || [ ! -e "$baseline/library.xml" ] || compare "$baseline/library.xml" "$work/library.so"
 fi
-[ "$hint" = 0 ] || echo "This breaks programs that were built against the headers. Add fields at the end of a \
-struct, or add a new struct, function or extension id. If the break is intended, write its reason into \
-abi/acknowledged/NAME.txt." >&2
+[ "$hint" = 0 ] || echo "Who built against it would break: add at the end of a struct, or a new struct, \
+function or extension id. If it must be: abi/acknowledged/NAME.txt with the reason." >&2
 exit $failed

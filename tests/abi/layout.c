@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pins the layout of every public struct on 64-bit machines: binaries that were built against 1.0
- * contain these numbers. Never change a line of a field; a new field adds a line and changes the
- * size of its struct. Compiled as C and C++ (layout.sh). A change that does not compile here breaks
- * every existing plugin.
+ * Pins the layout of every public struct on 64-bit machines: binaries built against 1.0 contain
+ * these numbers. Never change a line for a field; add a line for a new field, and change the size
+ * of its struct. Compiled as C and C++ (layout.sh). A change that fails to compile here would
+ * break every existing plugin.
  */
 #include <assert.h>
 #include <stddef.h>

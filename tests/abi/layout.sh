@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# layout.sh COMPILER: checks the layout of the public structs against layout.c, in C and in C++.
+# layout.sh COMPILER: the layout of the public structs matches layout.c in C and in C++.
 set -eu
 cd "$(dirname "$0")/../.."
 warnings=(-Wall -Wextra -Wpedantic -Werror)

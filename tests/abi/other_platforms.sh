@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# other_platforms.sh CC: checks that on an unsupported platform each public header and the
-# configuration say so in one sentence.
+# other_platforms.sh CC: on an unsupported platform, each public header and the configuration say so
+# in one sentence.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 cc=$1
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 
 for header in abi/include/narratoria/*.h; do
-    # limits.h has only macros, which any preprocessor may read.
+    # A list of macros, which any platform may use.
     [ "${header##*/}" = limits.h ] && continue
     for missing in -U__linux__ "-U__x86_64__ -U__aarch64__"; do
         # shellcheck disable=SC2086
@@ -19,7 +19,7 @@ for header in abi/include/narratoria/*.h; do
             echo "$header compiles with $missing" >&2
             failed=1
         elif ! grep -q "error.*$sentence" "$work/said"; then
-            echo "$header with $missing does not name the supported platforms:" >&2
+            echo "$header with $missing says nothing of platforms:" >&2
             head -n 5 "$work/said" >&2
             failed=1
         fi
@@ -31,7 +31,7 @@ if cmake -G Ninja -S . -B "$work/build" -DCMAKE_TOOLCHAIN_FILE="$work/riscv64.cm
     echo "CMake configures for riscv64" >&2
     failed=1
 elif ! tr -s '\n ' ' ' <"$work/said" | grep -q "$sentence"; then
-    echo "CMake does not name the supported platforms:" >&2
+    echo "CMake says nothing of platforms:" >&2
     cat "$work/said" >&2
     failed=1
 fi

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All public structs and functions in one shared object with debug information, for abidw and
- * abidiff: a function for each struct, a pointer for each function. It is never run. abi_gate.sh
- * reports missing ones.
+ * The whole public API in one shared object with debug information, for abidw and abidiff: a
+ * function for each struct, a pointer for each function. It is never run. abi_gate.sh reports a
+ * missing one.
  */
 #include "narratoria/asset_renderer.h"
 #include "narratoria/base.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures each step from bytes to sinks alone, to show which step a change has made slower.
+// Each stage between bytes and sinks alone, to find the stage that a change has slowed down.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The resident memory of this process.
+// The memory of this process.
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the costs of plugins: an event to their sinks compared with virtual calls that do the
-// same work, finding plugins, and loading and unloading one.
+// The cost of plugins: delivering an event to their sinks compared with virtual calls that do the
+// same work, finding plugins, and a complete lifecycle.
 
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -108,7 +108,7 @@ const event::Event& log_event() {
     return event;
 }
 
-// ---- the virtual calls of a host without plugins
+// ---- the equivalent of a host without plugins
 
 class Listener {
 public:
@@ -160,7 +160,7 @@ void plugin_sinks(benchmark::State& state, const char* name) {
     const uint64_t before = allocations;
     uint32_t in_batch = 0;
     for (auto _ : state) {
-        // As many records as one read brings.
+        // The typical number of events in a read.
         if (in_batch++ % 256 == 0) {
             stream.end_batch();
             stream.begin_batch(0);
@@ -194,7 +194,7 @@ void scan_200_files(benchmark::State& state) {
 }
 BENCHMARK(scan_200_files)->Unit(benchmark::kMillisecond);
 
-// ---- the whole lifecycle; a session never unloads a plugin
+// ---- a complete lifecycle, including the unload that a session never does
 
 void load_init_deinit_unload(benchmark::State& state) {
     Session session;

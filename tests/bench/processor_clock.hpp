@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The processor time of this process. For one thread that works in memory it equals the wall-clock
-// time if no other process wants the processor.
+// The processor time of this process. For single-threaded work in memory it equals the wall time,
+// unless other processes compete for the processor.
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures checking inputs of tools against their schemas, and finding a tool by its name.
+// Checks tool inputs against their schemas and looks tools up by name.
 
 #include <benchmark/benchmark.h>
 

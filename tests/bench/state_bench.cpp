@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a state_patch line with five keys and merges it into a state of few or of many keys. A
-// million keys may only cost additional cache misses. Names: the number is that of the keys in the
-// state; `same` writes the same hundred keys repeatedly, `random` writes random keys.
+// One state_patch line with five keys, decoded and merged into a state with few or many keys. A
+// million keys may cost only what the caches cost. Names: the number of keys in the state; `same`
+// writes the same hundred keys repeatedly, `random` any of them.
 
 #include <benchmark/benchmark.h>
 
@@ -29,7 +29,7 @@ void append_member(std::string& text, uint32_t key, uint32_t value) {
     text += member;
 }
 
-// Lines as the framer leaves them in its buffer: each is followed by a zero.
+// Lines as the framer leaves them in its buffer, each followed by a zero.
 struct Lines {
     std::string text;
     std::vector<std::pair<uint32_t, uint32_t>> places;
@@ -105,9 +105,9 @@ void patch_lines(benchmark::State& state, uint32_t keys, uint32_t written) {
     if (tree.size() != keys) state.SkipWithError("the state has grown");
 }
 
-// Takes and restores snapshots of a state. A restore releases the state that it replaces. With
-// `nested`, the keys are in objects of ten, and each value is a text that is too long to be stored
-// in place, so there are a million allocations.
+// Snapshots and restores of a state. A restore releases the state that it replaces. With `nested`,
+// the keys are in objects of ten, and each value is too long to be stored inline, so a million
+// allocations are needed.
 state::Store& store_of(uint32_t keys, bool nested) {
     static std::unique_ptr<state::Store> made[2];
     std::unique_ptr<state::Store>& store = made[nested ? 1 : 0];

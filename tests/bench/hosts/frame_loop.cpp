@@ -3,8 +3,9 @@
 // a budget each frame while tools write as fast as they can. Prints the durations of the calls.
 // With STORE, the session is kept in it.
 //
-// Records for each call the wall time, the processor time of the thread, and whether the kernel
-// preempted it, because then the engine is not responsible for the wall time.
+// Each call's wall time and the thread's processor time are recorded, and whether the kernel
+// preempted the thread within the call. The wall time of preempted calls is not the engine's.
+// took the processor away inside it: then the wall time is not the engine's doing.
 
 #include <sys/resource.h>
 #include <time.h>

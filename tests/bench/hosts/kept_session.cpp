@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// kept_session STORE TURNS PATCHES [KEYS]: plays turns in a session with a state of KEYS keys. Each
+// kept_session STORE TURNS PATCHES [KEYS]: plays TURNS turns, each a plan with one host tool that
 // makes PATCHES patches, in a session whose state has KEYS keys; without a store if STORE is "-".
-// is "-". Then opens the session again and reads the states of some turns. Prints as JSON the
-// microseconds of a turn, on the engine thread and in total, and the times of the other steps.
+// Then opens the session again and reads the states of some turns. Prints as JSON the microseconds
+// of a turn (of the engine thread and in total) and the durations of the other steps.
 
 #include <sys/stat.h>
 #include <time.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// many_tools PROGRAM TOOLS TICKS: runs TOOLS every_100_ms at once and prints the delay of their
-// events, from the tool's write to the host's sink, and the host's memory per tool.
+// many_tools PROGRAM TOOLS TICKS: runs TOOLS instances of every_100_ms concurrently. Prints the
+// latency of their events, from the tool's write to the host's sink, and the memory that a tool
+// costs the host.
 //
-// Only the time in which all tools run is judged. The delays while they start, two processes each,
-// are printed separately.
+// Only the time in which all tools run is judged. The start phase, with two processes for each
+// tool, is reported separately.
 
 #include <sys/resource.h>
 
@@ -33,7 +34,7 @@ uint64_t now_ns() {
 
 double milliseconds(uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
 
-// Sorts the values; returns the one below which the given share of them lies.
+// Sorts `late` and returns the value at the given share.
 double percentile(std::vector<uint64_t>& late, double share) {
     if (late.empty()) return 0;
     std::sort(late.begin(), late.end());
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
             }
         }
         const bool together = all_at != 0 && all_at < first_end;
-        // Without the list of arrivals, which belongs to the benchmark.
+        // Excludes the benchmark's own list of arrivals.
         const uint64_t own = arrivals.size() * sizeof(Arrival);
         const uint64_t grown = resident_then > before + own ? resident_then - before - own : 0;
         std::printf(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE] [--sandbox GUARANTEES] [--store FILE]: runs a
-// plan as a host does, and prints the seconds from its submission to its result and the growth of
-// the host's memory as JSON.
+// run_plan PLAN [--jobs N] [--resident-mb N] [--result FILE] [--sandbox GUARANTEES]
+//          [--store FILE]:
+// runs a plan as a host does. Prints as JSON the seconds from submission to result and the host's
+// peak memory.
 //
-// The engine is new, so the time includes the start of its supervisors.
+// The engine is new, so the measured time includes the start of its supervisors.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     const std::string plan{std::istreambuf_iterator<char>(file), {}};
-    // Written to, so that it is resident; half of it in small blocks, like the heap of a host.
+    // Written to, so that the pages are resident. Small blocks resemble a host's heap.
     std::vector<std::vector<char>> ballast;
     for (size_t i = 0; i < arguments.resident_mb * 16; ++i) ballast.emplace_back(64 * 1024, 'x');
 

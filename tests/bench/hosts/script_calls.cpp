@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// script_calls [sink]: prints the CALLs of a tool of the host per second of processor time.
+// script_calls [sink]: CALLs of a host's tool per second of processor time.
 //
-// Runs 100,000 CALLs of an in-process identity tool with a schema by nar_session_run_script,
+// nar_session_run_script makes 100,000 CALLs of an in-process identity tool with a schema,
 // including records and the result. With "sink", a sink receives every record.
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// pipeline FILE ROUNDS [one-tree] [with-log]: passes the lines of a file, in memory, through all
-// steps of a tool's output: framing, decoding, validation, merge into the session's state and into
-// the tool's own output, history, and the stream with one C sink. Makes the same calls in the same
-// order as plan/execution.cpp. Prints the processor seconds of each round; each round has a new
+// pipeline FILE ROUNDS [one-tree] [with-log]: processes the lines of a file, in memory, like a
+// tool's output: framing, decoding, validation, merging into the session's state and into the
+// tool's own output, history, the stream with one C sink. The same calls in the same order as in
+// plan/execution.cpp. Prints the processor seconds of each round; each round starts with an empty
 // state.
 //
 //   one-tree  without the tool's own output
@@ -28,7 +28,7 @@ using namespace narratoria;
 
 namespace {
 
-// The size of one read of the loop.
+// The size of one read by the loop.
 constexpr size_t kRead = 64 * 1024;
 
 constexpr std::string_view kRequestId = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77";

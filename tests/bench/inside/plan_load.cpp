@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_load TOOLS: parses, validates and orders a plan of TOOLS tools with ten dependencies each,
-// and prints the processor seconds and the peak growth of the process in megabytes. The growth
-// includes the plan's copy of the text, but not the host's text.
+// plan_load TOOLS: parses, validates and orders a plan of TOOLS tools with ten dependencies each.
+// Prints the processor seconds and the peak growth of the process in megabytes, which includes the
+// plan's copy of the text, but not the host's own text.
 
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +29,7 @@ std::string plan_of(uint32_t tools) {
         if (i > 0) text += ',';
         text += R"({"toolId":")" + tool_id(i) + R"(","toolPath":"tools/step.py","input":{"step":)" +
                 std::to_string(i) + R"(},"dependencies":[)";
-        // Ten different tools before it.
+        // Ten different earlier tools.
         const uint32_t dependencies = i < 10 ? i : 10;
         for (uint32_t k = 0; k < dependencies; ++k) {
             random = random * 1664525u + 1013904223u;
@@ -43,7 +43,7 @@ std::string plan_of(uint32_t tools) {
     return text;
 }
 
-// Goes through the plan without running a tool; returns how many tools would have run.
+// Walks the schedule without running tools; returns the number of tools scheduled.
 uint32_t order(const plan::Plan& plan) {
     plan::Schedule schedule(plan);
     uint32_t ordered = 0;

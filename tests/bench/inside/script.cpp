@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// script WHAT [COUNT]: measures the cost of a script in processor time.
-//     loop      rounds of a nested FOR with four arithmetic operations and a LET, per second
-//     call      CALLs of a tool in the process with a schema, per second
-//     parse     bytes of source parsed into the syntax tree, per second
-//     compile   bytes of source compiled into a program, per second
-//     waiting   memory of each of COUNT scripts that wait in a CALL, including its program, in
-// bytes
+// script WHAT [COUNT]: the cost of a script in processor time.
+//   loop      rounds per second of a nested FOR with four arithmetic operations and a LET
+//   call      CALLs per second of an in-process tool with a schema
+//   parse     bytes of source per second, into the syntax tree
+//   compile   the same, into a program
+//   waiting   bytes for each of COUNT scripts that wait in a CALL, including its program
 
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +64,7 @@ script::Limits wide() {
     return limits;
 }
 
-// The seconds for which a script runs.
+// The processor seconds of one run.
 double run(const std::string& source, OneTool& tools) {
     script::Error error;
     const auto program = script::Program::compile(source, wide(), error);
@@ -143,7 +142,7 @@ int main(int argc, char** argv) {
         tools.waits = true;
         const std::string source =
             story(1) + "LET answer = CALL identity {value: 1}\nPRINT(answer)\n";
-        // This branch would call a different tool.
+        // Replaces the branch's CALL of a different tool, which this program does not have.
         std::string calm = source;
         calm.replace(calm.find("show_image {title: \"A hall\", size:"),
                      std::strlen("show_image {title: \"A hall\", size:"), "identity {value:");

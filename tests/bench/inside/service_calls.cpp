@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// service_calls URL COUNT one|all: calls a project tool that is an HTTP service COUNT times. "one"
+// service_calls URL COUNT one
 // all: calls a project's tool that is an HTTP service. With "one", calls it in sequence and prints
 // the median seconds of a call; the first call, which connects, is not counted. With "all", calls
-// until all have ended.
+// it concurrently on this thread and prints the seconds until all calls have ended.
 
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// state_memory KEYS: prints the bytes per key of a state of KEYS short keys with small numbers,
-// measured as resident memory of the process. Includes temporary memory for reading and merging.
+// state_memory KEYS: the resident bytes per key of a state with KEYS short keys and small numbers,
+// including scratch memory of reading and merging.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// curl_calls URL COUNT: the peer of service_calls. Sends the same requests by libcurl alone, on one
-// handle that keeps its connection, and prints the median seconds of a request.
+// curl_calls URL COUNT: the peer of service_calls, with the same requests by libcurl alone, on one
+// handle that keeps its connection. Prints the median seconds of a request.
 
 #include <curl/curl.h>
 

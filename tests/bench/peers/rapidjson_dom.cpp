@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// rapidjson_dom FILE ROUNDS [fresh]: only parses each line of a file, in memory, into a RapidJSON
-// DOM; the lines are found beforehand. Prints the processor seconds of each round. One memory pool
-// serves all lines, which is RapidJSON's fastest way. With `fresh` each line has its own document,
-// which is the usual way.
+// rapidjson_dom FILE ROUNDS [fresh]: parses each line of a file, in memory, into a RapidJSON DOM;
+// the lines are located beforehand. Prints the processor seconds of each round. One memory pool
+// serves all lines, which is RapidJSON's fastest way; with `fresh`, each line has its own document,
+// which is the common way.
 
 #include <rapidjson/document.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_time COUNT PROGRAM [ARGUMENT…]: runs the program COUNT times, one after the other, with
- * empty input and discarded output. Prints the median seconds from start to exit. */
+/* command_time COUNT PROGRAM [ARGUMENT…]: starts the program COUNT times in sequence, with empty
+ * input and discarded output. Prints the median seconds from start to exit. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints input.count logs, one every 100 ms, each with the time at which it was written
- * (CLOCK_MONOTONIC, which all processes share), so that the reader can compute its delay. */
+/* Writes input.count log events, one every 100 ms, each with its time (CLOCK_MONOTONIC, which
+ * all processes share), so that the reader can compute the latency. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdint.h>

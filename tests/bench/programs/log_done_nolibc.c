@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_done without the C library: its start costs only what the kernel and the runtime cost. */
+/* log_done without the C library: the start costs only kernel time and runtime overhead. */
 
 static const char kLines[] =
     "{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"here\"}\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spawn_loop COUNT AT_ONCE PROGRAM: does the minimum for running a tool: posix_spawn with standard
- * output in a pipe, reading to the end of file, waiting. Prints the seconds that it took. */
+/* spawn_loop COUNT AT_ONCE PROGRAM: the minimum cost of running a tool: posix_spawn with
+ * standard output in a pipe, reading to the end of file, waiting. Prints the seconds. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
             ++running;
             --left;
         }
-        /* A single pipe is read without polling. */
+        /* A single process is read without poll(). */
         if (at_once > 1 && poll(pipes, (nfds_t)running, -1) < 0) fail("poll");
         for (int i = 0; i < running;) {
             if (at_once > 1 && pipes[i].revents == 0) {
