@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# narratoria_write(<file> <text>): writes the file unless it has this text already, so that what
-# depends on it is not built again.
+# narratoria_write(<file> <text>): writes the file unless it already has this text, so that its
+# dependents are not rebuilt.
 function(narratoria_write file text)
     set(before)
     if(EXISTS "${file}")
@@ -12,9 +12,9 @@ function(narratoria_write file text)
     endif()
 endfunction()
 
-# narratoria_join_header(<header> <joined>): writes `joined`, which is `header` with the headers that
-# it includes with quotes in their place, each once, in the order in which they need each other.
-# System headers come first, each once. Done when CMake configures, and again when a part changes.
+# narratoria_join_header(<header> <joined>): writes `joined`: `header` with the headers that it
+# includes with quotes inlined, each once, in the order of their dependencies. System headers come
+# first, each once. Runs when CMake configures, and again when a part changes.
 function(narratoria_join_header header joined)
     file(READ "${header}" text)
     string(REGEX REPLACE "\n// In the source tree[^\n]*\n(//[^\n]*\n)*" "\n" text "${text}")
@@ -38,8 +38,8 @@ function(narratoria_join_header header joined)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}" ${parts})
 endfunction()
 
-# Appends to `bodies` the text of the headers that `header` includes with quotes, each behind those that
-# it needs itself, and to `parts` their paths.
+# Appends to `bodies` the text of the headers that `header` includes with quotes, each after its own
+# dependencies, and to `parts` their paths.
 function(narratoria_collect_parts header)
     cmake_path(GET header PARENT_PATH folder)
     file(READ "${header}" text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DFROM=… -DTO=… -DKEEP=tools/a;tools/b -P MirrorStory.cmake
-# Makes TO a copy of the story in FROM; what is no longer in FROM goes away, except what the build
-# itself puts there (KEEP).
+# Makes TO a copy of the story in FROM. Removes files that are no longer in FROM, except the files
+# that the build creates (KEEP).
 file(GLOB_RECURSE wanted RELATIVE "${FROM}" "${FROM}/*")
 file(GLOB_RECURSE present RELATIVE "${TO}" "${TO}/*")
 list(REMOVE_ITEM present ${wanted} ${KEEP})

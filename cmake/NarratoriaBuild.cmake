@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# How everything of ours is compiled: one interface target, narratoria_build, that our targets link
-# and that is never installed. What must stay plain (the supervisor, the bad tools of the tests) does
-# not link it; so nothing goes through CMAKE_CXX_FLAGS.
+# The compile options of the project: an interface target, narratoria_build, that its targets link
+# and that is never installed. Targets without these options (the supervisor, the bad tools of the
+# tests) do not link it, so CMAKE_CXX_FLAGS is not used.
 
 include(GNUInstallDirs)
 
@@ -18,11 +18,11 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
-# A build folder may be moved or mounted elsewhere and its programs still find the library.
+# Relative RPATHs: programs find the library after the build folder is moved or mounted elsewhere.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
-# A clean clone in another folder finds what was compiled before: paths below the clone count as
-# relative, and a precompiled header as what it was made of.
+# A clean clone in a different folder gets cache hits: ccache treats paths below the clone as
+# relative, and hashes the sources of a precompiled header.
 find_program(NARRATORIA_CCACHE ccache)
 mark_as_advanced(NARRATORIA_CCACHE)
 if(NARRATORIA_CCACHE)
@@ -38,15 +38,15 @@ if(NARRATORIA_CCACHE)
     endforeach()
 endif()
 
-# Standard headers are parsed once for a program instead of in each of its files, and several files
-# are compiled as one. The preset for working on it builds without: there a missing include shows.
+# Precompiled headers and unity builds: standard headers are parsed once for a program, and several
+# files are compiled together. The preset dev uses neither, so that it detects missing includes.
 set(narratoria_precompiled OFF)
 if(CMAKE_BUILD_TYPE STREQUAL "Release" OR NARRATORIA_SANITIZE)
     set(narratoria_precompiled ON)
 endif()
 
-# Files of a folder are compiled together, about 60 kB at a time, so their headers are parsed once. More
-# would take longer after a change than it saves.
+# Compile the files of a folder together, about 60 kB at a time, so that their headers are parsed
+# once. With larger groups, a rebuild after a change would take longer than the full build saves.
 function(narratoria_join_files target)
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/.*\\.cpp$")
@@ -62,14 +62,14 @@ function(narratoria_join_files target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# narratoria_precompile(<target> <header>…): with what most files of C++ include.
+# narratoria_precompile(<target> <header>…): precompiles the headers that most C++ files include.
 function(narratoria_precompile target)
     if(narratoria_precompiled)
         narratoria_join_files(${target})
         target_precompile_headers(${target} PRIVATE
             <algorithm> <atomic> <cerrno> <chrono> <cstdint> <cstring> <functional> <map> <memory>
             <mutex> <optional> <string> <string_view> <unordered_map> <utility> <vector> ${ARGN})
-        # clang writes the time into a precompiled header, and each would be another to ccache.
+        # clang writes a timestamp into a precompiled header, which would defeat ccache.
         target_compile_options(${target} PRIVATE
             "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     endif()
@@ -83,25 +83,25 @@ endif()
 add_library(narratoria_build INTERFACE)
 target_compile_options(narratoria_build INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:${narratoria_warnings}>")
-# g++ 12 sees overlapping copies in `"text" + std::string` where there are none (GCC bug 105651).
+# g++ 12 wrongly warns of overlapping copies in `"text" + std::string` (GCC bug 105651).
 target_compile_options(narratoria_build INTERFACE
     "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>")
-# g++ 12 reports what it inlines from a precompiled header of its own library as if it were ours, and
-# takes files that are compiled together for headers, whose classes must not use unnamed namespaces.
+# g++ 12 warns about code that it inlines from a precompiled standard header, and treats the files
+# of a unity build as headers, in which classes must not use unnamed namespaces.
 if(narratoria_precompiled)
     target_compile_options(narratoria_build INTERFACE
         "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds;-Wno-subobject-linkage>")
 endif()
-# What is shipped says nothing about the folder it was built in.
+# Shipped binaries must not contain the path of the build folder.
 target_compile_options(narratoria_build INTERFACE
     "$<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>")
 target_link_options(narratoria_build INTERFACE
     -Wl,--as-needed -Wl,-z,relro -Wl,-z,now)
 
 if(NARRATORIA_SANITIZE)
-    # -O0 -g1: compiling takes most of the time, and a report needs no more than lines.
-    # Not vptr: to look at an object it opens a pipe, and takes an object for broken where the tests
-    # leave no descriptor for one.
+    # -O0 -g1: compiling takes most of the time, and reports need only line numbers.
+    # Without vptr: that check opens a pipe to read an object, and reports a fault when the tests
+    # leave no free descriptor.
     target_compile_options(narratoria_build INTERFACE
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${NARRATORIA_SANITIZE};-fno-sanitize=vptr;-fno-sanitize-recover=all;-fno-omit-frame-pointer;-g1;-O0>")
     target_link_options(narratoria_build INTERFACE -fsanitize=${NARRATORIA_SANITIZE})
@@ -109,14 +109,14 @@ endif()
 
 if(NARRATORIA_FUZZ)
     if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-        message(FATAL_ERROR "NARRATORIA_FUZZ needs clang, and this is ${CMAKE_CXX_COMPILER_ID}: "
+        message(FATAL_ERROR "NARRATORIA_FUZZ needs clang, not ${CMAKE_CXX_COMPILER_ID}; "
             "use `cmake --preset asan`, or set CMAKE_CXX_COMPILER to a clang++.")
     endif()
-    # By a path that is the same in every clone, for the compiler cache.
+    # A relative path is the same in every clone, for the compiler cache.
     file(RELATIVE_PATH ignored "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt")
     target_compile_options(narratoria_build INTERFACE
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize-ignorelist=${ignored}>")
-    # lld links a fuzz target of 95 MB in 2 s, the system's linker in 11.
+    # lld links a fuzz target of 95 MB in 2 s, the system's linker in 11 s.
     include(CheckLinkerFlag)
     check_linker_flag(CXX -fuse-ld=lld narratoria_has_lld)
     if(narratoria_has_lld)
@@ -124,8 +124,8 @@ if(NARRATORIA_FUZZ)
     endif()
 endif()
 
-# narratoria_fuzzed(<target>): with the coverage that guides fuzz targets. For what they link only:
-# elsewhere it takes a third of the compiler's time and nobody reads it.
+# narratoria_fuzzed(<target>): adds the coverage instrumentation that guides fuzz targets. Only for
+# libraries that fuzz targets link: it takes a third of the compile time.
 function(narratoria_fuzzed target)
     if(NARRATORIA_FUZZ)
         target_compile_options(${target} PRIVATE

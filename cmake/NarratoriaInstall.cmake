@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What another project finds: find_package(Narratoria) and pkg-config narratoria.
+# Installs the package for other projects: find_package(Narratoria) and pkg-config narratoria.
 include(CMakePackageConfigHelpers)
 
 if(NOT TARGET narratoria_runtime)
@@ -15,7 +15,7 @@ configure_package_config_file(
     "${PROJECT_BINARY_DIR}/NarratoriaConfig.cmake"
     INSTALL_DESTINATION "${package_folder}"
     PATH_VARS stories_folder)
-# Before 1.0 a minor release may change what the C++ headers say.
+# Before 1.0 a minor release may change the C++ headers incompatibly.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/NarratoriaConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
 install(FILES
@@ -25,8 +25,8 @@ install(FILES
     "${PROJECT_SOURCE_DIR}/cmake/nar_plugin.map"
     DESTINATION "${package_folder}")
 
-# Relative to the file itself, so that an installed tree may be moved. An absolute folder given by
-# whoever configures is taken as it is.
+# Relative to the file itself, so that an installed tree may be moved. An absolute folder of the
+# configuration is used unchanged.
 cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR absolute_library_folder)
 if(absolute_library_folder)
     set(pkgconfig_prefix "${CMAKE_INSTALL_PREFIX}")
@@ -48,8 +48,8 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/narratoria.pc.in"
 install(FILES "${PROJECT_BINARY_DIR}/narratoria.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-# The pages that its users need, at the same places to each other as here. What they point to lies
-# elsewhere once it is installed, and what is not installed is no link there.
+# The pages for users, in the same relative places as in the source tree. Links to installed files
+# get their installed paths, and links to files that are not installed become plain text.
 set(uninstalled_pages "architecture|building|conformance|fuzzing|mutations|performance|python")
 function(narratoria_install_page page)
     cmake_path(GET page PARENT_PATH folder)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # narratoria_add_plugin(<name> SOURCES <file>…): a plugin, <name>.so, in C, C++ or both.
 #
-# It gets the headers of the SDK, links nothing of ours, and lets out one symbol, nar_plugin_entry:
-# whatever else it is made of (a static library, the templates of the C++ library) stays inside, so
-# that two plugins in one process never meet. More is said on the target as on any other:
+# It gets the headers of the SDK, does not link Narratoria, and exports one symbol,
+# nar_plugin_entry. All other symbols (of a static library, of templates of the C++ library) stay
+# hidden, so that two plugins in one process cannot clash. Configure the target like any other:
 # target_link_libraries(<name> PRIVATE …), install(TARGETS <name> LIBRARY DESTINATION …).
 function(narratoria_add_plugin name)
     cmake_parse_arguments(PARSE_ARGV 1 plugin "" "" "SOURCES")
@@ -26,14 +26,13 @@ function(narratoria_add_plugin name)
         target_link_libraries(${name} PRIVATE Narratoria::abi)
     endif()
 
-    # -fvisibility=hidden is not enough: the C++ library's templates say for themselves that they are
-    # visible.
+    # -fvisibility=hidden is not enough: templates of the C++ library are declared as visible.
     set(map "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/nar_plugin.map")
     target_link_options(${name} PRIVATE "-Wl,--version-script,${map}" -Wl,--exclude-libs,ALL)
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${map}")
 
-    # A symbol that nobody defines is a mistake that should be seen here, not by a player. A
-    # sanitizer's symbols are defined by the program that loads it.
+    # Report undefined symbols at link time, not when a player loads the plugin. The symbols of a
+    # sanitizer are defined by the loading program.
     set(flags "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS} ${CMAKE_MODULE_LINKER_FLAGS}")
     if(NOT flags MATCHES "-fsanitize=" AND NOT NARRATORIA_SANITIZE)
         target_link_options(${name} PRIVATE -Wl,-z,defs)

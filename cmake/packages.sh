@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by ./play and ./test: makes sure that what the build needs is there. What is missing is
-# found out by trying to use it, not by asking the package database, so a compiler or a library from
-# elsewhere counts; only what is missing is installed, and each package is named before it is.
+# Sourced by ./play and ./test: installs missing packages that the build needs. It tests each dependency
+# by using it, not by asking the package database, so that a compiler or a library from other sources is
+# accepted. It installs only missing packages, and names each before.
 
 probe_command() { command -v "$1" >/dev/null 2>&1; }
 
@@ -23,9 +23,8 @@ probe_compiler() {
         echo 'int main() { return 0; }' | c++ -std=c++20 -static -x c++ - -o /dev/null 2>/dev/null
 }
 
-# The first Python that has the modules the tests are written with, and headers to build our own for
-# it. An interpreter of the user's own (pyenv, a virtual environment) is taken when it has them; else
-# the system's.
+# The first Python that has the modules of the tests and the headers for building the package. The
+# user's own interpreter (pyenv, a virtual environment) is used if it has them, else the system's.
 test_python() {
     local candidate
     for candidate in python3 /usr/bin/python3; do
@@ -42,7 +41,7 @@ test_python() {
     return 1
 }
 
-# Of that Python, or the system's for all of them.
+# The missing modules of that Python, or all modules for the system's Python.
 probe_pybind11() {
     local python
     python=$(test_python) && "$python" -m pybind11 --cmakedir >/dev/null 2>&1 ||
@@ -61,7 +60,7 @@ probe_fuzzer_library() {
         compgen -G "$folder/lib/*/libclang_rt.fuzzer*.a" >/dev/null
 }
 
-# The order matters: what probes with the compiler comes after it.
+# The order matters: the compiler comes before the entries that are probed with it.
 packages_to_play() {
     cat <<'LIST'
 cmake               probe_cmake
@@ -164,7 +163,7 @@ ccache              probe_command ccache
 LIST
 }
 
-# The pictures of the page are compared with ones that were taken with these fonts.
+# The reference pictures of the page were taken with these fonts.
 probe_font() { compgen -G "/usr/share/fonts/truetype/*/$1.ttf" >/dev/null; }
 
 missing_of() {
@@ -174,8 +173,8 @@ missing_of() {
     done < <("$1")
 }
 
-# install_missing LIST-FUNCTION: returns when everything of the list is there; otherwise says what to
-# do and ends the script.
+# install_missing LIST-FUNCTION: returns if all packages of the list are installed; otherwise prints the
+# next step and exits.
 install_missing() {
     local list=$1 missing as_root=()
     mapfile -t missing < <(missing_of "$list")
@@ -198,9 +197,9 @@ install_missing() {
     fi
     printf 'Installing with apt-get:\n'
     printf '    %s\n' "${missing[@]}"
-    # An update that fails may still leave lists that are good enough.
+    # After a failed update, the existing lists may be sufficient.
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null ||
-        echo "apt-get update failed; trying with the lists that are there." >&2
+        echo "apt-get update failed; trying with the existing lists." >&2
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null || {
         printf '%s\n' "apt-get could not install ${missing[*]}: its message is above." \

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""comments.py FILE: a header with its plain comments marked as Doxygen wants them.
+"""comments.py FILE: prints a header with its plain comments marked for Doxygen.
 
-The headers are documents for those who read them as they stand; what only a tool needs is put in on
-the way to the tool. A comment of its own belongs to what follows, one behind code to what stands
-before it, and the first one of a file to the file.
+The headers are written for people, so the marks for Doxygen are added here. A comment on its own
+line belongs to the following declaration, a comment after code to that code, and the first comment
+of a file to the file.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def c_comments(text):
-    # The file's own: the first block behind the guard.
+    # The comment of the file: the first block after the include guard.
     text = re.sub(r"^(#define NARRATORIA_\w+_H\n)/\*\n", r"\1/** \\file\n", text, count=1,
                   flags=re.M)
     text = re.sub(r"^(#define NARRATORIA_\w+_H\n)/\* ", r"\1/** \\file ", text, count=1, flags=re.M)
@@ -27,7 +27,7 @@ def cpp_comments(text):
     for line in text.splitlines():
         own = re.match(r"^(\s*)// ?(.*)$", line)
         if own and not own[2].startswith(("SPDX", "----")):
-            # A comment behind code goes on below it.
+            # A comment after code may continue below it.
             mark = "///<" if behind_code and len(own[1]) > 12 else "///"
             start = " \\file" if first and mark == "///" else ""
             first = False
@@ -47,7 +47,7 @@ def main():
     if "@file" in text:  # written for Doxygen as it stands
         sys.stdout.write(text)
         return
-    # Doxygen takes what looks like its own words or a page's tags for such.
+    # Escape text that Doxygen would read as its own commands or as HTML.
     marked = c_comments(text) if path.suffix == ".h" else cpp_comments(text)
     out = []
     for line in marked.splitlines():

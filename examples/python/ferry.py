@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One state, and four kinds of hands on it: the process tool of a plan, a Nuwa script that narrates,
+"""One state that four kinds of tools change: the process tool of a plan, a Nuwa script as narrator,
 the tool of a C plugin, and a Python function.
 
     python examples/python/ferry.py STORY [--events FILE]
 
 STORY is examples/stories/ferry with its plugin compiled: the copy in the build folder,
 share/narratoria/stories/ferry, or the installed one. FILE gets the trace: the records of the
-session's event stream in one order, one a line.
+session's event stream in order, one per line.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
     python examples/python/get_user_profile.py 123
 
-The key's metadata says what it means; a narrator reads both in the text for its prompt.
+The key's metadata describes it; a narrator reads both in the text for its prompt.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ page: list[str] = []
 
 # %%
 turn = session.play("I light the torch and examine the door")
-page.append(turn._repr_html_())  # what a notebook calls
+page.append(turn._repr_html_())  # a notebook calls this method
 turn
 
 # %% [markdown]

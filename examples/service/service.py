@@ -21,16 +21,16 @@ PROTOCOL_VERSION = 1
 LARGEST_BODY = 16 * 1024 * 1024
 GUARANTEES = ("no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess",
               "no_env_read", "no_env_write")
-# What every process may know of its surroundings.
+# The variables that every process may have.
 ORDINARY = ("PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 
 
 class Refused(Exception):
-    """A request that is not answered with a result; the message says why."""
+    """Raised for a request that has no result; the message has the reason."""
 
 
 def find_function(root, entry):
-    """The function of "package.module:function". Only modules below the root may be named."""
+    """Returns the function of "package.module:function". The module must be below the root."""
     module, colon, name = str(entry).partition(":")
     parts = module.split(".")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in parts):
@@ -45,20 +45,20 @@ def find_function(root, entry):
 
 
 def run_tool(root, request):
-    """The reply to a call."""
+    """Returns the reply to a call."""
     try:
         if request.get("protocol_version") != PROTOCOL_VERSION:
             raise Refused(f"protocol_version must be {PROTOCOL_VERSION}")
         result = find_function(root, request.get("entry"))(request.get("payload"))
         json.dumps(result)
-    except Exception as error:  # whatever the tool raises is its answer
+    except Exception as error:  # an exception of the tool is its reply
         return {"ok": False, "protocol_version": PROTOCOL_VERSION,
                 "error": {"type": type(error).__name__, "message": str(error)}}
     return {"ok": True, "protocol_version": PROTOCOL_VERSION, "result": result}
 
 
 def shake_hands(enforced, secrets, request):
-    """The reply to a handshake: what the surroundings of this process enforce, and which secrets it has."""
+    """Returns the reply to a handshake: the guarantees that are enforced here, and the secrets."""
     if request.get("protocol_version") != PROTOCOL_VERSION:
         return {"ok": False, "error": {"type": "ProtocolError",
                                        "message": f"protocol_version must be {PROTOCOL_VERSION}"}}
@@ -70,7 +70,7 @@ def shake_hands(enforced, secrets, request):
 
 
 def keep_only(secrets):
-    """Starts this program anew without the other variables, unless there are none."""
+    """Restarts this program without all other variables, if there are any."""
     kept = {name: value for name, value in os.environ.items()
             if name in ORDINARY or name in secrets or name.startswith("LC_")}
     if kept != dict(os.environ):
@@ -79,18 +79,18 @@ def keep_only(secrets):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 1024  # calls that come at once
+    request_queue_size = 1024  # concurrent connections that wait
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # keeps the connection
     wbufsize = -1  # headers and body in one packet, or each call waits 40 ms
-    timeout = 300  # of an idle connection
+    timeout = 300  # seconds, of an idle connection
 
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
-            # The body is not read, so nothing can follow on this connection.
+            # The body stays unread, so the connection cannot be used again.
             self.close_connection = True
             return self.reply(413 if length.isdecimal() else 411, {
                 "ok": False, "error": {"type": "ProtocolError", "message":
@@ -98,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             request = json.loads(self.rfile.read(int(length)))
             if not isinstance(request, dict):
-                raise ValueError("it is no object")
+                raise ValueError("it is not an object")
         except ValueError as error:
             return self.reply(400, {"ok": False, "error": {
                 "type": "ProtocolError", "message": f"the request is not a JSON object: {error}"}})

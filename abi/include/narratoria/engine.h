@@ -89,7 +89,7 @@ typedef struct nar_log_line {
                            "PLUGIN_LEFT_OUT": the warning with that code                         */
 } nar_log_line;
 
-/* Values of nar_engine_options.output_mode: the lifetime of the folder for a session's tool files */
+/* Values of nar_engine_options.output_mode: lifetime of the folder for a session's tool files */
 enum {
     NAR_OUTPUT_REMOVE = 0, /* the folder is removed with the session                             */
     NAR_OUTPUT_KEEP = 1,   /* the folder stays if it contains an asset of the session. A later

@@ -255,11 +255,11 @@ NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_
  *   key: value (description)
  * or is "No state information available." Control characters of keys and descriptions are written
  * as in JSON. The formatter of the key's metadata writes the value.
- * Without a formatter the value is JSON, indented by two, with these exceptions. If the compact JSON
- * of an object or a list is longer than 200 characters, it is cut to 197 characters and "...". A
- * number between 1e9 and 99999999999999 whose key contains "time" or "date" in any case is followed
- * by that time, as milliseconds since 1970: startTime: 1732354323045 (2024-11-23T09:32:03.045Z)
- * [engine-thread, callback-ok]
+ * Without a formatter the value is JSON, indented by two, with these exceptions. If the compact
+ * JSON of an object or a list is longer than 200 characters, it is cut to 197 characters and "...".
+ * A number between 1e9 and 99999999999999 whose key contains "time" or "date" in any case is
+ * followed by that time, as milliseconds since 1970: startTime: 1732354323045
+ * (2024-11-23T09:32:03.045Z) [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_format_state_for_prompt(nar_session *session, nar_text **text,
                                                        nar_error *error);

@@ -55,7 +55,7 @@ void require_possible(const Dice& dice, bool from_notation) {
                   kLargestModifier);
 }
 
-/// Removes a number from the front of `text`. False if there is none, or it is too large.
+/// Removes a number from the front of `text`. False if it is missing or too large.
 bool take_number(std::string_view& text, std::int64_t& number) {
     if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) return false;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -86,7 +86,7 @@ Dice parse_notation(std::string_view written) {
     }
     if (!understood || !rest.empty()) {
         throw tool::InvalidInput("/dice", "\"" + std::string(written) +
-                                              "\" is no dice notation; write 2d6, d20 or 3d8-2");
+                                              "\" is not a dice notation; write 2d6, d20 or 3d8-2");
     }
     require_possible(dice, true);
     return dice;

@@ -26,7 +26,7 @@ static const nar_tool *const tools[] = {&tide};
 static void invoke(void *made, uint64_t token, const nar_tool *asked,
                    const nar_invocation *invocation) {
     const instance *self = made;
-    /* The input has been checked against the schema, so there is one number behind "hours". */
+    /* The input has been checked against the schema, so "hours" has one number. */
     static const char key[] = "\"hours\":";
     const char *at = invocation->request.data;
     const char *const end = at + invocation->request.size - sizeof key;
