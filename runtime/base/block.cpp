@@ -12,11 +12,11 @@ namespace narratoria {
 namespace {
 
 constexpr std::size_t kHugePage = 2u * 1024 * 1024;
-// From here on a block is a mapping of its own: growing moves its pages instead of copying, and
-// freeing returns it to the kernel at once.
+// From this size on a block is a separate mapping: growing it moves pages instead of copying, and
+// freeing it returns the memory to the kernel at once.
 constexpr std::size_t kLarge = kHugePage;
-// Below this size huge pages do not pay: the TLB covers so few pages, and the last huge page would
-// be zeroed as a whole.
+// Below this size huge pages do not pay off: the TLB can hold all small pages, and the kernel
+// zeroes the whole last huge page.
 constexpr std::size_t kHuge = 4 * kHugePage;
 
 bool is_large(std::size_t bytes) { return bytes >= kLarge; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory blocks that may become huge. From 8 MiB on they use huge pages where the kernel has some:
+// Memory blocks that may become huge. From 8 MiB on they use huge pages if the kernel has any:
 // allocation takes a fraction of the time, and random access causes fewer TLB misses. Blocks of
 // less than 2 MiB come from malloc. The functions are thread-safe; the caller owns the blocks.
 
@@ -15,7 +15,7 @@ void* new_block(std::size_t bytes);
 // zeroed. Frees the old block, unless it throws std::bad_alloc.
 void* grow_block(void* block, std::size_t bytes, std::size_t more);
 
-// `bytes` is the size that the block was allocated or grown with.
+// `bytes` is the size with which the block was allocated or last grown.
 void free_block(void* block, std::size_t bytes);
 
 }  // namespace narratoria

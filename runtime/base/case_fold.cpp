@@ -7,7 +7,8 @@
 namespace narratoria {
 namespace {
 
-// Every `step`-th character from `first` to `last` has its folded form `distance` further.
+// The folded form of every `step`-th character from `first` to `last` is at the distance
+// `distance`.
 struct Range {
     char32_t first;
     char32_t last;
@@ -15,7 +16,7 @@ struct Range {
     int32_t distance;
 };
 
-// Unicode 14.0.0, CaseFolding.txt, those of one character (C and S), without ASCII.
+// Unicode 14.0.0, CaseFolding.txt: the mappings to one character (C and S), without ASCII.
 constexpr Range kRanges[] = {
     {0x000B5, 0x000B5, 1, 775},    {0x000C0, 0x000D6, 1, 32},     {0x000D8, 0x000DE, 1, 32},
     {0x00100, 0x0012E, 2, 1},      {0x00132, 0x00136, 2, 1},      {0x00139, 0x00147, 2, 1},

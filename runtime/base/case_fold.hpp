@@ -4,8 +4,8 @@
 
 namespace narratoria {
 
-// The character that it is compared by where case does not matter: Unicode's simple case folding, the
-// same in every language and locale.
+// Returns the character for case-insensitive comparison: Unicode's simple case folding, which does
+// not depend on language or locale.
 char32_t case_folded(char32_t character);
 
 }  // namespace narratoria

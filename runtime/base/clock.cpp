@@ -115,7 +115,7 @@ bool take_time(std::string_view& text, bool extended) {
 }
 
 // True for an empty text (local time), Z, or hours and optional minutes from UTC. The offset may be
-// in basic format behind an extended time, as strftime's %z writes it.
+// in basic format after an extended time, as strftime's %z writes it.
 bool is_offset(std::string_view text) {
     if (text.empty() || text == "Z" || text == "z") return true;
     if (!take(text, '+') && !take(text, '-')) return false;

@@ -34,8 +34,8 @@ int64_t steady_ms();
 std::string to_iso8601(int64_t wall_us);
 
 // True if `text` is an ISO 8601 date and time: a complete calendar, week or ordinal date, `T`, and
-// a time with optional fraction and offset, in basic or extended format. The only implementation of
-// the rule for timestamps; tests/conformance/cases/timestamps.json lists its cases.
+// a time with optional fraction and offset, in basic or extended format. All checks of timestamps
+// use this function; tests/conformance/cases/timestamps.json lists its cases.
 bool is_iso8601(std::string_view text);
 
 }  // namespace narratoria::clock

@@ -11,13 +11,13 @@
 
 namespace narratoria {
 
-// Calls back once when its time has passed, not counting pauses. The destructor stops it, also from
-// its own callback. Engine thread only; the loop must outlive it.
+// Calls back once when its time has passed, not counting pauses. The destructor stops it and may
+// run in its callback. Engine thread only; the loop must outlive it.
 class Countdown {
 public:
     explicit Countdown(Loop& loop) : loop_(loop), timer_(loop) {}
 
-    // Starts it, or starts it again. 0 milliseconds: no limit, and it never calls back.
+    // Starts or restarts it. 0 milliseconds: no limit, so it never calls back.
     void start(uint64_t milliseconds, std::function<void()> on_time) {
         stop();
         if (milliseconds == 0) return;
@@ -35,7 +35,7 @@ public:
         if (!on_time_ || timer_.running()) return;
         resumed_ms_ = loop_.steady_ms();
         timer_.start(left_ms_, [this] {
-            // Moved out: the call may destroy this object.
+            // Move it out first: the call may destroy this object.
             const auto on_time = std::exchange(on_time_, nullptr);
             on_time();
         });
@@ -48,7 +48,7 @@ public:
 private:
     Loop& loop_;
     Timer timer_;
-    std::function<void()> on_time_;  // empty: not started, or over
+    std::function<void()> on_time_;  // empty: not started, or expired
     uint64_t left_ms_ = 0;
     int64_t resumed_ms_ = 0;
 };

@@ -40,7 +40,7 @@ Descriptor unlinked_file() {
     const StandardStreamsTaken taken;
     Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file) return file;
-    // Some file systems have no O_TMPFILE.
+    // Some file systems do not support O_TMPFILE.
     std::string name = std::string(folder) + "/narratoria-XXXXXX";
     file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
     if (file) ::unlink(name.c_str());

@@ -6,14 +6,14 @@
 
 namespace narratoria {
 
-// Names the folder of a session for the files that its tools make.
+// The variable with the folder of a session for the files that its tools create.
 inline constexpr const char* kOutputVariable = "NARRATORIA_OUTPUT_DIR";
 
-// Replaces or appends `variable`, which is NAME=value, in a list of such.
+// Replaces or appends `variable` (NAME=value) in a list of variables.
 void set_variable(std::vector<std::string>& environment, const std::string& variable);
 
-// True for a variable of the host that every tool gets: PATH, HOME, USER, LANG, LC_*, TZ, TMPDIR and
-// VIRTUAL_ENV. `variable` is NAME or NAME=value.
+// True for a variable of the host that every tool gets: PATH, HOME, USER, LANG, LC_*, TZ, TMPDIR
+// and VIRTUAL_ENV. `variable` is NAME or NAME=value.
 bool is_handed_on(std::string_view variable);
 
 }  // namespace narratoria

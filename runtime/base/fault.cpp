@@ -10,7 +10,8 @@
 namespace narratoria {
 namespace {
 
-// The positions of all faults. Sorted by offset, so that one scan of the text is enough.
+// Returns the positions of all faults. Visits the faults by offset, so that one scan of the text is
+// enough.
 std::vector<json::Position> positions_of(const Faults& faults, std::string_view text) {
     std::vector<size_t> order(faults.size());
     std::iota(order.begin(), order.end(), size_t{0});

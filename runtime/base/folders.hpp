@@ -6,11 +6,11 @@
 
 namespace narratoria {
 
-// The folder of this library, so that an installation can be relocated. Empty if it is not known.
+// The folder of this library, so that an installation can be relocated. Empty if it is unknown.
 std::string library_folder();
 
-// The entries of a list like PATH. Empty and relative ones are left out, as they would depend on the
-// current folder.
+// The entries of a list like PATH, without empty and relative ones, which would depend on the
+// working folder.
 std::vector<std::string> folders_in(std::string_view list);
 
 }  // namespace narratoria

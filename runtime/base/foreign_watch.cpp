@@ -11,7 +11,8 @@
 namespace narratoria {
 namespace {
 
-// For no events the registration stays, and is told at most once of what the kernel always tells.
+// Without events, keep the registration: EPOLLONESHOT then reports EPOLLERR and EPOLLHUP, which
+// cannot be masked, at most once.
 uint32_t wanted_of(unsigned events) {
     if (events == 0) return EPOLLONESHOT;
     return ((events & kReadable) != 0 ? EPOLLIN | EPOLLRDHUP : 0U) |
@@ -27,13 +28,13 @@ void ForeignWatch::start(int descriptor, std::function<void()> on_ready,
     int error = epoll_ ? keep_clear_of_standard_streams(epoll_) : errno;
     number_ = descriptor;
     registered_ = failed_ = lost_ = false;
-    // Registered once in any case, to learn whether it can be.
+    // Register it once in any case, to learn if it can be watched.
     if (error == 0) error = register_events(kReadable);
     if (error == 0) error = register_events(events);
     if (error != 0) {
         epoll_.close();
         throw std::system_error(error, std::generic_category(),
-                                "the event loop could not watch a descriptor");
+                                "the event loop cannot watch a descriptor");
     }
     on_ready_ = std::move(on_ready);
     on_lost_ = std::move(on_lost);
@@ -54,32 +55,33 @@ int ForeignWatch::register_events(unsigned events) {
 
 void ForeignWatch::change(unsigned events) {
     if (events == events_ || !running()) return;
-    // A failure is reported after the turn: the caller may be in the middle of something.
+    // Report a failure after the iteration, because the caller may not expect a callback here.
     if (register_events(events) != 0) failed_ = true;
 }
 
-// The kernel knows a registration by number and file: a change of a closed descriptor is EBADF, of a
-// number that belongs to another file now ENOENT; that file can be registered anew.
+// The kernel identifies a registration by number and file. Changing it fails with EBADF if the
+// descriptor is closed, and with ENOENT if the number belongs to a different file, which could be
+// registered instead.
 bool ForeignWatch::is_lost() const {
     if (failed_) return true;
     epoll_event event{};
     event.events = wanted_of(events_);
     if (events_ != 0) return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, number_, &event) != 0;
-    // A change would have an error told again.
+    // Without events, test with ADD: a change (MOD) would report an error condition again.
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number_, &event) != 0) return errno != EEXIST;
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, number_, &event);
     return true;
 }
 
 void ForeignWatch::on_event() {
-    // Another descriptor of the same file may keep the registration of a closed one alive.
+    // A duplicate of a closed descriptor may keep its registration alive.
     if (is_lost()) return lose();
     epoll_event event{};
     if (::epoll_wait(epoll_.get(), &event, 1, 0) != 1) return;
     const auto has = [&](uint32_t bits) { return (event.events & bits) != 0; };
     ready_ =
         (has(EPOLLIN | EPOLLRDHUP | EPOLLHUP) ? kReadable : 0U) | (has(EPOLLOUT) ? kWritable : 0U);
-    // An error condition, or the other side's end where only writability is watched.
+    // An error condition, or the other side has closed while only writability is watched.
     if (has(EPOLLERR) || (ready_ & events_) == 0) ready_ = events_;
     ready_ &= events_;
     if (ready_ == 0) return;
@@ -98,13 +100,13 @@ void ForeignWatch::lose() {
 void ForeignWatch::stop() {
     if (!running()) return;
     watch_.stop();
-    // libuv is done with it: stopping a poll removes it at once.
+    // Close it now: libuv removes a stopped poll at once.
     epoll_.close();
     std::erase(loop_.foreign_, this);
 }
 
 void Loop::check_foreign() {
-    // Searched again after each call, which may change the list.
+    // Search from the start each time, because a call may change the list.
     for (;;) {
         const auto lost = std::find_if(foreign_.begin(), foreign_.end(),
                                        [](ForeignWatch* each) { return each->is_lost(); });

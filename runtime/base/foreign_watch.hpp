@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Watches a descriptor that somebody else owns and may close at any time.
+// Watches a descriptor that its owner may close at any time.
 
 #include <functional>
 
@@ -9,10 +9,10 @@
 
 namespace narratoria {
 
-// As Watch, but the descriptor may be closed while it is watched. libuv aborts the process if such a
-// descriptor is registered, so it is registered in an epoll instance of its own, and the loop
-// watches that. The loop looks after each turn whether the descriptor still is the watched one.
-// Engine thread only; the loop must outlive it. The destructor stops it, also from its own callback.
+// Like Watch, but the descriptor may be closed while it is watched. libuv would abort the process,
+// so the descriptor is registered in a separate epoll instance, which the loop watches. After each
+// iteration the loop checks that the number still belongs to the watched file. Engine thread only;
+// the loop must outlive it. The destructor stops it and may run in its callback.
 class ForeignWatch {
 public:
     explicit ForeignWatch(Loop& loop) : loop_(loop), watch_(loop) {}
@@ -20,8 +20,8 @@ public:
     ForeignWatch(const ForeignWatch&) = delete;
     ForeignWatch& operator=(const ForeignWatch&) = delete;
 
-    // `on_lost` is called once if the descriptor turns out to be closed, or its number to belong to
-    // another file; the watch has stopped then. Throws std::system_error if the descriptor cannot be
+    // `on_lost` is called once, after the watch has stopped, if the descriptor was closed or its
+    // number belongs to a different file. Throws std::system_error if the descriptor cannot be
     // watched.
     void start(int descriptor, std::function<void()> on_ready, std::function<void()> on_lost,
                unsigned events);
@@ -29,8 +29,8 @@ public:
     void stop();
     bool running() const { return watch_.running(); }
     bool lost() const { return lost_; }
-    // True if the descriptor is closed, or its number belongs to another file, while it is watched;
-    // on_lost comes after the loop's turn.
+    // True if the watched descriptor is closed or its number belongs to a different file. The loop
+    // calls on_lost after its current iteration.
     bool is_lost() const;
     int descriptor() const { return number_; }
     // The ready events; valid in on_ready.
@@ -51,7 +51,7 @@ private:
     unsigned events_ = 0;
     unsigned ready_ = 0;
     bool registered_ = false;
-    bool failed_ = false;  // could not be registered again
+    bool failed_ = false;  // change() could not register the descriptor again
     bool lost_ = false;
 };
 

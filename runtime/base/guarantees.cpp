@@ -141,9 +141,9 @@ bool read_guarantees(std::string_view list, GuaranteeSource source, Guarantees& 
         } else if (const auto guarantee = guarantee_of(part)) {
             guarantees.require(*guarantee, source);
         } else {
-            why = "\"" + std::string(part) + "\" is no guarantee; there are ";
+            why = "\"" + std::string(part) + "\" is not a guarantee; use ";
             for (const Text& text : kTexts) (why += text.name) += ", ";
-            why += "secrets_allowed=NAME:NAME and all";
+            why += "secrets_allowed=NAME:NAME or all";
             return false;
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a tool is kept from doing (spec 001): six guarantees, and the variables with secrets that it
-// may read. The only place that spells their names.
+// The restrictions of a tool (spec 001): six guarantees, and the variables with secrets that it may
+// read. All code takes their names from here.
 
 #include <array>
 #include <cstddef>
@@ -28,29 +28,29 @@ inline constexpr std::string_view kSecretsCapability = "secrets";
 
 // "no_network"
 std::string_view name_of(Guarantee guarantee);
-// What it forbids, as traces name it: "network".
+// The capability that it forbids, as in traces: "network".
 std::string_view capability_of(Guarantee guarantee);
-// Nothing: no guarantee has this name.
+// The guarantee with this name; nothing if there is none.
 std::optional<Guarantee> guarantee_of(std::string_view name);
-// What a tool without the right is told: `Tool "t" cannot use the network.`
+// The error of a tool that uses a forbidden capability: `Tool "t" cannot use the network.`
 std::string blocked_message(std::string_view tool, Guarantee guarantee);
 std::string blocked_secrets_message(std::string_view tool);
 
-// Who required a guarantee. Guarantees are required in this order, and never taken back.
+// The origin of a guarantee. Sources add guarantees in this order, and none removes one.
 enum class GuaranteeSource : uint8_t { None, Pack, Tool, User, Policy };
 std::string_view name_of(GuaranteeSource source);
 
 class Guarantees {
 public:
-    // The last source that requires a guarantee is the one that is told.
+    // If several sources require a guarantee, source_of() is the last one.
     void require(Guarantee guarantee, GuaranteeSource source) {
         sources_[static_cast<size_t>(guarantee)] = source;
     }
-    // All six, and no secrets: a pure tool.
+    // Requires all six and allows no secrets: a pure tool.
     void require_all(GuaranteeSource source);
-    // Leaves only these of the secrets that are allowed so far.
+    // Allows only these of the secrets that were allowed before.
     void allow_secrets(const std::vector<std::string>& names, GuaranteeSource source);
-    // Everything that `more` requires, too.
+    // Adds everything that `more` requires.
     void tighten(const Guarantees& more);
 
     bool requires_one(Guarantee guarantee) const {
@@ -59,7 +59,7 @@ public:
     GuaranteeSource source_of(Guarantee guarantee) const {
         return sources_[static_cast<size_t>(guarantee)];
     }
-    // Absent: any secret.
+    // The allowed secrets; absent: all.
     const std::optional<std::vector<std::string>>& secrets() const { return secrets_; }
     GuaranteeSource secrets_source() const { return secrets_source_; }
     // False if nothing is required.
@@ -67,7 +67,7 @@ public:
 
     // {"no_filesystem_write":true,"no_filesystem_read":false,…,"secrets_allowed":["KEY"]}
     void append_json(std::string& out) const;
-    // {"no_network":"user","secrets_allowed":"pack"}: who required what.
+    // The source of each requirement: {"no_network":"user","secrets_allowed":"pack"}.
     void append_sources(std::string& out) const;
 
 private:
@@ -76,8 +76,8 @@ private:
     GuaranteeSource secrets_source_ = GuaranteeSource::None;
 };
 
-// Reads "no_network,no_subprocess"; "all" is all six and no secrets, "secrets_allowed=A:B" allows the
-// secrets A and B. False with `why`.
+// Reads a list such as "no_network,no_subprocess". "all" means all six and no secrets,
+// "secrets_allowed=A:B" allows the secrets A and B. On failure returns false and a reason.
 bool read_guarantees(std::string_view list, GuaranteeSource source, Guarantees& guarantees,
                      std::string& why);
 

@@ -11,7 +11,8 @@
 namespace narratoria {
 namespace {
 
-// Unique within the process, so that a token of one engine is never valid in another.
+// Returns a number that is unique in the process, so that a token of one engine is never valid in
+// another engine.
 uint64_t new_token() {
     static std::atomic<uint64_t> last{0};
     return ++last;
@@ -167,7 +168,7 @@ void Inbox::take(Held& messages) {
     const std::lock_guard lock(mutex_);
     messages.output.clear();
     messages.diagnostics.clear();
-    // Swapped, so that both keep their memory for the next call.
+    // Swap them, so that both keep their memory for the next call.
     messages.output.swap(held_.output);
     messages.diagnostics.swap(held_.diagnostics);
     messages.has_end = held_.has_end;
@@ -211,7 +212,7 @@ Inbox::Found Inbox::find(const void* owner, uint64_t token) {
     const std::lock_guard lock(mutex_);
     Found found;
     if (token != 0 && token == held_number_) {
-        // It cannot be handed over.
+        // A held token cannot be delegated.
         found.status = NAR_INVALID_ARGUMENT;
     } else if (const Token* const open = find_open(owner, token, found.status)) {
         found.receiver = open->receiver;
@@ -276,14 +277,14 @@ void Inbox::deliver() {
     size_t posts = 0;
     size_t tokens = 0;
     {
-        // No more messages than were sent before now: a function that posts itself again must not
-        // keep this call running.
+        // Deliver only messages sent before this call: a function that posts itself again must not
+        // keep the call running.
         const std::lock_guard lock(mutex_);
         posts = waiting_posts_;
         tokens = ready_.size();
     }
     const WakeForRest rest(*this);
-    // At least one post and one token are delivered, however small the budget is.
+    // Deliver at least one post and one token, even with a very small budget.
     for (; posts > 0; --posts) {
         deliver_post();
         if (loop_.time_is_up()) break;
@@ -331,8 +332,8 @@ void Inbox::deliver_token() {
         token.delivered += output.size();
         if (token.delivered < token.output.size()) {
             mark_ready(number, token);
-            // Delivered bytes are erased only when they are more than half: erasing each time would
-            // take quadratic time.
+            // Erase delivered bytes only when they are more than half: erasing each time would take
+            // quadratic time.
             if (token.delivered > token.output.size() / 2) {
                 token.output.erase(0, token.delivered);
                 token.delivered = 0;
@@ -354,8 +355,8 @@ void Inbox::deliver_token() {
 }
 
 void Inbox::forget_posts(Poster& from) {
-    // A deque allocates memory even if it is empty. The optional leaves a destructor that calls this
-    // without an allocation if no post waits; if one waits, swapping them out still needs memory.
+    // An empty deque also allocates, so create it only if a post waits: destructors that call this
+    // without waiting posts then do not allocate.
     std::optional<std::deque<Post>> dropped;
     {
         const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What other threads send to the engine thread. One inbox per engine, which owns it.
+// The queue of messages from other threads to the engine thread. Each engine owns one inbox.
 //
 // It carries posted functions, log lines, and messages for tokens. A token represents work done
 // elsewhere: a request to a narrator, or a tool that a plugin runs. The engine thread opens a token
@@ -32,8 +32,7 @@ namespace narratoria {
 class Inbox {
 public:
     // Limits on undelivered messages. A sender over the limit gets NAR_BUSY; excess log lines are
-    // counted and dropped.
-    // bytes per token, for output and diagnostics each
+    // counted and dropped. kMaxOutput: bytes per token, for output and diagnostics each.
     static constexpr size_t kMaxOutput = 16u * 1024 * 1024;
     static constexpr size_t kMaxLines = 1'000;
     // Output is delivered in pieces of at most this size, about one read of a pipe.
@@ -67,7 +66,7 @@ public:
         virtual ~Receiver() = default;
         virtual void on_output(std::string) {}
         virtual void on_diagnostics(std::string_view) {}
-        // contains the End type that the token was opened with
+        // `end` contains the End type with which the token was opened.
         virtual void on_ended(std::any end) = 0;
     };
 
@@ -86,11 +85,12 @@ public:
     // `owner` must be the one that opened the token; otherwise NAR_GONE.
     nar_status send_output(const void* owner, uint64_t token, std::string_view bytes);
     nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
-    // `owner` NULL: any owner. NAR_GONE if the token was opened with another End type.
-    // `last_output` precedes the end and always has room.
+    // `owner` NULL: any owner. NAR_GONE if the token was opened with a different End type.
+    // `last_output` precedes the end and is not limited.
     nar_status send_end(const void* owner, uint64_t token, std::any end,
                         std::string_view last_output = {});
-    // The same for a held token and an end that says nothing. Nothing: the token is not held.
+    // Like send_end(), for a held token and an end without data. Returns nothing if the token is
+    // not held.
     std::optional<nar_status> end_held(const void* owner, uint64_t token,
                                        std::string_view last_output);
 
@@ -101,17 +101,18 @@ public:
         return open(owner, receiver, typeid(End));
     }
     void close(uint64_t token);
-    // Opens a token whose messages wait for take(), and wake nobody. One at a time.
+    // Opens a held token: its messages wait for take() and do not wake the loop. At most one is
+    // open.
     template <typename End>
     uint64_t hold(const void* owner) {
         return hold(owner, typeid(End));
     }
-    // Closes the held token.
+    // Closes the held token and returns its messages.
     struct Held {
         std::string output;
         std::string diagnostics;
         bool has_end = false;
-        std::any end;  // empty: none, or that of end_held()
+        std::any end;  // empty if there was no end, or if it came from end_held()
     };
     void take(Held& messages);
     // Closes all tokens of an owner without calling their receivers.
@@ -121,7 +122,7 @@ public:
     // True if an end was sent, delivered or not.
     bool has_end(uint64_t token) const;
 
-    // Finds an open token without an end, for an owner that hands the work over to another party.
+    // Finds an open token without an end, for an owner that delegates the work.
     struct Found {
         nar_status status = NAR_OK;
         Receiver* receiver = nullptr;
@@ -148,7 +149,7 @@ private:
         Receiver* receiver;
         const std::type_info* end_type;
         std::string output;
-        size_t delivered = 0;  // how much of `output` was delivered
+        size_t delivered = 0;  // delivered bytes of `output`
         std::string diagnostics;
         std::any end;
         bool has_end = false;  // stays true after delivery
@@ -167,7 +168,7 @@ private:
     void deliver_post();
     void deliver_token();
 
-    // Require the lock.
+    // These functions require the lock.
     Token* find(uint64_t number);
     Token* find_open(const void* owner, uint64_t token, nar_status& status);
     void mark_ready(uint64_t number, Token& token);
@@ -180,8 +181,9 @@ private:
     Token held_{};
     std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
     size_t waiting_posts_ = 0;
-    // Posters with waiting posts. They take turns, one post each: a poster with thousands of them
-    // must not delay the others, above all when each driving call has a small budget.
+    // Posters with waiting posts. They take turns, one post each, so that a poster with thousands
+    // of posts does not delay other posters. This matters most if driving calls have a small
+    // budget.
     std::deque<Poster*> turns_;
     std::vector<Line> lines_;
     uint64_t lost_lines_ = 0;

@@ -19,18 +19,18 @@ void check(int status, const char* what) {
     if (status < 0) {
         // libuv's error codes are negated errno values.
         throw std::system_error(-status, std::generic_category(),
-                                std::string("the event loop could not ") + what);
+                                std::string("the event loop cannot ") + what);
     }
 }
 
-// libuv aborts if it runs out of descriptors while it creates the first loop of a process. Fails
-// with an exception instead.
+// Throws if there are too few descriptors for a loop: libuv would abort while it creates the first
+// loop of a process.
 void make_sure_of_descriptors() {
     constexpr int kNeeded = 8;
     Descriptor each[kNeeded];
     for (Descriptor& descriptor : each) {
         descriptor = Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
-        if (!descriptor) check(-errno, "be made");
+        if (!descriptor) check(-errno, "be created");
     }
 }
 
@@ -41,7 +41,7 @@ struct Timer::Handle {
     Loop* loop;
     Timer* owner;
     std::function<void()> on_time;
-    std::list<Timer*> place{owner};  // its node, unless that is in Loop::due_
+    std::list<Timer*> place{owner};  // holds the node while it is not in Loop::due_
     std::list<Timer*>::iterator node = place.begin();
 };
 
@@ -49,14 +49,14 @@ struct Watch::Handle {
     uv_poll_t poll;
     Watch* owner;
     std::function<void()> on_ready;
-    std::list<Watch*> place{owner};  // its node, unless that is in Loop::postponed_
+    std::list<Watch*> place{owner};  // holds the node while it is not in Loop::postponed_
     std::list<Watch*>::iterator node = place.begin();
 };
 
 Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPadding]()) {
     make_sure_of_descriptors();
     const StandardStreamsTaken taken;
-    check(uv_loop_init(&loop_), "be made");
+    check(uv_loop_init(&loop_), "be created");
     wake_.data = this;
     idle_.data = this;
     check_.data = this;
@@ -68,7 +68,7 @@ Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPaddin
     });
     if (status < 0) {
         uv_loop_close(&loop_);
-        check(status, "be made");
+        check(status, "be created");
     }
     uv_idle_init(&loop_, &idle_);
     uv_check_init(&loop_, &check_);
@@ -79,7 +79,7 @@ Loop::~Loop() {
     uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
     uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
     uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
-    // All timers and watches are stopped by now; this runs their close callbacks.
+    // All timers and watches are stopped by now. This runs their close callbacks.
     while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) {
     }
     uv_loop_close(&loop_);
@@ -145,13 +145,13 @@ void Loop::defer(std::function<void()> task) {
     keep_turning();
 }
 
-// libuv runs a timer that is due again at once in the same round, for ever. So its callbacks only
-// enter the timers here. They run after the reads of the round: a host that was stopped, or did not
-// drive the loop, finds what has arrived before it finds that its time is up.
+// Runs expired timers. libuv would run a timer that restarts itself with 0 ms endlessly in one
+// iteration, so its callbacks only add timers to due_. They run after the reads of the iteration: a
+// host that was stopped, or did not drive the loop, receives arrived data before a timeout.
 void Loop::run_due() {
     if (ran_timers_ || due_.empty()) return;
     ran_timers_ = true;
-    // One in any case: a budget that is always used up otherwise must not hold timers off for ever.
+    // Run at least one, so that timers make progress even if the budget is always used up.
     size_t left = due_.size();
     do {
         Timer* const timer = due_.front();
@@ -163,7 +163,7 @@ void Loop::run_due() {
 }
 
 void Loop::run_deferred() {
-    // Tasks deferred meanwhile wait for the next round, so that reads get their turn.
+    // Tasks deferred meanwhile wait for the next iteration, so that reads get their turn.
     for (size_t left = deferred_.size(); left > 0 && !time_is_up(); --left) {
         std::function<void()> task = std::move(deferred_.front());
         deferred_.pop_front();
@@ -201,7 +201,7 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
     handle_ = new Handle{{}, &loop_, this, std::move(on_time)};
     uv_timer_init(loop_.uv(), &handle_->timer);
     handle_->timer.data = handle_;
-    // libuv caches its time during callbacks; the delay must count from now.
+    // Update libuv's time, which it caches during callbacks: the delay must start now.
     uv_update_time(loop_.uv());
     uv_timer_start(
         &handle_->timer,
@@ -261,8 +261,8 @@ void Watch::listen() {
     uv_poll_start(&handle_->poll, wanted, [](uv_poll_t* poll, int status, int events) {
         Watch* watch = static_cast<Handle*>(poll->data)->owner;
         if (status < 0) {
-            // An error condition: libuv has stopped the handle. Some errors are transient, such as
-            // those of datagram sockets, so listen again.
+            // On an error condition libuv has stopped the handle. Some errors are transient, such
+            // as those of datagram sockets, so listen again.
             watch->ready_ = watch->events_;
             watch->listen();
         } else {
@@ -283,8 +283,7 @@ void Watch::on_ready() {
     // The watched events may have changed since this event was postponed.
     ready_ &= events_;
     if (ready_ == 0) return;
-    // uv_close() in the callback only marks the handle; it is freed later. The watch may be
-    // destroyed in the callback, so only the handle is used.
+    // The callback may destroy the watch, so use only the handle: uv_close() frees it later.
     Handle* handle = handle_;
     loop_.guard(handle->on_ready);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The event loop of an engine, on libuv. Uses no libuv function that needs its thread pool: the
-// library starts no threads.
+// The event loop of an engine, on libuv. The library starts no threads, so it uses no libuv
+// function that needs the thread pool.
 
 #include <uv.h>
 
@@ -31,9 +31,9 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    // The driving calls. Each rethrows the first exception of a callback, and runs at most one round
-    // of timers: one that is started meanwhile waits for the next call, so that a timer that starts
-    // itself again cannot keep a call from returning.
+    // The driving calls. Each rethrows the first exception of a callback and runs at most one round
+    // of timers. A timer that is started meanwhile waits for the next call, so that a timer that
+    // restarts itself cannot keep a call from returning.
     void run_once();                      // waits for an event
     void run_for(uint64_t microseconds);  // never waits; 0: one round
 
@@ -52,8 +52,8 @@ public:
     int descriptor() const { return uv_backend_fd(&loop_); }
     int timeout();  // milliseconds; -1: no timer is pending
 
-    // One buffer shared by all reads: its content must be consumed before the next read. kPadding
-    // bytes behind it may be read.
+    // A buffer shared by all reads: its content must be consumed before the next read. kPadding
+    // bytes after it are readable.
     char* buffer() { return buffer_.get(); }
     size_t buffer_size() const { return has_budget() ? kBudgetRead : kRead; }
 
@@ -94,16 +94,16 @@ private:
     Clock* const clock_;
     uv_loop_t loop_;
     uv_async_t wake_;
-    uv_idle_t idle_;    // while there is something to do, the loop does not wait
-    uv_check_t check_;  // comes after the reads of a round
+    uv_idle_t idle_;    // active while there is work, so that the loop does not block
+    uv_check_t check_;  // runs after the reads of an iteration
     std::function<void()> on_wake_;
     std::deque<std::function<void()>> deferred_;
-    // Timers whose time has come. Each brings its node: callbacks of libuv must not throw.
+    // Expired timers. The nodes come from the timers, because callbacks of libuv must not throw.
     std::list<Timer*> due_;
     bool ran_timers_ = false;  // in this driving call
     std::vector<ForeignWatch*> foreign_;
     // Watches that were ready when the budget ran out. They come first in the next call, so that
-    // each gets its turn however small the budget is.
+    // each gets its turn even with a very small budget.
     std::list<Watch*> postponed_;
     bool reading_is_first_ = false;
     std::unique_ptr<char[]> buffer_;
@@ -112,7 +112,7 @@ private:
     uint64_t handled_ = 0;
 };
 
-// Calls back once after a delay. The destructor stops it, also from its own callback. Engine thread
+// Calls back once after a delay. The destructor stops it and may run in its callback. Engine thread
 // only; the loop must outlive it.
 class Timer {
 public:
@@ -136,15 +136,15 @@ private:
     uint64_t clock_timer_ = 0;  // id in the loop's Clock, if it has one
 };
 
-// Events of a Watch, as bits. kReadable includes that the other side closed. kClosed alone reports
-// error conditions only: for the write end of a pipe, that the read end is closed.
+// Events of a Watch, as bits. kReadable includes the closing of the other side. kClosed alone
+// reports error conditions only: for the write end of a pipe, that the read end was closed.
 constexpr unsigned kReadable = 1;
 constexpr unsigned kWritable = 2;
 constexpr unsigned kClosed = 4;
 
 // Calls back when a descriptor is ready; spurious calls are possible. Level-triggered. An error
 // condition (EPOLLERR) is reported as all watched events, until it is read or the watch stops. The
-// descriptor must stay open until the watch is stopped. The destructor stops it, also from its own
+// descriptor must stay open until the watch is stopped. The destructor stops it and may run in its
 // callback. Engine thread only; the loop must outlive it.
 class Watch {
 public:

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxLetters = 32;
 constexpr size_t kShortName = 5;
 constexpr size_t kLongName = 12;
-// A shorter beginning of a known name fits too much.
+// Shorter beginnings would match too many names.
 constexpr size_t kMinBeginning = 5;
 
 struct Letters {
@@ -20,7 +20,7 @@ struct Letters {
     size_t size = 0;
 };
 
-// Lower case, without "_" and "-".
+// Returns the name in lower case, without "_" and "-".
 Letters letters_of(std::string_view name) {
     Letters out;
     for (const char c : name) {

@@ -5,10 +5,10 @@
 
 namespace narratoria {
 
-// Returns the known name that `name` is probably a misspelling of, or an empty view. Names are close
-// if at most two letters differ (one in short names, three in long ones; swapped neighbours count
-// once), if only case, "_" or "-" differ, or if `name` is the beginning of a known one. `name` must
-// not be known itself.
+// Returns the known name that `name` probably misspells, or an empty view. Names are similar if at
+// most two letters differ (one in short names, three in long ones; two swapped letters count as one
+// difference), if only case, "_" or "-" differ, or if `name` is the beginning of a known one.
+// `name` must not be a known name.
 std::string_view near_name(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace narratoria

@@ -5,8 +5,8 @@
 
 namespace narratoria {
 
-// A map for keys that are asked for many times in a row: the last one takes a comparison, and no hash
-// nor division. Values never move.
+// A map for keys that are looked up many times in a row: finding the last key again takes one
+// comparison and no hash. Values never move.
 template <typename Key, typename Value>
 class RecentMap {
 public:

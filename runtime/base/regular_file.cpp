@@ -34,10 +34,10 @@ FileReading read_regular_file(const std::string& path, const std::string& shown,
     }
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) {
-        return failed(std::string("cannot be looked at: ") + std::strerror(errno));
+        return failed(std::string("cannot be read: ") + std::strerror(errno));
     }
     if (S_ISDIR(status.st_mode)) return failed("is a folder, not a file");
-    if (!S_ISREG(status.st_mode)) return failed("is no regular file");
+    if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
     text.clear();
     char buffer[64 * 1024];
     for (;;) {
@@ -49,7 +49,7 @@ FileReading read_regular_file(const std::string& path, const std::string& shown,
         }
         text.append(buffer, static_cast<size_t>(got));
         if (text.size() > limit) {
-            return failed("is larger than " + size_text(limit) + ", the most that is read");
+            return failed("is larger than the limit of " + size_text(limit));
         }
     }
 }

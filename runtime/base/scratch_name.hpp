@@ -4,7 +4,7 @@
 
 namespace narratoria {
 
-// What the names of scratch folders of sandboxes begin with. They go with their invocation.
+// The prefix of the names of sandboxes' scratch folders, which are removed when their tool ends.
 inline constexpr std::string_view kScratchName = "narratoria-scratch-";
 
 }  // namespace narratoria

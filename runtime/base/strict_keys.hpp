@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The keys that a table may have. Readers of stories, prompts, manifests, projects and plans use this
-// to find other keys and to name the known one that was probably meant.
+// The known keys of a table. Readers of stories, prompts, manifests, projects and plans use this to
+// find unknown keys and to suggest the known key that was probably meant.
 
 #include <algorithm>
 #include <concepts>
@@ -14,7 +14,7 @@ namespace narratoria {
 
 class KnownKeys {
 public:
-    // The names must outlive it. In a call, f({"a", "b"}), they do.
+    // The names must outlive this object. In a call f({"a", "b"}) they do.
     template <typename Names>
     requires std::convertible_to<const Names&, std::span<const std::string_view>> KnownKeys(
         const Names& names)
@@ -26,11 +26,11 @@ public:
         return std::find(names_.begin(), names_.end(), key) != names_.end();
     }
 
-    // The known name that `key` is probably a misspelling of (base/near_name.hpp), or empty.
+    // The known name that `key` probably misspells (base/near_name.hpp), or empty.
     std::string_view near(std::string_view key) const;
     // `; did you mean "limits"?`, or empty.
     std::string suggestion(std::string_view key) const;
-    // The same, or "; there are limits, times" if no name is near.
+    // Like suggestion(), or "; there are limits, times" if no name is similar.
     std::string suggestion_or_list(std::string_view key) const;
 
 private:

@@ -54,7 +54,7 @@ std::optional<size_t> find_too_deep_toml(std::string_view text) {
 }
 
 TomlPlaces::TomlPlaces(std::string_view text) : text_(text) {
-    // The library does not count a byte order mark.
+    // toml++ does not count a byte order mark as a column.
     line_starts_.push_back(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
     for (size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '\n') line_starts_.push_back(i + 1);

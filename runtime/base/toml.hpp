@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// toml++ without exceptions and without its faults. Include it through this file only.
+// toml++ without exceptions, with workarounds for its bugs. Include it through this file only.
 
 #include <cstddef>
 #include <optional>
@@ -28,19 +28,20 @@
 
 namespace narratoria {
 
-// Returns the offset where nesting exceeds 128 levels. Parse no other text: each dot of a dotted key
-// nests a table, and the library destroys nested tables recursively, so a line of dots would overflow
-// the stack. Skips strings and comments; the library reports invalid TOML.
+// Returns the offset where nesting exceeds 128 levels, or nothing. Do not parse a text that is
+// nested deeper: each dot of a dotted key nests a table, and toml++ destroys nested tables
+// recursively, so a line of dots would overflow the stack. Skips strings and comments; toml++
+// reports invalid TOML.
 std::optional<size_t> find_too_deep_toml(std::string_view text);
 
 // Turns positions of toml++, which counts columns in characters, into offsets.
 class TomlPlaces {
 public:
-    // The text must outlive it.
+    // The text must outlive this object.
     explicit TomlPlaces(std::string_view text);
 
     size_t byte_of(toml::source_position at) const;
-    // Of a header [a.b] the library knows the table's place only.
+    // For a header [a.b], toml++ knows the position of the table only, not that of the key.
     static toml::source_position begin_of(const toml::key& key, const toml::node& value) {
         return key.source().begin.line != 0 ? key.source().begin : value.source().begin;
     }

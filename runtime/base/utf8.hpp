@@ -19,14 +19,15 @@ std::string repaired(std::string_view text);
 // True for a byte that is not the first of its character.
 constexpr bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Where the character after the one at `at` begins, or text.size(). `at` must be inside `text`.
+// Returns the offset of the character after the one at `at`, or text.size(). `at` must be inside
+// `text`.
 constexpr size_t next(std::string_view text, size_t at) {
     do ++at;
     while (at < text.size() && continues(text[at]));
     return at;
 }
 
-// At most `most` bytes from the begin or the end of `text`, without splitting a character.
+// At most `most` bytes from the beginning or the end of `text`, without splitting a character.
 constexpr std::string_view prefix_of(std::string_view text, size_t most) {
     if (text.size() <= most) return text;
     while (most > 0 && continues(text[most])) --most;

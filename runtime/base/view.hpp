@@ -7,7 +7,8 @@
 
 namespace narratoria {
 
-// A text of the C ABI; {NULL, n} is empty. The view is valid as long as the caller's bytes.
+// Converts a text of the C ABI; {NULL, n} is empty. The view is valid as long as the caller's
+// bytes.
 inline std::string_view view(nar_str text) {
     return text.data == nullptr ? std::string_view()
                                 : std::string_view(text.data, static_cast<size_t>(text.size));

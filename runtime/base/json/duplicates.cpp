@@ -13,7 +13,7 @@
 namespace narratoria::json {
 namespace {
 
-// Nearly always false. Sorting is some five times as fast as filling a set.
+// Nearly always returns false. Sorting is about five times as fast as filling a set.
 bool has_duplicates(Value object) {
     std::vector<std::string_view> keys;
     for (const Member member : object.members()) keys.push_back(member.key);
@@ -25,7 +25,7 @@ void look(Value value, std::string& pointer, Faults& faults) {
     const size_t length = pointer.size();
     if (value.is_object()) {
         const bool may_repeat = has_duplicates(value);
-        // Ordered: the author of a text cannot choose colliding keys.
+        // An ordered set, so that the author of a text cannot choose colliding keys.
         std::set<std::string_view> keys;
         for (const Member member : value.members()) {
             append_pointer(pointer, member.key);
@@ -35,7 +35,7 @@ void look(Value value, std::string& pointer, Faults& faults) {
                     static_cast<size_t>(key.raw().data() - value.tape().source().data());
                 faults.push_back({"json-key-unique", pointer, byte,
                                   quoted(member.key) +
-                                      " stands more than once in this object; the last one counts",
+                                      " occurs more than once in this object; the last one is used",
                                   ""});
                 faults.back().is_warning = true;
             }

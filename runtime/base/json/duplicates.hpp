@@ -5,9 +5,9 @@
 
 namespace narratoria::json {
 
-// A warning (rule "json-key-unique") for each member whose key an earlier member of its object has:
-// of duplicate keys the last one counts. In the order of the text. `byte` refers to the text of the
-// tape.
+// Returns a warning (rule "json-key-unique") for each member with the key of an earlier member of
+// its object: the last of duplicate keys wins. The warnings are in the order of the text. `byte`
+// refers to the text of the tape.
 Faults duplicate_keys(Value root);
 
 }  // namespace narratoria::json

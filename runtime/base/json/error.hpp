@@ -29,7 +29,7 @@ struct ParseError {
 // The id of the violated rule, for example "json-utf8".
 const char* rule_of(ParseError::Kind kind);
 
-// A position for people; both count from 1.
+// A human-readable position; line and column count from 1.
 struct Position {
     size_t line;
     size_t column;

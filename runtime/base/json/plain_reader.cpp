@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads plain JSON: strings without escapes, numbers without an exponent. Nearly every line of a
-// tool is plain. This reader reports no errors. It gives up at anything else, and RapidJSON then
-// parses the text from the start and reports the error, if there is one. So it may reject anything,
-// but must accept nothing that RapidJSON rejects, and must produce the same tape. The fuzz target
-// "tape" compares both.
+// tool is plain. This reader gives up at other JSON and reports no errors; RapidJSON then parses
+// the text from the start and reports the error, if there is one. So this reader may reject any
+// text, but must not accept a text that RapidJSON rejects, and must produce the same tape. The fuzz
+// target "tape" compares both.
 //
-// It is faster because the positions in the text and on the tape stay in registers. RapidJSON's
-// reader consists of functions that share a stream in memory.
+// It is faster because the positions in the text and on the tape stay in registers. The functions
+// of RapidJSON's reader share a stream in memory.
 
 #include <cstring>
 
@@ -20,7 +20,7 @@ namespace {
 // Bounds the text that is parsed twice when this reader gives up.
 constexpr size_t kLongest = 1024 * 1024;
 
-// A number of this length cannot come near the limits of a double, whatever its digits are.
+// Numbers up to this length cannot reach the limits of a double.
 constexpr size_t kLongestNumber = 64;
 
 // Initial capacity of a fresh tape.

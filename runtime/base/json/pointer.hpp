@@ -14,11 +14,12 @@ namespace narratoria::json {
 void append_pointer(std::string& pointer, std::string_view segment);
 void append_pointer(std::string& pointer, size_t index);
 
-// Decodes the first segment of a valid pointer, which must not be empty, and moves `pointer` past it.
+// Decodes the first segment of a valid pointer, which must not be empty, and moves `pointer` past
+// it.
 void take_segment(std::string_view& pointer, std::string& segment);
 
-// Returns the pointer from `root` to the value at `index` of its tape; of a key, the object's. A
-// search from the root.
+// Returns the pointer from `root` to the value at `index` of its tape; for a key, that of the
+// object. Searches from the root.
 std::string pointer_to(Value root, uint32_t index);
 
 }  // namespace narratoria::json

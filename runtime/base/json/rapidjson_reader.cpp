@@ -18,9 +18,9 @@
 namespace narratoria::json {
 namespace {
 
-// The stream for RapidJSON's reader. The reader runs in in-situ mode, in which it leaves the
-// storing of strings to the stream. This stream does not modify the text. It skips the plain part
-// of a string in one step and decodes only strings with escapes, into the arena.
+// The stream for RapidJSON's reader. The reader runs in in-situ mode, in which the stream stores
+// strings. This stream does not modify the text. It skips the plain part of a string in one step
+// and decodes only strings with escapes, into the arena.
 class TextStream {
 public:
     using Ch = char;
@@ -50,8 +50,8 @@ public:
         }
         if (decoded_ == nullptr) begin_decoding();
         *arena_++ = c;
-        // The byte is in the text as it is: copy the plain run behind it along. A byte above 0x7F
-        // from a \u escape never equals the hexadecimal digit in front of it. The byte may begin a
+        // The byte is unescaped in the text: also copy the plain run after it. A byte above 0x7F
+        // from a \u escape never equals the hexadecimal digit before at_. The byte may begin a
         // character, so the UTF-8 check includes it.
         if (c == at_[-1]) {
             const char* run = at_;
@@ -66,7 +66,7 @@ public:
 
     size_t PutEnd(Ch*) {
         if (decoded_ == nullptr) return 1;
-        // RapidJSON accepts a lone \uDC00; its encoding is not UTF-8.
+        // RapidJSON accepts a lone \uDC00, but its encoding is not valid UTF-8.
         if (fault_ == nullptr && !utf8::is_valid(string())) {
             fault_ = find_low_surrogate();
             fault_is_surrogate_ = true;
@@ -83,8 +83,7 @@ public:
     bool string_was_escaped() const { return decoded_ != nullptr; }
 
     void skip_white_space() {
-        // One comparison in the common case: there is rarely white space between the tokens of a
-        // line.
+        // One comparison in the common case: lines rarely have white space between their tokens.
         while (static_cast<unsigned char>(*at_) <= ' ' &&
                (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
             ++at_;
@@ -103,7 +102,7 @@ private:
         std::memcpy(arena_, &place, kPlaceSize);
         arena_ += kPlaceSize;
         decoded_ = arena_;
-        // The plain part in front of the first escape ends at the backslash.
+        // The plain part before the first escape ends at the backslash.
         const char* escape = string_begin_;
         while (*escape != '\\') ++escape;
         const auto length = static_cast<size_t>(escape - string_begin_);
@@ -119,7 +118,7 @@ private:
                    thirds.find(at[3]) != std::string_view::npos;
         };
         for (const char* at = string_begin_; at < at_; at += *at == '\\' ? 2 : 1) {
-            if (is_escape(at, "89abAB")) at += 10;  // plus the two of the loop: skips the pair
+            if (is_escape(at, "89abAB")) at += 10;  // with the two of the loop, skips the pair
             else if (is_escape(at, "cdefCDEF")) return at;
         }
         return string_begin_;
@@ -191,8 +190,8 @@ private:
     }
 
     bool number() {
-        // The reader passes the value, not its position. The number's text ends here; its start is
-        // found backwards. A byte in front of a number never belongs to one.
+        // The reader passes the value, not its position. The number's text ends here; find its
+        // start backwards. The byte before a number cannot be a part of a number.
         const char* end = stream_.position();
         const char* begin = end - 1;
         while (begin > tape_.text_.data() && belongs_to_number(begin[-1])) --begin;
@@ -252,13 +251,13 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
     const std::string_view rest = text.substr(std::min(error.byte, text.size()));
     switch (result.Code()) {
         case rapidjson::kParseErrorDocumentEmpty:
-            if (!rest.empty()) break;  // the reader took a NUL for the end of the text
+            if (!rest.empty()) break;  // the reader treats a NUL as the end of the text
             error.kind = ParseError::Kind::Empty;
             error.message = "there is no JSON value";
             break;
         case rapidjson::kParseErrorDocumentRootNotSingular:
             error.kind = ParseError::Kind::TrailingContent;
-            error.message = "something follows the JSON value; there must be one value and no more";
+            error.message = "extra content follows the JSON value; write only one value";
             break;
         case rapidjson::kParseErrorNumberTooBig:
             error.kind = ParseError::Kind::NumberTooBig;
@@ -269,11 +268,11 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.message = kHalfASurrogatePair;
             break;
         default:
-            // RapidJSON's words for a comma too many help nobody who wrote one.
+            // RapidJSON's message does not help with an extra comma.
             if (!rest.empty() && (rest[0] == ',' || rest[0] == ']' || rest[0] == '}') &&
                 (result.Code() == rapidjson::kParseErrorValueInvalid ||
                  result.Code() == rapidjson::kParseErrorObjectMissName)) {
-                error.message = "a value or a member is missing here, or a comma is too many";
+                error.message = "a value or a member is missing here, or there is an extra comma";
                 break;
             }
             error.message = rapidjson::GetParseError_En(result.Code());
@@ -284,15 +283,13 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.byte = text.size();
             error.message = "the text ends in the middle of a value";
         } else if (rest[0] == '\0') {
-            error.message = "a NUL byte stands in the text";
+            error.message = "the text holds a NUL byte";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 && rest[0] != '\n' &&
                    rest[0] != '\r' && rest[0] != '\t') {
-            error.message =
-                "a control character stands in the text; inside a string write it as \\u00XX";
+            error.message = "the text holds a control character; in a string, write it as \\u00XX";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 &&
                    result.Code() == rapidjson::kParseErrorStringEscapeInvalid) {
-            error.message =
-                "a line break or tab stands inside a string; write it as \\n, \\r or \\t";
+            error.message = "a string holds a line break or tab; write it as \\n, \\r or \\t";
         } else if (static_cast<unsigned char>(rest[0]) >= 0x80 &&
                    utf8::valid_prefix(rest.substr(0, 4)) == 0) {
             error.kind = ParseError::Kind::InvalidUtf8;
@@ -317,7 +314,7 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
     rapidjson::ParseResult result = reader.Parse<rapidjson::kParseInsituFlag>(stream, builder);
 
     if (!result.IsError()) {
-        // The reader stops at a NUL byte as if it were the end.
+        // The reader treats a NUL byte as the end of the text.
         if (stream.Tell() == text.size()) return true;
         error = describe(text, rapidjson::ParseResult(rapidjson::kParseErrorDocumentRootNotSingular,
                                                       stream.Tell()));
@@ -325,7 +322,7 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
         return false;
     }
     if (builder.too_deep()) {
-        // of the bracket, which was just taken
+        // - 1: the reader has already consumed the bracket.
         error = {ParseError::Kind::TooDeep, result.Offset() - 1,
                  "the value is nested deeper than " + std::to_string(depth) + " levels"};
     } else if (stream.has_fault()) {

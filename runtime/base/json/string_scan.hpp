@@ -8,8 +8,8 @@
 
 namespace narratoria::json {
 
-// Returns the first quote, backslash or control character at or behind `at`. Sets `high` if a byte
-// above 0x7F comes before it.
+// Returns the first quote, backslash or control character from `at` on. Sets `high` if a byte above
+// 0x7F comes before it.
 inline const char* skip_plain(const char* at, bool& high) {
 #if defined(__SSE2__)
     const __m128i quote = _mm_set1_epi8('"');

@@ -14,7 +14,7 @@
 namespace narratoria::json {
 namespace {
 
-// A whole number of so many digits is a double without a loss.
+// A double represents every whole number with this many digits exactly.
 constexpr size_t kExactDigits = 15;
 
 }  // namespace
@@ -46,7 +46,7 @@ bool Tape::begin(std::string_view text, ParseError& error) {
     }
     if (text.substr(0, 3) == "\xEF\xBB\xBF") {
         error = {ParseError::Kind::ByteOrderMark, 0,
-                 "the text begins with a byte order mark; UTF-8 needs none, leave it out"};
+                 "the text begins with a byte order mark; remove it"};
         return false;
     }
     return true;

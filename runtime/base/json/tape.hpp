@@ -13,19 +13,19 @@
 
 namespace narratoria::json {
 
-// Deeper documents are rejected, so that recursive code has a known maximum depth. The runtime's
-// own documents contain documents of others a few levels down, hence the larger limit.
+// Deeper documents are rejected, so that recursive code has a known maximum depth. The limit for
+// the runtime's own documents is larger, because they contain other documents a few levels down.
 inline constexpr uint32_t kMaximumDepth = 512;
 inline constexpr uint32_t kDepthOfOwn = kMaximumDepth + 16;
 
-// RapidJSON's reader and our string scan may read this many bytes behind a text.
+// RapidJSON's reader and string_scan.hpp may read this many bytes after a text.
 inline constexpr size_t kPadding = 16;
 
 enum class Type : uint8_t { Null, False, True, Number, String, Array, Object };
 
-// A string with escapes is decoded into the tape's arena. Its offset in the text is stored in front
-// of it, so that raw() finds the source bytes without a search. Such a string decodes to at least
-// one byte less than its source, and two quotes and a separator surround it: the arena needs at
+// A string with escapes is decoded into the tape's arena. Its offset in the text is stored before
+// it, so that raw() finds the source bytes without a search. Such a string decodes to at least one
+// byte less than its source, and has two quotes and a separator around it, so the arena needs at
 // most one byte more than the text.
 inline constexpr size_t kPlaceSize = sizeof(uint32_t);
 
@@ -34,8 +34,8 @@ const char* type_name(Type type);
 // One value, or the end of a container. In an object, a String node for the key precedes each
 // value.
 struct Node {
-    const char* begin;  // String: the decoded content; else the first byte of the value
-    uint32_t size;      // String: of the content; Number: of the text; container: index of its end
+    const char* begin;  // String: the decoded content; otherwise the first byte of the value
+    uint32_t size;      // String, Number: size of the text; container: index of its end
     Type type;
     uint8_t escaped;  // String: the content is in the arena, not in the text
     uint16_t reserved;
@@ -75,8 +75,7 @@ public:
     uint32_t index() const { return index_; }
     const Tape& tape() const { return *tape_; }
 
-    // The member of that name, or an empty Value. Of duplicate keys the last one counts. Linear
-    // search.
+    // The member with that name, or an empty Value. The last of duplicate keys wins. Linear search.
     Value find(std::string_view key) const;
 
     bool empty() const;
@@ -97,7 +96,7 @@ struct Member {
     Value value;
 };
 
-// Owns the nodes and the arena, not the text. Not thread-safe; each user has a tape of its own.
+// Owns the nodes and the arena, not the text. Not thread-safe.
 class Tape {
 public:
     // Parses one document. kPadding readable bytes must follow `text`, the first of them zero, and
@@ -128,7 +127,7 @@ private:
     friend class Builder;
     friend class Value;
     bool begin(std::string_view text, ParseError& error);
-    // False: not plain JSON, or not valid (plain_reader.cpp).
+    // False if the text is not plain JSON, or not valid (plain_reader.cpp).
     bool read_plain(uint32_t depth);
     bool read_any(uint32_t depth, ParseError& error);  // rapidjson_reader.cpp
     void reserve(uint32_t nodes) {

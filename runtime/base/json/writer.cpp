@@ -12,8 +12,8 @@ namespace narratoria::json {
 
 namespace {
 
-// True if the text is printable ASCII without '"' and '\\', as nearly all keys and names are: eight
-// bytes at a time.
+// True if the text is printable ASCII without '"' and '\\', like nearly all keys and names. Tests
+// eight bytes at a time.
 bool is_plain(std::string_view text) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     const auto zeros = [](uint64_t x) { return (x - kOnes) & ~x; };

@@ -91,7 +91,7 @@ TEST(GuaranteeLists, UnknownNamesAreRefusedWithTheValidOnes) {
         Guarantees guarantees;
         std::string why;
         EXPECT_FALSE(read_guarantees(list, Source::User, guarantees, why)) << list;
-        EXPECT_NE(why.find("is no guarantee; there are no_filesystem_write, "), std::string::npos);
+        EXPECT_NE(why.find("is not a guarantee; use no_filesystem_write, "), std::string::npos);
     }
 }
 

@@ -164,12 +164,12 @@ struct Broken {
 
 class BrokenLine : public testing::TestWithParam<Broken> {};
 
-// covers: 000-11-version, 000-2.2-ndjson, 000-2.3-whole-object, 000-2.3-utf8, 000-3-envelope, 000-3-version,
-// 000-3-type, 000-3-request-id, 000-3-timestamp, 000-4.2-patch-object, 000-4.4-event-name,
-// 000-5.2-unknown-type, 000-8-tool-types, 004-envelope-version, 004-envelope-type, 004-log-level,
-// 004-log-message, 004-log-fields, 004-state-patch-object, 004-asset-strings,
-// 004-asset-metadata, 004-ui-event-name, 004-ui-event-payload, 004-error-strings,
-// 004-error-details, 004-done-ok, 004-done-summary
+// covers: 000-11-version, 000-2.2-ndjson, 000-2.3-whole-object, 000-2.3-utf8, 000-3-envelope,
+// 000-3-version, 000-3-type, 000-3-request-id, 000-3-timestamp, 000-4.2-patch-object,
+// 000-4.4-event-name, 000-5.2-unknown-type, 000-8-tool-types, 004-envelope-version,
+// 004-envelope-type, 004-log-level, 004-log-message, 004-log-fields, 004-state-patch-object,
+// 004-asset-strings, 004-asset-metadata, 004-ui-event-name, 004-ui-event-payload,
+// 004-error-strings, 004-error-details, 004-done-ok, 004-done-summary
 TEST_P(BrokenLine, IsRefusedWithRulePointerByteAndMessage) {
     const Broken& expected = GetParam();
     const PaddedLine padded(expected.line);
@@ -197,9 +197,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"version":"0",)", "json-syntax", "", 15,
                "the text ends in the middle of a value"},
         Broken{R"({"version":"0","type":"done","ok":true} {})", "json-one-value", "", 40,
-               "something follows the JSON value; there must be one value and no more"},
+               "extra content follows the JSON value; write only one value"},
         Broken{"\xEF\xBB\xBF{}", "json-no-bom", "", 0,
-               "the text begins with a byte order mark; UTF-8 needs none, leave it out"},
+               "the text begins with a byte order mark; remove it"},
         Broken{"{\"version\":\"\xFF\"}", "json-utf8", "", 12, "the bytes are not UTF-8"},
         Broken{R"({"version":"\udc00"})", "json-no-lone-surrogate", "", 12,
                "a \\u escape is half of a surrogate pair"},

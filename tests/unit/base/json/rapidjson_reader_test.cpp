@@ -135,17 +135,15 @@ TEST_P(JsonRefusal, NamesKindByteAndReason) {
 }
 
 const char* const kEndsEarly = "the text ends in the middle of a value";
-const char* const kNul = "a NUL byte stands in the text";
-const char* const kControl =
-    "a control character stands in the text; inside a string write it as \\u00XX";
-const char* const kLineBreak =
-    "a line break or tab stands inside a string; write it as \\n, \\r or \\t";
+const char* const kNul = "the text holds a NUL byte";
+const char* const kControl = "the text holds a control character; in a string, write it as \\u00XX";
+const char* const kLineBreak = "a string holds a line break or tab; write it as \\n, \\r or \\t";
 const char* const kNotUtf8 = "the bytes are not UTF-8";
 const char* const kHalfInText = "the string holds half of a surrogate pair";
 const char* const kHalfInEscape = "a \\u escape is half of a surrogate pair";
 const char* const kNothing = "there is no JSON value";
-const char* const kMore = "something follows the JSON value; there must be one value and no more";
-const char* const kBom = "the text begins with a byte order mark; UTF-8 needs none, leave it out";
+const char* const kMore = "extra content follows the JSON value; write only one value";
+const char* const kBom = "the text begins with a byte order mark; remove it";
 
 using Kind = ParseError::Kind;
 
@@ -259,7 +257,7 @@ TEST(RapidJsonReader, ReportsTrailingComma) {
         Document document;
         ParseError error;
         EXPECT_FALSE(document.parse(text, error));
-        EXPECT_EQ(error.message, "a value or a member is missing here, or a comma is too many")
+        EXPECT_EQ(error.message, "a value or a member is missing here, or there is an extra comma")
             << text;
         EXPECT_EQ(error.byte, byte) << text;
     }
