@@ -13,7 +13,7 @@
 
 namespace narratoria {
 
-// In the order in which requests and traces list them.
+// The order is that of requests and traces.
 enum class Guarantee : uint8_t {
     NoFilesystemWrite,
     NoFilesystemRead,

@@ -9,7 +9,7 @@
 namespace narratoria::event {
 namespace {
 
-// In the order of Field.
+// Must be in the order of Field.
 constexpr std::string_view kFieldNames[] = {
     "version", "type",     "requestId", "timestamp", "level",     "message",
     "fields",  "patch",    "nulls",     "assetId",   "kind",      "mediaType",
@@ -107,7 +107,7 @@ struct Rules {
     const Rule* end;
 };
 
-// In the order of Type, which starts at 1.
+// Must be in the order of Type, which starts at 1.
 constexpr Rules kTypes[] = {
     {"log", std::begin(kLog), std::end(kLog)},
     {"state_patch", std::begin(kStatePatch), std::end(kStatePatch)},

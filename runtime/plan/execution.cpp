@@ -321,8 +321,8 @@ void Execution::schedule_ready() {
         bool& starting;
         ~Ended() { starting = false; }
     } const ended{starting_};
-    // A start that fails at once settles its tool, which may make others ready; the loop then sees
-    // them. `starting_` prevents the nested call.
+    // A start that fails at once settles its tool, which may make other tools ready. This loop
+    // starts them; `starting_` prevents the nested call.
     for (uint32_t starts = 0;; ++starts) {
         const uint32_t tool = schedule_.next();
         if (tool == Schedule::kNone) {

@@ -148,7 +148,7 @@ private:
     event::Stream* stream_ = nullptr;  // NULL before attach_sinks()
     std::vector<Attached> attached_;
     std::vector<Handler> handlers_;    // highest priority first
-    std::vector<Renderer> renderers_;  // likewise
+    std::vector<Renderer> renderers_;  // highest priority first
     std::vector<std::unique_ptr<Narrator>> narrators_;
     std::vector<std::pair<Instance*, std::string>> schemes_;
     std::vector<Refused> refused_;

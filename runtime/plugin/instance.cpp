@@ -105,7 +105,7 @@ void Instance::end_call(const char* what, int64_t start) {
     if (is_own()) return;
     const int64_t took = clock::steady_ms() - start;
     if (took > kCallBudgetMs) {
-        // Otherwise the stream would report the same time against its sinks.
+        // Exclude it, or the stream would report the same time again for its sinks.
         session_.excuse(took);
         // Not reported for a built-in plugin, because users cannot change it.
         if (is_built_in(library_.id)) return;

@@ -275,7 +275,7 @@ private:
     bool starting_ = false;
     bool started_early_ = false;
     bool is_delivering_ = false;
-    std::optional<uint32_t> ending_ms_;  // told to end while starting, with this grace period
+    std::optional<uint32_t> ending_ms_;  // grace period of a terminate() during the start
     bool told_to_end_ = false;
     bool is_read_ = true;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -293,7 +293,7 @@ std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Ins
     auto source = std::make_unique<PluginSource>(processes, instance, std::move(own), cancel,
                                                  invocation, *attempt);
     PluginSource& its = *source;
-    // Before start(), because the plugin may already act in it.
+    // Set it before start(), in which the plugin may already act.
     attempt->set_source(std::move(source));
     if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
     return attempt;

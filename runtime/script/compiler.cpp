@@ -48,8 +48,7 @@ private:
     struct Operand {
         uint32_t place;
         bool is_temporary;
-        uint32_t
-            producer;  // the instruction whose result it is, so its target may change; or kNone
+        uint32_t producer;  // the instruction with this result, or kNone; assign() may retarget it
     };
     struct Block {
         uint32_t charge;  // the instruction to complete

@@ -288,7 +288,7 @@ void Lexer::fail_at_character(Token& token, size_t at) {
     const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     std::string character(source_.substr(at, length));
     if (lead < 0x20 || lead == 0x7F) character = "\\u" + hexadecimal(lead);
-    // Invisible: a byte order mark, and spaces of other kinds.
+    // Escape invisible characters: a byte order mark, a no-break space, a zero-width space.
     if (character == "\xEF\xBB\xBF") character = "\\ufeff";
     if (character == "\xC2\xA0") character = "\\u00a0";
     if (character == "\xE2\x80\x8B") character = "\\u200b";

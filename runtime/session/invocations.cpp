@@ -200,7 +200,7 @@ void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
     const auto node = waiting_.extract(position);
     if (node.empty()) return;
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
-    // Before the outcome, because that callback may invoke the next tool.
+    // Report this before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
     node.mapped()(uint64_t{position} + 1, outcome_of(tool));
 }

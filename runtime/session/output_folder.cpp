@@ -47,7 +47,7 @@ std::string name_for(std::string_view session_id) {
 // `is_own`: the name is the library's, so the advice may be to change it. A folder that the host
 // named may be /tmp or a home directory.
 Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
-    const std::string give_another = is_own ? "set TMPDIR to a folder of your own"
+    const std::string give_another = is_own ? "set TMPDIR to a folder that only you may enter"
                                             : "name a folder that only this user may enter";
     Descriptor folder;
     for (int i = 0; !folder && i < kMaxTries; ++i) {

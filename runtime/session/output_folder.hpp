@@ -29,7 +29,7 @@ public:
     OutputFolder& operator=(const OutputFolder&) = delete;
 
     const std::string& path() const { return path_; }
-    // True if a file with this absolute path lies in the folder.
+    // True if the absolute path `file` is in the folder.
     bool holds(std::string_view file) const;
     void keep() { is_kept_ = true; }
 

@@ -39,8 +39,7 @@ private:
     const asset::Registry& assets_;
     event::Stream& stream_;
     Choices choices_;
-    std::unordered_set<uint64_t>
-        rendered_;  // seq of assets rendered since the last execution ended
+    std::unordered_set<uint64_t> rendered_;  // seq of assets rendered by this execution so far
 };
 
 }  // namespace narratoria::session

@@ -156,8 +156,8 @@ private:
         const json::Value narrative = value.find("narrative");
         if (static_cast<bool>(plan) == static_cast<bool>(narrative)) {
             fault(value, pointer, "prompts-answer",
-                  plan ? "an answer has \"plan\" or \"narrative\", not both; a plan may hold a "
-                         "narrative of its own"
+                  plan ? "an answer must not have both \"plan\" and \"narrative\"; write the "
+                         "narrative in the plan"
                        : "an answer needs \"plan\" or \"narrative\"");
         }
         if (plan) {

@@ -79,7 +79,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
     if (with_.journal) take_up_past();
     try {
         with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
-        // Before the plugins, so that their tools cannot take a name of the project.
+        // Add them before the plugins, so that a plugin's tool cannot take a name of the project.
         if (settings_.project) {
             for (const auto& tool : settings_.project->tools) registry_.add(tool);
         }
@@ -89,7 +89,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         }
         dispatcher_.attach_sinks(stream_);
     } catch (...) {
-        // Before the members that the journal uses are destroyed.
+        // Close it before the members that it uses are destroyed.
         if (with_.journal) with_.journal->close();
         throw;
     }

@@ -18,7 +18,7 @@
 namespace narratoria::state {
 
 struct Description {
-    std::string text;  // for people and models; may be empty
+    std::string text;  // for humans and models; may be empty
     // Formats a JSON value for a prompt. Returns nothing for the default form. May be empty.
     std::function<std::optional<std::string>(std::string_view value)> formatter = {};
     std::shared_ptr<void> owner = {};  // released with the description; may be NULL

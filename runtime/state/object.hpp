@@ -77,7 +77,7 @@ struct Text {
         return std::memcmp(bytes, text.data(), length) == 0;
 #endif
     }
-    // Copies the content of another text; the own content must not be on the heap. The tag stays.
+    // Copies the content of `other`, but not the tag. This text must not be on the heap.
     void copy(const Text& other) {
         if (other.length == kOnHeap) {
             set(other.view());
