@@ -17,8 +17,8 @@ namespace {
 
 using json::Value;
 
-// Bits, so that a keyword can list those that have it. OpenDraft: a schema without "$schema", read as
-// 2020-12 with what older drafts have in addition.
+// Bits, so that a keyword can list its drafts. OpenDraft is for schemas without "$schema": 2020-12
+// with the additional keywords of older drafts.
 enum Draft : uint8_t {
     Draft4 = 1,
     Draft6 = 2,
@@ -32,10 +32,10 @@ constexpr uint8_t kSince6 = kEvery & ~Draft4;
 constexpr uint8_t kSince7 = kSince6 & ~Draft6;
 constexpr uint8_t kSince2019 = kSince7 & ~Draft7;
 constexpr uint8_t kSince2020 = Draft2020 | OpenDraft;
-// Before 2019-09 a "$ref" replaces the schema that it stands in.
+// Before 2019-09 a "$ref" replaces the schema that contains it.
 constexpr uint8_t kReplacing = Draft4 | Draft6 | Draft7;
 
-// 0: unknown.
+// Returns 0 for an unknown draft.
 uint8_t draft_of(std::string_view uri) {
     if (uri.ends_with('#')) uri.remove_suffix(1);
     for (const std::string_view scheme : {"https://", "http://"}) {
@@ -50,9 +50,9 @@ uint8_t draft_of(std::string_view uri) {
     return 0;
 }
 
-// Each reference is resolved against an id, so a long one would cost its length many times.
+// Every reference is resolved against an id, so a long id would be copied many times.
 constexpr size_t kMaxUri = 2048;
-// Objects with more members than this are indexed before references look for a member.
+// Larger objects (in nodes of the tape) get an index when a reference looks up a member.
 constexpr uint32_t kManyNodes = 256;
 // More properties than this get a hash table.
 constexpr size_t kFewProperties = 4;
@@ -65,7 +65,8 @@ public:
         const size_t before = faults_.size();
         rule_of(out_.document.root(), {kNoResource, OpenDraft});
         compile_waiting();
-        // A reference may lead to a schema under an unknown keyword, which has references too.
+        // A reference may lead to a schema below an unknown keyword, which may have more
+        // references.
         for (size_t i = 0; i < references_.size() && !full(); ++i) {
             resolve(references_[i]);
             compile_waiting();
@@ -97,7 +98,7 @@ private:
         Value text;
         Context context;
     };
-    // What a schema's keywords add up to.
+    // The combined keywords of a schema.
     struct Parts {
         Rule rule;
         Context context{};
@@ -144,7 +145,7 @@ private:
         return index;
     }
 
-    // Not recursive: the parts of a schema are appended to the list.
+    // Not recursive: compile() appends the subschemas to the list.
     void compile_waiting() {
         while (!waiting_.empty() && !full()) {
             const Waiting next = waiting_.back();
@@ -174,13 +175,13 @@ private:
             parts.rule.never = !waiting.value.boolean();
         } else {
             fault(waiting.value, "schema-object",
-                  std::string("a schema must be an object, or true or false, not ") +
+                  std::string("a schema must be an object, true or false, not ") +
                       json::type_name(waiting.value.type()));
         }
         finish(parts);
     }
 
-    // "$schema", "$id" and anchors: they decide how the rest is read.
+    // Reads "$schema", "$id" and anchors, which determine how the rest is read.
     void identify(Parts& parts, bool is_root) {
         const Value schema = parts.schema;
         const Value dialect = schema.find("$schema");
@@ -192,7 +193,7 @@ private:
         } else if (dialect) {
             fault(dialect, "schema-draft",
                   json::quoted(dialect.text()) +
-                      " is no known draft; the newest is "
+                      " is not a known draft; the newest is "
                       "\"https://json-schema.org/draft/2020-12/schema\"");
         }
         const Value id = schema.find(draft == Draft4 ? "id" : "$id");
@@ -239,7 +240,7 @@ private:
             text = text.substr(0, at);
         }
         if (!fragment.empty() && (draft & (kReplacing | OpenDraft)) == 0) {
-            fault(id, "\"$id\" must not have a fragment; \"$anchor\" names a place");
+            fault(id, "\"$id\" must not have a fragment; use \"$anchor\"");
             return;
         }
         if (!text.empty()) {
@@ -288,7 +289,7 @@ private:
             const uint64_t bit = uint64_t{1} << (found - keywords().begin());
             if ((seen & bit) != 0) {
                 fault(member.value, "schema-keyword-unique",
-                      json::quoted(member.key) + " is given twice");
+                      json::quoted(member.key) + " is set twice; remove one");
                 continue;
             }
             seen |= bit;
@@ -296,7 +297,7 @@ private:
         }
     }
 
-    // Joins what several keywords say, and stores the rule.
+    // Combines keywords that depend on each other, and stores the rule.
     void finish(Parts& parts) {
         join_numbers(parts);
         join_items(parts);
@@ -351,7 +352,7 @@ private:
         parts.has_number = true;
     }
 
-    // A count: an integer from 0. Counts beyond 2^63 are as good as none.
+    // Reads a count, an integer from 0. A count beyond 2^63 is treated as unlimited.
     bool count_into(uint64_t& out, Value value, const char* name) {
         if (!value.is_number() || !Decimal(value.text()).is_integer() ||
             value.text().front() == '-') {
@@ -377,14 +378,14 @@ private:
             if (!each.is_string()) {
                 fault(each, "a name must be a string");
             } else if (!seen.insert(each.text()).second) {
-                fault(each, json::quoted(each.text()) + " is listed twice");
+                fault(each, json::quoted(each.text()) + " is listed twice; remove one");
             } else {
                 out.push_back(each.text());
             }
         }
     }
 
-    // NULL after a fault.
+    // Returns NULL after a fault.
     const Pattern* pattern_of(Value at, std::string_view text) {
         auto pattern = std::make_unique<Pattern>();
         std::string problem;
@@ -421,7 +422,7 @@ private:
                       "a type must be \"null\", \"boolean\", \"number\", \"integer\", \"string\", "
                       "\"array\" or \"object\"");
             } else if (!seen.insert(name.text()).second) {
-                fault(name, json::quoted(name.text()) + " is listed twice");
+                fault(name, json::quoted(name.text()) + " is listed twice; remove one");
             } else {
                 types |= *bits;
             }
@@ -437,7 +438,7 @@ private:
 
     void read_enum(Parts& parts, Value value) {
         if (!value.is_array()) {
-            fault(value, "\"enum\" must be an array of the values that are allowed");
+            fault(value, "\"enum\" must be an array of the allowed values");
             return;
         }
         GeneralRules& general = parts.general;
@@ -488,7 +489,7 @@ private:
             number_into(parts.number.below, parts, value, "exclusiveMaximum");
         }
     }
-    // The booleans of draft 4 turn the limits into exclusive ones.
+    // Draft 4 has booleans that turn the limits into exclusive ones.
     void join_numbers(Parts& parts) {
         NumberRules& number = parts.number;
         if (parts.exclusive_minimum && parts.exclusive_minimum.boolean()) {
@@ -532,7 +533,7 @@ private:
     void read_items(Parts& parts, Value value) {
         if (value.is_array() && (parts.context.draft & Draft2020) != 0) {
             fault(value,
-                  "\"items\" must be a schema in draft 2020-12; \"prefixItems\" takes a list");
+                  "\"items\" must be a schema in draft 2020-12; use \"prefixItems\" for a list");
             return;
         }
         parts.items = value;
@@ -550,7 +551,7 @@ private:
         }
         if (parts.items && parts.items.is_array()) {
             if (parts.prefix_items) {
-                fault(parts.items, "\"items\" must be a schema beside \"prefixItems\"");
+                fault(parts.items, "\"items\" must be a schema if \"prefixItems\" is used");
                 return;
             }
             array.prefix_keyword = "items";
@@ -561,7 +562,7 @@ private:
             parts.has_array = true;
             rest = parts.additional_items;
         } else if (parts.additional_items) {
-            part(parts, parts.additional_items);  // without effect, but it must be a schema
+            part(parts, parts.additional_items);  // has no effect, but must be a valid schema
         }
         if (rest) {
             array.rest = part(parts, rest);
@@ -600,7 +601,7 @@ private:
             const RuleIndex rule = part(parts, member.value);
             if (!known.emplace(member.key, parts.object.properties.size()).second) {
                 fault(member.value, "schema-keyword-unique",
-                      json::quoted(member.key) + " is given twice");
+                      json::quoted(member.key) + " is set twice; remove one");
                 continue;
             }
             parts.object.properties.push_back({member.key, rule});
@@ -747,7 +748,6 @@ private:
     void read_definitions(Parts& parts, Value value) {
         if (!is_object(value, "$defs", "schemas")) return;
         for (const json::Member member : value.members()) {
-            // Draft 7 and older ones have "definitions" of names too, in old documents.
             part(parts, member.value);
         }
     }
@@ -837,14 +837,13 @@ private:
         if (found == resource_of_uri_.end()) {
             fault(reference.text, "schema-reference",
                   json::quoted(text) +
-                      " lies outside of this document, and nothing is fetched; copy it into "
-                      "\"$defs\"");
+                      " is outside of this document and is not fetched; copy it into \"$defs\"");
             return;
         }
         const RuleIndex target = target_of(found->second, fragment);
         if (target == kNoRule) {
             fault(reference.text, "schema-reference",
-                  json::quoted(text) + " names no schema of this document");
+                  json::quoted(text) + " does not name a schema of this document");
             return;
         }
         GeneralRules& general = out_.generals[out_.rules[reference.rule].general];
@@ -923,7 +922,7 @@ private:
         return {};
     }
 
-    // Calls `use` with every link to a rule that applies to the same value.
+    // Calls `use` for each link to a rule that applies to the same value.
     template <typename Use>
     void each_beside(const Rule& rule, Use use) {
         if (rule.object != kNoRule) {
@@ -940,7 +939,7 @@ private:
         }
     }
 
-    // Calls `use` with every link to a rule that applies to a part of the value.
+    // Calls `use` for each link to a rule that applies to a part of the value.
     template <typename Use>
     void each_below(const Rule& rule, Use use) {
         const auto maybe = [&use](RuleIndex& link) {
@@ -965,7 +964,8 @@ private:
         }
     }
 
-    // A schema that leads back to itself without going into the value would never end.
+    // Reports schemas that refer back to themselves for the same value: their check would never
+    // end.
     void refuse_loops() {
         enum : uint8_t { Unseen, Open, Done };
         std::vector<uint8_t> state(out_.rules.size(), Unseen);
@@ -973,7 +973,7 @@ private:
         for (RuleIndex start = 0; start < out_.rules.size(); ++start) {
             stack.emplace_back(start, false);
             while (!stack.empty()) {
-                // Not bindings: clang 14 lets no lambda capture them.
+                // Not structured bindings: in clang 14 a lambda cannot capture them.
                 const RuleIndex rule = stack.back().first;
                 const bool is_left = stack.back().second;
                 stack.pop_back();
@@ -990,15 +990,15 @@ private:
                     } else if (state[to] == Open) {
                         fault(Value(&out_.document.root().tape(), out_.rules[rule].place),
                               "schema-loop",
-                              "this schema refers back to itself without going into the value, so "
-                              "its check would never end");
+                              "the schema refers back to itself for the same value, so its check "
+                              "would never end");
                     }
                 });
             }
         }
     }
 
-    // With one resource there is nothing that could override a target.
+    // With a single resource no anchor can override a target, so dynamic references become plain.
     void settle_dynamic_references() {
         for (GeneralRules& general : out_.generals) {
             const RuleIndex target = std::exchange(general.dynamic, kNoRule);
@@ -1009,7 +1009,8 @@ private:
         out_.is_dynamic = false;
     }
 
-    // A schema that is nothing but a reference is replaced by its target. There are no loops.
+    // Replaces links to schemas that consist only of a reference by links to their targets.
+    // refuse_loops() has excluded loops.
     void shorten_references() {
         std::vector<RuleIndex> target(out_.rules.size(), kNoRule);
         for (RuleIndex i = 0; i < out_.rules.size(); ++i) {
@@ -1030,7 +1031,7 @@ private:
         const auto shorten = [&](RuleIndex& link) {
             RuleIndex end = link;
             while (target[end] != kNoRule) end = target[end];
-            // Long chains are walked once.
+            // Path compression: each chain is walked once.
             while (target[link] != kNoRule) link = std::exchange(target[link], end);
             link = end;
         };
@@ -1045,8 +1046,8 @@ private:
     Faults& faults_;
     std::vector<Waiting> waiting_;
     std::vector<Reference> references_;
-    std::unordered_map<uint32_t, RuleIndex> rule_at_;     // by place on the tape
-    std::unordered_map<uint32_t, uint32_t> resource_at_;  // likewise
+    std::unordered_map<uint32_t, RuleIndex> rule_at_;     // by index on the tape
+    std::unordered_map<uint32_t, uint32_t> resource_at_;  // by index on the tape
     std::unordered_map<std::string, uint32_t> resource_of_uri_;
     std::unordered_map<std::string, RuleIndex> anchors_;
     std::vector<uint8_t> draft_of_resource_;

@@ -7,7 +7,8 @@
 
 namespace narratoria::tool {
 
-// Compiles the schema in `text`. False, with all faults up to Schema::kMaxFaults, if it is none.
+// Compiles the schema in `text`. Returns false and appends its faults, at most Schema::kMaxFaults,
+// if it is not valid.
 bool compile_schema(std::string_view text, Program& program, Faults& faults);
 
 }  // namespace narratoria::tool

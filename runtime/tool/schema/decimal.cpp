@@ -51,8 +51,8 @@ Decimal::Decimal(std::string_view text) : text_(text) {
     }
     int kept = 0;
     bool in_fraction = false;
-    int64_t place = 0;  // the exponent of the digit that was read last, before the exponent part
-    int64_t last = 0;   // the place of the last digit that is not zero
+    int64_t place = 0;  // the exponent of the last digit read, without the exponent part
+    int64_t last = 0;   // the place of the last nonzero digit
     int64_t dropped = 0;
     for (; at < text.size(); ++at) {
         const char c = text[at];
@@ -63,7 +63,7 @@ Decimal::Decimal(std::string_view text) : text_(text) {
         if (c < '0' || c > '9') break;
         if (in_fraction) --place;
         const auto digit = static_cast<uint64_t>(c - '0');
-        // Integer digits move the earlier ones up.
+        // An integer digit moves the earlier digits one place up.
         if (!in_fraction) ++last;
         if (digit != 0) last = place;
         if (kept < kDigits) {
@@ -109,7 +109,8 @@ int Decimal::compare_magnitude(const Decimal& other) const {
     const int64_t top = digit_count(digits_) + exponent_;
     const int64_t other_top = digit_count(other.digits_) + other.exponent_;
     if (top != other_top) return top < other_top ? -1 : 1;
-    // The same number of digits before the point: the exponents differ by less than 19.
+    // Both have the same number of digits before the point, so the exponents differ by less than
+    // 19.
     const int64_t low = exponent_ < other.exponent_ ? exponent_ : other.exponent_;
     const Wide one = scaled(digits_, exponent_ - low);
     const Wide two = scaled(other.digits_, other.exponent_ - low);
@@ -137,8 +138,8 @@ bool Decimal::is_multiple_of(const Decimal& step) const {
         const Wide left = digits_ % step.digits_;
         return left * power_of_ten_modulo(more, step.digits_) % step.digits_ == 0;
     }
-    // The step has to be scaled up. Digits have no trailing zeros, so a step beyond 19 places is
-    // larger than what remains of the value.
+    // The step has to be scaled up. Digits have no trailing zeros, so a step that needs more than
+    // 19 places cannot divide the value.
     if (more < -kDigits) return false;
     return Wide{digits_} % scaled(step.digits_, -more) == 0;
 }

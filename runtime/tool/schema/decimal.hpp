@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON numbers compared by value, without the rounding of a double: 0.0075 is a multiple of 0.0001,
-// and 9007199254740993 is not 9007199254740992.
+// Compares JSON numbers by value, without the rounding of a double: 0.0075 is a multiple of 0.0001,
+// and 9007199254740993 differs from 9007199254740992.
 
 #include <cstdint>
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace narratoria::tool {
 
-// ±digits × 10^exponent. Numbers with more than 19 significant digits keep the first 19; comparing
-// two of them falls back to doubles if those 19 are equal. The text must outlive the number.
+// The number ±digits × 10^exponent. Keeps at most 19 significant digits. If two longer numbers have
+// equal digits, their comparison falls back to doubles. The text must outlive the number.
 class Decimal {
 public:
     Decimal() = default;
@@ -19,12 +19,11 @@ public:
 
     // 2.0, 2e3 and 10^30 are integers, 2.5 is not.
     bool is_integer() const { return lowest_ >= 0; }
-    // The value of an integer below 10^18 in size.
+    // Returns the value of an integer whose magnitude is below 10^18.
     std::optional<int64_t> integer() const;
     bool is_positive() const { return digits_ != 0 && !negative_; }
-    // By value, and always decided by it: finite decimals only.
     bool is_multiple_of(const Decimal& step) const;
-    // Below zero, zero, or above zero, like strcmp.
+    // Returns a negative number, zero, or a positive number, like strcmp.
     int compare(const Decimal& other) const;
     uint64_t hash(uint64_t seed) const;
 
@@ -41,7 +40,7 @@ private:
     bool exact_ = true;
 };
 
-// Faster than Decimal for the usual case: digits only.
+// Like Decimal(text).is_integer(), but faster if the text has only digits.
 bool is_integer_text(std::string_view text);
 
 }  // namespace narratoria::tool

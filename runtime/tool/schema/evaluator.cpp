@@ -21,12 +21,12 @@ using json::Value;
 
 constexpr size_t kExcerpt = 60;
 constexpr size_t kListed = 12;
-// More texts than this are searched by bisection.
+// Larger lists of strings use binary search.
 constexpr size_t kFewTexts = 8;
-// Alternatives whose faults are looked at in order to explain why none fits.
+// At most this number of alternatives is checked to explain why none fits.
 constexpr size_t kExplained = 16;
 
-// A set of small numbers, without memory of its own up to 128.
+// A set of small numbers. Allocates only for numbers from 128.
 class Bits {
 public:
     void set(size_t i) {
@@ -55,7 +55,7 @@ private:
     std::vector<bool> many_;
 };
 
-// Which members or elements of one value some keyword has dealt with, for "unevaluated…".
+// The members or elements of a value that a keyword has evaluated, for "unevaluated…".
 struct Evaluated {
     Bits bits;
     bool all = false;
@@ -102,7 +102,7 @@ std::string counted(uint64_t count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-// Twice: one that only tells whether a value fits, and one that collects faults.
+// Instantiated twice: one only decides whether a value fits, the other one collects faults.
 template <bool kCollects>
 class Evaluator {
 public:
@@ -115,7 +115,7 @@ public:
     bool run(Value value) {
         const bool fits = this->fits(program_.root, value, nullptr);
         if (given_up_.empty() && steps_ > 0) return fits;
-        // What was found before is right, and more useful.
+        // Faults found before the check was given up are valid and more useful.
         if (collects() && faults_->empty()) {
             faults_->push_back(
                 {"", "",
@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    // Collects no faults while it lives.
+    // Suppresses faults during its lifetime.
     class Silence {
     public:
         explicit Silence(Evaluator& evaluator)
@@ -140,7 +140,7 @@ private:
         SchemaFaults* before_;
     };
 
-    // Extends the pointer of faults while it lives.
+    // Extends the pointer of faults during its lifetime.
     class Below {
     public:
         template <typename Segment>
@@ -174,14 +174,14 @@ private:
 
     template <typename Message>
     bool fail(Value value, std::string_view keyword, Message message) {
-        // Without steps, false does not mean that the value violates anything.
+        // Without steps left, a negative result does not mean that the value violates the schema.
         if (collects() && steps_ > 0 && faults_->size() < Schema::kMaxFaults) {
             faults_->push_back({path_, std::string(keyword), message(), 0, value.type()});
         }
         return false;
     }
 
-    // True if the rest of a rule need not be looked at after a failure.
+    // True if the rest of a rule can be skipped after a failure.
     bool quick() const { return !collects() || steps_ == 0; }
 
     [[gnu::always_inline]] bool fits(RuleIndex index, Value value, Evaluated* seen) {
@@ -215,7 +215,7 @@ private:
     bool wrong_type(uint8_t types, Value value) {
         if (!collects() || faults_->size() >= Schema::kMaxFaults) return false;
         fail(value, "type", [&] {
-            return "is " + types_for_people(type_bit(value)) + ", and must be " +
+            return "is " + types_for_people(type_bit(value)) + " but must be " +
                    types_for_people(types);
         });
         if (steps_ > 0) faults_->back().expected = types;
@@ -274,7 +274,7 @@ private:
 
     bool fits_general(const Rule& rule, const GeneralRules& general, Value value, Evaluated* seen) {
         bool fits = true;
-        // False once the result is known and nobody wants more faults.
+        // Returns false once the result is known and no more faults are needed.
         const auto goes_on = [&](bool part) {
             fits = fits && part;
             return fits || !quick();
@@ -301,7 +301,7 @@ private:
         return fits;
     }
 
-    // The outermost resource of those that led here and that have the anchor.
+    // Returns the target in the outermost resource on the path that has the anchor.
     RuleIndex dynamic_target(const GeneralRules& general) const {
         for (const uint32_t each : scope_) {
             const Resource& resource = program_.resources[each];
@@ -317,7 +317,7 @@ private:
 
     // ------------------------------------------------------------ numbers, strings
 
-    // Usually both the number and the limits are short integers.
+    // Fast path: usually both the number and the limits are short integers.
     static std::optional<int64_t> short_integer(std::string_view text) {
         if (text.size() > 18) return std::nullopt;
         const bool negative = text[0] == '-';
@@ -340,7 +340,7 @@ private:
                                  const Decimal& limit) {
             if (holds) return;
             fits = fail(value, keyword, [&] {
-                return "is " + excerpt(value) + ", and must be " + relation + " " +
+                return "is " + excerpt(value) + " but must be " + relation + " " +
                        std::string(limit.text());
             });
         };
@@ -371,13 +371,13 @@ private:
     bool fits_string(const StringRules& rules, Value value) {
         const std::string_view text = value.text();
         bool fits = true;
-        // A character has one to four bytes, so most texts need not be counted.
+        // A character has one to four bytes, so most strings need no exact count.
         if (text.size() > rules.most || (text.size() + 3) / 4 < rules.least) {
             const uint64_t length = length_of(text);
             if (length > rules.most) {
                 fits = fail(value, "maxLength", [&] {
                     return "has " + counted(length, "character", "characters") +
-                           ", and must not have more than " + std::to_string(rules.most);
+                           " but must not have more than " + std::to_string(rules.most);
                 });
             }
             if (length < rules.least) fits = too_short(rules, value, length);
@@ -386,7 +386,7 @@ private:
             const bool found = rules.pattern->search(text, steps_);
             if (!found) {
                 fits = fail(value, "pattern", [&] {
-                    return "is " + excerpt(value) + ", and must match the pattern " +
+                    return "is " + excerpt(value) + " but must match the pattern " +
                            json::quoted(cut(rules.pattern_text, 2 * kExcerpt));
                 });
             }
@@ -398,7 +398,7 @@ private:
         return fail(value, "minLength", [&] {
             if (rules.least == 1) return std::string("must not be empty");
             return "has " + counted(length, "character", "characters") +
-                   ", and must have at least " + std::to_string(rules.least);
+                   " but must have at least " + std::to_string(rules.least);
         });
     }
 
@@ -429,14 +429,14 @@ private:
         for ([[maybe_unused]] const Value element : value.elements()) ++count;
         if (count < rules.least) {
             fits = fail(value, "minItems", [&] {
-                return "has " + counted(count, "element", "elements") +
-                       ", and must have at least " + std::to_string(rules.least);
+                return "has " + counted(count, "element", "elements") + " but must have at least " +
+                       std::to_string(rules.least);
             });
         }
         if (count > rules.most) {
             fits = fail(value, "maxItems", [&] {
                 return "has " + counted(count, "element", "elements") +
-                       ", and must not have more than " + std::to_string(rules.most);
+                       " but must not have more than " + std::to_string(rules.most);
             });
         }
         if (rules.unique && (fits || !quick()) && !is_unique(value, count)) fits = false;
@@ -449,7 +449,7 @@ private:
     bool fits_element(const ArrayRules& rules, RuleIndex rule, size_t at, Value element) {
         if (at >= rules.prefix.size() && program_.rules[rule].never) {
             return fail(element, rules.rest_keyword, [&] {
-                return "is one too many; there must not be more than " +
+                return "is one element too many; the array must not have more than " +
                        counted(rules.prefix.size(), "element", "elements");
             });
         }
@@ -504,14 +504,14 @@ private:
         if (found < rules.contains_least) {
             return fail(value, rules.contains_least == 1 ? "contains" : "minContains", [&] {
                 return "has " + counted(found, "element", "elements") +
-                       " of the kind that it must contain, and must have at least " +
+                       " that match \"contains\" but must have at least " +
                        std::to_string(rules.contains_least);
             });
         }
         if (found > rules.contains_most) {
             return fail(value, "maxContains", [&] {
                 return "has " + counted(found, "element", "elements") +
-                       " of a kind of which it must not have more than " +
+                       " that match \"contains\" but must not have more than " +
                        std::to_string(rules.contains_most);
             });
         }
@@ -605,14 +605,14 @@ private:
         if (present_count < rules.required_count) fits = fail_required(rules, present);
         if (count < rules.least) {
             fits = fail(value, "minProperties", [&] {
-                return "has " + counted(count, "member", "members") + ", and must have at least " +
+                return "has " + counted(count, "member", "members") + " but must have at least " +
                        std::to_string(rules.least);
             });
         }
         if (count > rules.most) {
             fits = fail(value, "maxProperties", [&] {
                 return "has " + counted(count, "member", "members") +
-                       ", and must not have more than " + std::to_string(rules.most);
+                       " but must not have more than " + std::to_string(rules.most);
             });
         }
         if (!fits && quick()) return false;
@@ -625,9 +625,11 @@ private:
             for (const Property& each : rules.properties) {
                 if (each.rule != kNoRule) names.push_back(each.name);
             }
-            return "is unknown; it takes " +
-                   (names.empty() ? std::string("nothing")
-                                  : listed(names, [](auto name) { return json::quoted(name); }));
+            return "is unknown; " + (names.empty()
+                                         ? std::string("no members are allowed")
+                                         : "allowed members are " + listed(names, [](auto name) {
+                                               return json::quoted(name);
+                                           }));
         });
     }
 
@@ -645,7 +647,7 @@ private:
         return false;
     }
 
-    // A name is no value on the tape; its node is a string all the same.
+    // The tape has no value for a member's name, but the name's node has the form of a string.
     bool fits_name(RuleIndex rule, Value object, json::Member member) {
         const Value name(&object.tape(), member.value.index() - 1);
         {
@@ -703,7 +705,7 @@ private:
     bool is_constant(const GeneralRules& general, Value value) {
         if (same_value(general.constant, value, steps_)) return true;
         return fail(value, "const", [&] {
-            return "is " + excerpt(value) + ", and must be " + excerpt(general.constant);
+            return "is " + excerpt(value) + " but must be " + excerpt(general.constant);
         });
     }
 
@@ -724,7 +726,7 @@ private:
             }
         }
         return fail(value, "enum", [&] {
-            return "is " + excerpt(value) + ", and must be one of " +
+            return "is " + excerpt(value) + " but must be one of " +
                    listed(general.allowed, [](Value each) { return excerpt(each); });
         });
     }
@@ -764,7 +766,7 @@ private:
             return fail(value, "oneOf", [&] {
                 return "fits the alternatives " + std::to_string(found[0]) + " and " +
                        std::to_string(found[1]) + " of " + std::to_string(general.one_of.size()) +
-                       ", and must fit exactly one";
+                       " but must fit exactly one";
             });
         }
         if (found.empty() && collects()) explain(general.one_of, value, "oneOf");
@@ -776,7 +778,7 @@ private:
             const Silence silence(*this);
             if (!this->fits(general.negated, value, nullptr)) return true;
         }
-        return fail(value, "not", [] { return "is a value that is excluded"; });
+        return fail(value, "not", [] { return "is an excluded value"; });
     }
 
     bool fits_condition(const GeneralRules& general, Value value, Evaluated* seen) {
@@ -791,8 +793,8 @@ private:
         return then == kNoRule || this->fits(then, value, seen);
     }
 
-    // Says why none of the alternatives fits: by the only one that is of the value's type, by the
-    // types that they allow, or by the first fault of each.
+    // Reports why no alternative fits: the faults of the only alternative of the value's type, the
+    // types that the alternatives allow, or the first fault of each.
     void explain(const std::vector<RuleIndex>& alternatives, Value value, const char* keyword) {
         std::vector<SchemaFaults> all;
         for (size_t i = 0; i < alternatives.size() && i < kExplained && steps_ > 0; ++i) {
@@ -806,7 +808,7 @@ private:
         const auto is_other_type = [&](const SchemaFaults& part) {
             return !part.empty() && part[0].keyword == "type" && part[0].pointer == path_;
         };
-        // A member or the value itself that must be constant tells alternatives apart.
+        // A constant member, or a constant value, distinguishes alternatives.
         const auto is_other_constant = [&](const SchemaFaults& part) {
             return std::any_of(part.begin(), part.end(), [&](const SchemaFault& each) {
                 return each.keyword == "const" &&
@@ -858,7 +860,7 @@ private:
     uint32_t depth_ = 0;
     std::string given_up_;
     std::string path_;
-    std::vector<uint32_t> scope_;  // of resources, if some reference depends on it
+    std::vector<uint32_t> scope_;  // resources on the path, if a dynamic reference needs them
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace narratoria::tool {
 
-// True if `value` fits. Otherwise appends the faults to `faults`, unless that is NULL.
+// Returns true if `value` satisfies the schema. Otherwise appends faults to `faults`, which may be
+// NULL.
 bool evaluate(const Program& program, json::Value value, SchemaFaults* faults);
 
 }  // namespace narratoria::tool

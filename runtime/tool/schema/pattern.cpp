@@ -11,9 +11,9 @@ namespace {
 using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
 
 constexpr uint32_t kLastCodePoint = 0x10FFFF;
-constexpr uint32_t kNothing = UINT32_MAX;  // before the first and behind the last code point
+constexpr uint32_t kNothing = UINT32_MAX;  // before the first and after the last code point
 constexpr int kMaxNesting = 100;
-// A longer pattern has a larger program than is allowed.
+// The program of a longer pattern exceeds kMaxProgram.
 constexpr size_t kMaxText = 6 * Pattern::kMaxProgram;
 
 const Ranges digits = {{'0', '9'}};
@@ -111,7 +111,7 @@ public:
             return false;
         }
         const TermPtr term = choice(0);
-        if (problem_.empty() && at_ < text_.size()) fail("a \")\" closes nothing");
+        if (problem_.empty() && at_ < text_.size()) fail("a \")\" has no matching \"(\"");
         if (problem_.empty()) {
             emit(*term);
             add({Pattern::Op::Match});
@@ -176,7 +176,7 @@ private:
         return all;
     }
 
-    // A number of a quantifier; nothing if there is none.
+    // Reads a number of a quantifier, if one is next.
     std::optional<uint32_t> count() {
         const size_t begin = at_;
         uint32_t value = 0;
@@ -188,7 +188,7 @@ private:
         return value;
     }
 
-    // True if a quantifier {n}, {n,} or {n,m} is next. Anything else that begins with { is text.
+    // Reads a quantifier {n}, {n,} or {n,m} and returns true. Any other { is a literal character.
     bool braces(uint32_t& least, uint32_t& most) {
         const size_t begin = at_;
         if (!skip("{")) return false;
@@ -216,14 +216,14 @@ private:
         } else if (!braces(least, most)) {
             return term;
         }
-        skip("?");  // lazy: the same texts match
+        skip("?");  // a lazy quantifier matches the same texts
         if (most < least) {
-            fail("a repetition's limits are the wrong way round");
+            fail("the limits of a repetition are in the wrong order");
         } else if (least > Pattern::kMaxRepeat ||
                    (most != kNothing && most > Pattern::kMaxRepeat)) {
-            fail("a repetition of more than " + std::to_string(Pattern::kMaxRepeat));
+            fail("a repetition must not exceed " + std::to_string(Pattern::kMaxRepeat));
         } else if (next_is('*') || next_is('+') || next_is('?')) {
-            fail("a repetition follows a repetition");
+            fail("a quantifier follows a quantifier");
         }
         TermPtr out = make(Term::Kind::Repeat);
         out->least = least;
@@ -257,10 +257,10 @@ private:
             fail("look-ahead and look-behind are not supported");
         } else if (skip("(?<")) {
             const size_t end = text_.find('>', at_);
-            if (end == std::string_view::npos || end == at_) fail("a group's name has no end");
+            if (end == std::string_view::npos || end == at_) fail("the name of a group is invalid");
             else at_ = end + 1;
         } else if (skip("(?")) {
-            fail("\"(?\" begins no group that ECMA-262 has");
+            fail("\"(?\" does not begin a valid group");
         } else {
             skip("(");
         }
@@ -347,20 +347,20 @@ private:
                 if (const auto value = unicode_escape()) return single(*value);
                 break;
             case 'p':
-            case 'P': fail("\\p is not supported: list the characters in a class"); return {};
+            case 'P': fail("\\p is not supported; list the characters in a class"); return {};
             case 'k': fail("back-references are not supported"); return {};
             default:
                 if (c >= '1' && c <= '9') {
                     fail("back-references are not supported");
                     return {};
                 }
-                // Any other sign stands for itself.
+                // Any other punctuation character is a literal.
                 if (static_cast<unsigned char>(c) < 0x80 && !is_word(static_cast<uint32_t>(c))) {
                     return single(static_cast<uint32_t>(c));
                 }
         }
         --at_;
-        fail("a backslash and what follows it are no escape");
+        fail("a backslash does not begin a valid escape");
         return {};
     }
 
@@ -379,14 +379,14 @@ private:
             Ranges low = class_atom();
             if (!problem_.empty()) return {};
             const bool one = low.size() == 1 && low[0].first == low[0].second;
-            // A hyphen at the end, or beside a class escape, is itself.
+            // A hyphen at the end or next to a class escape is a literal.
             if (one && next_is('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
                 const size_t hyphen = at_++;
                 const Ranges high = class_atom();
                 if (!problem_.empty()) return {};
                 if (high.size() == 1 && high[0].first == high[0].second) {
                     if (high[0].first < low[0].first) {
-                        fail("a range of characters is the wrong way round");
+                        fail("the ends of a character range are in the wrong order");
                         return {};
                     }
                     low[0].second = high[0].first;
@@ -459,7 +459,7 @@ private:
 
     // Recursion is limited by kMaxNesting.
     void emit(const Term& term) {
-        // Repeating what is empty adds no instruction, and would take forever.
+        // The repetition of an empty term adds no instructions, so the steps are counted as well.
         if (++emitted_ > 10 * Pattern::kMaxProgram) fail("the pattern is too large");
         if (!problem_.empty()) return;
         switch (term.kind) {
@@ -509,14 +509,14 @@ bool Pattern::compile(std::string_view text, std::string& problem) {
     return PatternCompiler(*this, text).run(problem);
 }
 
-// The states of one position, in the order of their first visit, without duplicates. `order_`
-// doubles as the stack of what is still to visit, from its end.
+// One search: simulates the automaton. A list holds the states of one position, in the order of
+// their first visit, without duplicates.
 class PatternRun {
 public:
     PatternRun(const Pattern& pattern, uint64_t& steps)
         : pattern_(pattern), steps_(steps), size_(pattern.program_.size()) {
-        // Each list: the states, and where each is among them. The stack holds at most one entry
-        // for each instruction, because only an unvisited one is pushed.
+        // Each list has two arrays: the states, and the index of each state among them. The stack
+        // has at most one entry for each instruction, because only unvisited ones are pushed.
         const size_t words = size_ * 5;
         if (words > small_.size()) large_ = std::make_unique<uint32_t[]>(words);
         uint32_t* const block = large_ ? large_.get() : small_.data();
@@ -561,7 +561,7 @@ private:
         uint32_t* states = nullptr;
         uint32_t* places = nullptr;
         uint32_t count = 0;
-        // Reads places that were never written; the comparison tells.
+        // May read a stale entry of `places`; the second comparison detects it.
         bool has(uint32_t pc) const { return places[pc] < count && states[places[pc]] == pc; }
         void add(uint32_t pc) {
             places[pc] = count;
@@ -569,7 +569,8 @@ private:
         }
     };
 
-    // Adds what is reachable from `pc` without a character. True at the end of the pattern.
+    // Adds the states that are reachable from `pc` without a character. Returns true if one of them
+    // is the end of the pattern.
     bool visit(List& list, uint32_t pc, uint32_t before, uint32_t next) {
         uint32_t waiting = 0;
         const auto push = [&](uint32_t to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Regular expressions of JSON Schema (ECMA-262, Unicode), matched in linear time.
+// Regular expressions of JSON Schema (ECMA-262, Unicode), matched without backtracking.
 
 #include <array>
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace narratoria::tool {
 
-// A compiled pattern: a program for the simulation of a nondeterministic automaton, so the time is
-// the product of both sizes at worst. Refused, because they cannot be matched so: look-ahead,
-// look-behind, back-references. Refused, because it has no table of Unicode's properties: \p.
-// Immutable after compile(); thread-safe.
+// A compiled pattern: a program for the simulation of a nondeterministic automaton. A search takes
+// at most the product of the program's and the text's size. Look-ahead, look-behind and
+// back-references are refused because an automaton cannot match them; \p is refused because the
+// tables of Unicode properties are missing. Immutable after compile(); then thread-safe.
 class Pattern {
 public:
     static constexpr size_t kMaxProgram = 10'000;
     static constexpr uint32_t kMaxRepeat = 1000;
 
-    // False, with the problem for people, if it is no pattern or one that is refused.
+    // Returns false and sets `problem` to a message if the pattern is invalid or refused.
     bool compile(std::string_view text, std::string& problem);
 
-    // True if a part of `text`, which is valid UTF-8, matches. Subtracts what it does from `steps`;
-    // returns false with 0 steps if they do not suffice.
+    // Returns true if a part of `text` matches. `text` must be valid UTF-8. Subtracts the steps
+    // that it needs from `steps`; if they do not suffice, sets `steps` to 0 and returns false.
     bool search(std::string_view text, uint64_t& steps) const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The compiled form of a JSON Schema: a graph of rules, in flat arrays. Made by compiler.cpp, run by
-// evaluator.cpp. Immutable once it is made.
+// The compiled form of a JSON Schema: a graph of rules in flat arrays. compiler.cpp creates it,
+// evaluator.cpp runs it. Immutable after compilation.
 
 #include <cstdint>
 #include <memory>
@@ -66,14 +66,16 @@ struct ArrayRules {
 
 struct Property {
     std::string_view name;
-    RuleIndex rule = kNoRule;        // kNoRule: "required" names it, "properties" does not
-    uint32_t required = UINT32_MAX;  // its number among the required ones
+    RuleIndex rule = kNoRule;        // kNoRule: in "required" but not in "properties"
+    uint32_t required = UINT32_MAX;  // index among the required members, or UINT32_MAX
 };
 
 struct ObjectRules {
-    // Those of "properties" as written, then names that only "required" has.
+    // The members of "properties" in the order of the schema, then names only in "required".
     std::vector<Property> properties;
-    std::vector<uint32_t> slots;  // an open hash table of properties; a power of two, or empty
+    // A hash table of indexes into `properties` with open addressing; its size is a power of two,
+    // or 0 for few properties.
+    std::vector<uint32_t> slots;
     uint32_t required_count = 0;
     struct ByPattern {
         const Pattern* pattern;
@@ -107,7 +109,7 @@ struct GeneralRules {
     RuleIndex negated = kNoRule;
     RuleIndex condition = kNoRule, then = kNoRule, otherwise = kNoRule;
     RuleIndex reference = kNoRule;
-    // A reference whose target depends on how the evaluation came here.
+    // A reference with a target that depends on the path of the evaluation.
     RuleIndex dynamic = kNoRule;      // the target if nothing overrides it
     std::string_view dynamic_anchor;  // empty: $recursiveRef
     RuleIndex unevaluated_items = kNoRule;
@@ -117,15 +119,15 @@ struct GeneralRules {
 struct Rule {
     uint8_t types = AllTypes;
     bool never = false;  // the schema false
-    bool plain = true;   // nothing but `types` counts
+    bool plain = true;   // only `types` and `never` matter
     uint32_t resource = 0;
-    uint32_t place = 0;  // of the schema, on the tape
+    uint32_t place = 0;  // index of the schema on the tape
     // Indices of the rules of each kind, or kNoRule.
     uint32_t number = kNoRule, string = kNoRule, array = kNoRule, object = kNoRule;
     uint32_t general = kNoRule;
 };
 
-// A schema with an "$id" of its own, or the document.
+// A schema with its own "$id", or the whole document.
 struct Resource {
     std::string uri;
     std::unordered_map<std::string_view, RuleIndex> dynamic_anchors;
@@ -134,7 +136,7 @@ struct Resource {
 };
 
 struct Program {
-    json::Document document;  // names and texts point into it
+    json::Document document;  // owns the memory of all names and texts
     std::vector<Rule> rules;
     RuleIndex root = 0;
     std::vector<NumberRules> numbers;
@@ -145,7 +147,7 @@ struct Program {
     std::vector<std::unique_ptr<Pattern>> patterns;
     std::vector<Resource> resources;
     uint64_t seed = hash_seed();
-    bool is_dynamic = false;  // some reference depends on how the evaluation came there
+    bool is_dynamic = false;  // a reference depends on the path of the evaluation
 };
 
 }  // namespace narratoria::tool

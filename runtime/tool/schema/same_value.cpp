@@ -74,7 +74,7 @@ uint64_t hash_value(json::Value value, uint64_t& steps) {
             }
             return out ^ seed;
         case json::Type::Object:
-            // A sum: the order does not count.
+            // A sum, because the order of members does not matter.
             for (const json::Member member : value.members()) {
                 uint64_t one = hash_text(member.key, seed) ^ hash_value(member.value, steps);
                 one *= 0xFF51AFD7ED558CCDull;

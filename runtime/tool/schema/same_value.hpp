@@ -8,11 +8,11 @@
 
 namespace narratoria::tool {
 
-// Recursion is limited by the depth that the reader accepts. Subtracts the values that it looks at
-// from `steps`; returns false with 0 steps if they do not suffice.
+// The recursion depth is limited by the JSON reader. Subtracts the number of compared values from
+// `steps`; if they do not suffice, sets `steps` to 0 and returns false.
 bool same_value(json::Value one, json::Value other, uint64_t& steps);
 
-// Equal values have equal hashes.
+// Equal values have equal hashes. `steps` as above.
 uint64_t hash_value(json::Value value, uint64_t& steps);
 
 }  // namespace narratoria::tool

@@ -12,7 +12,7 @@ namespace narratoria::tool {
 
 namespace {
 
-// More members than this are not searched one by one.
+// A list of more members is too long for linear search.
 constexpr size_t kPlainMembers = 32;
 
 std::optional<Schema::PlainMembers> plain_members_of(const Program& program) {
@@ -27,7 +27,7 @@ std::optional<Schema::PlainMembers> plain_members_of(const Program& program) {
         return std::nullopt;
     }
     for (const Property& each : object.properties) {
-        // "required" alone names it: "additionalProperties" decides about it.
+        // Only "required" names it, so "additionalProperties" applies to it.
         if (each.rule == kNoRule) return std::nullopt;
         const Rule& rule = program.rules[each.rule];
         if (!rule.plain || rule.never) return std::nullopt;
@@ -60,7 +60,7 @@ SchemaFaults Schema::check(json::Value value) const {
 
 namespace {
 
-// The types that a rule allows at most, as far as a look at it and at what it refers to tells.
+// Returns an upper bound of the types that a rule allows. Follows references up to `depth`.
 uint8_t types_of(const Program& program, RuleIndex index, int depth) {
     const Rule& rule = program.rules[index];
     if (rule.never) return 0;
@@ -86,7 +86,7 @@ uint8_t types_of(const Program& program, RuleIndex index, int depth) {
     return types;
 }
 
-// Deep enough for what people write, and no more work than the square of what is listed.
+// Deep enough for real schemas, and bounds the work of types_of().
 constexpr int kTypeDepth = 3;
 
 }  // namespace

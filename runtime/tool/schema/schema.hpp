@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON Schema: drafts 2020-12, 2019-09, 7, 6 and 4 within one document. docs/tool-schemas.md lists
-// the keywords that count.
+// JSON Schema: drafts 2020-12, 2019-09, 7, 6 and 4, references only within one document.
+// docs/tool-schemas.md lists the supported keywords.
 
 #include <cstdint>
 #include <memory>
@@ -32,44 +32,46 @@ enum TypeBit : uint8_t {
 
 // How a value violates a schema.
 struct SchemaFault {
-    std::string pointer;   // of the violating part, or of the member that is missing
+    std::string pointer;   // of the violating part or of the missing member
     std::string keyword;   // the violated keyword; empty: the check was given up
-    std::string message;   // continues a sentence about that part: "is a string, and must be …"
-    uint8_t expected = 0;  // the types that are allowed there, as TypeBits; 0: of no matter
-    std::optional<json::Type> received;  // nothing: it is missing
+    std::string message;   // a predicate for that part: "is a string but must be …"
+    uint8_t expected = 0;  // the allowed types as TypeBits; 0: the types do not matter
+    std::optional<json::Type> received;  // nothing: the member is missing
 };
 using SchemaFaults = std::vector<SchemaFault>;
 
-// The names of the types in `expected`: "an integer or null".
+// Returns the names of types for messages: "an integer or null".
 std::string types_for_people(uint8_t types);
 
-// `"/input/city" is missing; "/input/days" is 0, and must be at least 1`, with "/input" as prefix.
+// Returns one message for all faults: `"/input/city" is missing; "/input/days" is 0 but must be at
+// least 1`, with "/input" as prefix.
 std::string describe(const SchemaFaults& faults, std::string_view prefix);
 
-// A compiled schema. Immutable and thread-safe. No schema and no value makes a check crash, recurse
-// deeply or take long: whatever exceeds the limits below fails the check with a fault that says so.
+// A compiled schema. Immutable and thread-safe. Hostile schemas and values cannot make a check
+// crash, recurse deeply or take long: a check that exceeds the limits below fails with a fault
+// about it.
 class Schema {
 public:
     static constexpr size_t kMaxBytes = size_t{1} << 20;
     static constexpr size_t kMaxFaults = 64;
-    static constexpr uint32_t kMaxDepth = 512;  // nested rules; they take about 1 MiB of stack
-    // Rules applied, characters matched and values compared. Added are 16 for each part of the
-    // value and 8 for each of its bytes.
+    static constexpr uint32_t kMaxDepth = 512;  // nested rules; needs about 1 MiB of stack
+    // Rules applied, characters matched and values compared. The limit grows by 16 for each part of
+    // the value and by 8 for each of its bytes.
     static constexpr uint64_t kMaxSteps = 4'000'000;
 
-    // Compiles a schema. Returns NULL with all faults if it is none, or if it refers to anything
-    // outside of itself.
+    // Compiles a schema. Returns NULL and appends all faults if it is not valid, or if it refers to
+    // other documents.
     static std::shared_ptr<const Schema> compile(std::string_view text, Faults& faults);
     ~Schema();
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
 
     bool accepts(json::Value value) const;
-    // All faults, up to kMaxFaults; none if the value is accepted.
+    // Returns all faults, up to kMaxFaults; none if the value is accepted.
     SchemaFaults check(json::Value value) const;
 
-    // The members that "properties" and "required" name, in the order of the schema, and what they
-    // take at most. For descriptions; check() decides.
+    // The members in "properties" and "required", in the order of the schema. `types` may include
+    // types that check() refuses: it is for descriptions only.
     struct Member {
         std::string_view name;
         std::string_view description;
@@ -77,16 +79,16 @@ public:
         bool required;
     };
     std::vector<Member> members() const;
-    // What the schema asks of the value at one place of a document. Valid as long as the schema.
+    // The part of the schema for one place of a document. The schema must outlive it.
     class Part {
     public:
-        // True if a member that it does not name has no meaning to it: nothing but "properties" and
-        // "required" tells which there are.
+        // True if "properties" and "required" name all members that have a meaning.
         bool lists_its_members() const;
         bool names(std::string_view member) const { return position_of(member).has_value(); }
-        // Where "properties" and "required" name a member.
+        // Returns the position of a member in "properties" and "required".
         std::optional<size_t> position_of(std::string_view member) const;
-        // Nothing: it asks nothing of it, or what it asks does not follow from the place alone.
+        // Return the part for a member or for all elements. Nothing if there is none, or if it
+        // depends on more than the place.
         std::optional<Part> of_member(std::string_view name) const;
         std::optional<Part> of_elements() const;
 
@@ -97,9 +99,9 @@ public:
         uint32_t rule_;
     };
     Part root() const;
-    // What is asked of an object, if that is only the types of its members and which of them it must
-    // have: a short list, for a check without a document. Says nothing about other members. NULL: more
-    // is asked.
+    // The requirements for an object if they are only types of members and required members. The
+    // list is short, for a check without a document. It does not cover other members. NULL if the
+    // schema requires more.
     struct PlainMembers {
         struct Member {
             std::string_view name;
@@ -113,7 +115,7 @@ public:
     uint8_t types() const;  // of the value itself
 
     json::Value document() const;
-    // On one line, without white space between tokens.
+    // The schema on one line, without white space between tokens.
     const std::string& text() const { return text_; }
 
 private:
