@@ -24,7 +24,7 @@ const char* kind_name(Origin::Kind kind) {
 std::string describe(const Origin& origin) {
     const std::string_view kind = kind_name(origin.kind);
     std::string out = "the " + std::string(kind);
-    // A host that gives no owner is "host" itself.
+    // Without an owner, the place of a host's tool is "host".
     if (origin.place != kind) out += " " + origin.place;
     return out;
 }

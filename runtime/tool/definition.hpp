@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The definition of a tool: a name, a schema and a runner. The same for files, plugins and the
-// host.
+// The definition of a tool: a name, a schema and a runner. Used for tools of files, plugins, the
+// host and projects.
 
 #include <cstdint>
 #include <memory>
@@ -24,15 +24,16 @@ struct Origin {
     // Plan: no definition is registered; only the toolPath of a plan, "scheme:rest", is known.
     enum class Kind : uint8_t { File, Plugin, Host, Plan, Project };
     Kind kind = Kind::File;
-    std::string place;  // the file's path, the id of the plugin or of an owner in the host, or the
-                        // file that binds the tool
+    // The path of the file, the id of the plugin, the owner in the host, or the path of the file
+    // that binds the tool.
+    std::string place;
 };
 
-// The owner of a tool, for people: "the plugin dice".
+// Returns the owner of a tool for messages: "the plugin dice".
 std::string describe(const Origin& origin);
 
-// Immutable once it is shared. An attempt holds a reference to its definition, so changes of the
-// registry do not affect running attempts.
+// Immutable once shared. An attempt holds a reference to its definition, so changes of the registry
+// do not affect running attempts.
 struct Definition {
     std::string name;
     std::string description;
@@ -40,21 +41,23 @@ struct Definition {
     std::shared_ptr<const Schema> result;  // of done.result; NULL: any value
     bool result_is_advice = false;  // a result that violates its schema causes a warning only
     std::string runner;             // the name of a runner in Runners, or a scheme
-    std::string path;               // the toolPath that a registered name stands for, or empty
+    std::string path;               // the toolPath for which the name is an alias, or empty
     std::string settings;           // a JSON object for the runner, or empty
     std::shared_ptr<const project::Binding> binding;  // of a project's tool (spec 001), or NULL
-    LimitOverrides limits;                            // over those of the session
-    std::optional<uint32_t> try_ms;  // of one attempt, over that of the session; 0: none
-    bool waits = false;              // needs no processor core while it runs
+    LimitOverrides limits;                            // override the session's limits
+    std::optional<uint32_t> try_ms;  // timeout of one attempt, overrides the session's; 0: none
+    bool waits = false;              // mostly waits: needs no processor core while it runs
     bool answers_at_once = false;    // Runner::call() can run it
-    bool repeatable = true;          // false: another run may do harm (NAR_TOOL_NOT_REPEATABLE)
+    bool repeatable = true;          // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
     Origin origin;
 };
 
-// The definition of an executable file: no description, no schema. `path` must be absolute.
+// Returns the definition of an executable file, without description and schema. `path` must be
+// absolute.
 std::shared_ptr<const Definition> file_definition(const std::string& path);
 
-// Appends a definition as nar_session_tools_find returns it. `problem`: why it cannot run, or empty.
+// Appends a definition in the format of nar_session_tools_find. `problem`: the reason why it cannot
+// run, or empty.
 void append_json(std::string& out, const Definition& definition, std::string_view script_name,
                  std::string_view problem);
 

@@ -10,7 +10,7 @@ namespace narratoria::tool {
 
 // The resource limits of one attempt of a tool.
 struct Limits : process::Limits {
-    uint64_t line_bytes = 8u * 1024 * 1024;  // the longest event line
+    uint64_t line_bytes = 8u * 1024 * 1024;  // the maximum length of an event line
 };
 
 // Limits that override others. Unset or 0: no override.

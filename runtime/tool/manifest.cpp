@@ -26,7 +26,7 @@ constexpr size_t kMaxEntries = 1000;
 
 class ManifestReader {
 public:
-    // `stem`: the NAME of its file, or empty.
+    // `stem`: the NAME of the file NAME.tool.json, or empty.
     ManifestReader(const json::Document& document, std::string_view stem, Manifest& out,
                    Faults& faults)
         : document_(document), stem_(stem), out_(out), faults_(faults) {}
@@ -84,7 +84,7 @@ private:
         for (const json::Member member : object.members()) {
             if (known.has(member.key)) continue;
             fault(member.value, "manifest-key-unknown",
-                  json::quoted(member.key) + " is no key of a manifest" +
+                  json::quoted(member.key) + " is not a key of a manifest" +
                       known.suggestion(member.key));
         }
     }
@@ -103,8 +103,8 @@ private:
         }
         if (!stem_.empty() && name.text() != stem_) {
             fault(name, "manifest-name",
-                  "the name is " + json::quoted(name.text()) + ", and the file's is " +
-                      json::quoted(stem_) + "; they must be the same");
+                  "\"name\" is " + json::quoted(name.text()) + " but must be " +
+                      json::quoted(stem_) + ", as in the name of the file");
         }
     }
 
@@ -142,7 +142,7 @@ private:
         if (!value) return nullptr;
         const size_t before = faults_.size();
         auto schema = Schema::compile(value.raw(), faults_);
-        // They are relative to the schema.
+        // The faults are relative to the schema.
         const std::string pointer = json::pointer_to(document_.root(), value.index());
         for (size_t i = before; i < faults_.size(); ++i) {
             faults_[i].pointer = pointer + faults_[i].pointer;
@@ -151,7 +151,7 @@ private:
         return schema;
     }
 
-    // The form of spec 002 instead of "input" and "result".
+    // Reads "parameters" and "returns", the form of spec 002 for "input" and "result".
     void read_tool_schema(Value root) {
         const Value parameters = root.find("parameters");
         const Value returns = root.find("returns");
@@ -160,12 +160,12 @@ private:
             if (!root.find(name)) continue;
             fault(root.find(name), "manifest-schema-twice",
                   json::quoted(name) +
-                      " is JSON Schema, and \"parameters\" and \"returns\" are the form of spec "
-                      "002; give one of them");
+                      " is JSON Schema, but \"parameters\" and \"returns\" are the form of spec "
+                      "002; use only one of the forms");
             return;
         }
         if (!parameters) {
-            fault(returns, "manifest-schema-twice", "\"returns\" needs \"parameters\" beside it");
+            fault(returns, "manifest-schema-twice", "\"returns\" also needs \"parameters\"");
             return;
         }
         ToolSchema schema;
@@ -182,7 +182,7 @@ private:
     Faults& faults_;
 };
 
-// Reads a regular file: anything else could block.
+// Reads a regular file. Refuses other files because they could block.
 bool read_file(const std::string& path, std::string& text, struct stat& status,
                std::string& problem) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -191,7 +191,7 @@ bool read_file(const std::string& path, std::string& text, struct stat& status,
         return false;
     }
     if (!S_ISREG(status.st_mode)) {
-        problem = "it is no regular file";
+        problem = "it is not a regular file";
         return false;
     }
     char buffer[16 * 1024];
@@ -252,8 +252,8 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         entries_.erase(tool);
-        // A name that is too long for a manifest may be too long for the tool as well, which is told
-        // when it is to start.
+        // A name that is too long for a manifest may also be too long for the tool; its start
+        // reports that.
         if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) {
             problem = "the tool's manifest " + json::quoted(path) +
                       " cannot be used: " + std::strerror(errno);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kAnyObject = R"({"type":"object"})";
 
-// What a form allows in names.
+// The rules of a format for names.
 struct Names {
     size_t longest;
     bool has_dots;
@@ -33,8 +33,9 @@ bool allows(const Names& names, std::string_view name) {
 
 bool is_object(json::Value type) { return type && type.is_string() && type.text() == "object"; }
 
-// The input's schema as both forms demand it: an object with "type": "object". An input is always an
-// object, so this allows no less. Empty if the schema allows no object: `why` then says so.
+// Returns the input schema in the form that both formats require: an object with "type": "object".
+// An input is always an object, so the result allows the same inputs. Returns an empty string and
+// sets `why` if the schema allows no object.
 std::string input_schema(const Schema* schema, std::string& why) {
     if (schema == nullptr) return kAnyObject;
     const json::Value root = schema->document();
@@ -61,7 +62,7 @@ std::string input_schema(const Schema* schema, std::string& why) {
         }
     }
     why = "the \"type\" of its input schema is " + std::string(type.raw()) +
-          "; it must be \"object\", as every input is one";
+          " but must be \"object\", because every input is an object";
     return {};
 }
 
@@ -71,7 +72,7 @@ bool append_for_model(std::string& out, const Definition& definition, ModelForm 
                       std::string& why) {
     const Names names = names_of(form);
     if (!allows(names, definition.name)) {
-        why = std::string("the name of ") + names.whose + " has 1 to " +
+        why = std::string("the name of ") + names.whose + " must consist of 1 to " +
               std::to_string(names.longest) + " letters, digits, _" +
               (names.has_dots ? ", ." : "") + " and -";
         return false;
@@ -90,7 +91,7 @@ bool append_for_model(std::string& out, const Definition& definition, ModelForm 
         writer.string("name", definition.name)
             .string("description", definition.description)
             .raw("inputSchema", input);
-        // The protocol has structured results that are objects only.
+        // In the protocol, structured results must be objects.
         if (definition.result != nullptr && definition.result->document().is_object() &&
             is_object(definition.result->document().find("type"))) {
             writer.raw("outputSchema", definition.result->text());

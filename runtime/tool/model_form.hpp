@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tools in the forms in which models' interfaces take functions.
+// Converts tools to the function formats of language model interfaces.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,8 @@ enum class ModelForm : uint8_t {
     Mcp,     // {"name", "description", "inputSchema", "outputSchema"?}
 };
 
-// Appends a tool in a form. False if the form cannot express it; `why` then says why, for people.
+// Appends a tool in a format. Returns false and sets `why` to a message if the format cannot
+// express it.
 bool append_for_model(std::string& out, const Definition& definition, ModelForm form,
                       std::string& why);
 

@@ -14,8 +14,8 @@ constexpr size_t kFewestSlots = 16;
 
 }  // namespace
 
-// The executable regular files of the folder, sorted by name. Empty if it cannot be read. A manifest
-// that cannot be used is reported when the tool is run.
+// Returns the executable regular files of the folder, sorted by name; none if it cannot be read. An
+// invalid manifest is reported when its tool runs.
 std::vector<Registry::Shared> Registry::scan() const {
     namespace fs = std::filesystem;
     std::vector<Shared> found;
@@ -62,14 +62,14 @@ void Registry::place(uint32_t index) {
     slots_[at] = {static_cast<uint32_t>(hash >> 32), index + 1};
 }
 
-// Forgets removed entries. Leaves at least half of the slots free, also with so many more.
+// Drops removed entries. Leaves at least half of the slots free after `more` additions.
 void Registry::rebuild(size_t more) {
     const auto is_removed = [](const Entry& entry) { return entry.definition == nullptr; };
     const auto removed = std::count_if(entries_.begin(), entries_.end(), is_removed);
     const size_t kept = entries_.size() - static_cast<size_t>(removed);
     size_t size = kFewestSlots;
     while (size < 4 * (kept + more)) size *= 2;
-    // First, because it may throw.
+    // Allocates first: this may throw.
     std::vector<Slot> slots(size);
     slots_.swap(slots);
     std::erase_if(entries_, is_removed);
@@ -98,10 +98,10 @@ bool Registry::add(Shared definition) {
 }
 
 void Registry::replace(Shared definition) {
-    // Kept until the end: it may be the last reference to what the caller still names.
+    // Holds the old definition until the end: the caller may still refer to it.
     const Shared other = find(definition->name);
     append(std::move(definition));
-    // Of two entries of one name the earlier one is found.
+    // remove() finds the earlier of the two entries.
     if (other != nullptr) remove(*other);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The registered tools of a session.
+// Registry of a session's tools.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,42 +28,43 @@ public:
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    // Appends a definition. False if its name is in use. If this or replace() throws, nothing has
-    // changed.
+    // Appends a definition. Returns false if its name is in use. If this or replace() throws, the
+    // registry is unchanged.
     bool add(Shared definition);
-    // Makes place for so many definitions more: until then add() and replace() do not throw.
+    // Reserves memory for `more` definitions: add() and replace() do not throw for that number.
     void reserve(size_t more);
     // Removes the definition of the same name, if there is one, and appends the new one.
     void replace(Shared definition);
-    // Compares by identity: another definition of the same name stays registered.
+    // Compares by identity: a different definition of the same name stays registered.
     void remove(const Definition& definition);
-    // Excludes a definition that can no longer run from list(). find() still returns it, so that a
-    // plan that names it fails with its runner's reason. `problem`: why; not empty.
+    // Excludes a definition that can no longer run from list(). find() still returns it, so a plan
+    // that names it fails with its runner's reason. `problem`: the reason; not empty.
     void hide(const Definition& definition, std::string problem);
-    // Why the definition is hidden; empty if it is not. Valid until the registry changes.
+    // Returns the reason why the definition is hidden; empty if it is not. Valid until the registry
+    // changes.
     std::string_view problem_of(const Definition& definition) const;
 
-    // The definition of an executable file, with its manifest if it has one. Sets `problem` if that
-    // cannot be used.
+    // Returns the definition of an executable file, with its manifest if it has one. Sets `problem`
+    // if the manifest cannot be used.
     Shared file(const std::string& path, std::string& problem) const {
         return manifests_.definition_of(path, problem);
     }
 
-    // Returns NULL if no tool has this name. Constant time. The reference is valid until the registry
-    // changes.
+    // Returns NULL if no tool has this name. Constant time. The reference is valid until the
+    // registry changes.
     const Shared& find(std::string_view name) const;
-    // Changes whenever find() may return something else.
+    // Changes whenever the result of find() may change.
     uint64_t version() const { return version_; }
 
-    // The tools that a narrator can use: the executable files of the tools folder by name, then the
-    // registered definitions in the order of registration. Reads the folder at each call, because
-    // files may be added or removed at any time.
+    // Returns the tools that a narrator can use: the executable files of the tools folder sorted by
+    // name, then the registered definitions in the order of registration. Reads the folder on each
+    // call, because files may be added or removed at any time.
     std::vector<Shared> list() const { return collect(false); }
-    // Also the hidden ones.
+    // Like list(), including hidden tools.
     std::vector<Shared> list_all() const { return collect(true); }
 
-    // Of the registered definitions that list() has, in the order of registration. Valid until the
-    // next change.
+    // Returns the names of the registered definitions in list(), in the order of registration.
+    // Valid until the registry changes.
     std::vector<std::string_view> names() const;
 
 private:
@@ -72,14 +73,14 @@ private:
         std::string_view name;
         std::string problem;  // not empty: hidden
     };
-    // An open-addressing table with linear probing: one cache line decides most lookups, and a list
-    // or a map of nodes costs two more. A removed entry keeps its slot until the table is rebuilt.
+    // An open-addressing table with linear probing: most lookups read one cache line; a node-based
+    // map reads two more. A removed entry keeps its slot until the table is rebuilt.
     struct Slot {
-        uint32_t tag = 0;    // of the name's hash, to compare few names
-        uint32_t index = 0;  // in entries_, plus 1; 0: free
+        uint32_t tag = 0;    // upper half of the name's hash, to avoid comparing names
+        uint32_t index = 0;  // index in entries_, plus 1; 0: free
     };
 
-    // NULL if there is none.
+    // Returns NULL if there is no entry.
     const Entry* entry_of(std::string_view name) const;
     Entry* entry_of(const Definition& definition);
     void append(Shared definition);
@@ -91,10 +92,10 @@ private:
 
     std::string tools_folder_;
     mutable ManifestFiles manifests_;
-    // Seeded, so that the names of a plugin's tools cannot be chosen to collide.
+    // Seeded, so that a plugin cannot choose names that collide.
     const uint64_t seed_ = hash_seed();
     std::vector<Entry> entries_;  // in the order of registration
-    std::vector<Slot> slots_;     // a power of two of them, or none
+    std::vector<Slot> slots_;     // size: a power of two, or 0
     uint64_t version_ = 0;
 };
 

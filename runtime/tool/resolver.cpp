@@ -24,7 +24,7 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0;
 }
 
-// `real`: as resolved() returns it.
+// `real`: a result of resolved().
 bool lies_below(const std::string& real, const std::vector<std::string>& roots) {
     return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
         if (root.empty()) return false;
@@ -76,8 +76,8 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
     const Runners::Scheme* known = runners_.find_scheme(scheme);
     if (known == nullptr) {
         const std::string path(tool_path);
-        out.error = "no tool runner knows the scheme \"" + std::string(scheme) + "\" of \"" + path +
-                    "\"; a file whose name has a colon is written \"./" + path + "\"";
+        out.error = "no tool runner has the scheme \"" + std::string(scheme) + "\" of \"" + path +
+                    "\"; write \"./" + path + "\" for a file with a colon in its name";
         return out;
     }
     auto definition = std::make_shared<Definition>();
@@ -94,7 +94,7 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
     for (size_t colon = scheme.size(); colon != std::string_view::npos;
          colon = tool_path.find(':', colon + 1)) {
         const std::string_view rest = tool_path.substr(colon + 1);
-        // The rest is "name:path" itself; the next colon is checked next.
+        // The rest is itself "name:path"; the next round checks its path.
         if (!scheme_of(rest).empty()) continue;
         Resolution file = resolve_file(rest.empty() ? std::string_view(".") : rest, folder, scheme);
         if (!file.forbidden) continue;
@@ -130,7 +130,7 @@ std::string Resolver::clash(std::string_view tool_path, const std::string& folde
         return {};
     }
     return json::quoted(tool_path) + " is a registered tool of " + describe(registered->origin) +
-           ", and also the file " + program + "; give the tool another name, or write " +
+           " and also the file " + program + "; rename the tool, or write " +
            json::quoted("./" + std::string(tool_path)) + " for the file";
 }
 
@@ -151,8 +151,8 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
     return out;
 }
 
-// Why a file may not run; empty if it may. The engine's and the story's restrictions are independent;
-// a path must satisfy each.
+// Returns the reason why a file must not run; empty if it may. The restrictions of the engine and
+// the story are independent; a path must satisfy each.
 std::string Resolver::refusal_of(const std::string& path, std::string_view scheme) const {
     if (restrictions_.empty()) return {};
     std::error_code failure;
@@ -161,8 +161,8 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
         if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
         if (!failure && lies_below(real, roots)) continue;
         if (failure) {
-            return "\"" + path +
-                   "\" cannot be looked for in the allowed paths: " + failure.message();
+            return "cannot check that \"" + path +
+                   "\" is in the allowed paths: " + failure.message();
         }
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
@@ -171,8 +171,8 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
     return {};
 }
 
-// The same for a tool of a project: its code must lie in the allowed paths. That of a service or a
-// container lies nowhere, so allow_schemes must list the runner.
+// The same for a tool of a project: its code must be in the allowed paths. The code of a service or
+// a container has no path, so allow_schemes must list the runner.
 std::string Resolver::refusal_of(const project::Binding& binding) const {
     const std::string_view runner = project::name_of(binding.runner);
     if (binding.runner == project::RunnerKind::Local) return refusal_of(binding.root, runner);

@@ -7,7 +7,7 @@
 namespace narratoria::tool {
 namespace {
 
-// Empty if there is no such file.
+// Returns an empty string if the file does not exist.
 std::string real_path(const std::filesystem::path& path) {
     std::error_code error;
     return std::filesystem::canonical(path, error).string();
@@ -36,7 +36,7 @@ Guarantees SandboxRules::guarantees_of(std::string_view name, std::string_view p
     if (!by_name_.empty()) {
         const std::string real = file.empty() ? std::string() : real_path(file);
         const std::string_view its_name = std::string_view(file).substr(file.rfind('/') + 1);
-        // Each once: the sources of guarantees are told, and secrets are intersected.
+        // A set, so that each name is applied once: tighten() intersects the lists of secrets.
         for (const std::string_view each :
              std::set<std::string_view>{name, without_extension(name), path, its_name,
                                         without_extension(its_name), real}) {

@@ -17,7 +17,7 @@ std::string check_input(const Definition& definition, std::string_view request) 
     }
     const SchemaFaults faults = definition.input->check(document.root().find("input"));
     if (faults.empty()) return {};
-    return "the input breaks the tool's schema: " + describe(faults, "/input");
+    return "the input violates the tool's schema: " + describe(faults, "/input");
 }
 
 void check_result(const Definition& definition, bool is_advice, Outcome& outcome) {
@@ -31,7 +31,7 @@ void check_result(const Definition& definition, bool is_advice, Outcome& outcome
         fault = error.message;
     }
     if (fault.empty()) return;
-    fault = "the result breaks the tool's schema: " + fault;
+    fault = "the result violates the tool's schema: " + fault;
     if (is_advice) {
         if (!outcome.warning.empty()) return;
         outcome.warning_code = "RESULT_INVALID";

@@ -11,12 +11,12 @@ namespace narratoria::tool {
 
 struct Outcome;
 
-// Checks the input in a tool's request (spec 000 §6). Returns an empty string if it is valid, else
-// a message for people with all faults.
+// Checks the input in a tool's request (spec 000 §6). Returns a message with all faults; empty if
+// the input is valid.
 std::string check_input(const Definition& definition, std::string_view request);
 
-// Checks the result of an attempt that succeeded. A violation makes it a failure, RESULT_INVALID,
-// or a warning if the schema is advice. An attempt without a result is left as it is.
+// Checks the result of a successful attempt. A violation makes it a failure, RESULT_INVALID, or
+// adds a warning if the schema is advice. Does nothing for an attempt without a result.
 void check_result(const Definition& definition, bool is_advice, Outcome& outcome);
 
 }  // namespace narratoria::tool

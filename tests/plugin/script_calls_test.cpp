@@ -403,7 +403,7 @@ TEST(ToolsThatAnswerAtOnce, ResultOfAWrongTypeIsAWarning) {
         if (event.kind() == Kind::Warning) warning = event.body();
     });
     EXPECT_EQ(error_of(engine, session, "LET a = CALL age {}"), "");
-    EXPECT_THAT(warning, HasSubstr("the result breaks the tool's schema"));
+    EXPECT_THAT(warning, HasSubstr("the result violates the tool's schema"));
 }
 
 }  // namespace

@@ -835,7 +835,7 @@ TEST_F(PluginTest, ProgramNotOnThePathIsASpawnFailure) {
 TEST_F(PluginTest, UnknownSchemeIsASpawnFailure) {
     story("");
     open();
-    EXPECT_THAT(run_path("nobody:x")["error"].string(), HasSubstr("no tool runner knows"));
+    EXPECT_THAT(run_path("nobody:x")["error"].string(), HasSubstr("no tool runner has"));
 }
 
 // ---------------------------------------------------------------- tools

@@ -588,7 +588,7 @@ TEST_F(ToolsTest, NameForAnUnknownSchemeIsReported) {
     session->tools().add_path({.name = "toll"}, "belfry:toll");
     const Json toll(session->tools().find("toll").value().view());
     EXPECT_EQ(toll["runner"].string(), "belfry");
-    EXPECT_THAT(toll["problem"].string(), HasSubstr("no tool runner knows the scheme"));
+    EXPECT_THAT(toll["problem"].string(), HasSubstr("no tool runner has the scheme"));
     EXPECT_EQ(call("toll")["errorCode"].string(), "SPAWN_FAILED");
 }
 

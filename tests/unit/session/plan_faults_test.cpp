@@ -57,9 +57,8 @@ TEST_F(PlanFaultsTest, AmbiguousToolNameIsAFault) {
     EXPECT_EQ(faults[0].rule, std::string("plan-tool-path-ambiguous"));
     EXPECT_EQ(faults[0].pointer, "/tools/1/toolPath");
     EXPECT_EQ(faults[0].message,
-              "\"sh\" is a registered tool of the plugin shells, and also the file /bin/sh; give "
-              "the tool "
-              "another name, or write \"./sh\" for the file");
+              "\"sh\" is a registered tool of the plugin shells and also the file /bin/sh; rename "
+              "the tool, or write \"./sh\" for the file");
 }
 
 TEST_F(PlanFaultsTest, NonExecutableFileDoesNotMakeANameAmbiguous) {

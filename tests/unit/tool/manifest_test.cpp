@@ -80,7 +80,7 @@ TEST(Manifest, ItsNameIsThatOfItsFile) {
     ASSERT_EQ(faults.size(), 1u);
     EXPECT_EQ(faults[0].byte, 8u);
     EXPECT_EQ(faults[0].pointer, "/name");
-    EXPECT_THAT(faults[0].message, HasSubstr(R"("bell", and the file's is "gong")"));
+    EXPECT_THAT(faults[0].message, HasSubstr(R"("bell" but must be "gong")"));
 }
 
 class ManifestFilesTest : public testing::Test {
@@ -131,13 +131,13 @@ TEST_F(ManifestFilesTest, OneThatCannotBeUsedIsAProblemWithItsPlace) {
     EXPECT_THAT(problem_, HasSubstr("cannot be used")) << "also the second time";
     write("b.tool.json", R"({"name":"c"})");
     get("b");
-    EXPECT_THAT(problem_, HasSubstr(R"(the name is "c", and the file's is "b")"));
+    EXPECT_THAT(problem_, HasSubstr(R"("name" is "c" but must be "b")"));
 }
 
 TEST_F(ManifestFilesTest, APipeInItsPlaceIsNotReadFrom) {
     ASSERT_EQ(::mkfifo((folder_ + "/a.tool.json").c_str(), 0600), 0);
     get("a");
-    EXPECT_THAT(problem_, HasSubstr("it is no regular file"));
+    EXPECT_THAT(problem_, HasSubstr("it is not a regular file"));
 }
 
 }  // namespace

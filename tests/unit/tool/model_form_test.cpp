@@ -72,11 +72,12 @@ TEST(ModelForm, HasAnInputThatIsAnObject) {
 TEST(ModelForm, SaysWhyAToolHasNone) {
     EXPECT_THAT(form_of(dice("false")), HasSubstr("input schema is false"));
     EXPECT_THAT(form_of(dice(R"({"type":"string"})")),
-                HasSubstr(R"(is "string"; it must be "object")"));
+                HasSubstr(R"(is "string" but must be "object")"));
     EXPECT_THAT(form_of(dice(R"({"type":["string","null"]})")), HasSubstr(R"(["string","null"])"));
     Definition tool = dice("");
     tool.name = "bell.sh";
-    EXPECT_EQ(form_of(tool), "the name of an OpenAI function has 1 to 64 letters, digits, _ and -");
+    EXPECT_EQ(form_of(tool),
+              "the name of an OpenAI function must consist of 1 to 64 letters, digits, _ and -");
     EXPECT_THAT(form_of(tool, ModelForm::Mcp), HasSubstr("\"bell.sh\""));
     tool.name = std::string(65, 'a');
     EXPECT_THAT(form_of(tool), HasSubstr("1 to 64"));

@@ -137,7 +137,7 @@ TEST_F(NewRunnerTest, AResultThatBreaksItsSchemaFailsTheAttempt) {
         EXPECT_EQ(result->tools[0].error_code, is_advice ? "" : "RESULT_INVALID");
         if (is_advice) continue;
         EXPECT_EQ(result->tools[0].error,
-                  R"(the result breaks the tool's schema: "/result" must not be empty)");
+                  R"(the result violates the tool's schema: "/result" must not be empty)");
     }
 }
 

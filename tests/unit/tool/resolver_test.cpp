@@ -174,7 +174,7 @@ TEST_F(ResolverTest, TakesASchemeForARunnersAndADotForAFiles) {
     for (const char* path : {"python:module", "http://host/tool", "a:b", "x-y.z+1:rest", "c:"}) {
         const Resolution found = resolver.resolve(path, root + "/plan");
         EXPECT_THAT(found.error,
-                    HasSubstr("no tool runner knows the scheme \"" +
+                    HasSubstr("no tool runner has the scheme \"" +
                               std::string(path).substr(0, std::string(path).find(':')) + "\""));
         EXPECT_THAT(found.error, HasSubstr("\"./" + std::string(path) + "\""));
         EXPECT_FALSE(found.forbidden);
