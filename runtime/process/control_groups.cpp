@@ -26,7 +26,7 @@ constexpr decltype(statfs::f_type) kCgroup2 = 0x63677270;
 // remove_group() recurses no deeper than this: a tool may nest groups without limit.
 constexpr int kDeepest = 64;
 
-// The content of a small file; empty with `error` set on failure.
+// Returns the content of a small file. On failure returns an empty string and sets `error`.
 std::string read_file(const Descriptor& folder, const char* name, int& error) {
     Descriptor file(::openat(folder.get(), name, O_RDONLY | O_CLOEXEC));
     char text[4096];
@@ -61,8 +61,8 @@ std::vector<std::string> folders_in(int folder) {
 
 void kill_group(const Descriptor& group) {
     if (write_file(group.get(), "cgroup.kill", "1") == 0) return;
-    // Linux before 5.14 has no cgroup.kill: kill one by one. Processes forked meanwhile die in the
-    // next round.
+    // Linux before 5.14 has no cgroup.kill: kills one by one. The next round kills processes that
+    // were forked meanwhile.
     int error = 0;
     const std::string list = read_file(group, "cgroup.procs", error);
     for (size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -71,7 +71,7 @@ void kill_group(const Descriptor& group) {
     }
 }
 
-// Kills the processes in the group. True once the group is gone.
+// Kills the processes in the group. Returns true once the group is gone.
 bool remove_group(int above, const std::string& name, int depth = kDeepest) {
     const auto removed = [&] {
         return ::unlinkat(above, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
@@ -103,7 +103,7 @@ std::string describe_group_failure(uint32_t stage, int error, const std::string&
     const std::string reason = error_text(error);
     switch (stage) {
         case SUPERVISOR_STAGE_GROUP:
-            return "no group can be made in the cgroup folder \"" + path + "\": " + reason +
+            return "cannot create a group in the cgroup folder \"" + path + "\": " + reason +
                    (error == EACCES || error == EPERM || error == EROFS
                         ? "; the folder must belong to the user who runs this program (chown)"
                     : error == EAGAIN
@@ -116,17 +116,15 @@ std::string describe_group_failure(uint32_t stage, int error, const std::string&
                    "\" cannot be written: " + reason;
         default: break;
     }
-    std::string text = "no process can be put into a group in \"" + path + "\": " + reason;
+    std::string text = "cannot move a process into a group in \"" + path + "\": " + reason;
     if (error == EACCES || error == EPERM) {
         text +=
-            "; this program (see /proc/self/cgroup) must be in a group beside or below that "
-            "folder, "
-            "and cgroup.procs of the lowest folder above both must belong to its user";
+            "; this program (see /proc/self/cgroup) must be in a group next to or below that "
+            "folder, and cgroup.procs of the lowest folder above both must belong to its user";
     } else if (error == EOPNOTSUPP) {
         text +=
-            "; there are processes in the folder itself (cgroup.procs), which have to be moved "
-            "into "
-            "a group below it, or its cgroup.type is not \"domain\"";
+            "; move the processes in the folder itself (cgroup.procs) into a group below it, or "
+            "check that its cgroup.type is \"domain\"";
     }
     return text;
 }
@@ -139,14 +137,14 @@ bool ControlGroups::open(const std::string& path, std::string& why) {
     if (!folder) {
         const int error = errno;
         why = "the cgroup folder \"" + path + "\" cannot be opened: " + error_text(error);
-        if (error == ENOENT) why += "; make it, and give it to the user who runs this program";
+        if (error == ENOENT) why += "; create it, and give it to the user who runs this program";
         return false;
     }
     struct statfs system {};
     if (::fstatfs(folder.get(), &system) != 0 || system.f_type != kCgroup2) {
         why = "\"" + path +
-              "\" is no cgroup2 folder; name one below where cgroup2 is mounted (grep cgroup2 "
-              "/proc/mounts), which belongs to the user who runs this program";
+              "\" is not a cgroup2 folder; name one below the mount point of cgroup2 (grep cgroup2 "
+              "/proc/mounts) that belongs to the user who runs this program";
         return false;
     }
     path_ = path;
@@ -175,16 +173,16 @@ bool ControlGroups::enable(Controllers wanted, std::string& why) {
     want(wanted.memory, "memory");
     if (!missing.empty()) {
         why = "\"" + path_ + "/cgroup.controllers\" does not list " + missing +
-              "; enable what is missing in cgroup.subtree_control of the folder above (echo \"" +
-              more + "\"), or find out whether the kernel keeps it for cgroup v1 (/proc/cgroups)";
+              "; enable it in cgroup.subtree_control of the folder above (echo \"" + more +
+              "\"), or check whether the kernel uses it for cgroup v1 (/proc/cgroups)";
         return false;
     }
     if (more.empty()) return true;
     const std::string occupied =
-        "; there are processes in the folder (cgroup.procs), and only one without may have limited "
-        "groups in it: move them into a group below it, or name another folder";
-    // The kernel rejects processes beside limited groups for the memory controller only, so check
-    // here for all. The root folder, which has no cgroup.type, may contain both.
+        "; the folder must not contain processes (cgroup.procs): move them into a group below it, "
+        "or name a different folder";
+    // The kernel rejects processes next to limited groups for the memory controller only; this
+    // check covers all controllers. The root folder, which has no cgroup.type, may contain both.
     if (::faccessat(folder_.get(), "cgroup.type", F_OK, 0) == 0 &&
         !read_file(folder_, "cgroup.procs", error).empty()) {
         why = "\"" + path_ + "\" cannot have groups with limits" + occupied;

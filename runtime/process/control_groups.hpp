@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The cgroup2 folder that the host gave to the engine. Each invocation gets a control group of its
-// own in it, which its supervisor creates and removes. This class checks the folder before anything
+// The cgroup2 folder that the host gave to the engine. Each invocation gets its own control group
+// in it, which its supervisor creates and removes. This class checks the folder before anything
 // runs, and removes leftover groups at the end.
 
 #include <cstdint>
@@ -32,8 +32,8 @@ public:
     bool is_open() const { return static_cast<bool>(folder_); }
     const Descriptor& folder() const { return folder_; }
     const std::string& path() const { return path_; }
-    // Prefix of the names of this engine's groups; unique to it, so other engines' groups are never
-    // touched.
+    // Prefix of the names of this engine's groups. It is unique, so groups of other engines are
+    // never touched.
     const std::string& prefix() const { return prefix_; }
 
     // Kills the processes in this engine's groups and removes the groups. Blocks for at most
@@ -47,8 +47,8 @@ private:
     Descriptor folder_;
 };
 
-// Explains why a group could not be created, limited or entered. `stage` is a supervisor_stage,
-// `error` an errno.
+// Returns a message for a group that could not be created, limited or entered. `stage`: a
+// supervisor_stage; `error`: an errno.
 std::string describe_group_failure(uint32_t stage, int error, const std::string& path);
 
 // True if `list`, in the form of cgroup.controllers ("cpu memory pids"), contains `controller`.

@@ -26,7 +26,7 @@ inline void apply_limits(const nar_limits& given, Limits& limits) {
 #undef NARRATORIA_LIMIT
 }
 
-// Says what is wrong with a limit; empty if it is valid.
+// Returns a message if a limit is invalid; otherwise empty.
 inline std::string limit_fault(const char* name, uint64_t value, uint64_t least) {
     if (value >= least) return {};
     const std::string number = std::to_string(least);
@@ -35,7 +35,7 @@ inline std::string limit_fault(const char* name, uint64_t value, uint64_t least)
            std::to_string(value);
 }
 
-// The first fault among all limits of a process; empty if all are valid.
+// Returns the first fault of all limits of a process; empty if all are valid.
 inline std::string limit_fault(const Limits& limits) {
     std::string fault;
 #define NARRATORIA_LIMIT(name, type, least, text) \

@@ -60,7 +60,7 @@ void InputPipe::close() {
     if (waiting() == 0) shut();
 }
 
-// False if the read end is closed.
+// Returns false if the read end is closed.
 bool InputPipe::flush() {
     while (waiting() > 0) {
         const ssize_t written =
@@ -71,7 +71,7 @@ bool InputPipe::flush() {
             return errno == EAGAIN;
         }
     }
-    // Frees the memory, so that the buffer does not stay at the size of the largest message.
+    // Frees the memory: the buffer must not keep the size of the largest message.
     unsent_ = std::string();
     sent_ = 0;
     return true;

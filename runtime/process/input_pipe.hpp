@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The write end of a service's standard input. Buffers what the pipe does not accept; the caller
-// bounds the buffer by checking waiting(). Never raises SIGPIPE in the host. Engine thread only.
-// The loop and the owner must outlive it.
+// The write end of a service's standard input. Buffers bytes that the pipe does not accept; the
+// caller bounds the buffer by checking waiting(). Never raises SIGPIPE in the host. Engine thread
+// only. The loop and the owner must outlive it.
 
 #include <cstddef>
 #include <string>
@@ -44,7 +44,7 @@ private:
     Descriptor pipe_;
     Watch watch_;
     std::string unsent_;
-    size_t sent_ = 0;  // how much of unsent_ has been written
+    size_t sent_ = 0;  // number of bytes of unsent_ that have been written
     bool closing_ = false;
 };
 

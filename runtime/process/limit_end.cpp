@@ -17,10 +17,10 @@ bool is_over_its_memory(const Limits& limits, const Exit& exit) {
 std::string describe_memory_end(const Limits& limits, const Exit& exit, std::string_view who) {
     if (is_over_its_memory(limits, exit)) {
         return std::string(who) + " used more memory than its limit of " +
-               std::to_string(limits.resident_bytes) + " bytes (resident_bytes) and was ended";
+               std::to_string(limits.resident_bytes) + " bytes (resident_bytes) and was terminated";
     }
-    return "the kernel ended " + std::string(who) +
-           " because memory ran out, the machine's or that of a cgroup above its own";
+    return "the kernel killed " + std::string(who) +
+           " because memory ran out on the machine or in a cgroup above its own";
 }
 
 }  // namespace
@@ -37,12 +37,12 @@ LimitEnd limit_end(const Limits& limits, const Exit& exit, bool told_to_end, std
                                 limits.cpu_seconds <= (exit.user_us + exit.system_us) / 1000000;
     if (signal == SIGXCPU || killed_for_cpu) {
         return {"CPU_LIMIT",
-                std::string(who) + " used up its processor time (cpu_seconds) and was ended"};
+                std::string(who) + " used up its processor time (cpu_seconds) and was terminated"};
     }
     if (signal == SIGXFSZ) {
-        return {
-            "FILE_SIZE_LIMIT",
-            std::string(who) + " wrote a file larger than its limit (file_bytes) and was ended"};
+        return {"FILE_SIZE_LIMIT",
+                std::string(who) +
+                    " wrote a file larger than its limit (file_bytes) and was terminated"};
     }
     return {};
 }
@@ -52,10 +52,10 @@ std::string describe_process_limit(const Limits& limits, const Exit& exit, std::
     const std::string count =
         std::to_string(exit.refused_processes) + (exit.refused_processes == 1 ? " time" : " times");
     if (limits.processes == UINT64_MAX) {
-        return std::string(who) + " could not make a process " + count +
+        return std::string(who) + " could not create a process " + count +
                ", because pids.max of a cgroup above its own was reached";
     }
-    return std::string(who) + " came to its limit of " + std::to_string(limits.processes) +
+    return std::string(who) + " reached its limit of " + std::to_string(limits.processes) +
            " processes (processes) " + count;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Decides whether a limit ended a process, and which one.
+// Determines which limit ended a process, if any.
 
 #include <string>
 #include <string_view>
@@ -15,14 +15,15 @@ struct LimitEnd {
     std::string text;
 };
 
-// `told_to_end`: the engine itself sent a signal, so a death by SIGKILL proves nothing. `who`: the
+// `told_to_end`: the engine itself sent a signal, so SIGKILL does not indicate a limit. `who`: the
 // subject of the text, for example "the tool".
 LimitEnd limit_end(const Limits& limits, const Exit& exit, bool told_to_end, std::string_view who);
 
-// Says that the process was refused a new process, which it may have survived; empty if it was not.
+// Returns a message if the creation of processes was refused, which the process may have survived;
+// otherwise empty.
 std::string describe_process_limit(const Limits& limits, const Exit& exit, std::string_view who);
 
-// "signal 9 (SIGKILL)"
+// Returns the text for a signal, such as "signal 9 (SIGKILL)".
 std::string signal_text(int number);
 
 }  // namespace narratoria::process

@@ -9,15 +9,16 @@
 
 namespace narratoria::process {
 
-// Creates a pair; close-on-exec, and clear of the standard streams. Returns 0 or errno.
+// Creates a socket pair with close-on-exec, on descriptors above the standard streams. Returns 0 or
+// errno.
 int make_socket_pair(Descriptor& ours, Descriptor& theirs);
 
-// Sends one packet with at most four descriptors, without waiting. Returns 0 or errno; EAGAIN: the
-// other side does not read.
+// Sends one packet with at most four descriptors. Does not block. Returns 0 or errno; EAGAIN: the
+// peer does not read.
 int send_packet(const Descriptor& socket, std::string_view packet, const int* descriptors,
                 size_t count);
 
-// True for an errno that says that descriptors or memory are short.
+// True if an errno means that descriptors or memory ran out.
 bool is_shortage(int error);
 
 }  // namespace narratoria::process

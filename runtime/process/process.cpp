@@ -97,7 +97,7 @@ private:
     bool has_nul_ = false;
 };
 
-// Writes the input into a pipe whose read end nobody reads yet. False if it does not fit.
+// Writes the input into a pipe that is not read yet. Returns false if it does not fit.
 bool fill_pipe(Pipe& pipe, std::string_view input) {
     if (input.empty()) return true;
     // An empty pipe accepts PIPE_BUF bytes without blocking.
@@ -107,7 +107,7 @@ bool fill_pipe(Pipe& pipe, std::string_view input) {
            static_cast<ssize_t>(input.size());
 }
 
-// FIONREAD: the bytes that are in the pipe now.
+// Returns the number of bytes that the pipe holds now.
 size_t bytes_in(const Descriptor& pipe) {
     int count = 0;
     return pipe && ::ioctl(pipe.get(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
@@ -144,7 +144,7 @@ public:
     ~Supervisor() {
         owes_no_end();
         watch_.stop();
-        // Closing would not do: a forked child of the host may hold the socket, too.
+        // Closing is not enough: a forked child of the host may also hold the socket.
         ::shutdown(socket_.get(), SHUT_RDWR);
     }
     Supervisor(const Supervisor&) = delete;
@@ -168,7 +168,7 @@ public:
         send({reinterpret_cast<const char*>(&head), sizeof head}, nullptr, 0);
     }
 
-    // It was told to end its invocation, or does so because its reaper has ended.
+    // The supervisor has a request to end its invocation, or ends it because its reaper has ended.
     void owes_end_in(uint32_t milliseconds) {
         if (end_due_ms == kNever) ++pool_.owing_;
         end_due_ms = clock::steady_ms() + milliseconds;
@@ -234,8 +234,8 @@ public:
                  errno == EINTR);
     }
 
-    // Takes the report of an end, or sees that the supervisor has ended. False if there was
-    // neither. May destroy the supervisor.
+    // Reads the report of an end, or detects that the supervisor has ended. Returns false if
+    // neither has happened. May destroy the supervisor.
     bool read() {
         supervisor_ended ended{};
         const ssize_t got = ::recv(socket_.get(), &ended, sizeof ended, MSG_DONTWAIT);
@@ -268,13 +268,13 @@ public:
             exit.may_retry = may_start_later(ended.start_stage, ended.start_error);
             if (is_sandbox_stage(ended.start_stage)) exit.start_code = "GUARANTEE_UNAVAILABLE";
         }
-        // A shell's and env's status for a program that is not there, for example "python3\r".
+        // Shells and env exit with 127 if a program does not exist, for example "python3\r".
         if (exit.started && owner != nullptr && WIFEXITED(exit.wait_status) &&
             WEXITSTATUS(exit.wait_status) == 127) {
             exit.probable_cause = script_trouble(owner->path_);
         }
         if (std::exchange(was_stuck, false)) {
-            // What it reports is the kill by the host.
+            // The report describes the kill by the host, not the end of the tool.
             exit = Exit();
             exit.supervisor_lost = true;
             exit.loss = "was stopped";
@@ -290,14 +290,14 @@ public:
         return true;
     }
 
-    // True if a supervisor has ended whose report has not come.
+    // True if a supervisor has ended but its report has not arrived.
     static bool has_unreported(const Pool& pool) {
         return !pool.leaving_.empty() || std::any_of(pool.all_.begin(), pool.all_.end(),
                                                      [](const auto& each) { return each->closed; });
     }
 
-    // Its invocation is over. Returns whom to tell, after everything is reset: the listener may
-    // start another process on this supervisor.
+    // Ends the invocation. Returns its process, which must be notified only after this reset: the
+    // listener may start the next process on this supervisor.
     Process* release() {
         busy = is_awaited = false;
         owes_no_end();
@@ -306,18 +306,18 @@ public:
     }
 
     const uint32_t id;
-    const uint32_t generation;   // that of its reaper
+    const uint32_t generation;   // the generation of its reaper
     Process* process = nullptr;  // NULL if idle, or if the process was destroyed
     const void* owned_by = nullptr;
     bool busy = false;        // has an invocation
     bool counted = false;     // counted in Pool::busy_
-    bool is_awaited = false;  // by the pool's destructor: it ends by itself, or got a SIGTERM
+    bool is_awaited = false;  // the pool's destructor waits: it exits by itself, or got SIGTERM
     bool closed = false;      // has ended
     bool reported = false;    // the reaper has reported it
     int64_t awaited_until_ms = 0;
     static constexpr int64_t kNever = INT64_MAX;
     int64_t end_due_ms = kNever;  // kNever: it owes no end
-    int wakes = 0;                // since then
+    int wakes = 0;                // number of SIGCONTs since then
     bool was_stuck = false;       // the host has ended its invocation
     pid_t its_process = 0;        // 0: not reported yet
 
@@ -432,7 +432,7 @@ void Process::read_diagnostics() {
     (void)give_diagnostics({buffer, static_cast<size_t>(got)});
 }
 
-// Secrets are taken out here, where output enters, and nowhere else.
+// Secrets are redacted only here, where output enters the library.
 void Process::give_output(char* data, size_t size) {
     if (!secrets_) {
         listener_->on_output(data, size);
@@ -448,7 +448,7 @@ void Process::give_output(std::string& text) {
     listener_->on_output(text.data(), size);
 }
 
-// False if the listener destroyed this object.
+// Returns false if the listener destroyed this object.
 bool Process::give_diagnostics(std::string_view data) {
     if (secrets_) data = secrets_->diagnostics.pass(data);
     if (data.empty()) return true;
@@ -457,7 +457,8 @@ bool Process::give_diagnostics(std::string_view data) {
     return !watch.destroyed();
 }
 
-// What was held as a possible start of a secret. False if the listener destroyed this object.
+// Passes on the bytes that were held as a possible start of a secret. Returns false if the listener
+// destroyed this object.
 bool Process::give_rest() {
     const DestructionWatch watch(destroyed_);
     const std::string rest = secrets_->diagnostics.finish();
@@ -547,14 +548,14 @@ Pool::~Pool() {
         if (supervisor->is_awaited) supervisor->wait_for_end(supervisor->awaited_until_ms);
     }
     ending_.clear();
-    // Supervisors that a tool has stopped or traces, and that the reaper does not see.
+    // Ends supervisors that a tool has stopped or traces, which the reaper does not notice.
     for (const auto& supervisor : all_) {
         const bool has_reaper = reaper_ && supervisor->generation == generation_;
         if (!supervisor->busy || supervisor->its_process <= 0) continue;
         try {
             end_stuck(*supervisor, has_reaper);
         } catch (const std::bad_alloc&) {
-            // Without memory to list what it started.
+            // Not enough memory to list its descendants.
             ::kill(supervisor->its_process, SIGKILL);
         }
     }
@@ -576,9 +577,7 @@ bool Pool::enable_limits(Controllers wanted, std::string& why) {
         tried_ = {tried_.processes || wanted.processes, tried_.memory || wanted.memory};
         return true;
     }
-    why =
-        "that needs a cgroup folder, and the engine was given none (nar_engine_options.cgroup, "
-        "--cgroup)";
+    why = "that needs a cgroup folder; set nar_engine_options.cgroup or --cgroup";
     return false;
 }
 
@@ -638,7 +637,7 @@ bool Pool::prepare(size_t count, StartFailure& failure) {
 }
 
 Supervisor* Pool::take(StartFailure& failure) {
-    // The idle supervisor that was used last comes first: its memory is most likely in the caches.
+    // Prefers the most recently used idle supervisor: its memory is most likely in the caches.
     if (!idle_.empty()) {
         Supervisor* supervisor = idle_.back();
         idle_.pop_back();
@@ -647,8 +646,8 @@ Supervisor* Pool::take(StartFailure& failure) {
     return start_supervisor(failure);
 }
 
-// Does not wait for the supervisor: a request may be sent to it at once. A failed start comes as a
-// report.
+// Does not wait for the supervisor: a request may be sent to it at once. A report announces a
+// failed start.
 Supervisor* Pool::start_supervisor(StartFailure& failure) {
     Descriptor ours, theirs;
     int error = make_socket_pair(ours, theirs);
@@ -662,7 +661,7 @@ Supervisor* Pool::start_supervisor(StartFailure& failure) {
         if (!reaper_ && !start_reaper(failure)) return nullptr;
         error = reaper_->start_supervisor(id, theirs, groups_);
         if (error != EPIPE && error != ECONNRESET) break;
-        // The reaper was killed, and the loop has not seen it yet.
+        // The reaper was killed, but the loop has not noticed yet.
         on_reaper_lost();
     }
     if (error != 0) {
@@ -703,7 +702,8 @@ Supervisor* Pool::find(uint32_t id) const {
     return found == all_.end() ? nullptr : found->get();
 }
 
-// Keeps kept_idle_ idle supervisors, and more only while as many invocations are busy.
+// Keeps kept_idle_ idle supervisors, and more only while busy_ is not below the number of idle
+// ones.
 void Pool::give_back(Supervisor* supervisor) {
     if (idle_.size() >= kept_idle_ && busy_ < idle_.size()) {
         discard(supervisor);
@@ -717,7 +717,7 @@ void Pool::count_as_busy(Supervisor& supervisor) {
 }
 
 void Pool::discard(Supervisor* supervisor) {
-    // Without its reaper no report would come; it has ended, or does so by itself.
+    // Without its reaper no report would arrive; the supervisor exits by itself.
     if (!supervisor->reported && reaper_ && supervisor->generation == generation_) {
         leaving_.push_back(supervisor->id);
         await_report();
@@ -726,7 +726,8 @@ void Pool::discard(Supervisor* supervisor) {
     std::erase_if(all_, [&](const auto& each) { return each.get() == supervisor; });
 }
 
-// A supervisor has ended unasked. Its invocation ends when the reaper has ended what is left of it.
+// A supervisor has ended unexpectedly. Its invocation ends when the reaper has killed the remaining
+// processes.
 void Pool::on_closed(Supervisor& supervisor) {
     std::erase(idle_, &supervisor);
     if (supervisor.reported) return;
@@ -749,8 +750,8 @@ void Pool::lose(Supervisor& supervisor, const SupervisorReport* report) {
                     : report->stopped ? "was stopped"
                                       : "was killed";
     }
-    // The supervisor ended without removing its group. Groups that outlast this short wait are
-    // removed by ~Pool.
+    // The supervisor ended without removing its group. ~Pool removes groups that outlast this short
+    // wait.
     groups_.remove_groups(kLostPatienceMs, supervisor.id);
     discard(&supervisor);
     if (owner != nullptr) owner->on_ended(std::move(exit));
@@ -762,23 +763,23 @@ void Pool::on_answer(const Supervisor& supervisor) {
 }
 
 void Pool::warn_left_behind(uint32_t left) {
-    // Another program may be in the reaper's place.
+    // The reaper may be a different program, so its value is not trusted.
     left = std::min<uint32_t>(left, REAPER_LEFT_UNKNOWN);
     const uint32_t bit = 1U << left;
     if (left == REAPER_LEFT_NOTHING || (told_left_behind_ & bit) != 0 || !on_warning_) return;
     told_left_behind_ |= bit;
     on_warning_(left == REAPER_LEFT_UNKNOWN
-                    ? "a supervisor was killed, and what its tool left behind could not be looked "
-                      "for, because /proc could not be read; processes of the tool may still run"
-                    : "a process that a tool started survived SIGKILL; it stays until the kernel "
-                      "ends it, for example when a device or a network file system answers");
+                    ? "a supervisor was killed, and /proc could not be read to find the processes "
+                      "that its tool left behind; they may still run"
+                    : "a process that a tool started survived SIGKILL; it remains until the kernel "
+                      "ends it, for example when a device or a network file system responds");
 }
 
 void Pool::warn_of_short_secret(const std::string& name) {
     if (!on_warning_ || !told_short_secrets_.insert(name).second) return;
     on_warning_("the value of the secret " + name + " has fewer than " +
                 std::to_string(Redactor::kShortest) +
-                " bytes, so it is not replaced in what tools write; give it a longer one");
+                " bytes, so it is not redacted in the output of tools; use a longer value");
 }
 
 std::string Pool::why_no_supervisor() const {
@@ -799,7 +800,7 @@ void Pool::on_report(const SupervisorReport& report) {
     warn_left_behind(report.left_behind);
     std::erase(leaving_, report.id);
     // Searched again after each read, which may destroy the supervisor. Its process has ended, so
-    // its socket is closed, behind the report of an end perhaps.
+    // its socket is closed, possibly after the report of an end.
     while (Supervisor* const supervisor = find(report.id)) {
         supervisor->reported = true;
         if (!supervisor->closed && supervisor->read()) continue;
@@ -809,14 +810,14 @@ void Pool::on_report(const SupervisorReport& report) {
     if (Supervisor::has_unreported(*this)) await_report();
 }
 
-// Its supervisors notice and end their invocations. Those that live close their sockets then.
+// The reaper's supervisors notice its end, end their invocations and close their sockets.
 void Pool::on_reaper_lost() {
     reaper_status_ = reaper_->end();
     if (answered_ == generation_) reaper_status_.reset();
     reaper_.reset();
     patience_.stop();
     leaving_.clear();
-    // Counted until their sockets close, so that the engine is not idle before.
+    // Idle supervisors count as busy until their sockets close, so the engine is not idle before.
     for (Supervisor* const idle : idle_) count_as_busy(*idle);
     idle_.clear();
     for (const auto& each : all_) {
@@ -833,15 +834,15 @@ void Pool::on_reaper_lost() {
     }
 }
 
-// A stopped reaper goes on when it is woken. One that a tool stops again and again is killed.
+// Wakes a stopped reaper. If a tool stops it repeatedly, it is killed.
 void Pool::await_report() {
-    // A listener may have started something, and found the reaper gone.
+    // A listener may have started a process and detected that the reaper has ended.
     if (!reaper_) return;
     reaper_->wake();
     if (patience_.running()) return;
     patience_.start(kReportPatienceMs, [this] {
-        // A host that did not drive the loop for that long finds the timer before the reports. A
-        // report that leaves others to be awaited starts the timer again.
+        // If the host has not driven the loop for that long, the timer runs before the reports are
+        // read. Reading them restarts the timer if more are awaited.
         if (reaper_) reaper_->read();
         if (reaper_ && !patience_.running() && Supervisor::has_unreported(*this)) {
             on_reaper_lost();
@@ -849,8 +850,8 @@ void Pool::await_report() {
     });
 }
 
-// A tool has the rights of its user: it can stop or trace its supervisor, and stop or kill the reaper,
-// which otherwise ends a stopped supervisor. The host then ends the supervisor itself.
+// A tool has the rights of its user: it can stop or trace its supervisor, and stop or kill the
+// reaper, which would end a stopped supervisor. In this case the host ends the supervisor itself.
 void Pool::look_after_owing() {
     if (look_.running()) return;
     look_.start(kLookMs, [this] {
@@ -860,7 +861,7 @@ void Pool::look_after_owing() {
         }
         for (const uint32_t id : owing) {
             Supervisor* const supervisor = find(id);
-            // If its answer has arrived, nothing is left to do.
+            // If its report has arrived, nothing is left to do.
             if (supervisor != nullptr && !supervisor->closed && !supervisor->read()) {
                 press(*supervisor);
             }
@@ -881,8 +882,8 @@ void Pool::press(Supervisor& supervisor) {
     if (state == SupervisorState::Stopped || state == SupervisorState::Traced ||
         (state == SupervisorState::Runs && late_ms >= kPatienceMs)) {
         supervisor.was_stuck = true;
-        // Descendants first: the ones that it has adopted cannot be found once it is gone. They may
-        // fork meanwhile, so the next check looks for more.
+        // Kills descendants first: adopted ones cannot be found after its end. They may fork
+        // meanwhile, so the next check repeats this.
         if (!kill_descendants(supervisor.its_process) || is_given_up) {
             ::kill(supervisor.its_process, SIGKILL);
         }
@@ -896,10 +897,11 @@ void Pool::end_stuck(Supervisor& supervisor, bool has_reaper) {
     SupervisorState state = state_of_supervisor(process);
     for (; state != SupervisorState::Gone && clock::steady_ms() < deadline;
          state = state_of_supervisor(process)) {
-        // The reaper ends stopped supervisors, and what they leave. It does not see a traced one.
+        // The reaper ends stopped supervisors and their descendants. It does not notice a traced
+        // one.
         if (has_reaper && state != SupervisorState::Traced) return;
         if (state == SupervisorState::Runs) {
-            // It ends by itself, because its reaper has.
+            // The supervisor ends by itself because its reaper has ended.
             supervisor.wait_for_end(clock::steady_ms() + 1);
         } else if (!kill_descendants(process)) {
             ::kill(process, SIGKILL);
@@ -983,7 +985,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
 
     auto shortage = [&](int error) {
         failure.out_of_descriptors = is_shortage(error);
-        failure.message = "its pipes cannot be made: " + error_text(error);
+        failure.message = "its pipes cannot be created: " + error_text(error);
         return nullptr;
     };
     Pipe output, diagnostics, input;
@@ -1008,8 +1010,8 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
         const int error = supervisor->send(request.packet(), descriptors, descriptor_count);
         if (error == 0) break;
         discard(supervisor);
-        // The idle supervisor was killed from outside; try the next one. A new one may have lost its
-        // reaper, or could not be forked.
+        // The idle supervisor was killed by another process; try the next one. A new one may have
+        // lost its reaper, or could not be forked.
         if ((error == EPIPE || error == ECONNRESET) && new_ones < kMaxNewSupervisors) continue;
         if (reaper_ && reaper_->has_exited()) on_reaper_lost();
         failure.out_of_descriptors = is_shortage(error) || error == ETOOMANYREFS;
@@ -1045,7 +1047,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
         failure.out_of_descriptors =
             is_shortage(error.code().value()) || error.code().value() == ENOSPC;
         failure.message = error.what();
-        return nullptr;  // the destructor kills what was started
+        return nullptr;  // the destructor kills the started process
     }
     return process;
 }

@@ -40,9 +40,8 @@ struct Limits {
     }
 };
 
-// Tells a member function that calls out whether its object was destroyed during the call. `slot`
-// is a member pointer through which the destructor reports. It is reset when the scope ends, also
-// by an exception.
+// Detects in a member function that its object was destroyed during a callback. `slot` is a member
+// pointer that the destructor uses to report this. The end of the scope resets it.
 class DestructionWatch {
 public:
     explicit DestructionWatch(bool*& slot) : slot_(slot) { slot_ = &destroyed_; }
@@ -58,7 +57,7 @@ private:
     bool destroyed_ = false;
 };
 
-// What Pool::start runs. All texts are copied during the call.
+// The parameters of Pool::start. All strings are copied during the call.
 struct Command {
     std::string path;  // absolute
     std::string folder;
@@ -70,22 +69,23 @@ struct Command {
     bool is_service = false;
     Limits limits;
     const Guarantees* guarantees = nullptr;              // enforced by a sandbox; NULL: none
-    const std::vector<std::string>* readable = nullptr;  // more that a sandbox leaves readable
+    const std::vector<std::string>* readable = nullptr;  // paths that stay readable in a sandbox
     const void* owner = nullptr;                         // for Pool::end_all_of
 };
 
 // How a process exited.
 struct Exit {
     bool started = false;
-    std::string start_failure;  // for people; set if `started` is false
+    std::string start_failure;  // a message; set if `started` is false
     std::string start_code = "SPAWN_FAILED";
     bool may_retry = true;       // as in StartFailure; set if `started` is false
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
-    std::string loss;  // for people: how the supervisor was lost; set if `supervisor_lost` is true
-    int wait_status = 0;         // as wait(2) returns it
-    bool ended_untold = false;   // a request to end it can only have come after its end
-    std::string probable_cause;  // of an exit status 127: what is wrong with the script, or empty
+    std::string
+        loss;  // how the supervisor was lost, for messages; set if `supervisor_lost` is true
+    int wait_status = 0;         // as returned by wait(2)
+    bool ended_untold = false;   // no request to end it had arrived before it ended
+    std::string probable_cause;  // of exit status 127: the error in the script, or empty
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
@@ -93,10 +93,10 @@ struct Exit {
     uint64_t refused_processes = 0;
     uint64_t memory_limit_hits = 0;
     uint64_t memory_kills = 0;
-    // Of a sandbox:
+    // The following need a sandbox.
     std::string receipts;           // JSON, as in attempts[].guarantees; empty without a sandbox
-    uint64_t refused_programs = 0;  // processes and programs that it wanted to start
-    uint64_t refused_sockets = 0;   // sockets to the network that it wanted to make
+    uint64_t refused_programs = 0;  // attempts to start a process or program
+    uint64_t refused_sockets = 0;   // attempts to create a network socket
 };
 
 enum class Stream : uint8_t { Input, Output, Diagnostics };
@@ -106,8 +106,8 @@ enum class Stream : uint8_t { Input, Output, Diagnostics };
 class Listener {
 public:
     virtual ~Listener() = default;
-    // Bytes of standard output. They may be modified, and json::kPadding bytes behind them may be
-    // read.
+    // Bytes of standard output. The listener may modify them and read json::kPadding bytes after
+    // them.
     virtual void on_output(char* data, size_t size) = 0;
     virtual void on_diagnostics(std::string_view data) = 0;
     // Services only. on_input_drained: all buffered input was written. on_closed: the service
@@ -127,7 +127,7 @@ struct SupervisorReport;
 // ends the program and all descendants; no listener call follows. The pool must outlive it.
 class Process final : private InputPipe::Owner {
 public:
-    ~Process();  // kills at once what still runs, unless terminate() was called
+    ~Process();  // kills all remaining processes at once, unless terminate() was called
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
@@ -135,17 +135,18 @@ public:
     // SIGKILL at once.
     void terminate(uint32_t grace_ms);
 
-    // It is not killed when this object is destroyed, and the pool waits for it when it is destroyed.
+    // Lets the process survive the destruction of this object. The pool's destructor waits for it,
+    // at most `patience_ms` from now.
     void outlive(uint32_t patience_ms);
 
     // Closes standard output; further output of the process is lost.
     void stop_reading();
 
-    // The input of a service that still runs; otherwise NULL.
+    // Returns the input of a running service; otherwise NULL.
     InputPipe* input() { return input_.get(); }
 
-    // The files and folders that a process under no_filesystem_read may read, without symbolic links,
-    // as they were at its start; NULL: any.
+    // The files and folders that a process under no_filesystem_read may read, with symbolic links
+    // resolved at its start; NULL: all.
     const std::vector<std::string>* readable() const {
         return is_reading_limited_ ? &readable_ : nullptr;
     }
@@ -189,7 +190,7 @@ private:
     bool is_service_ = false;
     bool* destroyed_ = nullptr;  // set during a listener call, see DestructionWatch
     struct Secrets;
-    std::unique_ptr<Secrets> secrets_;  // NULL: the output is passed on as it is
+    std::unique_ptr<Secrets> secrets_;  // NULL: the output is not redacted
     std::string receipts_;
     bool is_reading_limited_ = false;
     std::vector<std::string> readable_;
@@ -198,7 +199,7 @@ private:
 struct StartFailure {
     bool out_of_descriptors = false;  // a retry may succeed after another process has ended
     bool no_supervisor = false;       // no program can be started: the host's settings are wrong
-    bool may_retry = true;            // false: each further start fails in the same way
+    bool may_retry = true;            // false: a retry fails in the same way
     std::string code = "SPAWN_FAILED";
     std::string message;
 };
@@ -209,7 +210,7 @@ class Pool {
 public:
     // `supervisor_path`: the supervisor program; empty: the one embedded in the library.
     Pool(Loop& loop, std::string supervisor_path);
-    // Receives what the host should know of the machine, each once.
+    // Sets the callback for warnings about the machine. Each warning is reported once.
     void set_on_warning(std::function<void(std::string_view)> on_warning) {
         on_warning_ = std::move(on_warning);
     }
@@ -218,8 +219,8 @@ public:
     // bound applies to all of them together.
     ~Pool();
 
-    // Starts supervisors until `count` are idle, and keeps that many from now on. False with
-    // `failure` set if one cannot be started.
+    // Starts supervisors until `count` are idle, and keeps that number from now on. Returns false
+    // and sets `failure` if one cannot be started.
     bool prepare(size_t count, StartFailure& failure);
 
     // Gives each later invocation a control group of its own in this cgroup2 folder. Call before
@@ -229,13 +230,13 @@ public:
     // cannot be enforced.
     bool enable_limits(Controllers wanted, std::string& why);
 
-    // How this machine enforces the guarantee. The first call for one tries it in a sandbox, and
-    // blocks for some milliseconds.
+    // Returns how this machine enforces the guarantee. The first call for a guarantee tests it in a
+    // sandbox and blocks for some milliseconds.
     const Enforcement& enforcement(Guarantee guarantee) {
         StartFailure failure;
         return probes_.enforcement_of(sandbox_bits(guarantee), failure);
     }
-    // As in attempts[].guarantees.
+    // Returns JSON in the format of attempts[].guarantees.
     std::string receipts(const Guarantees& guarantees) { return probes_.receipts(guarantees); }
 
     // Returns NULL and sets `failure` if the program could not be started.
@@ -246,17 +247,17 @@ public:
     // drained and dropped until it exits, so it never blocks on a full pipe.
     void end(std::unique_ptr<Process> process, uint32_t grace_ms);
 
-    // Lets a process go on to its end without its listener, but not longer than `patience_ms`. The
-    // pool's destructor waits for it.
+    // Detaches the listener and lets the process continue for at most `patience_ms`. The pool's
+    // destructor waits for it.
     void finish(std::unique_ptr<Process> process, uint32_t patience_ms);
 
     // Kills at once everything started for this owner, including descendants of processes already
     // destroyed.
     void end_all_of(const void* owner);
 
-    // Number of invocations whose end has not been seen, including those of destroyed processes,
-    // plus supervisors on their way out. Of services only those being ended count. When it is 0,
-    // nothing is left of them.
+    // The number of invocations that have not ended, including those of destroyed processes, plus
+    // discarded supervisors that have not exited. A service counts only while it is being ended. At
+    // 0 no process of these is left.
     size_t busy() const { return busy_ + leaving_.size(); }
 
     Loop& loop() { return loop_; }
@@ -265,7 +266,7 @@ private:
     friend class Process;
     friend class Supervisor;
 
-    // `sandboxed`: its path, arguments and environment are already in the command. NULL: no sandbox.
+    // The command already has the path, arguments and environment of `sandboxed`. NULL: no sandbox.
     std::unique_ptr<Process> start_as_given(const Command& command, const Sandboxed* sandboxed,
                                             Listener& listener, StartFailure& failure);
     Supervisor* take(StartFailure& failure);
@@ -279,7 +280,8 @@ private:
     void lose(Supervisor& supervisor, const SupervisorReport* report);
     void warn_left_behind(uint32_t left);
     void warn_of_short_secret(const std::string& name);
-    // Why no supervisor works; empty if the last reaper that ended was killed.
+    // Returns the reason why supervisors cannot run; empty if the last reaper that ended was
+    // killed.
     std::string why_no_supervisor() const;
     bool start_reaper(StartFailure& failure);
     void on_report(const SupervisorReport& report);
@@ -289,7 +291,7 @@ private:
     void press(Supervisor& supervisor);
     void end_stuck(Supervisor& supervisor, bool has_reaper);
     bool try_group(Controllers limited, std::string& why);
-    // As SandboxProbes::Run.
+    // Implements SandboxProbes::Run.
     bool run_probe(const Sandboxed& sandboxed, supervisor_ended& ended, std::string& output,
                    StartFailure& failure);
 
@@ -299,17 +301,18 @@ private:
     std::function<void(std::string_view)> on_warning_;
     uint32_t told_left_behind_ = 0;  // bits: 1 << reaper_left
     std::set<std::string> told_short_secrets_;
-    std::optional<int> reaper_status_;  // of the last reaper that exited by itself, unanswered
-    uint32_t answered_ = 0;             // the last generation with an answer of a supervisor
+    // Exit status of the last reaper, if it exited by itself before a supervisor had answered.
+    std::optional<int> reaper_status_;
+    uint32_t answered_ = 0;  // the last generation of which a supervisor has answered
     ControlGroups groups_;
     Controllers tried_;  // controllers for which a test group succeeded
     std::unique_ptr<Reaper> reaper_;
-    // Counts the reapers: a supervisor of an earlier one gets no report any more.
+    // The number of reapers so far. A supervisor of an earlier one gets no report.
     uint32_t generation_ = 0;
     uint32_t last_id_ = 0;
-    // While a report is awaited: the reaper is killed if it does not come.
+    // Runs while a report is awaited. On timeout the reaper is killed.
     Timer patience_;
-    // While supervisors owe the end of an invocation.
+    // Runs while supervisors owe the end of an invocation.
     Timer look_;
     size_t owing_ = 0;
     std::vector<std::unique_ptr<Supervisor>> all_;

@@ -24,8 +24,8 @@ struct Stat {
     pid_t parent = 0;
 };
 
-// /proc/PID/stat: "pid (name) state parent …". The name may contain any character, parentheses too.
-// Allocates nothing: destructors ask.
+// Parses /proc/PID/stat: "pid (name) state parent …". The name may contain any character, including
+// parentheses. Does not allocate, because destructors call it.
 Stat stat_of(pid_t process) {
     char path[40];
     std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));

@@ -37,7 +37,7 @@ namespace {
 // Exceeds the supervisors' own timeout for unkillable processes.
 constexpr int kExitPatienceMs = 6000;
 
-// The program; empty with `failure` set on failure.
+// Opens the supervisor program. Returns an empty descriptor and sets `failure` on failure.
 Descriptor open_program(const std::string& path, StartFailure& failure) {
     Descriptor file;
     if (!path.empty()) {
@@ -77,11 +77,11 @@ Descriptor open_program(const std::string& path, StartFailure& failure) {
     return moved;
 }
 
-// The start of the paths of scratch folders, which nobody else can know beforehand.
+// Returns the prefix of the paths of scratch folders. Other processes cannot predict it.
 std::string scratch_prefix() {
     std::error_code error;
     auto base = std::filesystem::temp_directory_path(error);
-    // The supervisors and the tools have other working folders than the host.
+    // Absolute, because supervisors and tools have different working directories.
     if (!error) base = std::filesystem::absolute(base, error);
     return (error ? "/tmp" : base.string()) + "/" + std::string(kScratchName) + make_uuid() + "-";
 }
@@ -130,7 +130,7 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
         if (lack != 0) throw std::system_error(lack, std::generic_category(), "no pidfd");
         reaper.reset(new Reaper(loop, std::move(ours), std::move(process)));
     } catch (const std::system_error& refusal) {
-        // Not yet a parent of anything. Killed rather than left to exit, so that the wait is short.
+        // The reaper has no children yet. It is killed, not left to exit, so the wait is short.
         ::kill(pid, SIGKILL);
         while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
         }
@@ -156,7 +156,7 @@ Reaper::Reaper(Loop& loop, Descriptor socket, Descriptor process)
 Reaper::~Reaper() {
     if (destroyed_ != nullptr) *destroyed_ = true;
     watch_.stop();
-    // Closing would not do: a forked child of the host may hold the socket, too.
+    // Closing is not enough: a forked child of the host may also hold the socket.
     ::shutdown(socket_.get(), SHUT_RDWR);
     wake();
     pollfd ended{process_.get(), POLLIN, 0};
@@ -187,7 +187,7 @@ int Reaper::start_supervisor(uint32_t id, const Descriptor& socket, const Contro
                        descriptors, count);
 }
 
-// By the pidfd: the host may have reaped the process, and its id may be in use again.
+// Uses the pidfd: the host may have reaped the process, and its id may be in use again.
 void Reaper::wake() const { ::syscall(SYS_pidfd_send_signal, process_.get(), SIGCONT, nullptr, 0); }
 
 void Reaper::kill() const { ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0); }
@@ -197,7 +197,7 @@ bool Reaper::has_exited() const {
     return ::poll(&exited, 1, 0) == 1;
 }
 
-// A process that is exiting already keeps its status when it is killed.
+// A process that is already exiting keeps its status when it is killed.
 std::optional<int> Reaper::end() const {
     kill();
     siginfo_t information{};

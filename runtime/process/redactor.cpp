@@ -14,8 +14,8 @@
 namespace narratoria::process {
 namespace {
 
-// As json.dumps of Python writes it: every character outside of ASCII as \uXXXX. Bytes that are no
-// UTF-8 end the conversion; then the text is of no use and empty.
+// Escapes every non-ASCII character as \uXXXX, like json.dumps of Python. Returns an empty string
+// if the text is not valid UTF-8.
 std::string with_ascii_only(std::string_view text) {
     std::string escaped;
     const auto append = [&](uint32_t unit) {
@@ -46,14 +46,14 @@ std::string with_ascii_only(std::string_view text) {
     return escaped;
 }
 
-// A character of a string of JSON: what it says, and how many bytes say it. 0: none begins here, or
-// the rest of an escape is not there yet.
+// A character of a JSON string: its decoded text and its encoded size. Size 0: no character begins
+// here, or the escape is incomplete.
 struct Character {
     std::string text;
     size_t size = 0;
 };
 
-// Two of \uXXXX.
+// A surrogate pair: two times \uXXXX.
 constexpr size_t kLongestEscape = 12;
 
 std::optional<uint32_t> code_unit_at(std::string_view text) {
@@ -88,7 +88,7 @@ Character character_at(std::string_view text) {
     return {out, kLongestEscape};
 }
 
-// The members of events and replies at the top. Their values may be anything.
+// The top-level members of events and replies. Their values may be anything.
 constexpr std::string_view kNames[] = {"version",
                                        "type",
                                        "requestId",
@@ -117,19 +117,19 @@ constexpr std::string_view kNames[] = {"version",
                                        "code",
                                        "protocol_version",
                                        "capability_checks"};
-// Those whose values are words of the protocol, and these words.
+// Members with words of the protocol as values, and these words.
 constexpr std::string_view kNamesOfWords[] = {"version", "type", "level", "requestId", "timestamp"};
 constexpr std::string_view kWords[] = {
     "0",    "log",   "state_patch", "asset", "ui_event", "error", "narrative_choice",
     "done", "debug", "info",        "warn"};
-// Longer than any of them, and than a time or an id.
+// Longer than any of these words, a time or an id.
 constexpr size_t kLongestWord = 64;
 constexpr size_t kLongestNumber = 256;
-// Outside of a string, where a value may stand.
+// The replacement outside of a string, in the place of a value.
 constexpr std::string_view kQuotedRedacted = "\"***\"";
-// The shortest id that stays.
+// The shortest id that is not redacted.
 constexpr size_t kShortestId = 20;
-// A shorter secret may be a part of a time by chance, as 2026 is.
+// A shorter secret, such as 2026, may be part of a time by chance.
 constexpr size_t kShortestInTime = 8;
 
 template <size_t kCount>
@@ -166,8 +166,8 @@ bool is_time(std::string_view text) {
     return text == "Z" || fits(text, kOffset);
 }
 
-// Bytes that stand outside of strings in most lines of JSON, so that to replace them there would leave
-// no line valid.
+// True for text that consists of JSON punctuation. Its replacement outside of strings would make
+// most lines invalid.
 bool is_punctuation(std::string_view text) {
     return text.find_first_not_of("{}[],:\" \t\r\n") == std::string_view::npos;
 }
@@ -246,7 +246,7 @@ Redactor::Found Redactor::find_at(size_t at, size_t longer_than) const {
         if (pattern.text.size() <= longer_than) break;
         if (is_structure && pattern.is_punctuation) continue;
         if (rest.starts_with(pattern.text)) return {.size = pattern.text.size()};
-        // A longer pattern may still come, so a shorter one must wait.
+        // A longer pattern may still be incomplete, so a shorter one must wait.
         if (!is_at_end_ && rest.size() < pattern.text.size() &&
             std::string_view(pattern.text).starts_with(rest)) {
             return {.may_come = true};
@@ -271,7 +271,7 @@ Redactor::Found Redactor::find_in_string(size_t at) const {
         }
         if (compared == secret.size()) return {.size = read};
         if (is_at_end_) continue;
-        // A longer secret may still come, so a shorter one must wait.
+        // A longer secret may still be incomplete, so a shorter one must wait.
         const std::string_view left = rest.substr(read);
         if (left.empty() || (left.front() == '\\' && left.size() < kLongestEscape &&
                              left.find_first_of("\"\n", 1) == std::string_view::npos &&
@@ -287,7 +287,7 @@ void Redactor::replace(size_t size, std::string_view text) {
     at_ += size;
 }
 
-// A secret, or one byte.
+// Consumes a secret or one byte.
 Redactor::Step Redactor::take_text() {
     const Found found = find_at(at_, 0);
     if (found.may_come) return Step::Wait;
@@ -308,13 +308,13 @@ Redactor::Step Redactor::take_in_string() {
         return Step::Done;
     }
     if (byte == '\n') {
-        // No JSON has it there. The next line may be right again.
+        // A line feed is invalid in a JSON string. The next line may be valid again.
         begin_line();
         take(1);
         return Step::Done;
     }
     if (byte != '\\') return take_text();
-    // An escape is taken as a whole: what would be left of one is no JSON.
+    // An escape is consumed as a whole: a part of one would be invalid JSON.
     if (held_.size() < at_ + 2 && !is_at_end_) return Step::Wait;
     const size_t wanted = held_.size() >= at_ + 2 && held_[at_ + 1] == 'u' ? 6 : 2;
     if (held_.size() < at_ + wanted && !is_at_end_) return Step::Wait;
@@ -330,7 +330,7 @@ Redactor::Step Redactor::take_outside() {
     const char byte = held_[at_];
     if (byte == '"') return take_string();
     if (std::string_view("{}[],: \t\r\n").find(byte) == std::string_view::npos) return take_word();
-    // A secret that begins with such a byte and was printed as it is.
+    // A secret that begins with such a byte and was printed verbatim.
     const Found found = find_at(at_, 0);
     if (found.may_come) return Step::Wait;
     if (found.size > 0) {
@@ -359,11 +359,11 @@ Redactor::Step Redactor::take_outside() {
     return Step::Done;
 }
 
-// At the start of one.
+// Called at the start of a string.
 Redactor::Step Redactor::take_string() {
     const bool is_name = depth_ == 1 && expects_key_;
     const bool is_word = depth_ == 1 && !expects_key_ && is_one_of(kNamesOfWords, key_);
-    size_t size_of_word = 0;  // with its quotes; 0: it may be replaced
+    size_t size_of_word = 0;  // with the quotes; 0: the string may be redacted
     if (is_name || is_word) {
         const size_t end = held_.find('"', at_ + 1);
         const size_t size = std::min(end, held_.size()) - at_ - 1;
@@ -373,7 +373,7 @@ Redactor::Step Redactor::take_string() {
         if (stays && end != std::string::npos) size_of_word = size + 2;
         if (is_name) key_ = stays ? text : std::string_view();
     }
-    // A secret that begins with a quote and was printed as it is.
+    // A secret that begins with a quote and was printed verbatim.
     const Found found = find_at(at_, size_of_word);
     if (found.may_come) return Step::Wait;
     if (found.size > 0) {
@@ -401,7 +401,7 @@ bool Redactor::has_secret(std::string_view text, size_t shortest) const {
     });
 }
 
-// A number, true, false, null, or what is no JSON.
+// Consumes a number, true, false or null. Any other word makes the rest of the line text.
 Redactor::Step Redactor::take_word() {
     if (std::string_view("-0123456789tfn").find(held_[at_]) == std::string_view::npos) {
         is_text_line_ = true;
@@ -422,7 +422,7 @@ Redactor::Step Redactor::take_word() {
         replace(word.size(), kQuotedRedacted);
         return Step::Done;
     }
-    // A secret may begin in the word and go on behind it.
+    // A secret may begin in the word and continue after it.
     for (size_t before = 0; before < word.size(); ++before) {
         const Found found = find_at(at_ + before, word.size() - before);
         if (found.may_come) return Step::Wait;

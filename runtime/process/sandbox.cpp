@@ -22,7 +22,7 @@
 namespace narratoria::process {
 namespace {
 
-// The kernel follows as many interpreter lines (BINPRM_MAX_RECURSION is 5).
+// The kernel follows at most this number of interpreter lines (BINPRM_MAX_RECURSION is 5).
 constexpr int kMaxInterpreters = 5;
 
 std::string real_path(const std::string& path) {
@@ -37,13 +37,14 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// A folder in which everybody puts files is nobody's folder of code.
+// True for a folder in which all users create files: it is not the folder of a program.
 bool is_shared(const std::string& folder) {
     struct stat status {};
     return folder == "/" || ::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0;
 }
 
-// Libraries and devices: the same for every tool. On most machines some are links to others.
+// Returns libraries and devices that every tool may read. On most machines some are links to
+// others.
 const std::vector<std::string>& system_files() {
     static const std::vector<std::string> files = [] {
         std::vector<std::string> out;
@@ -65,11 +66,12 @@ void add_program(const std::string& program, const std::string& real,
         readable.push_back(path);
         const std::string folder = folder_of(path);
         if (!folder.ends_with("/bin")) continue;
-        // The libraries of an interpreter beside its folder of programs, as of Python in /opt or in a
-        // virtual environment.
+        // An interpreter's libraries may be next to its folder of programs, like those of a Python
+        // in /opt or in a virtual environment.
         const std::string prefix = folder_of(folder);
         if (prefix == "/") continue;
-        // Not what a link leads to elsewhere: whoever made the folder would choose what may be read.
+        // Excludes links to other folders: the owner of the folder could otherwise choose which
+        // files are readable.
         const std::string real_prefix = real_path(prefix) + "/";
         for (const char* name : {"/lib", "/lib64", "/pyvenv.cfg"}) {
             const std::string real_file = real_path(prefix + name);
@@ -91,8 +93,8 @@ std::string variable_in(const std::vector<std::string>& environment, const std::
     return {};
 }
 
-// What an interpreter needs to find its modules, and the folder that the runtime has made for the
-// tool, are no information of the host's.
+// True for variables that the runtime sets: an interpreter needs them to find its modules, or they
+// name the tool's folder. They reveal nothing about the host's environment.
 bool is_of_runtime(std::string_view variable) {
     return variable.starts_with(std::string(kOutputVariable) + "=") ||
            variable.starts_with("PYTHONPATH=") || variable.starts_with("PYTHONUNBUFFERED=") ||
@@ -127,7 +129,7 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
         }
     }
     if ((out.bits & SANDBOX_WRITE) != 0) {
-        // It could not write there.
+        // The tool could not write there.
         remove_variable(out.environment, std::string(kOutputVariable) + "=");
     }
     if ((out.bits & (SANDBOX_WRITE | SANDBOX_READ)) == 0) return;
@@ -136,8 +138,8 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
     if (out.scratch_variables == 2) remove_variable(out.environment, "HOME=");
 }
 
-// "#!/usr/bin/env python3" is two programs, one of which starts the other. Only one may start, so it
-// is found here.
+// Replaces "#!/usr/bin/env python3" by the interpreter: env would have to start a second program,
+// which SANDBOX_SUBPROCESS refuses.
 void find_interpreter(Sandboxed& out) {
     const std::vector<std::string> line = interpreter_line(out.path);
     if (line.size() != 2 || !line.front().ends_with("/env")) return;
@@ -152,7 +154,7 @@ void find_interpreter(Sandboxed& out) {
         words.emplace_back(rest.substr(0, end));
         rest.remove_prefix(end);
     }
-    // Other options of env, and variables, are left to it; its exec is then refused.
+    // Leaves other options of env, and variables, to env; its exec is then refused.
     if (words.empty() || words.front().front() == '-' ||
         words.front().find('=') != std::string::npos) {
         return;
@@ -202,24 +204,21 @@ std::string describe_sandbox_failure(uint32_t stage, int error) {
     const std::string reason = error_text(error);
     switch (stage) {
         case SUPERVISOR_STAGE_SCRATCH:
-            return "its scratch folder cannot be made in the folder for temporary files (TMPDIR, "
-                   "or "
-                   "/tmp): " +
+            return "its scratch folder cannot be created in the folder for temporary files "
+                   "(TMPDIR, or /tmp): " +
                    reason;
         case SUPERVISOR_STAGE_LANDLOCK_TRUNCATE:
-            return "the kernel's Landlock is too old to keep files from being emptied; Linux 6.2 "
-                   "or "
-                   "newer can";
+            return "the kernel's Landlock is too old to prevent the truncation of files; it needs "
+                   "Linux 6.2 or newer";
         case SUPERVISOR_STAGE_LANDLOCK:
             if (error == ENOSYS || error == EOPNOTSUPP) {
-                return "the kernel has no Landlock; it needs Linux 5.13 or newer (6.2 for "
-                       "files that must not be written), built with CONFIG_SECURITY_LANDLOCK, with "
-                       "\"landlock\" among the security modules (boot option lsm=)";
+                return "the kernel has no Landlock; it needs Linux 5.13 or newer (6.2 to prevent "
+                       "writing), built with CONFIG_SECURITY_LANDLOCK, with \"landlock\" among the "
+                       "security modules (boot option lsm=)";
             }
             if (error == EPERM) {
                 return "the system calls of Landlock are refused; a container's seccomp profile "
-                       "must "
-                       "allow landlock_create_ruleset, landlock_add_rule and "
+                       "must allow landlock_create_ruleset, landlock_add_rule and "
                        "landlock_restrict_self";
             }
             return "Landlock refuses the rules: " + reason;
@@ -281,8 +280,8 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
     if ((out.bits & SANDBOX_READ) == 0) return out;
 
     out.readable = readable;
-    // Where it writes it may read. And because it may, the kernel refuses to link or to rename into it
-    // what the tool may not read.
+    // The output folder is readable. Because of that, the kernel refuses to link or rename
+    // unreadable files into it.
     if (std::string folder = variable_in(out.environment, kOutputVariable); !folder.empty()) {
         out.readable.push_back(std::move(folder));
     }
@@ -299,7 +298,7 @@ Sandboxed in_sandbox(const Guarantees& guarantees, std::string path,
         at = line.front();
         add_program(at, out.readable);
         if (line.size() != 2 || !at.ends_with("/env")) continue;
-        // Without SANDBOX_SUBPROCESS "env" starts the interpreter, and must be able to read it.
+        // Without SANDBOX_SUBPROCESS "env" starts the interpreter, so that must be readable.
         std::string reason;
         const std::string found = find_program(line[1], out.environment, reason);
         if (!found.empty()) add_program(found, out.readable);
@@ -315,7 +314,7 @@ Sandboxed for_probe(uint32_t bits, const std::string& supervisor_path) {
     Sandboxed out;
     out.bits = bits;
     out.scratch_variables = (bits & (SANDBOX_WRITE | SANDBOX_READ)) != 0 ? 1 : 0;
-    // The exec opens a file for reading. Landlock does not judge the image in memory.
+    // The exec opens the file for reading. Landlock does not apply to an image in memory.
     if (!supervisor_path.empty()) out.readable = {supervisor_path};
     return out;
 }

@@ -15,7 +15,8 @@
 namespace narratoria::process {
 namespace {
 
-// Calls `each` with the name of each required guarantee and the bits that it needs, until one says no.
+// Calls `each` with the name of each required guarantee and its bits. Stops when `each` returns
+// false.
 template <class Each>
 bool for_each_required(const Guarantees& guarantees, const Each& each) {
     for (size_t i = 0; i < kGuarantees; ++i) {
@@ -34,8 +35,8 @@ const Enforcement& SandboxProbes::enforcement_of(uint32_t bits, StartFailure& fa
     return known_[bits] = try_sandbox(bits, failure);
 }
 
-// Runs a program in a sandbox that tries what the sandbox forbids. What is not refused is not
-// enforced, whatever the kernel promises.
+// Runs a probe that attempts the forbidden acts in the sandbox. An act that is not refused is not
+// enforced, regardless of the kernel's documentation.
 Enforcement SandboxProbes::try_sandbox(uint32_t bits, StartFailure& failure) {
     Enforcement out;
     auto not_now = [&] {
@@ -59,11 +60,11 @@ Enforcement SandboxProbes::try_sandbox(uint32_t bits, StartFailure& failure) {
         return not_now();
     }
     if (!WIFEXITED(ended.wait_status) || WEXITSTATUS(ended.wait_status) != 0) {
-        out.why = "the program that tests it ended unexpectedly in the sandbox";
+        out.why = "the program that tests the sandbox ended unexpectedly";
     } else if (!acts.empty()) {
         acts.pop_back();
         std::replace(acts.begin(), acts.end(), '\n', ',');
-        out.why = "the kernel accepted the sandbox, but did not refuse: " + acts;
+        out.why = "the kernel accepted the sandbox but did not refuse: " + acts;
     } else {
         out = enforcement_by(bits, ended.landlock, ended.network);
     }
@@ -83,7 +84,8 @@ bool SandboxProbes::check(const Guarantees& guarantees, StartFailure& failure) {
         }
         return false;
     };
-    // The last one is the sandbox of the tool itself, whose filter none of the single ones has tried.
+    // The last check is for the sandbox of the tool itself: the checks of single guarantees have
+    // not tested its filter.
     return for_each_required(guarantees, is_enforced) &&
            is_enforced("the combination of these guarantees", sandbox_bits(guarantees));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How this machine enforces the guarantees, found out by trying. Engine thread only.
+// Tests how this machine enforces the guarantees. Engine thread only.
 
 #include <cstdint>
 #include <functional>
@@ -18,19 +18,20 @@ struct StartFailure;
 
 class SandboxProbes {
 public:
-    // Runs the probe in the sandbox, and blocks until its end: some milliseconds. Sets how it ended and
-    // what it wrote. False with `failure` if no supervisor could do it.
+    // Runs the probe in the sandbox and blocks until its end: some milliseconds. Sets `ended` and
+    // `output`. Returns false and sets `failure` if no supervisor could run it.
     using Run = std::function<bool(const Sandboxed& sandboxed, supervisor_ended& ended,
                                    std::string& output, StartFailure& failure)>;
     // `supervisor_path`: as for Pool.
     SandboxProbes(std::string supervisor_path, Run run)
         : supervisor_path_(std::move(supervisor_path)), run_(std::move(run)) {}
 
-    // Each sandbox is tried once. Fills `failure` if the answer may change.
+    // Tests each sandbox once and caches the result. Sets `failure` if the result may change.
     const Enforcement& enforcement_of(uint32_t bits, StartFailure& failure);
-    // False with `failure` if a required guarantee cannot be enforced, or if all together cannot.
+    // Returns false and sets `failure` if a required guarantee, or their combination, cannot be
+    // enforced.
     bool check(const Guarantees& guarantees, StartFailure& failure);
-    // What attempts[].guarantees has for them, a JSON array; empty for none.
+    // Returns a JSON array in the format of attempts[].guarantees; empty without guarantees.
     std::string receipts(const Guarantees& guarantees);
 
 private:

@@ -13,10 +13,10 @@ namespace narratoria::process {
 
 namespace {
 
-// Its first bytes, as many as the kernel reads (BINPRM_BUF_SIZE).
+// Returns the first bytes of a file, at most the number that the kernel reads (BINPRM_BUF_SIZE).
 std::string beginning_of(const std::string& path) {
     char begin[256];
-    // O_NONBLOCK: a pipe must not be waited for.
+    // O_NONBLOCK: opening a pipe must not block.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     const ssize_t got = file ? ::read(file.get(), begin, sizeof begin) : -1;
     return {begin, static_cast<size_t>(std::max<ssize_t>(got, 0))};
@@ -51,7 +51,7 @@ std::string script_trouble(const std::string& path) {
     if (!text.starts_with("#!")) {
         const bool is_text = !text.empty() && !text.starts_with("\177ELF") &&
                              text.find('\0') == std::string_view::npos;
-        return is_text ? "is no program; a script needs a first line like #!/bin/sh" : "";
+        return is_text ? "is not a program; a script needs a first line like #!/bin/sh" : "";
     }
     text = text.substr(0, text.find('\n'));
     const bool has_return = text.ends_with('\r');
@@ -62,10 +62,10 @@ std::string script_trouble(const std::string& path) {
     const std::string interpreter(text.substr(0, text.find_first_of(" \t")));
     if (has_return) {
         return "has a carriage return at the end of its interpreter line (" + line +
-               "\\r), as a file from Windows; remove it: sed -i 's/\\r$//' " + shell_word(path);
+               "\\r), like a file from Windows; remove it: sed -i 's/\\r$//' " + shell_word(path);
     }
     if (interpreter.starts_with('/') && ::access(interpreter.c_str(), F_OK) != 0) {
-        return "names an interpreter that is not there: " + line;
+        return "names an interpreter that does not exist: " + line;
     }
     return {};
 }

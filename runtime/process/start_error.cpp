@@ -46,17 +46,17 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
                        reason + "; raise the limit on open files (ulimit -n)";
             }
             [[fallthrough]];
-        default: return "no process can be made: " + reason;
+        default: return "no process can be created: " + reason;
     }
     std::string text = "\"" + path + "\" ";
     if (is_folder(path)) return text + "is a folder, not a program";
     switch (error) {
         case ENOENT:
-            if (::access(path.c_str(), F_OK) != 0) return text + "is not there";
+            if (::access(path.c_str(), F_OK) != 0) return text + "does not exist";
             if (const std::string trouble = script_trouble(path); !trouble.empty()) {
                 return text + trouble;
             }
-            return text + "needs a program loader that is not there";
+            return text + "needs a program loader that does not exist";
         case EACCES: return text + "may not be executed; is its executable bit set (chmod +x)?";
         case ENOEXEC:
             if (const std::string trouble = script_trouble(path); !trouble.empty()) {

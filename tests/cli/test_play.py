@@ -285,7 +285,7 @@ def test_title_is_printed_above_the_first_turn(command):
         (["--story", "", "go"], "--story: the value is empty"),
         (["story"], 'narratoria play --story story'),
         (["--story", "story", "--narrator", "oracle", "go"], 'the narrator "oracle"'),
-        (["--story", "story", "--cgroup", ".", "go"], '"." is no cgroup2 folder'),
+        (["--story", "story", "--cgroup", ".", "go"], '"." is not a cgroup2 folder'),
     ],
 )
 def test_misuse_is_refused_with_advice(command, arguments, said):

@@ -195,7 +195,7 @@ def test_malformed_plan_is_refused_with_its_place(command, content):
         (["plan.json", "--max-resident", "1048576"], "--cgroup"),
         (["plan.json", "--cgroup", ".", "--max-resident", "1000"], "--max-resident"),
         (["plan.json", "--cgroup", ".", "--max-processes", "0"], "--max-processes"),
-        (["plan.json", "--cgroup", "."], '"." is no cgroup2 folder; name one below'),
+        (["plan.json", "--cgroup", "."], '"." is not a cgroup2 folder; name one below'),
         (["plan.json", "--cgroup", "no-such"], '"no-such" cannot be opened: No such file'),
         (["plan.json", "--state", "same", "--result", "./same"], "same"),
     ],

@@ -110,7 +110,7 @@ def test_list_has_the_name_that_scripts_call(command, file, name):
 
 
 @pytest.mark.parametrize("script, said", [
-    ("#!/no/interpreter\n", "names an interpreter that is not there: #!/no/interpreter"),
+    ("#!/no/interpreter\n", "names an interpreter that does not exist: #!/no/interpreter"),
     ("#!/bin/sh\r\n", "carriage return")])
 def test_tool_with_a_missing_interpreter_cannot_run(command, script, said):
     story = command.story({}, {"dice": script})

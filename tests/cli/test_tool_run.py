@@ -128,7 +128,7 @@ def test_refused_asset_is_a_warning(command):
         (["light", "--input", "@missing.json"], "missing.json"),
         (["light", "--input", "{} {}"], "--input:1:"),
         (["light", "--max-resident", "1048576"], "--cgroup"),
-        (["light", "--cgroup", "."], '"." is no cgroup2 folder'),
+        (["light", "--cgroup", "."], '"." is not a cgroup2 folder'),
     ],
 )
 def test_misuse_is_refused_with_advice(command, arguments, said):

@@ -169,8 +169,8 @@ TEST_F(Endings, SignalInTheMiddleOfALineFails) {
                                            R"({"signal":)" + std::to_string(death.signal) + "}");
         EXPECT_EQ(result["/state"].text(), "failed");
         EXPECT_EQ(result["/errorCode"].text(), "SIGNALED") << result["/error"].text();
-        EXPECT_EQ(result["/error"].text(),
-                  std::string("the tool was ended by ") + death.name + " before its done event");
+        EXPECT_EQ(result["/error"].text(), std::string("the tool was terminated by ") + death.name +
+                                               " before its done event");
         EXPECT_EQ(result["/attempts/0/signal"].number(), death.signal);
         EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
         EXPECT_THAT(types(result), ElementsAre("log", "state_patch"));
@@ -183,7 +183,7 @@ TEST_F(Endings, SignalAfterDoneFails) {
     const Json result = host->run_tool(tool_path("dies_mid_line"), R"({"done":true})");
     EXPECT_EQ(result["/errorCode"].text(), "SIGNALED");
     EXPECT_EQ(result["/error"].text(),
-              "the tool was ended by signal 11 (SIGSEGV) after its done event");
+              "the tool was terminated by signal 11 (SIGSEGV) after its done event");
 }
 
 TEST_F(Endings, ToolThatIgnoresSigtermIsKilled) {

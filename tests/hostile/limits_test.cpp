@@ -41,7 +41,7 @@ TEST_F(ToolLimits, EndAToolAboveItsProcessorTime) {
     EXPECT_EQ(result["/state"].text(), "failed");
     EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
     EXPECT_EQ(result["/error"].text(),
-              "the tool used up its processor time (cpu_seconds) and was ended");
+              "the tool used up its processor time (cpu_seconds) and was terminated");
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXCPU);
 }
 
@@ -69,7 +69,7 @@ TEST_F(ToolLimits, BoundTheSizeOfAFile) {
     EXPECT_EQ(result["/state"].text(), "failed");
     EXPECT_EQ(result["/errorCode"].text(), "FILE_SIZE_LIMIT");
     EXPECT_EQ(result["/error"].text(),
-              "the tool wrote a file larger than its limit (file_bytes) and was ended");
+              "the tool wrote a file larger than its limit (file_bytes) and was terminated");
     EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXFSZ);
 
     const Json stubborn = host->run_tool(tool_path("writes_file"), R"({"stubborn":true})");

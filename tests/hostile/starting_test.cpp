@@ -42,13 +42,13 @@ TEST_P(StartingFails, WithTheReasonAndWithoutARetry) {
 }
 
 const Unstartable kUnstartables[] = {
-    {"NotThere", "/nonexistent/tool", "is not there"},
+    {"NotThere", "/nonexistent/tool", "does not exist"},
     {"NotExecutable", script_path("not-executable"),
      "may not be executed; is its executable bit set (chmod +x)?"},
     {"BrokenShebang", script_path("broken-shebang"),
-     "names an interpreter that is not there: #!/nonexistent/interpreter"},
+     "names an interpreter that does not exist: #!/nonexistent/interpreter"},
     {"NoShebang", script_path("no-shebang"),
-     "is no program; a script needs a first line like #!/bin/sh"},
+     "is not a program; a script needs a first line like #!/bin/sh"},
     {"AFolder", "/usr/bin", "is a folder, not a program"},
     {"FolderThatIsAFile", "/etc/passwd/tool", "cannot be started: Not a directory"},
     {"NameTooLong", "/" + std::string(300, 'n'), "cannot be started: File name too long"},

@@ -116,14 +116,14 @@ bomb
 END
 plan bomb /tmp/bomb '{}'
 run bomb --max-processes 40
-check "a fork bomb stops at its limit, which is named" failed_with PROCESS_LIMIT 'the tool came to its limit of 40 processes (processes)'
+check "a fork bomb stops at its limit, which is named" failed_with PROCESS_LIMIT 'the tool reached its limit of 40 processes (processes)'
 check "nothing of the fork bomb is left" within 1 nobody bomb
 check "its group is gone as well" clean
 
 plan many /hostile/many_children '{"count":200}'
 run many --max-processes 50
 check "who is refused a process and says so is believed, and the limit is named" \
-    failed_with TOOL_FAILED 'came to its limit of 50 processes (processes) 1 time)'
+    failed_with TOOL_FAILED 'reached its limit of 50 processes (processes) 1 time)'
 check "it could start no more than that" says '"started":49,"error":"EAGAIN"'
 run many --max-processes 300
 check "200 children within the limit are fine" succeeded
@@ -138,7 +138,7 @@ END
 plan goes-on /tmp/goes-on '{}'
 as_player narratoria run /tmp/goes-on.json --cgroup $tools --max-processes 5
 check "who goes on without gets a warning" succeeded
-check "the warning names the limit" complains 'came to its limit of 5 processes (processes)'
+check "the warning names the limit" complains 'reached its limit of 5 processes (processes)'
 
 script waits-for-ever <<'END'
 cat >/dev/null
@@ -185,7 +185,7 @@ echo 60000000 >$groups/ours/small/memory.max
 echo 0 >$groups/ours/small/memory.swap.max 2>/dev/null
 as_player narratoria run /tmp/hog.json --quiet --cgroup $groups/ours/small --max-resident 200000000
 check "within the limit of its own it is not blamed for one above" \
-    failed_with OUT_OF_MEMORY 'the kernel ended the tool because memory ran out'
+    failed_with OUT_OF_MEMORY 'the kernel killed the tool because memory ran out'
 
 # ---- what is left behind
 
@@ -245,9 +245,9 @@ wait
 # ---- a folder that cannot be used
 
 as_player narratoria run /tmp/where.json --cgroup $groups/ours/nowhere
-check "refused: not there" refused_with "$groups/ours/nowhere" 'No such file or directory; make it'
+check "refused: not there" refused_with "$groups/ours/nowhere" 'No such file or directory; create it'
 as_player narratoria run /tmp/where.json --cgroup /tmp
-check "refused: not cgroup2" refused_with '"/tmp" is no cgroup2 folder' 'cgroup2'
+check "refused: not cgroup2" refused_with '"/tmp" is not a cgroup2 folder' 'cgroup2'
 mkdir $groups/ours/full/inner
 echo 0 >$groups/ours/full/cgroup.procs
 chown 1000 $groups/ours/full/inner
@@ -266,7 +266,7 @@ as_player narratoria run /tmp/where.json --cgroup $groups/roots --max-processes 
 check "refused: somebody else's" refused_with "$groups/roots" 'must belong to the user'
 su player -c "LD_LIBRARY_PATH=/lib narratoria run /tmp/where.json --cgroup $tools" >/tmp/out 2>/tmp/err
 status=$?
-check "refused: the host is elsewhere" refused_with 'no process can be put into a group' 'cgroup.procs of the lowest folder above both'
+check "refused: the host is elsewhere" refused_with 'cannot move a process into a group' 'cgroup.procs of the lowest folder above both'
 check "nothing is left of what was refused" clean
 
 echo

@@ -141,7 +141,7 @@ void ProcessCall::on_exit(const process::Exit& exit) {
                                 who + " was terminated before it answered", std::move(outcome));
     }
     if (reply_.empty()) {
-        std::string how = signaled ? "was ended by " + process::signal_text(outcome.signal)
+        std::string how = signaled ? "was terminated by " + process::signal_text(outcome.signal)
                                    : "exited with status " + std::to_string(outcome.exit_status);
         std::string message = explain(outcome.exit_status);
         if (message.empty()) {

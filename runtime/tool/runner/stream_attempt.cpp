@@ -232,7 +232,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     }
     if (signaled && !our_death) {
         return fail_by_itself("SIGNALED",
-                              "the tool was ended by " + process::signal_text(outcome.signal) +
+                              "the tool was terminated by " + process::signal_text(outcome.signal) +
                                   (done_ ? " after its done event" : " before its done event"));
     }
     if (outcome.exit_status > 0 && !our_death) {

@@ -98,7 +98,7 @@ def test_port_in_use_is_reported_once(serve, command):
     (["--story", "story", "--address", "0.0.0.0"], "an address of this machine alone"),
     (["--story", "story", "--narrator", "oracle"], 'the narrator "oracle"'),
     (["--story", "story", "--plugin", "./none.so"], "none.so"),
-    (["--story", "story", "--cgroup", "."], '"." is no cgroup2 folder'),
+    (["--story", "story", "--cgroup", "."], '"." is not a cgroup2 folder'),
 ])
 def test_invalid_arguments_are_refused_with_advice(command, arguments, said_):
     command.story({"go": [{"narrative": "Gone."}]})

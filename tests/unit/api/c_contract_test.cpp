@@ -430,7 +430,7 @@ TEST_F(CContract, ProcessGroupLimitsNeedAWorkingCgroupFolder) {
     limits.resident_bytes = 0;
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO);
     EXPECT_EQ(error.code(), "CGROUP");
-    EXPECT_THAT(error.message(), StartsWith("\"" + path + "\" is no cgroup2 folder"));
+    EXPECT_THAT(error.message(), StartsWith("\"" + path + "\" is not a cgroup2 folder"));
     options.limits = nullptr;
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_IO) << "even without limits";
     EXPECT_EQ(another, nullptr);

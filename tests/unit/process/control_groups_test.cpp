@@ -58,18 +58,18 @@ TEST(ControlGroups, FindsAControllerInAList) {
 TEST(ControlGroups, SayWhatFailedAndWhatToDo) {
     EXPECT_EQ(
         describe_group_failure(SUPERVISOR_STAGE_GROUP, EACCES, "/g"),
-        "no group can be made in the cgroup folder \"/g\": Permission denied; the folder must "
+        "cannot create a group in the cgroup folder \"/g\": Permission denied; the folder must "
         "belong to the user who runs this program (chown)");
     EXPECT_THAT(describe_group_failure(SUPERVISOR_STAGE_GROUP, EAGAIN, "/g"),
                 EndsWith("see cgroup.max.descendants and cgroup.max.depth there and above"));
     EXPECT_EQ(describe_group_failure(SUPERVISOR_STAGE_GROUP, ENOMEM, "/g"),
-              "no group can be made in the cgroup folder \"/g\": Cannot allocate memory");
+              "cannot create a group in the cgroup folder \"/g\": Cannot allocate memory");
     EXPECT_EQ(describe_group_failure(SUPERVISOR_STAGE_GROUP_PROCESSES, ENOENT, "/g"),
               "pids.max of a group in \"/g\" cannot be written: No such file or directory");
     EXPECT_THAT(describe_group_failure(SUPERVISOR_STAGE_GROUP_MEMORY, EBUSY, "/g"),
                 AllOf(HasSubstr("memory.max"), HasSubstr("\"/g\""), EndsWith("busy")));
     EXPECT_THAT(describe_group_failure(SUPERVISOR_STAGE_GROUP_ENTER, EACCES, "/g"),
-                AllOf(StartsWith("no process can be put into a group in \"/g\": Permission denied"),
+                AllOf(StartsWith("cannot move a process into a group in \"/g\": Permission denied"),
                       HasSubstr("cgroup.procs of the lowest folder above both")));
     EXPECT_THAT(describe_group_failure(SUPERVISOR_STAGE_GROUP_ENTER, EOPNOTSUPP, "/g"),
                 AllOf(HasSubstr("processes in the folder itself"), HasSubstr("cgroup.type")));
@@ -80,11 +80,13 @@ TEST(ControlGroups, RefuseWhatIsNoFolderOfTheirs) {
     ControlGroups groups;
     std::string why;
     EXPECT_FALSE(groups.open(folder.path(), why));
-    EXPECT_THAT(why, StartsWith("\"" + folder.path() + "\" is no cgroup2 folder; name one below"));
+    EXPECT_THAT(why,
+                StartsWith("\"" + folder.path() + "\" is not a cgroup2 folder; name one below"));
     EXPECT_FALSE(groups.open(folder.path() + "/none", why));
-    EXPECT_EQ(why, "the cgroup folder \"" + folder.path() +
-                       "/none\" cannot be opened: No such file or directory; make it, and give it "
-                       "to the user who runs this program");
+    EXPECT_EQ(why,
+              "the cgroup folder \"" + folder.path() +
+                  "/none\" cannot be opened: No such file or directory; create it, and give it "
+                  "to the user who runs this program");
     EXPECT_FALSE(groups.open("/proc/self/status", why));
     EXPECT_EQ(why, "the cgroup folder \"/proc/self/status\" cannot be opened: Not a directory");
     EXPECT_FALSE(groups.is_open());

@@ -342,7 +342,7 @@ TEST_F(ProcessTest, ThatCannotBeStartedSaysWhy) {
     command.path = "/nonexistent/program";
     const Heard missing = run(command);
     EXPECT_FALSE(missing.exit.started);
-    EXPECT_EQ(missing.exit.start_failure, "\"/nonexistent/program\" is not there");
+    EXPECT_EQ(missing.exit.start_failure, "\"/nonexistent/program\" does not exist");
     command = shell("");
     command.folder = "/nonexistent";
     const Heard homeless = run(command);

@@ -39,7 +39,8 @@ TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
 
 TEST(Script, NamesATextWithoutAnInterpreterLine) {
     for (const char* text : {"#", "echo\r\n", " #!/bin/sh\n"}) {
-        EXPECT_EQ(trouble_with(text), "is no program; a script needs a first line like #!/bin/sh");
+        EXPECT_EQ(trouble_with(text),
+                  "is not a program; a script needs a first line like #!/bin/sh");
     }
 }
 
@@ -59,7 +60,7 @@ TEST(Script, QuotesAPathForTheShellWhereItMust) {
 
 TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {
     EXPECT_EQ(trouble_with("#! /no/interpreter -x\n"),
-              "names an interpreter that is not there: #! /no/interpreter -x");
+              "names an interpreter that does not exist: #! /no/interpreter -x");
     EXPECT_THAT(trouble_with("\xEF\xBB\xBF#!/bin/sh\n"), HasSubstr("byte order mark"));
 }
 

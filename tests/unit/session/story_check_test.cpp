@@ -148,11 +148,11 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     add("tools/lamp", "");
     EXPECT_THAT(warning(), HasSubstr("is empty"));
     add("tools/lamp", "echo hi\n");
-    EXPECT_THAT(warning(), HasSubstr("is no program; a script needs a first line"));
+    EXPECT_THAT(warning(), HasSubstr("is not a program; a script needs a first line"));
     add("tools/lamp", "#!/bin/sh\r\n");
     EXPECT_THAT(warning(), HasSubstr("carriage return"));
     add("tools/lamp", "#!/no/interpreter\n");
-    EXPECT_THAT(warning(), HasSubstr("names an interpreter that is not there"));
+    EXPECT_THAT(warning(), HasSubstr("names an interpreter that does not exist"));
     std::filesystem::remove(folder / "tools/lamp");
     std::filesystem::create_directory(folder / "tools/lamp");
     EXPECT_THAT(warning(), HasSubstr("is a folder, not a program"));

@@ -218,7 +218,7 @@ TEST_P(EveryPython, ReportsAFunctionThatEndsItsProcess) {
         "    if 'status' in payload: os._exit(5)\n"
         "    os.closerange(3, 1000)\n");
     EXPECT_THAT(result(R"({"signal":1})"),
-                HasSubstr("was ended by signal 9 (SIGKILL) and did not answer"));
+                HasSubstr("was terminated by signal 9 (SIGKILL) and did not answer"));
     EXPECT_THAT(result(R"({"status":1})"), HasSubstr("exited with status 5 and did not answer"));
     EXPECT_THAT(result(), HasSubstr("the tool closed the descriptor of its reply"));
 }
@@ -415,9 +415,9 @@ constexpr const char* kWrite =
     "    if LAST: os._exit(0)\n"
     "    return 'good'\n";
 const Hostile kHostile[] = {
-    {"is killed", "import os\nos.kill(os.getpid(), 9)", "was ended by signal 9 (SIGKILL)"},
-    {"kills its group", "import os\nos.killpg(0, 9)", "was ended by signal 9 (SIGKILL)"},
-    {"crashes", "import ctypes\nctypes.string_at(0)", "was ended by signal 11 (SIGSEGV)"},
+    {"is killed", "import os\nos.kill(os.getpid(), 9)", "was terminated by signal 9 (SIGKILL)"},
+    {"kills its group", "import os\nos.killpg(0, 9)", "was terminated by signal 9 (SIGKILL)"},
+    {"crashes", "import ctypes\nctypes.string_at(0)", "was terminated by signal 11 (SIGSEGV)"},
     {"exits in a handler", "import atexit, os\natexit.register(os._exit, 7)", "\"good\""},
     {"forks", "import os\nos.fork()", "\"good\""},
     {"becomes a daemon", "import os\nif os.fork(): os._exit(0)\nos.setsid()",
@@ -773,7 +773,7 @@ TEST_F(PythonRunnerTest, ACallThatKillsItsServerFailsAndTheNextHasAnother) {
         "    return 1\n");
     EXPECT_EQ(result(), "1");
     EXPECT_THAT(result(R"({"kill":1})"),
-                HasSubstr("was ended by signal 9 (SIGKILL) and did not answer"));
+                HasSubstr("was terminated by signal 9 (SIGKILL) and did not answer"));
     EXPECT_EQ(result(), "1");
 }
 

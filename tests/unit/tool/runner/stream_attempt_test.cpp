@@ -60,29 +60,29 @@ TEST_F(StreamAttemptTest, NamesTheLimitOfProcessesWhereTheToolSaysNothing) {
     Outcome outcome = end();
     EXPECT_EQ(outcome.code, "PROCESS_LIMIT");
     EXPECT_EQ(outcome.error,
-              "the tool came to its limit of 20 processes (processes) 3 times; the tool exited "
+              "the tool reached its limit of 20 processes (processes) 3 times; the tool exited "
               "without a done event");
     exit.wait_status = kExitedWith2;
     outcome = end();
     EXPECT_EQ(outcome.code, "PROCESS_LIMIT");
     EXPECT_EQ(
         outcome.error,
-        "the tool came to its limit of 20 processes (processes) 3 times; the tool exited with "
+        "the tool reached its limit of 20 processes (processes) 3 times; the tool exited with "
         "status 2 and without a done event");
     exit.wait_status = SIGSEGV;
     EXPECT_EQ(end().code, "PROCESS_LIMIT");
-    EXPECT_EQ(outcome.limit, "the tool came to its limit of 20 processes (processes) 3 times");
+    EXPECT_EQ(outcome.limit, "the tool reached its limit of 20 processes (processes) 3 times");
 }
 
 TEST_F(StreamAttemptTest, BelievesAToolThatSpeaksOfItsLimitOfProcesses) {
     exit.refused_processes = 1;
     const Outcome failed = end(kRefusal);
     EXPECT_EQ(failed.code, "TOOL_FAILED");
-    EXPECT_EQ(failed.error, "No. (the tool came to its limit of 20 processes (processes) 1 time)");
+    EXPECT_EQ(failed.error, "No. (the tool reached its limit of 20 processes (processes) 1 time)");
     const Outcome fine = end(kDone);
     EXPECT_TRUE(fine.ok);
     EXPECT_EQ(fine.warning_code, "PROCESS_LIMIT");
-    EXPECT_EQ(fine.warning, "the tool came to its limit of 20 processes (processes) 1 time");
+    EXPECT_EQ(fine.warning, "the tool reached its limit of 20 processes (processes) 1 time");
 }
 
 TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
@@ -90,7 +90,7 @@ TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
     limits.processes = UINT64_MAX;
     EXPECT_EQ(
         end().error,
-        "the tool could not make a process 2 times, because pids.max of a cgroup above its own "
+        "the tool could not create a process 2 times, because pids.max of a cgroup above its own "
         "was reached; the tool exited without a done event");
     exit.refused_processes = 0;
     exit.wait_status = SIGKILL;
@@ -98,7 +98,7 @@ TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
     const Outcome outcome = end();
     EXPECT_EQ(outcome.code, "OUT_OF_MEMORY");
     EXPECT_EQ(outcome.error,
-              "the kernel ended the tool because memory ran out, the machine's or that of a cgroup "
+              "the kernel killed the tool because memory ran out on the machine or in a cgroup "
               "above its own");
 }
 
@@ -112,7 +112,7 @@ TEST_F(StreamAttemptTest, NamesTheLimitOfMemory) {
         EXPECT_EQ(outcome.code, "MEMORY_LIMIT") << printed;
         EXPECT_EQ(outcome.error,
                   "the tool used more memory than its limit of 67108864 bytes (resident_bytes) and "
-                  "was ended");
+                  "was terminated");
         EXPECT_EQ(outcome.signal, SIGKILL);
     }
 }
