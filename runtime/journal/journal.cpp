@@ -236,8 +236,9 @@ void Journal::listen(Session session) {
 bool Journal::finish_end() {
     if (!then_) return false;
     writer_.wait_for(target_);
-    if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
-    else report(ended_turn_, true);
+    const StoreFailure* const failure = Writer::failure_of(*target_);
+    if (failure != nullptr) fail(*failure);
+    report(failure == nullptr ? ended_turn_ : 0, failure == nullptr);
     return true;
 }
 
@@ -420,7 +421,10 @@ void Journal::fail(const StoreFailure& failure) {
     session_.reset();
     records_.take();
     if (on_failure) on_failure(failure);
-    report(0, false);
+    // After the warning of the session, which is deferred, too: a display shows it with the turn.
+    loop_.defer([this, alive = alive_] {
+        if (*alive) report(0, false);
+    });
 }
 
 }  // namespace narratoria::journal

@@ -316,7 +316,7 @@ def test_story_with_a_missing_narrator_is_refused(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
     ran = command("play", "--story", "story", "go")
     assert ran.status == 2, ran
-    assert 'narrator of story.toml, "oracle", is not there' in ran.err
+    assert 'narrator of story.toml, "oracle", is not available' in ran.err
     assert ran.out == ""
 
 

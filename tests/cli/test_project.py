@@ -838,7 +838,7 @@ def test_settings_without_effect_are_warnings(project):
                         ("pack.yaml:10:", '"entrypoints" has no effect'),
                         ("capabilities.yaml:8:", 'did you mean "pick"'),
                         ("tools.yaml:5:", '"timeout_seconds" has no effect'),
-                        ("namel3ss.toml:2:", "the project has a .venv"),
+                        ("namel3ss.toml:2:", "the Python of the project's .venv "),
                         ("namel3ss.toml:4:", '"no_network" has no effect'),
                         ("namel3ss.toml:4:", '"enforcement" has no effect'),
                         ("namel3ss.toml:4:", '"allow_unsafe_execution" has no effect'),

@@ -219,7 +219,7 @@ def test_tools_must_be_a_folder(command, folder):
 
 
 @pytest.mark.parametrize("scope, said", [
-    ("[]", "--scope:1:1: "), ("", "--scope is empty"), ("@nowhere", "the value of --scope from nowhere"),
+    ("[]", "--scope:1:1: "), ("", "--scope: the value is empty"), ("@nowhere", "the value of --scope from nowhere"),
     ('{"a": %s}' % ("[" * 600 + "]" * 600), "--scope: ")], ids=["list", "empty", "no file", "deep"])
 def test_faults_of_the_scope_name_the_scope_option(script, scope, said):
     ran = script("PRINT(1)", "--scope", scope)

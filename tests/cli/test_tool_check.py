@@ -400,7 +400,7 @@ def test_diagnostics_are_shown_with_findings(command):
 
 @pytest.mark.parametrize(
     "arguments, said",
-    [([], "TOOL is required"), (["missing"], "there is no tool"), (["plain"], "chmod +x"),
+    [([], "TOOL is required"), (["missing"], "cannot find the tool"), (["plain"], "chmod +x"),
      (["light", "--input", "["], "--input:1:"), (["light", "--time-limit", "0"], "--time-limit")])
 def test_misuse_exits_with_2(command, arguments, said):
     command.tool("light", done())

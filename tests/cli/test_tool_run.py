@@ -62,7 +62,7 @@ def test_input_defaults_to_an_empty_object(command):
 def test_empty_input_is_refused_with_advice(command, words):
     ran = command(*words, command.script("echo", ECHO), "--input", "")
     assert ran.status == 2, ran
-    assert "--input is empty" in ran.err and "{}" in ran.err
+    assert "--input: the value is empty; give one JSON object" in ran.err
     assert not (command.folder / "in").exists()
 
 

@@ -224,7 +224,7 @@ def test_story_script_and_its_calls_are_checked(command, script, status, line):
 
 def test_missing_script_is_the_only_fault(command):
     ran = command("validate", "story", story_with(command, '[narrator]\nname = "tale.nuwa"\n'))
-    assert ran.status == 1 and len(ran.lines) == 1 and "is not there" in ran.lines[0], ran
+    assert ran.status == 1 and len(ran.lines) == 1 and "does not exist" in ran.lines[0], ran
 
 
 def test_ambiguous_tool_name_in_a_script_is_a_warning(command):

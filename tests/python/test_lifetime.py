@@ -629,9 +629,11 @@ class TestLeaks:
                 return in_use(), len(gc.get_objects()), len(os.listdir("/proc/self/fd"))
             count, allowed = int(sys.argv[1]), int(sys.argv[2])
             seen = [rounds(count) for _ in range(6)]
-            grown = [[after - before for before, after in zip(*each)] for each in zip(seen,
-            seen[1:])] memory, objects, descriptors = map(min, zip(*grown)) assert memory < count *
-            allowed, seen assert objects < count // 10, seen assert seen[-1][2] == seen[0][2], seen
+            grown = [[after - before for before, after in zip(*each)] for each in zip(seen, seen[1:])]
+            memory, objects, descriptors = map(min, zip(*grown))
+            assert memory < count * allowed, seen
+            assert objects < count // 10, seen
+            assert seen[-1][2] == seen[0][2], seen
         """
         done = python(
             script,

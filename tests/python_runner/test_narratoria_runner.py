@@ -194,7 +194,7 @@ def test_standard_input_is_empty_for_the_tool(project):
     (b'{"protocol_version": true, "entry": "tool:run"}', "version true"),
     (b'{"protocol_version": 1}', 'no "entry"'),
     (b'{"entry": 5}', '"entry" in the request must be a string'),
-    (b'{"entry": "tool:run", "sandbox": "yes"}', '"sandbox" in the request is not true or false'),
+    (b'{"entry": "tool:run", "sandbox": "yes"}', '"sandbox" in the request must be true or false'),
     (b'{"entry": "tool:run", "capability_context": []}', '"capability_context" in the request'),
 ])
 def test_bad_request_is_refused(project, data, text):

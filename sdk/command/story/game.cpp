@@ -2,12 +2,10 @@
 #include "story/game.hpp"
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 
 #include "display.hpp"
 #include "engine/drive.hpp"
@@ -145,25 +143,10 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     drive_until_idle(*engine_, [this] {
         if (broken_ != 0) session_->cancel();
     });
-    if (is_live_) let_console_draw();
     if (is_live_) interruption::shows_cursor_on(-1);
     if (outcome == Outcome::Cancelled && broken_ == 0) remark("(the turn was cancelled)");
     if (outcome == Outcome::Timeout) remark("(the turn took too long)");
     return outcome;
-}
-
-// The console draws a few times a second. What belongs to a turn, such as a warning of the store, is there
-// before the next prompt.
-void Game::let_console_draw() {
-    using std::chrono::steady_clock;
-    const steady_clock::time_point end = steady_clock::now() + std::chrono::milliseconds(200);
-    while (steady_clock::now() < end) {
-        const auto due = engine_->timeout();
-        const bool waits = due && steady_clock::now() + *due < end;
-        pollfd ready{engine_->descriptor(), POLLIN, 0};
-        if (poll(&ready, 1, waits ? static_cast<int>(due->count()) : 0) == 0 && !waits) return;
-        engine_->run_for(std::chrono::microseconds(0));
-    }
 }
 
 void Game::write_title(std::string_view title) {

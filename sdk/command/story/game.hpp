@@ -82,7 +82,6 @@ public:
 private:
     Outcome play(const std::function<void(std::function<void(Turn turn)> ended)>& submit);
     void begin();
-    void let_console_draw();
     void write_title(std::string_view title);
     void take_up(const TurnTree& turns);
     void take_up_opening();

@@ -190,7 +190,7 @@ def test_without_a_spool_file_records_stay_in_memory(serve, tmp_path):
     page.prompt("go")
     page.stream().until_turn_ended()
     page.stream().until_turn_ended()
-    assert page.said().count("stays in memory") == 1
+    assert page.said().count("stay in memory") == 1
 
 
 def test_stalled_reader_blocks_neither_readers_nor_engine(serve, tmp_path):
