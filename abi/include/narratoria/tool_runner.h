@@ -3,8 +3,8 @@
 #define NARRATORIA_TOOL_RUNNER_H
 /*
  * Extension narratoria.tool_runner/1: a plugin that runs tools in its own way, for example on a
- * cluster, in a container or in another engine. It receives the invocations whose toolPath begins
- * with one of its schemes and a colon.
+ * cluster, in a container or in a different engine. It receives the invocations whose toolPath
+ * begins with one of its schemes and a colon.
  */
 #include "narratoria/invocation.h"
 

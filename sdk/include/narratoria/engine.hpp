@@ -76,7 +76,7 @@ struct EngineOptions {
     std::string_view cgroup = {};      // a cgroup2 folder that the user owns; none
     // Like log, with the session of each line. If set, `log` is not called.
     std::function<void(const nar_log_line& line)> log_line = {};
-    // With allow_paths: schemes whose tools may run, whatever follows "scheme:"; none.
+    // With allow_paths: schemes whose tools may run, regardless of the text after "scheme:"; none.
     std::vector<std::string_view> allow_schemes = {};
     // Parent of the folders to which the tools of each session write files; narratoria-UID in
     // TMPDIR.
@@ -84,7 +84,7 @@ struct EngineOptions {
     std::uint32_t output_mode = NAR_OUTPUT_REMOVE;  // a NAR_OUTPUT_…
     // Guarantees of every tool, "no_network,no_subprocess" or "all"; none.
     std::string_view sandbox = {};
-    // The store of sessions whose options name no store; none.
+    // The store of sessions whose options name none; none.
     std::string_view store = {};
 };
 

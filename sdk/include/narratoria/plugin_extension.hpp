@@ -58,9 +58,9 @@ public:
     std::string_view payload() const noexcept { return detail::to_view(event_->payload); }
     std::string_view plan_id() const noexcept { return detail::to_view(event_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(event_->tool_id); }
-    // Of the tool, from 1.
+    // The attempt of the tool, from 1.
     std::uint32_t attempt() const noexcept { return event_->attempt; }
-    // Of the event's record in the event stream.
+    // The number of the event's record in the event stream.
     std::uint64_t seq() const noexcept { return event_->seq; }
     const nar_ui_event& raw() const noexcept { return *event_; }
 
@@ -102,9 +102,9 @@ public:
     std::string_view metadata() const noexcept { return detail::to_view(asset_->metadata); }
     std::string_view plan_id() const noexcept { return detail::to_view(asset_->plan_id); }
     std::string_view tool_id() const noexcept { return detail::to_view(asset_->tool_id); }
-    // Of the tool, from 1.
+    // The attempt of the tool, from 1.
     std::uint32_t attempt() const noexcept { return asset_->attempt; }
-    // Of the asset event's record in the event stream.
+    // The number of the asset event's record in the event stream.
     std::uint64_t seq() const noexcept { return asset_->seq; }
     const nar_asset& raw() const noexcept { return *asset_; }
 
@@ -152,7 +152,7 @@ public:
     explicit InvocationRequest(const nar_invocation& invocation) noexcept
         : invocation_(&invocation) {}
 
-    // What a process reads from stdin: a JSON object on one line (spec 000 §6).
+    // The stdin of a process: a JSON object on one line (spec 000 §6).
     std::string_view request() const noexcept { return detail::to_view(invocation_->request); }
     // As in the plan, for example "launcher:tools/door".
     std::string_view tool_path() const noexcept { return detail::to_view(invocation_->tool_path); }
