@@ -12,7 +12,7 @@ namespace {
 
 // A part of a turn that runs is written when it has this size.
 constexpr size_t kPart = 256 * 1024;
-// The thread waits for the disk after so many bytes of a turn that runs.
+// The thread waits for the disk each time it has written this many bytes of a running turn.
 constexpr size_t kBetweenWaits = size_t{4} << 20;
 // Going to a turn folds patches of at most this many bytes, or as many as the state has.
 constexpr uint64_t kBetweenSnapshots = 512 * 1024;

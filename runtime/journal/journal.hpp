@@ -41,8 +41,8 @@ public:
         // TurnEnd::rest of the current turn, and of the latest of all turns; or empty.
         std::string rest;
         std::string latest_rest;
-        // Of the interrupted turns after that one: the greatest number of their records, and the
-        // number of their executions.
+        // The greatest record number and the number of executions of the interrupted turns after
+        // that one.
         uint64_t interrupted_seq = 0;
         uint64_t interrupted_executions = 0;
     };

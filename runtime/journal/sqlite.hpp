@@ -125,7 +125,7 @@ public:
     // Gives up the rest of its rows.
     void reset() noexcept;
 
-    // Of the current row. A view is valid until the next call of next() or reset().
+    // Read the current row. A view is valid until the next call of next() or reset().
     bool is_null(int column) const;
     int64_t number(int column) const;
     std::optional<int64_t> optional_number(int column) const;

@@ -123,7 +123,7 @@ void switch_to_wal(Connection& connection) {
     }
 }
 
-// A file that is not empty, with an empty database, is a store that another process creates at this moment.
+// A non-empty file with an empty database is a store that another process is creating.
 bool wait_for_creation(Connection& connection, const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || status.st_size == 0) return false;
@@ -213,7 +213,7 @@ StoreFile::StoreFile(const std::string& path, Connection::Access access)
         inode_ = status.st_ino;
     }
     if (access == Connection::Access::ReadWrite && status.st_nlink > 1) {
-        // Lock and WAL file belong to a name, so that two names would be written without regard to each
+        // The lock and the WAL file belong to a name: writers that use two names would not see each
         // other.
         throw StoreError("STORE_IO", "the store \"" + path_ + "\" has " +
                                          std::to_string(status.st_nlink) +
@@ -457,7 +457,7 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     for (; at; at = parents.at(*at)) way.insert(*at);
     if (turn) require_turn(session, *turn);
     if (turn && way.contains(*turn)) {
-        throw TurnError("TURN_CURRENT", "the session stands at the end of turn " +
+        throw TurnError("TURN_CURRENT", "the session is at the end of turn " +
                                             std::to_string(*turn) +
                                             " or of one that follows it; go to another turn first");
     }

@@ -151,7 +151,7 @@ public:
     void go_to(int64_t session, std::optional<TurnId> turn);
 
     // Removes turns: this one and those that follow it; or, without it, all that are not on the way to
-    // where the session stands. Returns their number. Throws TurnError if it stands at one of them.
+    // where the session stands. Returns their number. Throws TurnError if that turn is one of them.
     int64_t prune(int64_t session, std::optional<TurnId> turn);
     // Gives what was removed back to the file system. Throws if the store is in use.
     void shrink() { connection_->run("VACUUM;"); }

@@ -323,7 +323,7 @@ TEST_F(KeptSession, ADamagedStoreIsReportedAndTheGameIsKept) {
     play("adds");
     open();
     {
-        // As if a patch were lost: what is folded for a snapshot is another state.
+        // As if a patch were lost: the patches fold to a different state.
         const std::string command =
             "python3 -c \"import sqlite3; s = sqlite3.connect('" + store.path() +
             "'); s.execute('UPDATE beginning SET state = ?', ('{\\\"x\\\":1}',)); s.commit()\"";
@@ -406,7 +406,7 @@ TEST_F(Branches, EveryTurnIsGoneToExactly) {
     }
     stage->session.go_to(3);
     open();
-    EXPECT_EQ(all(), known[3]) << "it stands there in the next process, too";
+    EXPECT_EQ(all(), known[3]) << "the next process begins there, too";
 }
 
 TEST_F(Branches, TheNextTurnIsASibling) {

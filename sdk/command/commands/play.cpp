@@ -39,9 +39,9 @@ struct PlayOptions : story::GameOptions {
     bool is_not_kept = false;
 };
 
-// A reader that went away knows that it did.
+// A broken pipe needs no message: its reader closed it.
 int could_not_tell(int error) {
-    // Of EIO the console has told.
+    // The console has reported EIO.
     if (error != EPIPE && error != EIO) {
         complain(fmt::format("cannot write the story to standard output: {}", reason(error)));
     }
@@ -94,7 +94,7 @@ int play_lines(Game& game) {
         }
         if (game.broken() != 0) return could_not_tell(game.broken());
         if (const int signal = interruption::received(); signal != 0) {
-            // Ctrl-C in a turn that somebody watches takes that turn back, not the whole game.
+            // At a terminal, Ctrl-C in a turn cancels that turn, not the whole game.
             if (!asks || signal != SIGINT) return kExitSignal + signal;
             interruption::clear();
         }
@@ -140,7 +140,7 @@ bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why)
                 game.emplace(options);
                 return true;
             } catch (const Error& error) {
-                // Another game has taken the name since it was chosen.
+                // A different game has taken the name since it was chosen.
                 if (error.code() != "SESSION_EXISTS") throw;
             }
         }
@@ -191,7 +191,7 @@ int play(PlayOptions options) {
             "--new contradicts --session; give one of them: a name that is new begins a "
             "new game");
     }
-    require_standard_output("the story is told there");
+    require_standard_output("the story is written to it");
     std::optional<Game> game;
     if (is_kept) {
         std::string why;
@@ -241,7 +241,7 @@ PlayOptions options_of(const KeptPrompt& prompt) {
 // Plays one turn of a kept session.
 template <typename Play>
 int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
-    require_standard_output("the story is told there");
+    require_standard_output("the story is written to it");
     if (prompt.turn == 0u) throw Refused("turn 0 is the beginning of the session, not a prompt");
     Game game(options_of(prompt));
     Outcome outcome;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kInstead = "open the address yourself";
 
-// What it starts lives longer than this process: it is in no group that Ctrl-C ends, and takes
+// The browser outlives this process: it is not in a group that Ctrl-C ends, and takes
 // signals as any program does.
 int start(const char* program, char* const arguments[], pid_t& process) {
     posix_spawn_file_actions_t silent;

@@ -18,9 +18,9 @@ public:
     // Removes the file; what was started goes on.
     ~Browser();
 
-    // By xdg-open, which says nothing here and is not waited for. It gets a file that goes on to the
-    // address, since every user of the machine reads the arguments of a process. What fails is told
-    // on standard error.
+    // Opens the address with xdg-open, without waiting for it; its output is discarded. It gets a file
+    // that redirects to the address, because every user of the machine can read the arguments of a
+    // process. Failures are reported on standard error.
     void open(std::string_view address);
 
     // Readable when it has to be looked after; -1: never.

@@ -22,7 +22,7 @@
 namespace narratoria::command::story {
 namespace {
 
-// What shows the story.
+// The plugin that shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
 
 std::vector<std::string> texts_in(const json::Value& array) {
@@ -156,7 +156,7 @@ void Game::write_title(std::string_view title) {
     write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
 }
 
-// What was told last, with its choices, is that of the last prompt or the opening.
+// Shows the narrative and the choices of the last prompt, or the opening if there is no prompt.
 void Game::take_up(const TurnTree& turns) {
     const json::Value* const turn = turns.find(turns.current());
     turn_ = turns.current();
@@ -181,7 +181,7 @@ void Game::tell_again() {
     if (!told_.empty() || !choices_.empty()) tell(told_);
 }
 
-// Says where the game is kept, unless the player has given its name and it is a new one.
+// Says where the game is kept, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
     const TurnTree turns(session_->turns());
     const json::Value* const cut_off = turns.interrupted();
@@ -208,7 +208,7 @@ void Game::go_to(std::uint64_t turn) {
     take_up(TurnTree(session_->turns()));
 }
 
-// What the player asks for by name must be there.
+// A plugin that the player names must be active.
 void Game::require_active(const std::string& wish) const {
     const std::optional<PluginState> state = state_of_plugin(*session_, wish);
     if (state && !state->is_active && !state->reason.empty()) {
@@ -221,7 +221,7 @@ bool Game::console_is_active() const {
     return state && state->is_active;
 }
 
-// The words and the choices alone: at the beginning, and where the console is not to be had.
+// Writes the narrative and the choices: at the beginning, and without the console plugin.
 void Game::tell(std::string_view words) {
     std::string text;
     const auto add = [&text](const std::vector<std::string>& lines) {
@@ -236,12 +236,12 @@ void Game::tell(std::string_view words) {
 void Game::take_log(std::uint32_t level, std::string_view message, std::string_view code) {
     if (level < log_level_) return;
     if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
-        // It can write no more, and whether by a closed pipe or a full disk shows here too.
+        // It cannot write any more; the message says whether the pipe was closed or the disk is full.
         if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
         if (broken_ != EPIPE) complain(printable(message));
         return;
     }
-    // The display has shown the reason of each plan, and the warning.
+    // The console has shown the reason of each plan, and the warning.
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
     if (is_open_) {
         remark(message);

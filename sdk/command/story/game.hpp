@@ -51,19 +51,19 @@ public:
     int broken() const noexcept { return broken_; }
     const Style& style() const noexcept { return style_; }
 
-    // The title, and what the story begins with or where a session that was kept stands.
+    // Writes the title, and the opening or the current turn of a kept session.
     void tell_opening();
-    // Where the session stands, and what was told last.
+    // Writes the current turn, and its narrative and choices.
     void tell_place();
     void write(std::string_view text);
-    // The player's words, where the player did not type them on this terminal.
+    // Writes a prompt that the player did not type on this terminal.
     void player_says(std::string_view text);
     void prompt_sign();
-    // A remark of the game about itself, not part of the story.
+    // Writes a remark that is not part of the story.
     void remark(std::string_view text);
 
-    // What a line of the player means: a number selects a choice (spec 000 §4.4). Nothing: it is
-    // the number of no choice.
+    // Returns the prompt that a line of the player means: a number selects a choice (spec 000 §4.4). Nothing:
+    // there is no choice with this number.
     std::optional<std::string> meaning(const std::string& line) const;
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
@@ -73,7 +73,7 @@ public:
     // `flags`: as of nar_session_resume.
     Outcome resume(std::uint64_t turn, std::uint32_t flags);
 
-    // Of a game that is kept.
+    // For a game that is kept.
     TurnTree turns() const { return TurnTree(session_->turns()); }
     // 0: the beginning.
     void go_to(std::uint64_t turn);

@@ -77,7 +77,7 @@ std::string shown_below_home(const std::string& path) {
 
 std::optional<std::string> last_game(const std::string& store, const std::string& story,
                                      const std::string& project) {
-    // What the library keeps of them; a story that is a project need not be given as one.
+    // The store has paths without links. A story that is a project need not be given as one.
     const std::string story_folder = without_links(story);
     const std::string project_folder = project.empty() ? "" : without_links(project);
     const json::Document sessions = sessions_of(store);
@@ -90,7 +90,7 @@ std::optional<std::string> last_game(const std::string& store, const std::string
         if (its_project != project_folder && !(project.empty() && its_project == story_folder)) {
             continue;
         }
-        // Of two at the same time it is the one that was created later.
+        // If two have the same time, the one that was created later is taken.
         const std::string time = last_played(store, session);
         if (time < last_time) continue;
         last = json::text(session, "id");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where games are kept of which the player names neither the store nor the session.
+// The store and the session of a game for which the player has named neither.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the player types.
+// Reads and interprets the lines that the player types.
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What became of the plugins that a session was asked to load.
+// The state of the plugins that a session was asked to load.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ struct PluginState {
     std::string reason;  // why it is not; printable
 };
 
-// `wish`: an id or a path, as the session was told. Nothing: the session knows of no such plugin.
+// `wish`: an id or a path, as in the session's options. Nothing: the session has no such plugin.
 std::optional<PluginState> state_of_plugin(const Session& session, std::string_view wish);
 
 }  // namespace narratoria::command::story

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the player types instead of a prompt, to go back in the story: /undo, /again, /help, ...
+// Commands that the player types instead of a prompt, to go back in the story: /undo, /again, /help, ...
 
 #include <string_view>
 

@@ -53,7 +53,7 @@ std::vector<const json::Value*> TurnTree::prompts() const {
 }
 
 const json::Value* TurnTree::interrupted() const {
-    // What the host did since then does not count.
+    // Turns of the host after it do not count.
     const auto skip_host = [&](std::uint64_t id) {
         for (const json::Value* turn = find(id); turn && json::text(*turn, "kind") == "host";
              turn = find(id)) {
