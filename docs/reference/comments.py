@@ -44,7 +44,7 @@ def cpp_comments(text):
 def main():
     path = Path(sys.argv[1])
     text = path.read_text(encoding="utf-8")
-    if "@file" in text:  # written for Doxygen as it stands
+    if "@file" in text:  # already written for Doxygen
         sys.stdout.write(text)
         return
     # Escape text that Doxygen would read as its own commands or as HTML.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bounds the resources that a trial can use, whatever the plugin does. The kernel enforces what
-// setrlimit can express. The parent process counts the rest (the processes of a trial).
+// Bounds the resources that a trial can use, even if the plugin is hostile. The kernel enforces
+// what setrlimit can express. The parent process counts the rest (the processes of a trial).
 
 #include <sys/types.h>
 

@@ -116,7 +116,7 @@ void try_other_major(TrialReport& report, const std::string& path) {
         const auto* host = static_cast<const nar_host_description*>(
             loan.bytes(head, sizeof head, "the nar_host_description"));
         const EntryResult answer =
-            ask_entry(report, library, host, "entry with another major", times);
+            ask_entry(report, library, host, "entry with a different major", times);
         if (!answer.came_back) continue;
         if (answer.status == NAR_OK) {
             report.finding("P10", fmt::format("it accepts a host of ABI {}.0", major));

@@ -22,7 +22,8 @@ constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 // Reports a token that this host did not give: a different instance's, or an invented one.
 void tell_unknown_token(TrialReport& report, const char* function, std::uint64_t token) {
     if (is_given_token(token)) {
-        report.finding("P21", fmt::format("{}: the token belongs to another instance", function));
+        report.finding("P21",
+                       fmt::format("{}: the token belongs to a different instance", function));
     } else {
         report.finding("P34", fmt::format("{}: the token is unknown", function));
     }

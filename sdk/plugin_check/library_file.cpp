@@ -107,16 +107,16 @@ private:
             refuse("is built for 32-bit programs; build it for this machine (64-bit)");
         }
         if ((*identity)[EI_DATA] != ELFDATA2LSB) {
-            refuse("is built for another byte order; build it for this machine");
+            refuse("is built for a different byte order; build it for this machine");
         }
         const auto header = image_.at<Elf64_Ehdr>(0);
         if (!header) refuse_damaged("its header");
         header_ = *header;
         if (kThisMachine != EM_NONE && header_.e_machine != kThisMachine) {
-            refuse(
-                fmt::format("is built for another processor (ELF machine {}, this is {}); build it "
-                            "for this machine",
-                            header_.e_machine, kThisMachine));
+            refuse(fmt::format(
+                "is built for a different processor (ELF machine {}, this is {}); build it "
+                "for this machine",
+                header_.e_machine, kThisMachine));
         }
         if (header_.e_type != ET_DYN) {
             refuse(

@@ -27,7 +27,7 @@ void cover(TrialReport& report, std::initializer_list<std::string_view> rules);
 
 void try_loading(TrialReport& report, const std::string& path);
 
-// Calls the entry as a host of this version, of other majors, and of another minor.
+// Calls the entry as a host of this version, of other majors, and of a different minor.
 void try_entry(TrialReport& report, const std::string& path);
 void try_other_major(TrialReport& report, const std::string& path);
 void try_other_minor(TrialReport& report, const std::string& path, std::uint32_t minor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Prepares text for people: escapes, measures, cuts and wraps it. All text is UTF-8, whatever the
+// Prepares text for people: escapes, measures, cuts and wraps it. All text is UTF-8, in every
 // locale.
 
 #include <cstddef>

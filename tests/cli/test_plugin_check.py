@@ -235,7 +235,7 @@ WRONG_FILES = {
     "random": (random.Random(1).randbytes(10_000), "is not a shared library"),
     "random-elf": (b"\x7fELF\x02\x01\x01" + random.Random(2).randbytes(10_000), "is"),
     "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is built for 32-bit programs"),
-    "big-endian": (b"\x7fELF\x02\x02\x01" + bytes(57), "another byte order"),
+    "big-endian": (b"\x7fELF\x02\x02\x01" + bytes(57), "a different byte order"),
 }
 
 

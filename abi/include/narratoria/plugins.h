@@ -53,7 +53,7 @@ NAR_API nar_status nar_session_read_published(nar_session *session, nar_str plug
 /*
  * An extension that the host itself provides to a session, without a library.
  *   id         its name in messages and log lines: a-z 0-9 . _ -, at most 128, "my-game"
- *   extension  NAR_EXTENSION_UI_HANDLER or the id of another plugin extension
+ *   extension  NAR_EXTENSION_UI_HANDLER or the id of any other plugin extension
  *   functions  the extension's struct, which is copied. The data that it points to (names, tools)
  *              must stay unchanged until `released`.
  *   instance   passed to each of its functions

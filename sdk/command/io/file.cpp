@@ -62,8 +62,8 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     std::size_t used = 0;
     for (;;) {
         if (std::max(size, used) > kLongestDocument) {
-            throw Refused(fmt::format("the {} in {} has more than 1 GiB; give another file", what,
-                                      shown_path(path)));
+            throw Refused(fmt::format("the {} in {} has more than 1 GiB; give a different file",
+                                      what, shown_path(path)));
         }
         if (text.size() - used < 64 * 1024) text.resize(used + 256 * 1024);
         const ssize_t got = read(descriptor, text.data() + used, text.size() - used);
@@ -386,15 +386,16 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     const Place place = place_of(target, what);
     base_ = place.base;
     if (exists && access(target.c_str(), W_OK) != 0) {
-        throw Refused(fmt::format(
-            "cannot replace {} with the {}: {}; make it writable (chmod u+w), or give another file",
-            shown_, what, reason(errno)));
+        throw Refused(
+            fmt::format("cannot replace {} with the {}: {}; make it writable (chmod u+w), or give "
+                        "a different file",
+                        shown_, what, reason(errno)));
     }
     folder_ = Descriptor(open(place.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder_) {
         throw Refused(
             fmt::format("cannot write the {} to {}: its folder {} cannot be opened ({}); create "
-                        "the folder first, or give another",
+                        "the folder first, or give a different file",
                         what, shown_, shown_path(place.folder), reason(errno)));
     }
     open_nameless();
@@ -423,7 +424,7 @@ void Replacement::open_nameless() {
     }
     throw Refused(
         fmt::format("cannot write the {} to {}: cannot create a file in its folder ({}); make the "
-                    "folder writable, or give another",
+                    "folder writable, or give a different file",
                     what_, shown_, reason(errno)));
 }
 

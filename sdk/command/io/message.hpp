@@ -54,7 +54,7 @@ void complain(std::string_view message);
 // Writes lines without the command's name.
 void complain_lines(const std::vector<std::string>& lines);
 
-// "No such file or directory", in English whatever the locale.
+// "No such file or directory", in English in every locale.
 std::string reason(int error_number);
 
 // A path as messages show it: printable, and "standard input" for "-".

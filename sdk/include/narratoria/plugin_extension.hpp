@@ -38,7 +38,7 @@ public:
     // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::ToolEvent).
     static constexpr std::uint32_t kKinds = kAllKinds;
 
-    // Receives one record. It runs for every event of every tool, so move slow work elsewhere. An
+    // Receives one record. It runs for every event of every tool, so move slow work to a thread. An
     // exception is logged.
     virtual void event(const Event& event) = 0;
 

@@ -41,7 +41,7 @@ struct ToolOptions {
     // The function reports its end before it returns, so that a script's CALL needs no round of the
     // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
     bool answers_at_once = false;
-    bool repeatable = true;  // false: another run may do harm (NAR_TOOL_NOT_REPEATABLE)
+    bool repeatable = true;  // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
 // The forms in which interfaces of models accept tools.
