@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Build-time program: writes the seccomp filters of the sandbox as a C header to the file that is
-// named on the command line.
+// Build-time program: writes the seccomp filters of the sandbox as a C header to the file named on
+// the command line.
 //
-// There is one filter per combination of the guarantees that system calls matter to, because a
-// process that stacks filters pays for each of them at its start. libseccomp makes the programs; the
-// library and the supervisor do not need it at run time.
+// There is one filter per combination of the guarantees that need one, because a process that
+// stacks filters pays for each of them at its start. libseccomp generates the programs; the library
+// and the supervisor do not need it at run time.
 //
 // Arguments of type int are compared in their low 32 bits only: the kernel ignores the rest of the
 // register, and a comparison of all 64 bits could be passed with a set high bit.
 
 #define _GNU_SOURCE
-/* libseccomp's macros leave out a member that most comparisons do not use. */
+/* libseccomp's macros omit a member that most comparisons do not use. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #include <errno.h>
@@ -47,8 +47,8 @@ static void check(int result) {
     exit(1);
 }
 
-// A name that libseccomp does not know is an error: a filter without it would let the call pass. Of
-// the names that it knows it leaves out those that this architecture does not have.
+// A name unknown to libseccomp is an error: a filter without it would permit the call. libseccomp
+// skips known names that this architecture does not have.
 static int number_of(const char *name) {
     current = name;
     const int number = seccomp_syscall_resolve_name(name);
@@ -74,7 +74,7 @@ static void refuse_ioctl(uint32_t action, uint32_t command) {
     refuse_if(action, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, command));
 }
 
-// Whoever is sandboxed, by whatever guarantee.
+// Restrictions of every sandbox.
 static void add_base(void) {
     const uint32_t no = SCMP_ACT_ERRNO(EPERM);
     // Ways around the filters, or into other processes.
@@ -83,13 +83,13 @@ static void add_base(void) {
                "kcmp", "pidfd_getfd", "bpf", "userfaultfd", "perf_event_open", "open_by_handle_at",
                "lookup_dcookie", "move_pages", "migrate_pages");
     refuse_if(no, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0));
-    // A crash must not run the program that the kernel pipes memory images to: see sandbox.c.
+    // A crash must not run the host's program for core dumps: see enter_sandbox() in sandbox.c.
     const struct scmp_arg_cmp changes_core[] = {
         SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)};
     check(seccomp_rule_add_array(filter, no, number_of("prlimit64"), 2, changes_core));
     refuse_if(no, "setrlimit", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, RLIMIT_CORE));
-    // The scheduling of other processes. 0 is the thread that calls; another one has its own number,
-    // which a filter cannot tell from that of another process.
+    // The scheduling of other processes. 0 is the calling thread; a filter cannot distinguish the
+    // ids of other threads from those of other processes.
     refuse_if(no, "setpriority", SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS));
     refuse_if(no, "setpriority", SCMP_A1(SCMP_CMP_NE, 0));
     refuse_if(no, "ioprio_set", SCMP_A0(SCMP_CMP_NE, 1 /* IOPRIO_WHO_PROCESS */));
@@ -112,7 +112,7 @@ static void add_base(void) {
                "clock_adjtime64", "adjtimex", "stime", "sethostname", "setdomainname", "vhangup",
                "nfsservctl", "uselib", "_sysctl", "sysfs", "vm86", "vm86old", "vserver",
                "afs_syscall", "fanotify_init");
-    // The view of the file system, and namespaces, in which the kernel would give rights.
+    // The view of the file system, and namespaces, in which the kernel would grant rights.
     REFUSE_ALL(no, "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig",
                "fsmount", "fspick", "move_mount", "open_tree", "mount_setattr", "setns");
     static const uint32_t spaces[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -122,17 +122,18 @@ static void add_base(void) {
         refuse_if(no, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, spaces[i], spaces[i]));
     }
     refuse_if(no, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWTIME, CLONE_NEWTIME));
-    // Its flags are in memory, where a filter cannot judge them. The C libraries use clone then.
+    // The flags of clone3 are in memory, which a filter cannot read. C libraries fall back to
+    // clone.
     refuse(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-    // Input for whoever reads the terminal next.
+    // Fake input for the next reader of the terminal.
     refuse_ioctl(no, TIOCSTI);
     refuse_ioctl(no, TIOCLINUX);
     refuse_ioctl(no, TIOCSETD);
     refuse_ioctl(no, TIOCCONS);
 }
 
-// System calls that came after the newest one that is judged here, up to the last number that x86-64
-// and aarch64 share. 463 to 466: setxattrat and its like, 467: open_tree_attr, 469: file_setattr.
+// Refuses system calls newer than those handled here, up to the last number that x86-64 and aarch64
+// share. 463 to 466: setxattrat and similar calls, 467: open_tree_attr, 469: file_setattr.
 static void refuse_newer(void) {
     current = "a system call of a newer kernel";
     for (int number = 463; number < 512; ++number) {
@@ -140,8 +141,8 @@ static void refuse_newer(void) {
     }
 }
 
-// The supervisor refuses what it is told of, and counts it. A tool that listened to its own calls could
-// let them pass instead, as the last one that listens.
+// The supervisor refuses and counts the calls of its listener. A tool with its own listener would
+// be asked instead and could permit them.
 static void refuse_own_listener(void) {
     refuse_if(SCMP_ACT_ERRNO(EPERM), "seccomp",
               SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
@@ -149,22 +150,23 @@ static void refuse_own_listener(void) {
 }
 
 static void add_network(uint32_t no) {
-    // The C library tries sockets of other families by itself, for names of users for example.
+    // Sockets of other families are refused without being counted: the C library tries them by
+    // itself, for example to look up user names.
     for (unsigned family = 0; family <= AF_INET6; ++family) {
         const int is_told = family == AF_INET || family == AF_INET6;
         refuse_if(is_told ? SCMP_ACT_NOTIFY : no, "socket", SCMP_A0(SCMP_CMP_EQ, family));
     }
     refuse_if(no, "socket", SCMP_A0(SCMP_CMP_GT, AF_INET6));
     REFUSE_ALL(no, "connect", "bind", "listen", "accept", "accept4", "socketcall");
-    // A pair is the program's own. Of the types only those are left that cannot send to an address.
+    // A socket pair is private to the program. Permits only types that cannot send to an address.
     refuse_if(no, "socketpair", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
     refuse_if(no, "socketpair", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM));
     refuse_if(no, "socketpair", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_RAW));
     refuse_if(no, "sendto", SCMP_A4(SCMP_CMP_NE, 0));
 }
 
-// A local service can be asked to write a file, to read one or to run a program that shows its
-// environment, and can pass open descriptors.
+// Refuses connections to local services: a service could write or read a file, run a program that
+// shows its environment, or pass open descriptors.
 static void add_no_services(uint32_t no) {
     refuse_if(no, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, AF_UNIX));
     refuse_if(no, "socketpair", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM));
@@ -172,7 +174,7 @@ static void add_no_services(uint32_t no) {
     refuse(no, "socketcall");
 }
 
-// What Landlock does not judge: attributes.
+// Refuses changes of attributes, which Landlock does not cover.
 static void add_write(uint32_t no) {
     REFUSE_ALL(no, "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat",
                "chown32", "fchown32", "lchown32", "utime", "utimes", "futimesat", "utimensat",
@@ -180,7 +182,7 @@ static void add_write(uint32_t no) {
                "lremovexattr", "fremovexattr");
     current = "fchmodat2";
     check(seccomp_rule_add(filter, no, 452, 0));
-    // Flags of a file, also through a descriptor that may only be read.
+    // Flags of a file can be changed even through a read-only descriptor.
     static const uint32_t commands[] = {0x40086602u /* FS_IOC_SETFLAGS */,
                                         0x40046602u /* FS_IOC32_SETFLAGS */,
                                         0x401c5820u /* FS_IOC_FSSETXATTR */,
@@ -194,12 +196,12 @@ static void add_write(uint32_t no) {
                                         0xc0045878u /* FITHAW */,
                                         0xc0185879u /* FITRIM */};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) refuse_ioctl(no, commands[i]);
-    // All of btrfs, which makes and deletes subvolumes in a folder that may only be read, and the label
-    // of a file system. Programs that share blocks of files (FICLONE) copy them instead.
+    // All ioctls of btrfs, which can create and delete subvolumes in a read-only folder, and the
+    // label of a file system. Programs that share blocks of files (FICLONE) fall back to copying.
     refuse_if(SCMP_ACT_ERRNO(EOPNOTSUPP), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x9400));
 }
 
-// Landlock does not judge these.
+// Refuses reads that Landlock does not cover.
 static void add_read(void) {
     REFUSE_ALL(SCMP_ACT_ERRNO(EOPNOTSUPP), "getxattr", "lgetxattr", "fgetxattr", "listxattr",
                "llistxattr", "flistxattr");
@@ -210,7 +212,7 @@ static void add_subprocess(uint32_t no) {
     REFUSE_ALL(SCMP_ACT_NOTIFY, "fork", "vfork");
     refuse_if(SCMP_ACT_NOTIFY, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     refuse(SCMP_ACT_NOTIFY, "execveat");
-    // The exec that starts the tool has the key.
+    // Only the exec that starts the tool has the key.
     const uint64_t word = SANDBOX_KEY_WORD;
     refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A3(SCMP_CMP_NE, word << 32 | (word + 1)));
     refuse_if(SCMP_ACT_NOTIFY, "execve", SCMP_A4(SCMP_CMP_NE, (word + 2) << 32 | (word + 3)));
@@ -231,11 +233,11 @@ static void write_program(unsigned bits) {
         uint32_t value;
     } instruction;
     printf("static const struct sock_filter filter_%u[] = {\n", bits);
-    unsigned words = 0;  // bits: the words of the key that were seen
+    unsigned words = 0;  // bit set: the words of the key that were found
     while (read(file, &instruction, sizeof instruction) == sizeof instruction) {
         const uint32_t word = instruction.value - SANDBOX_KEY_WORD;
         if (word < 2 * SANDBOX_KEYS) {
-            // Only such an instruction gets the real key.
+            // The supervisor writes the real key only into such instructions.
             if (instruction.code != (BPF_JMP | BPF_JEQ | BPF_K)) check(-EINVAL);
             words |= 1u << word;
         }
@@ -252,7 +254,8 @@ int main(int argument_count, char **arguments) {
     current = "the header";
     if (argument_count != 2) check(-EINVAL);
     if (freopen(arguments[1], "w", stdout) == NULL) check(-errno);
-    // What the kernel of the build machine has, or qemu, does not matter. 5 has SCMP_ACT_NOTIFY.
+    // Set explicitly, because the kernel of the build machine, or qemu, does not matter. Level 5
+    // has SCMP_ACT_NOTIFY.
     current = "the API level";
     check(seccomp_api_set(5));
     printf("/* Made by make_filters.c. */\n");
@@ -261,7 +264,8 @@ int main(int argument_count, char **arguments) {
         current = "the filter";
         if (filter == NULL) check(-ENOMEM);
         check(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)));
-        // A binary tree: at the start of a process the kernel runs a new filter once per system call.
+        // A binary tree: at the start of a process the kernel runs a new filter once per system
+        // call.
         check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));
         const uint32_t no = SCMP_ACT_ERRNO(EPERM);
         add_base();

@@ -13,7 +13,7 @@
 struct process {
     pid_t pid, parent, group;
     int ours;
-    int is_fork;  // received the signal before its exec, while it still was a copy of its parent
+    int is_fork;  // got the signal before its exec, while it was still a copy of its parent
     // `started` distinguishes it from a later process with the same id. `stack`, the start address
     // of the stack, changes at an exec and so also identifies the program.
     unsigned long long started, stack;
@@ -38,7 +38,7 @@ static int by_pid(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-// Parses the fields behind the name in a line of /proc/PID/stat, see proc(5).
+// Parses the fields after the name in a line of /proc/PID/stat, see proc(5).
 static void read_stat(const char *behind_name, struct process *process) {
     char *at = (char *)behind_name + 4;
     process->parent = (pid_t)strtol(at, &at, 10);
@@ -53,8 +53,8 @@ static int is_same(const struct process *one, const struct process *other) {
     return one->pid == other->pid && one->started == other->started && one->stack == other->stack;
 }
 
-// The grace period begins. Sends SIGTERM once per process, because many programs treat a second one
-// as "exit at once".
+// Called when the grace period begins. Sends SIGTERM once per process, because many programs exit
+// at once on a second one.
 static void tell_first(pid_t tool, int count) {
     told_count = told_late_count = 0;
     for (int i = 0; i < count; ++i) {
@@ -65,16 +65,16 @@ static void tell_first(pid_t tool, int count) {
         told[told_count] = processes[i];
         told[told_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
         ++told_count;
-        // The members of the tool's group were signalled through the group.
+        // Members of the tool's group have already been signalled through the group.
         if (processes[i].group != tool || getpgid(processes[i].pid) != tool) {
             kill(processes[i].pid, SIGTERM);
         }
     }
 }
 
-// The tool has exited. Sends SIGTERM to the processes orphaned by that which have not received it:
-// otherwise they would use up the whole grace period. Processes started by others during their
-// cleanup are left alone.
+// Called after the tool's exit. Sends SIGTERM to newly orphaned processes that have not received
+// it: otherwise they would use up the whole grace period. Does not signal processes that other
+// processes start during their cleanup.
 static void tell_orphans(int count) {
     const pid_t self = getpid();
     for (int i = 0; i < count; ++i) {
@@ -82,13 +82,13 @@ static void tell_orphans(int count) {
         if (orphan->parent != self) continue;
         const struct process *then =
             bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
-        // A fork that has executed a program since then counts as not signalled: its exec may have
-        // lost the signal.
+        // A fork that has called exec since then counts as not signalled: the exec may have lost
+        // the signal.
         if (then != NULL && then->started == orphan->started &&
             (!then->is_fork || then->stack == orphan->stack)) {
             continue;
         }
-        // Once the list is full, further orphans get only SIGKILL: without the list they could get
+        // Once the list is full, further orphans get only SIGKILL: without an entry they could get
         // SIGTERM repeatedly.
         int is_told = told_late_count == MOST_LATE;
         for (int late = 0; late < told_late_count && !is_told; ++late) {
@@ -100,8 +100,8 @@ static void tell_orphans(int count) {
     }
 }
 
-// Fills `processes` from all of /proc, because not every kernel offers the list of a process's
-// children. Sorted by process id. Returns the count, or -1.
+// Fills `processes` from all of /proc, sorted by process id, because not every kernel has the list
+// of a process's children. Returns the count, or -1.
 static int list_processes(void) {
     int count = 0;
     DIR *proc = opendir("/proc");
@@ -124,18 +124,18 @@ static int list_processes(void) {
         close(file);
         if (got <= 0) continue;
         line[got] = '\0';
-        // The format is "pid (name) state parent …". The name may contain any character, also
+        // The format is "pid (name) state parent …". The name may contain any character, including
         // parentheses, hence strrchr.
         const char *behind_name = strrchr(line, ')');
         if (behind_name == NULL || behind_name[1] == '\0') continue;
-        // Zombies are included: a zombie whose other threads still run can be signalled.
+        // Includes zombies: other threads of a zombie may still run and can be signalled.
         processes[count].pid = (pid_t)pid;
         processes[count].ours = 0;
         read_stat(behind_name, &processes[count]);
         ++count;
     }
     closedir(proc);
-    // Sorted because there may be very many.
+    // Sorted for bsearch: there may be thousands of processes.
     qsort(processes, (size_t)count, sizeof *processes, by_pid);
     return count;
 }
@@ -147,8 +147,8 @@ static int is_kept(pid_t pid, const pid_t *kept, int kept_count) {
     return 0;
 }
 
-// Sets `ours` for our descendants, without those of the kept children. A parent usually has the
-// smaller id, so that one pass usually finds all descendants.
+// Sets `ours` for our descendants, except the kept children and their descendants. A parent usually
+// has the smaller id, so one pass usually finds all descendants.
 static void mark_ours(int count, const pid_t *kept, int kept_count) {
     const pid_t self = getpid();
     for (int grew = 1; grew;) {
@@ -176,7 +176,7 @@ void signal_descendants(pid_t tool, int signal_number) {
         return;
     }
     mark_ours(count, NULL, 0);
-    // Signal the tool's own group first: it could fork faster than the scan finds its members.
+    // Signals the tool's own group first: it could fork faster than the scan finds its members.
     if (tool != 0) kill(-tool, signal_number);
     if (signal_number == SIGTERM) {
         if (tool != 0) tell_first(tool, count);
@@ -204,8 +204,8 @@ void kill_children(void) {
     }
 }
 
-// True if the kernel's list of our children names none but the kept ones. False also if it cannot
-// be read to its end.
+// True if the kernel's list of our children has only kept ones. False if it cannot be read to its
+// end.
 static int has_only(const pid_t *kept, int kept_count) {
     const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_DESCENDANTS_H
 #define NARRATORIA_SUPERVISOR_DESCENDANTS_H
-/* All descendants of this process. It is a subreaper: a descendant that loses its parent becomes
- * its child, so none escapes. */
+/* Signals the descendants of this process. It must be a subreaper: a descendant that loses its
+ * parent becomes its child, so none escapes. */
 #include <sys/types.h>
 
 /* Signals all descendants. `tool` leads the first process group; 0: already reaped. Sends
@@ -15,9 +15,9 @@ void signal_descendants(pid_t tool, int signal_number);
  * kernels without the list of children. */
 void kill_children(void);
 
-/* Kills all descendants except the children in `kept` and what descends from those. Returns how
- * many there were; zombies count until they are reaped. -1: /proc could not be read, so there may be
- * some. */
+/* Kills all descendants except the children in `kept` and their descendants. Returns the number of
+ * processes that it found; zombies count until they are reaped. Returns -1 if /proc could not be
+ * read; then some may be left. */
 int kill_all_except(const pid_t *kept, int kept_count);
 
 #endif

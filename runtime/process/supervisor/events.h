@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_EVENTS_H
 #define NARRATORIA_SUPERVISOR_EVENTS_H
-/* The counters that the kernel keeps for a control group, as found in pids.events and
- * memory.events. */
+/* Parses the kernel's counters of a control group in pids.events and memory.events. */
 #include <stdint.h>
 #include <string.h>
 
-/* The number behind `name` in lines of "name number"; 0 if the name is missing or has no number. */
+/* Returns the number after `name` in lines of "name number"; 0 if it is missing or invalid. */
 static inline uint64_t event_count(const char *text, const char *name) {
     const size_t length = strlen(name);
     while (text != NULL && *text != '\0') {

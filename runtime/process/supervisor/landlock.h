@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_LANDLOCK_H
 #define NARRATORIA_SUPERVISOR_LANDLOCK_H
-/* Landlock as the kernel defines it: the headers of the build machine may be older than the kernel
- * that this runs on. */
+/* Definitions of Landlock: the kernel headers of the build machine may be older than the running
+ * kernel. */
 #include <stdint.h>
 
 enum {
-    LANDLOCK_CREATE_RULESET = 444, /* system calls; the numbers are those of all architectures */
+    LANDLOCK_CREATE_RULESET = 444, /* system calls, with the same number on all architectures */
     LANDLOCK_ADD_RULE = 445,
     LANDLOCK_RESTRICT_SELF = 446,
-    LANDLOCK_VERSION = 1, /* a flag of the first one */
+    LANDLOCK_VERSION = 1, /* a flag of LANDLOCK_CREATE_RULESET */
     LANDLOCK_PATH_BENEATH = 1
 };
 
-/* The first version, "ABI", in which Landlock has each feature, and the Linux that brought it. */
+/* The first Landlock version ("ABI") with each feature, and its Linux version. */
 enum {
     LANDLOCK_ABI_TRUNCATE = 3, /* 6.2 */
     LANDLOCK_ABI_NETWORK = 4,  /* 6.7 */
@@ -35,7 +35,7 @@ enum landlock_file_right {
     LANDLOCK_WRITE_FILE = 1 << 1,
     LANDLOCK_READ_FILE = 1 << 2,
     LANDLOCK_READ_FOLDER = 1 << 3,
-    LANDLOCK_CHANGE_FOLDER = 0x1ff0, /* bits 4 to 12: remove and make entries of each kind */
+    LANDLOCK_CHANGE_FOLDER = 0x1ff0, /* bits 4 to 12: remove and create entries of each kind */
     LANDLOCK_REFER = 1 << 13,        /* link or rename into another folder */
     LANDLOCK_TRUNCATE = 1 << 14,
     LANDLOCK_DEVICE = 1 << 15 /* ioctl on a device */

@@ -17,7 +17,7 @@
 
 #include "sandbox_bits.h"
 
-// Tells of an act that was not refused, or of one that must work and does not.
+// Reports a forbidden act that was not refused, or a permitted act that failed.
 static void tell(const char *act) {
     char line[128];
     const int length = snprintf(line, sizeof line, "%s\n", act);
@@ -35,7 +35,7 @@ static void try_sockets(int family, const char *act) {
     if (made >= 0) tell(act);
 }
 
-// Runs in a child, which may be the program that was not allowed to start.
+// Attempts to start processes and programs.
 static void try_programs(void) {
     const pid_t child = fork();
     if (child == 0) _exit(0);
@@ -47,7 +47,7 @@ static void try_programs(void) {
     char bits[] = "0";
     char *again[] = {name, bits, NULL};
     char *environment[] = {NULL};
-    // If it starts it tells, because its bits are 0.
+    // If this exec succeeds, the new program reports it, because its bits are 0.
     execve("/proc/self/exe", again, environment);
 }
 
@@ -63,7 +63,7 @@ int probe(char **arguments) {
     uint32_t header[2] = {0x20080522, 0}, sets[6] = {0};
     const uint32_t administration = 1u << 21;  // CAP_SYS_ADMIN
     if (syscall(SYS_capget, header, sets) != 0 || sets[0] & administration) tell("rights of root");
-    // The supervisor is of the same user and can be looked into from outside of a sandbox.
+    // The supervisor has the same user, so without a sandbox its memory would be readable.
     char path[512];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());
     if (opens(path, O_RDONLY)) tell("the memory of another process");

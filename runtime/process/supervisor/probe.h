@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_PROBE_H
 #define NARRATORIA_SUPERVISOR_PROBE_H
-/* A program that runs in a sandbox, tries what the sandbox forbids, and writes the names of the
- * acts that were not refused to standard output, one a line. It is the supervisor's own program, so
- * that it is always there. */
+/* A program that runs in a sandbox, attempts the forbidden acts, and writes the names of those that
+ * were not refused to standard output, one per line. It is part of the supervisor program, so it is
+ * always available. */
 
 #define PROBE_NAME "narratoria-probe"
 

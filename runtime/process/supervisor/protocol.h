@@ -7,7 +7,7 @@
  *
  *   library → reaper       start a supervisor (with its socket, and its cgroup2 folder)
  *   reaper → library       started, with its process id; and gone, once per supervisor, when it has
- *                          ended and no process that it left behind lives
+ *                          ended and no process that it left behind is alive
  *
  *   library → supervisor   start (with descriptors 0, 1, 2, and 3 when the input is a file),
  *                          terminate, kill
@@ -25,25 +25,25 @@
 extern "C" {
 #endif
 
-/* The descriptor of the socket, of the reaper as of a supervisor. */
+/* The descriptor of the socket in the reaper and in a supervisor. */
 #define SUPERVISOR_SOCKET 3
 
 /* The descriptor of the cgroup2 folder in which a supervisor creates one group per invocation. */
 #define SUPERVISOR_GROUPS 4
 
-/* The pidfd of the library's process, of the reaper as of a supervisor. Linux 5.4 has what the
- * library needs of pidfds. */
+/* The pidfd of the library's process in the reaper and in a supervisor. The library needs the pidfd
+ * features of Linux 5.4. */
 #define SUPERVISOR_HOST 5
 
-/* The reaper's descriptor for SIGCHLD. Its arguments are the process id of its host, and the start of
- * the paths of its supervisors' scratch folders. */
+/* The reaper's descriptor for SIGCHLD. The reaper's arguments are the process id of its host and
+ * the path prefix of its supervisors' scratch folders. */
 #define REAPER_SIGNALS 4
 
-/* The prefix of the names of groups, with the zero at its end. */
+/* The size of the prefix of group names, including the terminating zero. */
 #define REAPER_PREFIX_BYTES 88
 
-/* Starts a supervisor. The first descriptor is its socket; the second its cgroup2 folder, which
- * comes if `prefix` is not empty. */
+/* Starts a supervisor. The first descriptor is its socket. If `prefix` is not empty, the second one
+ * is its cgroup2 folder. */
 struct reaper_request {
     uint32_t id;
     char prefix[REAPER_PREFIX_BYTES];
@@ -53,10 +53,10 @@ struct reaper_request {
 enum reaper_fate {
     REAPER_EXITED = 1,
     REAPER_KILLED = 2,
-    REAPER_STOPPED = 3 /* somebody stopped it, so the reaper killed it */
+    REAPER_STOPPED = 3 /* it was stopped, so the reaper killed it */
 };
 
-/* What an ended supervisor has left behind. */
+/* The processes that an ended supervisor has left behind. */
 enum reaper_left {
     REAPER_LEFT_NOTHING = 0,
     REAPER_LEFT_SURVIVORS = 1, /* a process survived SIGKILL */
@@ -66,9 +66,9 @@ enum reaper_left {
 struct reaper_report {
     uint32_t id;
     uint32_t fate;
-    int32_t start_error; /* errno, 0 when the supervisor was started */
+    int32_t start_error; /* errno; 0 if the supervisor was started */
     uint32_t left_behind;
-    int32_t process; /* of a supervisor that has been started; else 0 */
+    int32_t process; /* the process id of a started supervisor; else 0 */
 };
 
 /* A request and its texts must fit in one packet. */
@@ -92,13 +92,13 @@ struct supervisor_limits {
 struct supervisor_request {
     uint32_t kind;
     uint32_t grace_ms;
-    uint32_t argument_count;    /* texts behind the struct, each ended by a zero: path, folder, */
-    uint32_t environment_count; /* the arguments, the environment, and what stays readable for  */
+    uint32_t argument_count;    /* zero-terminated strings follow the struct: path, folder,     */
+    uint32_t environment_count; /* arguments, environment, and paths that stay readable with    */
     uint32_t readable_count;    /* SANDBOX_READ                                                 */
     uint32_t sandbox;           /* bits of sandbox_bit; 0: no sandbox */
-    uint32_t scratch_variables; /* 1: a scratch folder, which TMPDIR names; 2: HOME, too */
+    uint32_t scratch_variables; /* 1: TMPDIR names a scratch folder; 2: TMPDIR and HOME */
     uint32_t input_is_file;     /* 1: copy descriptor 3 into a pipe that becomes standard input */
-    uint32_t one_notice;        /* 1: the pipes must not report the end before `ended` does */
+    uint32_t one_notice;        /* 1: the pipes stay open until `ended` is sent: one wake-up */
     uint32_t reserved;
     struct supervisor_limits limits;
 };
@@ -119,10 +119,10 @@ enum supervisor_stage {
     SUPERVISOR_STAGE_LANDLOCK = 11,
     SUPERVISOR_STAGE_LANDLOCK_TRUNCATE = 12, /* this Landlock is too old */
     SUPERVISOR_STAGE_SECCOMP = 13,
-    SUPERVISOR_STAGE_SANDBOX = 14 /* something else of the sandbox */
+    SUPERVISOR_STAGE_SANDBOX = 14 /* any other part of the sandbox */
 };
 
-/* Where the tool's sandbox has its own network. */
+/* The network isolation of the tool's sandbox. */
 enum supervisor_network {
     SUPERVISOR_NO_NETWORK = 0,
     SUPERVISOR_NETWORK = 1,        /* a network namespace */
@@ -130,11 +130,11 @@ enum supervisor_network {
 };
 
 struct supervisor_ended {
-    int32_t start_error; /* errno, 0 when the program was started */
+    int32_t start_error; /* errno; 0 if the program was started */
     uint32_t start_stage;
-    int32_t wait_status;  /* as wait(2) returns it */
+    int32_t wait_status;  /* as returned by wait(2) */
     uint32_t left_behind; /* 1: a process survived SIGKILL; discard the supervisor */
-    uint32_t told_to_end; /* 1: a request to end it came while it ran */
+    uint32_t told_to_end; /* 1: a request to end it arrived while it ran */
     uint64_t user_us;
     uint64_t system_us;
     uint64_t resident_kb; /* peak resident size of the tool */
@@ -142,11 +142,11 @@ struct supervisor_ended {
     uint64_t refused_processes; /* process creations refused by a limit on their number */
     uint64_t memory_limit_hits; /* times the group's own memory limit required a kill */
     uint64_t memory_kills;      /* processes killed for lack of memory, by any limit */
-    /* Of a sandbox: */
+    /* The following need a sandbox. */
     uint32_t landlock; /* the version ("ABI") of the kernel's Landlock */
     uint32_t network;  /* a supervisor_network */
-    /* Calls that a filter refused. 0 also where another sandbox around this one listens. */
-    uint64_t refused_programs; /* for a process or a program */
+    /* Calls that the filter refused. Always 0 inside another sandbox that has a listener. */
+    uint64_t refused_programs; /* starts of a process or a program */
     uint64_t refused_sockets;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // narratoria-supervisor: the reaper of an engine, and the parent of its supervisors.
 //
-// A tool has the rights of its user and can therefore kill or stop its supervisor. What a killed
-// supervisor leaves behind comes to the next subreaper above it: to this process, which kills it and
-// then reports the supervisor as gone. A stopped supervisor is killed as well, because it would no
-// longer watch over its tool.
+// A tool has the rights of its user and can therefore kill or stop its supervisor. The processes
+// that a killed supervisor leaves behind are reparented to the next subreaper: this process, which
+// kills them and then reports the supervisor as gone. It also kills a stopped supervisor, which
+// would no longer watch over its tool.
 //
-// Supervisors are forks of this process, without an exec. When the library closes the socket, or its
-// process ends, the supervisors end everything and exit; the reaper waits for them and exits.
+// Supervisors are forks of this process, without an exec. When the library closes the socket, or
+// its process ends, the supervisors end everything and exit; the reaper waits for them and exits.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,12 +33,13 @@
 
 enum { MOST_SUPERVISORS = 16384, ROUND_MS = 20, UNKILLABLE_MS = 5000, LEAVING_MS = 6000 };
 
-// The supervisors: the first `alive` live. Those behind have ended, and their report was not sent.
+// The supervisors. The first `alive` ones run; the others have ended, but their report was not sent
+// yet.
 static struct reaper_report supervisors[MOST_SUPERVISORS];
 static pid_t pids[MOST_SUPERVISORS];
 static int alive;
 static int count;
-// When to give up on what ended supervisors have left; 0: nothing is left.
+// When to give up on processes that ended supervisors left behind; 0: none are left.
 static int64_t give_up_ms;
 static char prefix[REAPER_PREFIX_BYTES];
 
@@ -57,8 +58,8 @@ static void swap(int one, int other) {
     pids[other] = pid;
 }
 
-// Takes note of every child that has ended or was stopped. Children that are no supervisors were
-// left behind by one.
+// Reaps all ended children and records ended and stopped supervisors. Other children are processes
+// that a supervisor left behind.
 static void take_children(void) {
     for (;;) {
         int status;
@@ -84,11 +85,12 @@ static int send_report(const struct reaper_report *report) {
            (errno != EAGAIN && errno != EINTR);
 }
 
-// Ends what ended supervisors have left and reports them. False if that is to be called again.
+// Kills processes that ended supervisors left behind, then reports these supervisors. Returns false
+// if it must be called again.
 static int settle(void) {
     take_children();
     if (alive == count) return 1;
-    // Not 0 also if it could not be found out.
+    // -1 if /proc could not be read.
     const int left = kill_all_except(pids, alive);
     if (left != 0) {
         if (give_up_ms == 0) give_up_ms = now_ms() + UNKILLABLE_MS;
@@ -143,13 +145,13 @@ static void start_supervisor(const struct reaper_request *request, const int *de
     supervisors[count] = report;
     pids[count] = child;
     swap(alive++, count++);
-    // The library needs it only for a supervisor that a tool stops, so a report that is lost is not sent
-    // again.
+    // The library needs the process id only if a tool stops the supervisor, so a lost report is not
+    // sent again.
     report.process = child;
     send_report(&report);
 }
 
-// Receives one packet. False if the library has closed the socket.
+// Receives one packet. Returns false if the library has closed the socket.
 static int on_request(void) {
     struct reaper_request request;
     union {
@@ -171,7 +173,7 @@ static int on_request(void) {
         descriptor_count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(descriptors, CMSG_DATA(c), (size_t)descriptor_count * sizeof(int));
     }
-    // The kernel cuts off the descriptors for which this process has no number left.
+    // The kernel drops descriptors that exceed this process's limit.
     start_supervisor(&request, descriptors, descriptor_count, message.msg_flags & MSG_CTRUNC);
     return 1;
 }
@@ -182,8 +184,7 @@ static void take_signal(void) {
     (void)!read(REAPER_SIGNALS, &information, sizeof information);
 }
 
-// The supervisors end their invocations by themselves, and remove their groups. One that does not is
-// killed.
+// Waits until the supervisors have ended their invocations and exited. Kills them after a timeout.
 static void leave(void) {
     const int64_t start = now_ms();
     for (;;) {
@@ -191,7 +192,7 @@ static void leave(void) {
         siginfo_t child;
         if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) _exit(0);
         const int64_t passed = now_ms() - start;
-        // With all their descendants: a process that traces a supervisor hides the supervisor's end.
+        // Kills all descendants as well: a process that traces a supervisor hides its end.
         if (passed >= LEAVING_MS) kill_all_except(NULL, 0);
         if (passed >= LEAVING_MS + UNKILLABLE_MS) _exit(0);
         struct pollfd signals = {.fd = REAPER_SIGNALS, .events = POLLIN};
@@ -199,11 +200,11 @@ static void leave(void) {
     }
 }
 
-// Keeps the host's terminal, descriptors and signals away from the tools.
+// Detaches from the host's terminal, descriptors and signals, so that tools do not inherit them.
 static void become_quiet(void) {
     setsid();
-    // By the raw system call: the C library refuses the two signals before SIGRTMIN, which the host
-    // may have inherited as ignored.
+    // Uses the raw system call: the C library refuses the two signals before SIGRTMIN, which the
+    // host may have inherited as ignored.
     const uint64_t by_default[4] = {0};
     for (int i = 1; i < NSIG; ++i) syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
     sigset_t all;
@@ -221,8 +222,8 @@ static void become_quiet(void) {
     fcntl(SUPERVISOR_SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-reap", 0, 0, 0);
-    // If a tool has stopped it, the end of the host wakes it, or of any thread of the host that was its
-    // parent.
+    // If a tool has stopped the reaper, the end of the host, or of the host thread that started it,
+    // wakes it.
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 

@@ -31,7 +31,8 @@
 enum { NETWORK_ONLY = 1, NETWORK_OF_USER };
 enum { ROUND_MS = 20, MOST_INSTRUCTIONS = 1024, MOST_READABLE = 128, READABLE_BYTES = 16384 };
 
-// What the rules of a file depend on. A rule keeps its inode, so that no other one gets the number.
+// Identifies a file in the rules. A rule keeps a reference to the inode, so its number is not
+// reused.
 struct identity {
     dev_t device;
     ino_t inode;
@@ -40,30 +41,30 @@ struct identity {
 static struct {
     uint32_t bits;
     int has_scratch;
-    int landlock;  // the ABI of this kernel; 0: not asked yet
-    // Namespaces, one of each for all invocations: nothing of one can stay in them, because all its
-    // processes are gone before the next. The network namespace has no connection.
+    int landlock;  // the ABI of this kernel; 0: not queried yet
+    // Namespaces, one of each for all invocations: all processes of an invocation end before the
+    // next one starts, so it leaves nothing in them. The network namespace has no connection.
     int network, users;  // -1: none
     int network_was_tried;
-    // The filter, and the key that its exec needs. No tool can know it: it is in registers only, which
-    // an exec clears, and in this process, which no sandbox lets it read.
+    // The filter, and the key for the exec of the tool. No tool can learn the key: it exists only
+    // in registers, which an exec clears, and in this process, which sandboxed tools cannot read.
     uint64_t key[SANDBOX_KEYS];
     struct sock_filter instructions[MOST_INSTRUCTIONS];
     struct sock_fprog filter;
     uint32_t filter_bits;
-    int cannot_listen;  // another sandbox around us has a listener
+    int cannot_listen;  // an outer sandbox has a listener
     // Shared with the child until its exec.
     volatile uint32_t has_arrived;  // the child has its filter, or has failed
     volatile uint32_t in_namespace;
     volatile int listener;
 } sandbox = {.network = -1, .users = -1, .listener = -1, .filter_bits = UINT32_MAX};
 
-// The rules of the last invocation, which the next one usually needs again.
+// Cache: the rules of the last invocation, which the next one usually needs again.
 static struct {
     int ruleset;  // -1: none
     uint32_t bits;
     uint32_t readable_count;
-    unsigned scratch;  // its generation
+    unsigned scratch;  // the generation of the scratch folder
     size_t size;
     char readable[READABLE_BYTES];
     struct identity identities[MOST_READABLE];
@@ -79,8 +80,8 @@ static int write_file(const char *path, const char *text) {
     return is_written;
 }
 
-// Without privilege a network namespace needs a user namespace. In ours there is nobody but the user.
-// Tells `ready` what it made.
+// Creates a network namespace. Without privilege it also needs a user namespace; that one maps only
+// the user. Writes the kind to `ready`.
 static void make_namespaces(int ready) {
     char made = NETWORK_ONLY;
     if (unshare(CLONE_NEWNET) != 0) {
@@ -105,8 +106,8 @@ static int open_namespace(pid_t process, const char *name) {
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-// In a child, because a security module may refuse to let this process back out of a namespace, and
-// tools without a sandbox need the network.
+// Creates the namespaces in a child, because a security module may not let this process leave a
+// namespace, and tools without a sandbox need the network.
 static void open_network(void) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) return;
@@ -150,8 +151,9 @@ static int permit_file(int ruleset, int file, uint64_t rights) {
     return error;
 }
 
-// A file that is missing or out of reach is no error: a rule only permits. A shortage is one: the rules
-// are kept, and the next invocation would lack the file as well.
+// Adds a rule for a file. A missing or inaccessible file is not an error: a rule only permits. A
+// shortage of descriptors or memory is an error: the rules are cached, and the next invocation
+// would lack the file as well.
 static int permit(int ruleset, const char *path, uint64_t rights) {
     const int file = open(path, O_PATH | O_CLOEXEC);
     if (file < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;
@@ -160,7 +162,8 @@ static int permit(int ruleset, const char *path, uint64_t rights) {
     return error;
 }
 
-// The folder was made by us, so without it, or with a link in its place, no tool may start.
+// Adds a rule for the scratch folder. The supervisor has created it, so if it is missing or
+// replaced by a link, no tool may start.
 static int permit_scratch(int ruleset, uint64_t rights) {
     const int file = open(scratch_path(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) return errno;
@@ -181,7 +184,7 @@ static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t
     const uint32_t bits = sandbox.bits;
     uint64_t write = 0;
     if (bits & SANDBOX_WRITE) {
-        // Without it a file that may only be read could be emptied.
+        // Without this right, a read-only file could be truncated.
         *stage = SUPERVISOR_STAGE_LANDLOCK_TRUNCATE;
         if (abi < LANDLOCK_ABI_TRUNCATE) return EOPNOTSUPP;
         write = LANDLOCK_WRITE_FILE | LANDLOCK_CHANGE_FOLDER | LANDLOCK_REFER | LANDLOCK_TRUNCATE;
@@ -194,13 +197,13 @@ static int make_ruleset(char *const *readable, uint32_t readable_count, uint32_t
     if (abi >= LANDLOCK_ABI_SCOPES) {
         ruleset.scopes = LANDLOCK_SIGNALS | LANDLOCK_ABSTRACT_SOCKETS;
     } else if (ruleset.files == 0 && ruleset.network == 0) {
-        // Any rule makes a domain, which is what keeps the tool out of other processes.
+        // Any handled right creates a domain, which denies the tool access to other processes.
         ruleset.files = LANDLOCK_EXECUTE;
     }
     const size_t size = abi >= LANDLOCK_ABI_SCOPES    ? sizeof ruleset
                         : abi >= LANDLOCK_ABI_NETWORK ? 2 * sizeof(uint64_t)
                                                       : sizeof(uint64_t);
-    // Landlock refuses this right in every ruleset about files that does not name it.
+    // Landlock denies this right in every ruleset for files that does not handle it.
     if (ruleset.files != 0 && write == 0 && abi >= 2) ruleset.files |= LANDLOCK_REFER;
     const long made = syscall(LANDLOCK_CREATE_RULESET, &ruleset, size, 0);
     if (made < 0) return errno;
@@ -231,7 +234,7 @@ static void forget_rules(void) {
     rules.ruleset = -1;
 }
 
-// The texts of `readable` follow each other in memory.
+// Reuses the cached ruleset or creates one. The texts of `readable` are contiguous in memory.
 static int take_ruleset(char *const *readable, uint32_t readable_count, uint32_t *stage) {
     const char *const texts = readable_count == 0 ? "" : readable[0];
     const size_t size = readable_count == 0 ? 0
@@ -255,7 +258,7 @@ static int take_ruleset(char *const *readable, uint32_t readable_count, uint32_t
         forget_rules();
         return error;
     }
-    // Never fits where it may not be kept.
+    // 0 matches no later invocation if the ruleset must not be cached.
     rules.bits = may_keep ? sandbox.bits : 0;
     rules.readable_count = readable_count;
     rules.size = size;
@@ -315,8 +318,8 @@ int listens_to_sandbox(void) {
     return (sandbox.bits & (SANDBOX_SUBPROCESS | SANDBOX_NETWORK)) != 0 && !sandbox.cannot_listen;
 }
 
-// ---- the child, between clone and exec: it calls no library function and writes only to what is
-// shared with it
+// ---- the child, between clone and exec: it calls no library function and writes only to memory
+// that is meant to be shared
 
 static long wake(volatile uint32_t *word) {
     *word = 1;
@@ -325,15 +328,15 @@ static long wake(volatile uint32_t *word) {
 
 void give_up_sandbox(void) { wake(&sandbox.has_arrived); }
 
-// What root may do is the file rights of its user and no more. The exec of root would bring all others
-// back, but not with no_new_privs.
+// Leaves root only the capabilities for file access. An exec as root would restore all others, but
+// no_new_privs prevents that.
 static long drop_capabilities(uint32_t kept) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2];
     const long failed = system_call(SYS_capget, (long)&header, (long)sets, 0, 0);
     if (failed != 0) return failed;
     const uint32_t left = sets[0].permitted & kept;
-    // What is not inheritable is not ambient, either.
+    // A capability that is not inheritable is not ambient either.
     sets[0] = (struct __user_cap_data_struct){.effective = left, .permitted = left};
     sets[1] = (struct __user_cap_data_struct){.effective = 0};
     return system_call(SYS_capset, (long)&header, (long)sets, 0, 0);
@@ -343,7 +346,7 @@ static uint32_t enter_namespaces(void) {
     const uint32_t kept = 1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH |
                           1u << CAP_FOWNER | 1u << CAP_FSETID;
     if (!(sandbox.bits & SANDBOX_NETWORK) || sandbox.network < 0) return kept;
-    // A security module may refuse it. The filter keeps the tool from the network by itself.
+    // A security module may refuse this. The filter alone also denies the network.
     const int has_users =
         sandbox.users >= 0 && system_call(SYS_setns, sandbox.users, CLONE_NEWUSER, 0, 0) == 0;
     if (sandbox.users >= 0 && !has_users) return kept;
@@ -369,21 +372,21 @@ static long set_filter(void) {
         if (made != -EBUSY) return made;
         sandbox.cannot_listen = 1;
     }
-    // What is refused is not told then, and refused all the same.
+    // Without a listener the kernel refuses the calls itself, and they are not counted.
     if (sandbox.cannot_listen) answer_by_kernel();
     return system_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&sandbox.filter, 0);
 }
 
 long enter_sandbox(volatile uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_SANDBOX;
-    // 1 writes no memory image into a file and pipes none to a program of the host; 0 would pipe it.
-    // EPERM: the limit is 0, and our user may not raise it.
+    // Disables core dumps. With 1 the kernel writes no file and does not pipe the dump to a program
+    // of the host; with 0 it would. EPERM: the limit is 0, and our user may not raise it.
     const struct rlimit none = {1, 1};
     long failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
     if (failed != 0 && failed != -EPERM) return failed;
     failed = drop_capabilities(enter_namespaces());
     if (failed != 0) return failed;
-    // The kernel forgets it when rights change.
+    // The kernel clears the parent death signal when credentials change.
     failed = system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     if (failed != 0) return failed;
     failed = system_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
@@ -442,7 +445,7 @@ int take_refusal(int listener, struct supervisor_ended *ended) {
 
 void clean_sandbox(struct supervisor_ended *ended) {
     if (sandbox.bits == 0) return;
-    // Without SANDBOX_WRITE the tool may have changed the folder itself.
+    // Without SANDBOX_WRITE the tool may have changed attributes of the folder.
     if (sandbox.has_scratch) empty_scratch((sandbox.bits & SANDBOX_WRITE) != 0);
     ended->landlock = (uint32_t)sandbox.landlock;
     if (sandbox.in_namespace) {

@@ -13,20 +13,20 @@
 #include <unistd.h>
 
 enum { LONGEST_PREFIX = 4000, TRIES = 8 };
-// The time of an untouched folder: whatever is made in it or removed from it sets another one.
+// The modification time of an untouched folder: creating or removing an entry changes it.
 enum { UNTOUCHED_SECOND = 1 };
 
 static char prefix[LONGEST_PREFIX];
-// Shared by the reaper and its supervisors: whether one has swept.
+// Shared by the reaper and its supervisors: true if one of them has swept.
 static int *has_swept;
 
 static struct {
     char variables[2][LONGEST_PREFIX + 48];
     const char *path;
-    int folder;  // locked; -1: there is none
+    int folder;  // locked; -1: none
     unsigned generation;
     uint32_t supervisor;
-    unsigned number;  // of names that somebody has taken
+    unsigned number;  // number of names that were already in use
 } scratch = {.folder = -1};
 
 void name_scratches(const char *its_prefix) {
@@ -61,8 +61,8 @@ static int is_dot(const char *name) {
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-// Removes what is in the folder. Folders inside folders are first moved up, so that neither a deep
-// tree nor a long path can exhaust anything. Returns how many entries it removed or moved.
+// Removes the content of the folder. Moves nested folders up first, so that neither a deep tree nor
+// a long path can exhaust a resource. Returns the number of removed or moved entries.
 static unsigned remove_in(int folder, int top, unsigned *number) {
     unsigned changed = 0;
     const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,8 +78,8 @@ static unsigned remove_in(int folder, int top, unsigned *number) {
             ++changed;
             continue;
         }
-        // Its own rights may forbid to empty or to move it. No process is left that could put a link
-        // into its place.
+        // Its mode may forbid emptying or moving it. No process is left that could replace it by a
+        // link.
         fchmodat(folder, entry->d_name, 0700, 0);
         if (folder != top) {
             char name[32];
@@ -117,14 +117,14 @@ void remove_scratch_of(uint32_t supervisor) {
     begin_scratch(supervisor);
     scratch.folder = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     remove_scratch();
-    // A tool that may write may have put a file or a link into its place, which is removed and not
+    // A tool with write access may have replaced the folder by a file or a link. It is removed, not
     // followed.
     unlink(scratch.path);
 }
 
-// The names that this file makes, and no other: narratoria-scratch-<uuid>-<number>, or the same
-// and -<number> again. The UUID is of version 4, in lower case; numbers are decimal, of at most ten
-// digits and without a leading zero.
+// True only for names that this file creates: narratoria-scratch-<uuid>-<number>, optionally with a
+// second -<number>. The UUID has version 4 and lower case; numbers are decimal, with at most ten
+// digits and no leading zero.
 static int is_name_of_scratch(const char *name) {
     static const char form[] =
         "narratoria-scratch-"  // as in base/scratch_name.hpp
@@ -162,7 +162,7 @@ void sweep_scratches(void) {
             openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat status;
         if (folder < 0) {
-            // What a tool has put into its place. Fails for a folder.
+            // A tool has replaced the folder by a file or a link. unlinkat fails for a folder.
             if (fstatat(dirfd(list), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                 status.st_uid == geteuid()) {
                 unlinkat(dirfd(list), entry->d_name, 0);
@@ -190,8 +190,7 @@ static int mark_untouched(int folder) {
     return futimens(folder, times) == 0;
 }
 
-// False if something is left in the folder: it cannot be removed without it, either, and must not be
-// used again.
+// Returns false if the folder could not be emptied. It must not be used again then.
 static int empty_and_mark(void) {
     unsigned number = 0;
     while (remove_in(scratch.folder, scratch.folder, &number) > 0) {
@@ -214,20 +213,20 @@ static int make_scratch(void) {
     for (int tries = 0; tries < TRIES; ++tries) {
         if (mkdir(scratch.path, 0700) != 0) {
             if (errno != EEXIST) return errno;
-            // A tool that may write has put something into its place.
+            // A tool with write access has created something under this name.
             ++scratch.number;
             name_scratch();
             continue;
         }
         const int folder = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        // Another engine that sweeps may have seen it before it was locked.
+        // The sweep of another engine may have removed it before it was locked.
         if (folder < 0 && errno == ENOENT) continue;
         if (folder < 0) return errno;
         struct stat status;
         if (flock(folder, LOCK_SH | LOCK_NB) != 0) {
             const int error = errno;
             close(folder);
-            // Somebody who sweeps has the lock, and will remove the folder.
+            // The sweep of another engine holds the lock and will remove the folder.
             if (error == EWOULDBLOCK) continue;
             rmdir(scratch.path);
             return error;
@@ -236,7 +235,7 @@ static int make_scratch(void) {
             close(folder);
             continue;
         }
-        // Without it the folder is emptied before its next use.
+        // Without the mark the folder is emptied before its next use.
         mark_untouched(folder);
         scratch.folder = folder;
         ++scratch.generation;
@@ -249,7 +248,7 @@ int take_scratch(void) {
     if (*prefix == '\0') return ENAMETOOLONG;
     struct stat status;
     if (scratch.folder >= 0 && fstat(scratch.folder, &status) == 0 && status.st_nlink > 0) {
-        // Another program may have put something into it since it was emptied.
+        // Another program may have created files in it since it was emptied.
         if (is_untouched(&status) || empty_and_mark()) return 0;
         remove_scratch();
     }

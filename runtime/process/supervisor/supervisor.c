@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A supervisor: starts one tool at a time for the library and ensures that no process of an
-// invocation outlives it.
+// invocation outlives the invocation.
 //
 // It exists for two reasons. The host may be large, and forking gigabytes is slow. And a process
 // that a tool leaves behind needs a parent that knows which invocation it belongs to. So the
-// library has one of these small processes per slot and sends requests over a socket. The supervisor
-// is a subreaper (PR_SET_CHILD_SUBREAPER): every orphan of the tool becomes its child. When the
-// library's process ends, in whatever way, the supervisor kills its invocation and exits.
+// library has one of these small processes per slot and sends requests over a socket. The
+// supervisor is a subreaper (PR_SET_CHILD_SUBREAPER): every orphan of the tool becomes its child.
+// When the library's process ends, in whatever way, the supervisor kills its invocation and exits.
 //
-// It is a fork of the reaper (reaper.c), which ends what a killed supervisor leaves behind. When the
-// reaper ends, the supervisor kills its invocation and exits, too.
+// It is a fork of the reaper (reaper.c), which kills the processes that a killed supervisor leaves
+// behind. When the reaper ends, the supervisor also kills its invocation and exits.
 //
 // If the host names a cgroup2 folder, each invocation also gets a control group there. The group
 // limits all of its processes together and tells the kernel which processes belong to it.
@@ -49,7 +49,7 @@ enum { MAXIMUM_TEXTS = 8192, CHILD_STACK = 64 * 1024, UNKILLABLE_MS = 5000, KILL
 enum { FIRST_TELL_ROUND_MS = 20 };
 enum { GROUP_PATIENCE_MS = 5, MAXIMUM_GROUP_DEPTH = 64, MOST_PROCESSES = 4 * 1024 * 1024 };
 
-// The order matters: from TERMINATING on, an invocation only advances.
+// The order matters: from TERMINATING on, an invocation only advances to later phases.
 enum phase { IDLE, RUNNING, TERMINATING, KILLING };
 
 static struct {
@@ -58,10 +58,10 @@ static struct {
     int64_t deadline_ms;    // TERMINATING: end of the grace period; KILLING: when to give up
     int64_t next_round_ms;  // when to look for remaining processes again
     int64_t round_ms;       // TERMINATING: delay of the next round; it doubles
-    int input_file;         // copied into input_pipe; -1 if there is nothing (left)
+    int input_file;         // copied into input_pipe; -1: none, or fully copied
     int input_pipe;
     int outputs[2];  // the tool's output pipes, held until the end is reported; -1: none
-    int listener;    // has the calls of a sandboxed tool that are to be refused; -1: none
+    int listener;    // delivers calls of a sandboxed tool that must be refused; -1: none
     struct supervisor_ended ended;
 } invocation = {.input_file = -1, .input_pipe = -1, .outputs = {-1, -1}, .listener = -1};
 
@@ -109,7 +109,7 @@ static long set_limit(int resource, uint64_t value) {
     if (resource == RLIMIT_CPU) limit.rlim_max = value + 1;
     long failed = system_call(SYS_prlimit64, 0, resource, (long)&limit, 0);
     if (failed == -EPERM) {
-        // The value exceeds our own hard limit: use the hard limit.
+        // The value exceeds our own hard limit; the hard limit applies instead.
         struct rlimit own;
         failed = system_call(SYS_prlimit64, 0, resource, 0, (long)&own);
         if (failed == 0) {
@@ -169,7 +169,7 @@ static int run_child(void *unused) {
 
 // ---- the control group
 
-// 0 or errno.
+// Returns 0 or errno.
 static int write_to_group(const char *file, const char *text) {
     const int descriptor = openat(group.folder, file, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return errno;
@@ -179,7 +179,7 @@ static int write_to_group(const char *file, const char *text) {
     return error;
 }
 
-// Reads a short file; empty if it cannot be read.
+// Reads a short file. Sets `text` to an empty string if it cannot be read.
 static void read_from_group(const char *file, char *text, size_t size) {
     const int descriptor = openat(group.folder, file, O_RDONLY | O_CLOEXEC);
     const ssize_t got = descriptor < 0 ? 0 : read(descriptor, text, size - 1);
@@ -241,11 +241,11 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
     return 0;
 }
 
-// Kills every process in the group, whoever its parent is.
+// Kills every process in the group, regardless of its parent.
 static void kill_group(void) {
     if (group.folder < 0 || write_to_group("cgroup.kill", "1") == 0) return;
-    // Linux before 5.14 has no cgroup.kill: kill one by one. Processes forked meanwhile die in the
-    // next round.
+    // Linux before 5.14 has no cgroup.kill: kills one by one. The next round kills processes that
+    // were forked meanwhile.
     char list[4096];
     read_from_group("cgroup.procs", list, sizeof list);
     char *end = list;
@@ -256,7 +256,7 @@ static void kill_group(void) {
     }
 }
 
-// Removes the groups that the tool created inside its own. Groups are removed from the leaves up.
+// Removes the groups that the tool created inside its own group, from the leaves up.
 static void remove_groups_in(int folder, int depth) {
     const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again < 0 ? NULL : fdopendir(again);
@@ -279,7 +279,8 @@ static void remove_groups_in(int folder, int depth) {
     closedir(list);
 }
 
-// Saves the counters of the invocation's group and removes it. False if processes remain in it.
+// Saves the counters of the invocation's group and removes the group. Returns false if processes
+// remain in it.
 static int remove_group(void) {
     if (group.folder < 0) return 1;
     char events[512];
@@ -335,11 +336,11 @@ static void report_end(void) {
     if (packet.request.scratch_variables > 0) sweep_scratches();
 }
 
-// Reaps all ended children. True if no child is left.
+// Reaps all ended children. Returns true if no child is left.
 static int reap(void) {
-    // After the tool's exit its process group is killed before the tool is reaped: reaping frees
-    // the id of the group. A member cannot fork faster than a group signal. In TERMINATING the
-    // others keep their grace period.
+    // After the tool's exit its process group is killed before the tool is reaped, because reaping
+    // frees the id of the group. A member cannot fork faster than a group signal. In TERMINATING
+    // the other members keep their grace period.
     siginfo_t done = {.si_pid = 0};
     if (invocation.main != 0 && invocation.phase != TERMINATING &&
         waitid(P_PID, (id_t)invocation.main, &done, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -378,7 +379,7 @@ static void on_children(void) {
         report_end();
     } else if (invocation.main == 0 && (invocation.phase == RUNNING ||
                                         (no_child_left && invocation.phase == TERMINATING))) {
-        // The tool has exited; what it left behind is killed without a grace period.
+        // The tool has exited; the processes that it left behind are killed without a grace period.
         begin_killing();
     }
 }
@@ -398,7 +399,7 @@ static void fail_start(uint32_t stage, int error, const int *descriptors, int co
 static int make_child(int shares_descriptors, int *error, uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_CLONE;
     start.entrance = -1;
-    // The child's descriptors are ours until it has made the listener of its sandbox.
+    // The child shares our descriptors until it has created the listener of its sandbox.
     const int flags = CLONE_VM | (shares_descriptors ? CLONE_FILES : 0);
     if (group.folder >= 0) {
         // CLONE_INTO_CGROUP: the child is in the group from its first instruction.
@@ -428,7 +429,7 @@ static int make_child(int shares_descriptors, int *error, uint32_t *stage) {
     return child;
 }
 
-// `error`: errno if the descriptors did not come as they were sent, else 0.
+// Starts an invocation. `error`: errno if descriptors were lost in transit, else 0.
 static void begin(size_t size, int *descriptors, int descriptor_count, int error) {
     const struct supervisor_request *request = &packet.request;
     memset(&invocation.ended, 0, sizeof invocation.ended);
@@ -449,8 +450,8 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     char *text = packet.bytes + sizeof *request;
     char *end = packet.bytes + size;
     uint32_t taken = 0;
-    // Besides the texts `texts` has the variables of the scratch folder, and a NULL at the end of the
-    // arguments and of the environment.
+    // `texts` also gets the variables of the scratch folder, and a NULL after the arguments and
+    // after the environment.
     const uint64_t sandbox_at = 2 + (uint64_t)request->argument_count + request->environment_count;
     for (uint64_t i = 0; i < text_count; ++i) {
         char *zero = memchr(text, 0, (size_t)(end - text));
@@ -502,12 +503,11 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
         fail_start(stage, failed, descriptors, 3);
         return;
     }
-    // Asked once: the child may find out that it cannot have a listener.
+    // Evaluated once: the child may detect that it cannot have a listener.
     const int listens = request->sandbox != 0 && listens_to_sandbox();
     const int child = make_child(listens, &error, &stage);
     if (child >= 0 && listens) invocation.listener = await_sandbox(child);
-    // Our copy of the read end is closed, so that the writer gets EPIPE once the tool stops
-    // reading.
+    // Closes our copy of the read end, so that the writer gets EPIPE once the tool stops reading.
     close(descriptors[0]);
     for (int i = 0; i < 2; ++i) {
         if (request->one_notice) invocation.outputs[i] = descriptors[1 + i];
@@ -524,7 +524,7 @@ static void begin(size_t size, int *descriptors, int descriptor_count, int error
     invocation.phase = RUNNING;
 }
 
-// Receives one packet. False if the library has closed the socket.
+// Receives one packet. Returns false if the library has closed the socket.
 static int on_request(void) {
     union {
         struct cmsghdr header;
@@ -554,7 +554,7 @@ static int on_request(void) {
         memcpy(descriptors, CMSG_DATA(c), (size_t)count * sizeof(int));
     }
     if (invocation.phase == IDLE) {
-        // The kernel cuts off the descriptors for which this process has no number left.
+        // The kernel drops descriptors that exceed this process's limit.
         const int error = message.msg_flags & MSG_CTRUNC ? EMFILE : 0;
         if (packet.request.kind == SUPERVISOR_START) {
             begin((size_t)size, descriptors, count, error);
@@ -612,7 +612,7 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_NAME, "narratoria-sup", 0, 0, 0);
-    // If its tool has stopped it, the end of the reaper wakes it.
+    // If its tool has stopped this supervisor, the end of the reaper wakes it.
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     if (prefix[0] != '\0') group.prefix = prefix;
     group.supervisor = id;
@@ -673,8 +673,8 @@ void supervise(const char *prefix, uint32_t id, pid_t reaper) {
             invocation.round_ms *= 2;
             invocation.next_round_ms = now_ms() + invocation.round_ms;
         } else if (invocation.phase == KILLING && now_ms() >= invocation.next_round_ms) {
-            // A process was forked between the scan and the kill: scan again, even while child
-            // exits keep us busy.
+            // A process was forked between the scan and the kill: scans again, even while exits of
+            // children keep this loop busy.
             if (now_ms() >= invocation.deadline_ms) {
                 invocation.ended.left_behind = 1;
                 report_end();

@@ -4,9 +4,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Runs a supervisor in a new child of the reaper, whose process id is given. The descriptors of
- * protocol.h are in place, all signals are blocked and have their default actions. Group names begin
- * with `prefix`, which is empty without a cgroup folder, and with `id`. Never returns. */
+/* Runs a supervisor in a new child of the reaper. `reaper`: the reaper's process id. The
+ * descriptors of protocol.h must be open; all signals must be blocked and have their default
+ * actions. Group names begin with `prefix` (empty without a cgroup folder) and `id`. Never returns.
+ * */
 _Noreturn void supervise(const char *prefix, uint32_t id, pid_t reaper);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_SUPERVISOR_SYSTEM_CALL_H
 #define NARRATORIA_SUPERVISOR_SYSTEM_CALL_H
-/* System calls that return -errno and do not touch errno. The child of a clone that shares
- * memory runs beside its parent and must not write to shared variables, and errno is one. */
+/* System calls that return -errno and do not touch errno. The child of a clone that shares memory
+ * runs concurrently with its parent and must not write to shared variables such as errno. */
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,7 @@ struct clone_into_arguments {
     uint64_t set_tid, set_tid_size, cgroup;
 };
 
-// The fifth argument is 0: some calls refuse anything else in it.
+// The fifth argument is 0: some calls refuse other values.
 static inline long system_call(long number, long a, long b, long c, long d) {
 #if defined(__x86_64__)
     long result;
@@ -34,11 +34,11 @@ static inline long system_call(long number, long a, long b, long c, long d) {
     return x0;
 #else
 #error \
-    "Narratoria runs on Linux x86-64 and Linux aarch64. The supervisor has no system calls for this one."
+    "Narratoria runs on Linux x86-64 and Linux aarch64. The supervisor does not support this one."
 #endif
 }
 
-/* execve with three more values in the registers behind its arguments. */
+/* execve with three more values in the registers after its arguments. */
 static inline long execute_with_key(const char *path, char **arguments, char **environment,
                                     const uint64_t *key) {
 #if defined(__x86_64__)
