@@ -22,7 +22,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(ControlGroupEvents, AreCountedByTheirWholeName) {
+TEST(ControlGroupEvents, MatchWholeCounterNames) {
     constexpr const char* kMemory = "low 0\nhigh 3\nmax 41\noom 2\noom_kill 7\noom_group_kill 1\n";
     EXPECT_EQ(event_count(kMemory, "low"), 0u);
     EXPECT_EQ(event_count(kMemory, "max"), 41u);
@@ -34,7 +34,7 @@ TEST(ControlGroupEvents, AreCountedByTheirWholeName) {
     EXPECT_EQ(event_count("max 12", "max"), 12u);
 }
 
-TEST(ControlGroupEvents, AreNoneWhereThereIsNoNumber) {
+TEST(ControlGroupEvents, AreZeroWithoutValidNumber) {
     EXPECT_EQ(event_count("", "max"), 0u);
     EXPECT_EQ(event_count("max", "max"), 0u);
     EXPECT_EQ(event_count("max ", "max"), 0u);
@@ -45,7 +45,7 @@ TEST(ControlGroupEvents, AreNoneWhereThereIsNoNumber) {
     EXPECT_EQ(event_count("max 99999999999999999999999\n", "max"), UINT64_MAX);
 }
 
-TEST(ControlGroups, FindsAControllerInAList) {
+TEST(ControlGroups, FindControllerInList) {
     EXPECT_TRUE(names_controller("cpuset cpu io memory pids\n", "pids"));
     EXPECT_TRUE(names_controller("cpuset cpu io memory pids\n", "memory"));
     EXPECT_TRUE(names_controller("pids", "pids"));
@@ -55,7 +55,7 @@ TEST(ControlGroups, FindsAControllerInAList) {
     EXPECT_FALSE(names_controller("", "pids"));
 }
 
-TEST(ControlGroups, SayWhatFailedAndWhatToDo) {
+TEST(ControlGroups, ReportFailureAndRemedy) {
     EXPECT_EQ(
         describe_group_failure(SUPERVISOR_STAGE_GROUP, EACCES, "/g"),
         "cannot create a group in the cgroup folder \"/g\": Permission denied; the folder must "
@@ -75,7 +75,7 @@ TEST(ControlGroups, SayWhatFailedAndWhatToDo) {
                 AllOf(HasSubstr("processes in the folder itself"), HasSubstr("cgroup.type")));
 }
 
-TEST(ControlGroups, RefuseWhatIsNoFolderOfTheirs) {
+TEST(ControlGroups, RefuseInvalidFolder) {
     const hostile::TemporaryFolder folder;
     ControlGroups groups;
     std::string why;

@@ -40,7 +40,7 @@ protected:
     std::string reason;
 };
 
-TEST_F(FindProgramTest, TakesTheFirstProgramInThePathOfTheEnvironment) {
+TEST_F(FindProgramTest, TakesFirstProgramInPath) {
     const std::string second = add("second/light", 0755);
     EXPECT_EQ(find("light"), second);
     const std::string first = add("first/light", 0755);
@@ -48,7 +48,7 @@ TEST_F(FindProgramTest, TakesTheFirstProgramInThePathOfTheEnvironment) {
     EXPECT_EQ(reason, "");
 }
 
-TEST_F(FindProgramTest, PassesOverDirectoriesAndFilesThatCannotBeExecuted) {
+TEST_F(FindProgramTest, SkipsDirectoriesAndNonExecutableFiles) {
     fs::create_directories(root + "/first/light");
     const std::string second = add("second/light", 0755);
     EXPECT_EQ(find("light"), second);
@@ -57,7 +57,7 @@ TEST_F(FindProgramTest, PassesOverDirectoriesAndFilesThatCannotBeExecuted) {
     EXPECT_EQ(find("door"), door);
 }
 
-TEST_F(FindProgramTest, SaysInWhichPathTheProgramIsMissing) {
+TEST_F(FindProgramTest, ReasonNamesSearchedPath) {
     EXPECT_EQ(find("light"), "");
     EXPECT_EQ(reason, "there is no program \"light\" in the tools' PATH (:relative:" + root +
                           "/first:" + root + "/second)");
@@ -65,7 +65,7 @@ TEST_F(FindProgramTest, SaysInWhichPathTheProgramIsMissing) {
     EXPECT_EQ(reason, "there is no program \"sh\" in the tools' PATH ()");
 }
 
-TEST_F(FindProgramTest, TakesANameWithASlashAsItIs) {
+TEST_F(FindProgramTest, KeepsNameWithSlash) {
     EXPECT_EQ(find("./light"), "./light");
     EXPECT_EQ(find("/nowhere/light"), "/nowhere/light");
 }

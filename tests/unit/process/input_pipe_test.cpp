@@ -38,7 +38,7 @@ protected:
     bool destroys = false;
 };
 
-TEST_F(InputPipeTest, WhatThePipeDoesNotTakeWaitsUntilItIsRead) {
+TEST_F(InputPipeTest, BuffersBytesUntilPipeIsRead) {
     pipe->write(std::string(200'000, 'x'));
     EXPECT_GT(pipe->waiting(), 0U);
     size_t got = 0;
@@ -53,7 +53,7 @@ TEST_F(InputPipeTest, WhatThePipeDoesNotTakeWaitsUntilItIsRead) {
     EXPECT_EQ(closed, 0);
 }
 
-TEST_F(InputPipeTest, ItIsClosedBehindWhatWaits) {
+TEST_F(InputPipeTest, CloseWritesBufferedBytesFirst) {
     pipe->write(std::string(100'000, 'x'));
     pipe->close();
     EXPECT_FALSE(pipe->is_open());
@@ -68,7 +68,7 @@ TEST_F(InputPipeTest, ItIsClosedBehindWhatWaits) {
     EXPECT_EQ(closed, 0);
 }
 
-TEST_F(InputPipeTest, ThatNobodyReadsItAnyMoreIsToldOnceWithAndWithoutBytesThatWait) {
+TEST_F(InputPipeTest, ReportsClosedReadEndOnce) {
     for (const size_t size : {size_t{0}, size_t{100'000}}) {
         SetUp();
         closed = 0;
@@ -83,7 +83,7 @@ TEST_F(InputPipeTest, ThatNobodyReadsItAnyMoreIsToldOnceWithAndWithoutBytesThatW
     }
 }
 
-TEST_F(InputPipeTest, ItsOwnerMayDestroyIt) {
+TEST_F(InputPipeTest, OwnerMayDestroyPipeInCallback) {
     destroys = true;
     ends.read.close();
     run();
@@ -91,7 +91,7 @@ TEST_F(InputPipeTest, ItsOwnerMayDestroyIt) {
     EXPECT_EQ(pipe, nullptr);
 }
 
-TEST_F(InputPipeTest, ASignalThatTheHostHasPendingIsLeftToIt) {
+TEST_F(InputPipeTest, KeepsPendingSigpipeOfHost) {
     sigset_t pipe_signal, before;
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);

@@ -144,7 +144,7 @@ private:
     std::map<int, std::string> before_;
 };
 
-TEST_F(ProcessTest, TellsOutputDiagnosticsAndStatus) {
+TEST_F(ProcessTest, ReportsOutputDiagnosticsAndStatus) {
     const Heard heard = run(shell("echo out; echo err >&2; exit 7"));
     EXPECT_EQ(heard.output, "out\n");
     EXPECT_EQ(heard.diagnostics, "err\n");
@@ -156,13 +156,13 @@ TEST_F(ProcessTest, TellsOutputDiagnosticsAndStatus) {
     EXPECT_EQ(pool->busy(), 0u);
 }
 
-TEST_F(ProcessTest, TellsTheSignalThatEndedIt) {
+TEST_F(ProcessTest, ReportsTerminatingSignal) {
     const Heard heard = run(shell("kill -ABRT $$"));
     EXPECT_TRUE(WIFSIGNALED(heard.exit.wait_status));
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGABRT);
 }
 
-TEST_F(ProcessTest, GetsItsArgumentsEnvironmentAndFolder) {
+TEST_F(ProcessTest, GetsArgumentsEnvironmentAndFolder) {
     Command command = shell("printf '%s|' \"$@\" \"$GREETING\" \"$(pwd)\" \"${HOME-none}\"");
     command.folder = "/usr/share";
     command.arguments.insert(command.arguments.end(), {"name", "a b", "", "\xC3\xA4"});
@@ -170,7 +170,7 @@ TEST_F(ProcessTest, GetsItsArgumentsEnvironmentAndFolder) {
 }
 
 // Around the size of a pipe the way of the input changes; not what arrives.
-TEST_F(ProcessTest, GetsInputOfEverySizeAndThenItsEnd) {
+TEST_F(ProcessTest, GetsInputOfEverySizeAndEndOfFile) {
     for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537},
                               size_t{1} << 20, size_t{20} << 20}) {
         std::string input(size, 'x');
@@ -183,7 +183,7 @@ TEST_F(ProcessTest, GetsInputOfEverySizeAndThenItsEnd) {
     }
 }
 
-TEST_F(ProcessTest, MayIgnoreALargeInput) {
+TEST_F(ProcessTest, MayIgnoreLargeInput) {
     const std::string input(5 << 20, 'x');
     Command command = shell("exec 0<&-; echo done");
     command.input = input;
@@ -195,7 +195,7 @@ TEST_F(ProcessTest, MayIgnoreALargeInput) {
     EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 3);
 }
 
-TEST_F(ProcessTest, IsReadToItsEndBeforeItsExitIsTold) {
+TEST_F(ProcessTest, ReadsAllOutputBeforeReportingExit) {
     for (int i = 0; i < 20; ++i) {
         const Heard heard = run(shell("head -c 300000 /dev/zero"));
         ASSERT_EQ(heard.output.size(), 300000u);
@@ -203,9 +203,9 @@ TEST_F(ProcessTest, IsReadToItsEndBeforeItsExitIsTold) {
     }
 }
 
-TEST_F(ProcessTest, WhatIsLeftInItsPipeIsReadBehindItsEnd) { expect_all_is_read_behind_its_end(); }
+TEST_F(ProcessTest, DrainsPipeAfterExit) { expect_all_is_read_behind_its_end(); }
 
-TEST_F(ProcessTest, ThatIsTerminatedHasItsGrace) {
+TEST_F(ProcessTest, TerminatedProcessGetsGracePeriod) {
     Heard heard;
     const auto made =
         start(shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 900 & wait; done"),
@@ -218,7 +218,7 @@ TEST_F(ProcessTest, ThatIsTerminatedHasItsGrace) {
 }
 
 // The shell makes its next child while its descendants are being looked for.
-TEST_F(ProcessTest, WhatIsBornWhileTheOthersAreToldToEndIsToldToo) {
+TEST_F(ProcessTest, SignalsProcessesForkedDuringTermination) {
     for (int round = 0; round < 20; ++round) {
         Heard heard;
         const auto made = start(
@@ -231,7 +231,7 @@ TEST_F(ProcessTest, WhatIsBornWhileTheOthersAreToldToEndIsToldToo) {
 }
 
 // Many take a second SIGTERM for "at once, and never mind the rest".
-TEST_F(ProcessTest, WhoIsToldToEndIsToldOnce) {
+TEST_F(ProcessTest, SendsSigtermOncePerProcess) {
     Heard heard;
     const auto made =
         start(shell("trap 'sleep 0.1; exit 0' TERM\n"
@@ -245,7 +245,7 @@ TEST_F(ProcessTest, WhoIsToldToEndIsToldOnce) {
     EXPECT_EQ(heard.output, "ready\ntold\ndone\n");
 }
 
-TEST_F(ProcessTest, ThatIgnoresItsTerminationIsKilled) {
+TEST_F(ProcessTest, KillsProcessThatIgnoresSigterm) {
     Heard heard;
     const auto made =
         start(shell("trap '' TERM; echo ready; while :; do sleep 900 & wait; done"), heard);
@@ -257,7 +257,7 @@ TEST_F(ProcessTest, ThatIgnoresItsTerminationIsKilled) {
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
 }
 
-TEST_F(ProcessTest, WithoutGraceIsKilledAtOnce) {
+TEST_F(ProcessTest, KillsAtOnceWithoutGracePeriod) {
     Heard heard;
     const auto made = start(shell("trap 'exit 1' TERM; echo ready; sleep 900"), heard);
     ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
@@ -266,7 +266,7 @@ TEST_F(ProcessTest, WithoutGraceIsKilledAtOnce) {
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
 }
 
-TEST_F(ProcessTest, MayBeTerminatedTwiceAndSooner) {
+TEST_F(ProcessTest, SecondTerminateShortensGracePeriod) {
     Heard heard;
     const auto made = start(shell("trap '' TERM; echo ready; sleep 900"), heard);
     ASSERT_TRUE(until([&] { return heard.output == "ready\n"; }));
@@ -277,7 +277,7 @@ TEST_F(ProcessTest, MayBeTerminatedTwiceAndSooner) {
     made->terminate(0);  // of no meaning any more
 }
 
-TEST_F(ProcessTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
+TEST_F(ProcessTest, StopReadingEndsWriter) {
     Heard heard;
     const auto made = start(shell("while :; do echo more; done"), heard);
     ASSERT_TRUE(until([&] { return heard.output.size() > 100000; }));
@@ -287,7 +287,7 @@ TEST_F(ProcessTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
     EXPECT_EQ(heard.output.size(), before);
 }
 
-TEST_F(ProcessTest, MayBeStoppedFromItsOwnOutput) {
+TEST_F(ProcessTest, ListenerMayStopProcessOnOutput) {
     Heard heard;
     std::unique_ptr<Process> made;
     heard.on_read = [&] {
@@ -299,7 +299,7 @@ TEST_F(ProcessTest, MayBeStoppedFromItsOwnOutput) {
     EXPECT_EQ(heard.reads, 1);
 }
 
-TEST_F(ProcessTest, MayBeDestroyedFromItsOwnOutput) {
+TEST_F(ProcessTest, ListenerMayDestroyProcessOnOutput) {
     Heard heard;
     std::unique_ptr<Process> made;
     heard.on_read = [&] { made.reset(); };
@@ -309,7 +309,7 @@ TEST_F(ProcessTest, MayBeDestroyedFromItsOwnOutput) {
     EXPECT_EQ(heard.exits, 0);
 }
 
-TEST_F(ProcessTest, MayBeDestroyedFromItsOwnEnd) {
+TEST_F(ProcessTest, ListenerMayDestroyProcessOnExit) {
     Heard heard;
     std::unique_ptr<Process> made;
     heard.on_end = [&] { made.reset(); };
@@ -318,7 +318,7 @@ TEST_F(ProcessTest, MayBeDestroyedFromItsOwnEnd) {
     EXPECT_EQ(heard.output, "out\n");
 }
 
-TEST_F(ProcessTest, ThatIsDestroyedIsKilledButOneThatIsEndingGoesOn) {
+TEST_F(ProcessTest, DestructionKillsUnlessTerminating) {
     Heard killed, polite;
     const std::string file = testing::TempDir() + "/process-test-" + std::to_string(::getpid());
     auto one = start(shell("trap '' TERM; echo ready; sleep 900"), killed);
@@ -337,7 +337,7 @@ TEST_F(ProcessTest, ThatIsDestroyedIsKilledButOneThatIsEndingGoesOn) {
     EXPECT_EQ(killed.exits + polite.exits, 0);
 }
 
-TEST_F(ProcessTest, ThatCannotBeStartedSaysWhy) {
+TEST_F(ProcessTest, ReportsReasonOfFailedStart) {
     Command command = shell("");
     command.path = "/nonexistent/program";
     const Heard missing = run(command);
@@ -350,7 +350,7 @@ TEST_F(ProcessTest, ThatCannotBeStartedSaysWhy) {
     EXPECT_THAT(homeless.exit.start_failure, StartsWith("its working folder \"/nonexistent\""));
 }
 
-TEST_F(ProcessTest, WithNulInAnArgumentIsRefusedBeforehand) {
+TEST_F(ProcessTest, RefusesNulInArgument) {
     Command command = shell("");
     command.arguments.push_back(std::string("a\0b", 3));
     Heard heard;
@@ -361,7 +361,7 @@ TEST_F(ProcessTest, WithNulInAnArgumentIsRefusedBeforehand) {
     EXPECT_EQ(pool->busy(), 0u);
 }
 
-TEST_F(ProcessTest, WithVeryManyArgumentsIsRefusedOrStarted) {
+TEST_F(ProcessTest, LimitsNumberAndSizeOfArguments) {
     Command command = shell("echo $#");
     for (int i = 0; i < 8000; ++i) command.arguments.push_back("x");
     EXPECT_EQ(run(command).output, "7999\n");
@@ -375,7 +375,7 @@ TEST_F(ProcessTest, WithVeryManyArgumentsIsRefusedOrStarted) {
     EXPECT_THAT(failure.message, StartsWith("its arguments and environment are larger"));
 }
 
-TEST_F(ProcessTest, HasTheLimitsThatAreSet) {
+TEST_F(ProcessTest, AppliesResourceLimits) {
     Command command = shell("ulimit -n; ulimit -f; ulimit -t");
     command.limits.open_files = 77;
     command.limits.file_bytes = 1024 * 1024;
@@ -420,7 +420,7 @@ protected:
     std::string folder;
 };
 
-TEST_F(ProcessGroupTest, IsInAGroupThatGoesWithIt) {
+TEST_F(ProcessGroupTest, GroupIsRemovedAfterExit) {
     for (int i = 0; i < 3; ++i) {
         const Heard heard =
             run(shell("grep ^0:: /proc/self/cgroup; (setsid sleep 900 &) ; exit 3"));
@@ -431,7 +431,7 @@ TEST_F(ProcessGroupTest, IsInAGroupThatGoesWithIt) {
     }
 }
 
-TEST_F(ProcessGroupTest, MayHaveGroupsOfItsOwnWithin) {
+TEST_F(ProcessGroupTest, RemovesNestedGroupsOfProcess) {
     const Heard heard =
         run(shell("own=" + folder +
                   "/$(sed -n 's|^0::.*/||p' /proc/self/cgroup); mkdir -p $own/a/b $own/c;"
@@ -441,7 +441,7 @@ TEST_F(ProcessGroupTest, MayHaveGroupsOfItsOwnWithin) {
     EXPECT_EQ(groups(), 0);
 }
 
-TEST_F(ProcessGroupTest, IsFoundAfterItsSupervisorWasKilled) {
+TEST_F(ProcessGroupTest, KillsDescendantsOfKilledSupervisor) {
     Heard heard;
     const auto process =
         start(shell("(setsid sleep 900 >/dev/null 2>&1 &); sleep 0.1; kill -KILL $PPID; sleep 900"),
@@ -454,7 +454,7 @@ TEST_F(ProcessGroupTest, IsFoundAfterItsSupervisorWasKilled) {
     EXPECT_EQ(groups(), 0);
 }
 
-TEST_F(ProcessGroupTest, IsGoneWithThePool) {
+TEST_F(ProcessGroupTest, PoolDestructorRemovesGroup) {
     Heard heard;
     auto process = start(shell("trap '' TERM; (setsid sleep 900 &); echo up; sleep 900"), heard);
     ASSERT_TRUE(until([&] { return !heard.output.empty(); }));
@@ -465,13 +465,13 @@ TEST_F(ProcessGroupTest, IsGoneWithThePool) {
     EXPECT_TRUE(descendants().empty());
 }
 
-TEST_F(ProcessTest, TakesItsDescendantsWithIt) {
+TEST_F(ProcessTest, KillsDescendantsAfterExit) {
     const Heard heard = run(shell("(trap '' TERM HUP; sleep 900) & setsid sleep 900 & echo out"));
     EXPECT_EQ(heard.output, "out\n");
     expect_only_supervisors();
 }
 
-TEST_F(ProcessTest, UsesSupervisorsAgainAndKeepsAFew) {
+TEST_F(ProcessTest, ReusesSupervisorsAndKeepsFewIdle) {
     EXPECT_TRUE(descendants().empty());
     run(shell("exit 0"));
     ASSERT_EQ(idle_supervisors().size(), 1u);
@@ -493,7 +493,7 @@ TEST_F(ProcessTest, UsesSupervisorsAgainAndKeepsAFew) {
     expect_only_supervisors();
 }
 
-TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {
+TEST_F(ProcessTest, PoolDestructorKillsAtOnce) {
     std::vector<Heard> heard(6);
     std::vector<std::unique_ptr<Process>> all;
     for (Heard& each : heard) {
@@ -508,7 +508,7 @@ TEST_F(ProcessTest, EndsWithItsPoolAtOnce) {
     expect_no_children();
 }
 
-TEST_F(ProcessTest, AReportThatHasArrivedIsReadBeforeTheReaperIsGivenUp) {
+TEST_F(ProcessTest, ReadsPendingReportBeforeGivingUpReaper) {
     pool.reset();
     loop = std::make_unique<Loop>(&clock);
     pool = std::make_unique<Pool>(*loop, "");
@@ -552,7 +552,7 @@ TEST_F(ProcessTest, AReportThatHasArrivedIsReadBeforeTheReaperIsGivenUp) {
     kept_process.reset();
 }
 
-TEST_F(ProcessTest, NothingIsAwaitedOfAReaperThatWasKilledAfterItsSupervisor) {
+TEST_F(ProcessTest, RecoversFromKilledSupervisorAndReaper) {
     EXPECT_EQ(run(shell("exit 0")).exit.wait_status, 0);
     ASSERT_EQ(idle_supervisors().size(), 1u);
     const hostile::ProcessFacts supervisor = idle_supervisors()[0];
@@ -577,7 +577,7 @@ TEST_F(ProcessTest, NothingIsAwaitedOfAReaperThatWasKilledAfterItsSupervisor) {
 }
 
 // With others to serve, its supervisor alone tells the end, and holds the pipes open until then.
-TEST_F(ProcessTest, AShortageOfDescriptorsIsNoMissingGuarantee) {
+TEST_F(ProcessTest, DescriptorShortageIsNotMissingGuarantee) {
     run(shell("exit 0"));
     Guarantees guarantees;
     guarantees.require(Guarantee::NoNetwork, GuaranteeSource::User);
@@ -600,7 +600,7 @@ TEST_F(ProcessTest, AShortageOfDescriptorsIsNoMissingGuarantee) {
               other.enforcement(Guarantee::NoNetwork).why);
 }
 
-TEST_F(ProcessTest, ASupervisorInAFileEnforcesAsMuchAsTheOneInMemory) {
+TEST_F(ProcessTest, SupervisorFileEnforcesSameAsMemoryImage) {
     run(shell("exit 0"));
     ASSERT_EQ(idle_supervisors().size(), 1u);
     const std::string file = testing::TempDir() + "supervisor-of-" + std::to_string(::getpid());
@@ -634,7 +634,7 @@ private:
     std::unique_ptr<Process> neighbour_;
 };
 
-TEST_F(ProcessBesideAnotherTest, IsReadToItsEndBeforeItsExitIsTold) {
+TEST_F(ProcessBesideAnotherTest, ReadsAllOutputBeforeReportingExit) {
     for (int i = 0; i < 20; ++i) {
         const Heard heard =
             run(shell("head -c 300000 /dev/zero; head -c 50000 /dev/zero >&2; exit 3"));
@@ -645,24 +645,22 @@ TEST_F(ProcessBesideAnotherTest, IsReadToItsEndBeforeItsExitIsTold) {
     }
 }
 
-TEST_F(ProcessBesideAnotherTest, WhatIsLeftInItsPipeIsReadBehindItsEnd) {
-    expect_all_is_read_behind_its_end();
-}
+TEST_F(ProcessBesideAnotherTest, DrainsPipeAfterExit) { expect_all_is_read_behind_its_end(); }
 
-TEST_F(ProcessBesideAnotherTest, ThatClosesItsOutputIsWaitedFor) {
+TEST_F(ProcessBesideAnotherTest, WaitsForProcessThatClosedItsOutput) {
     const Heard heard = run(
         shell("echo out; exec >&- 2>&-; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 4"));
     EXPECT_EQ(heard.output, "out\n");
     EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 4);
 }
 
-TEST_F(ProcessBesideAnotherTest, IsNotHeldUpByWhoHasItsPipes) {
+TEST_F(ProcessBesideAnotherTest, DoesNotWaitForDescendantThatHoldsPipes) {
     const Heard heard = run(shell("(setsid sleep 600; echo late) & echo out"));
     EXPECT_EQ(heard.output, "out\n");
     EXPECT_EQ(heard.exits, 1);
 }
 
-TEST_F(ProcessBesideAnotherTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
+TEST_F(ProcessBesideAnotherTest, StopReadingEndsWriter) {
     Heard heard;
     const auto made = start(shell("exec yes"), heard);
     heard.on_read = [&] { made->stop_reading(); };
@@ -671,7 +669,7 @@ TEST_F(ProcessBesideAnotherTest, ThatIsNotReadAnyMoreDiesOfItsPipe) {
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGPIPE);
 }
 
-TEST_F(ProcessBesideAnotherTest, LeavesNoDescriptorInItsSupervisor) {
+TEST_F(ProcessBesideAnotherTest, SupervisorLeaksNoDescriptors) {
     const auto most_open = [] {
         size_t most = 0;
         for (const hostile::ProcessFacts& each : descendants()) {

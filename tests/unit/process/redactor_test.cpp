@@ -23,27 +23,27 @@ void expect_json(const std::string& secret, const std::string& line, const std::
     }
 }
 
-TEST(Redactor, FindsASecretHoweverTheTextIsCut) {
+TEST(Redactor, FindsSecretAcrossAnySplit) {
     const std::string text = "key=hunter22 hunter2 hunterhunter2\nhunte";
     for (size_t piece = 1; piece <= text.size(); ++piece) {
         EXPECT_EQ(redacted({"hunter2"}, text, piece), "key=***2 *** hunter***\nhunte");
     }
 }
 
-TEST(Redactor, PrefersTheLongerOfTwoSecrets) {
+TEST(Redactor, PrefersLongerSecret) {
     for (size_t piece = 1; piece < 12; ++piece) {
         EXPECT_EQ(redacted({"abcd", "abcdefgh"}, "abcdefgh abcdefg abcd", piece), "*** ***efg ***");
     }
 }
 
-TEST(Redactor, FindsASecretAsJsonWritesIt) {
+TEST(Redactor, FindsJsonEscapedSecretInText) {
     const std::vector<std::string> secrets = {"p\"s\\\xC3\xA4\xF0\x9F\x98\x80"};
     EXPECT_EQ(redacted(secrets, "\"p\\\"s\\\\\xC3\xA4\xF0\x9F\x98\x80\"", 3), "\"***\"");
     EXPECT_EQ(redacted(secrets, R"("p\"s\\\u00e4\ud83d\ude00")", 3), "\"***\"");
     EXPECT_EQ(redacted(secrets, secrets.front(), 2), "***");
 }
 
-TEST(Redactor, FindsEverySpellingInAStringOfJson) {
+TEST(Redactor, FindsEverySpellingInJsonString) {
     expect_json("tok/en\xC3\x84", R"({"a":"tok\/en\u00C4","b":"\u0074\u006f\u006B/en\u00c4"})",
                 R"({"a":"***","b":"***"})");
     expect_json("\xF0\x9F\x98\x80key", R"(["x\uD83D\uDE00key","\ud83d\ude01key","\ud83dkey"])",
@@ -53,23 +53,23 @@ TEST(Redactor, FindsEverySpellingInAStringOfJson) {
                 R"(["tok\/","tok\u00","tok\u","tok\)");
 }
 
-TEST(Redactor, LeavesShortValuesAlone) {
+TEST(Redactor, IgnoresShortValues) {
     EXPECT_FALSE(Redactor({"abc", ""}, Kind::Text).is_needed());
     EXPECT_EQ(redacted({"true"}, "true", 1), "***");
 }
 
-TEST(Redactor, KeepsNothingBackThatIsNoStartOfASecret) {
+TEST(Redactor, HoldsOnlyPossibleStartOfSecret) {
     Redactor redactor({"secret"}, Kind::Text);
     EXPECT_EQ(redactor.pass("{\"ok\":true}\n"), "{\"ok\":true}\n");
     EXPECT_EQ(redactor.pass("a sec"), "a ");
     EXPECT_EQ(redactor.pass("ond"), "second");
 }
 
-TEST(Redactor, TakesBytesThatAreNoUtf8) {
+TEST(Redactor, RedactsInvalidUtf8) {
     EXPECT_EQ(redacted({"\xFF\xFE\xFD\xFC"}, "a\xFF\xFE\xFD\xFC", 2), "a***");
 }
 
-TEST(Redactor, LeavesLinesOfTheProtocolValid) {
+TEST(Redactor, KeepsProtocolLinesValid) {
     expect_json("done", R"({"version":"0","type":"done","ok":true,"result":"all done"})",
                 R"({"version":"0","type":"done","ok":true,"result":"all ***"})");
     expect_json("error", R"({ "type" : "log", "level" : "error", "message" : "an error" })",
@@ -86,7 +86,7 @@ TEST(Redactor, LeavesLinesOfTheProtocolValid) {
                 "{\"type\":\"state_patch\",\"patch\":{}}\n{\"patch\":\"***\"}\n");
 }
 
-TEST(Redactor, LeavesNoSecretInAPlaceOfTheProtocol) {
+TEST(Redactor, RedactsSecretInProtocolField) {
     expect_json("hunter2", R"({"type":"hunter2","hunter2":"x","level":"a hunter2"})",
                 R"({"type":"***","***":"x","level":"a ***"})");
     expect_json("0123456789abcdef0123456789", R"({"requestId":"0123456789abcdef0123456789"})",
@@ -101,7 +101,7 @@ TEST(Redactor, LeavesNoSecretInAPlaceOfTheProtocol) {
                 R"({"timestamp":"0000000000000000***"})");
 }
 
-TEST(Redactor, FindsARawSecretThatBeginsLikeJson) {
+TEST(Redactor, FindsVerbatimSecretThatBeginsLikeJson) {
     const std::string key = R"({"key":"abc"})";
     expect_json(key, key + "\n", "\"***\"\n");
     expect_json(key, "{\"result\":" + key + ",\"type\":\"done\"}\n",
@@ -120,27 +120,27 @@ TEST(Redactor, FindsARawSecretThatBeginsLikeJson) {
     expect_json("26, 27", "2026, 27\n", "20***\n");
 }
 
-TEST(Redactor, LeavesTheStructureOfLinesToASecretOfPunctuation) {
+TEST(Redactor, PunctuationSecretKeepsLineStructure) {
     expect_json("\"}}\n", "{\"patch\":{\"a\":\"b\"}}\n", "{\"patch\":{\"a\":\"b\"}}\n");
     expect_json("    ", "{    \"type\":\"done\",\"result\":\"a    b\"}\n",
                 "{    \"type\":\"done\",\"result\":\"a***b\"}\n");
     expect_json("\"done\"", "{\"type\":\"done\"}\n", "{\"type\":\"done\"}\n");
 }
 
-TEST(Redactor, ProtectsTheProtocolAfterALineThatIsNotBalanced) {
+TEST(Redactor, RecoversAfterUnbalancedLine) {
     for (const char* line : {"[[{\n", "{\"a\":\n", "{\"a\":{\"b\n", "progress: [\"\n"}) {
         expect_json("done", std::string(line) + "{\"type\":\"done\",\"result\":\"done\"}\n",
                     std::string(line) + "{\"type\":\"done\",\"result\":\"***\"}\n");
     }
 }
 
-TEST(Redactor, LeavesEscapesWhole) {
+TEST(Redactor, NeverSplitsEscapes) {
     expect_json("nabc", R"({"a":"\nabc nabc \\nabc"})", R"({"a":"\nabc *** \\***"})");
     expect_json("00e4", R"({"a":"\u00e4 00e4"})", R"({"a":"\u00e4 ***"})");
     expect_json("x\",\"y", R"(["x","y","x\",\"y"])", R"(["x","y","***"])");
 }
 
-TEST(Redactor, FindsASecretInWhatIsNoJson) {
+TEST(Redactor, FindsSecretInInvalidJson) {
     expect_json("hunter2", "the key is hunter2\n{\"a\":\"hunter2\"}\n",
                 "the key is ***\n{\"a\":\"***\"}\n");
     expect_json("p\"wxy", "key=p\"wxy\n", "key=***\n");

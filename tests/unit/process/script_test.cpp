@@ -26,7 +26,7 @@ std::string trouble_with(std::string_view text) {
     return trouble;
 }
 
-TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
+TEST(Script, AcceptsExistingInterpreter) {
     for (const char* text : {"#!/bin/sh\n", "#! /bin/sh -e\necho\r\n", "#!/usr/bin/env python3", "",
                              "\x7F"
                              "ELF",
@@ -37,34 +37,34 @@ TEST(Script, HasNoTroubleWithAnInterpreterThatIsThere) {
     EXPECT_EQ(script_trouble("/"), "");
 }
 
-TEST(Script, NamesATextWithoutAnInterpreterLine) {
+TEST(Script, ReportsMissingInterpreterLine) {
     for (const char* text : {"#", "echo\r\n", " #!/bin/sh\n"}) {
         EXPECT_EQ(trouble_with(text),
                   "is not a program; a script needs a first line like #!/bin/sh");
     }
 }
 
-TEST(Script, NamesACarriageReturnAndHowToRemoveIt) {
+TEST(Script, ReportsCarriageReturnAndItsRemoval) {
     EXPECT_EQ(trouble_with("#!/usr/bin/env python3\r\nprint()\r\n"),
               "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
               "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' FILE");
     EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
 }
 
-TEST(Script, QuotesAPathForTheShellWhereItMust) {
+TEST(Script, QuotesShellPathIfNeeded) {
     EXPECT_EQ(shell_word("/story/tools/lamp_2.py"), "/story/tools/lamp_2.py");
     EXPECT_EQ(shell_word("/my story/$(lamp)"), "'/my story/$(lamp)'");
     EXPECT_EQ(shell_word("/Rose's/lamp"), "'/Rose'\\''s/lamp'");
     EXPECT_EQ(shell_word(""), "''");
 }
 
-TEST(Script, NamesAMissingInterpreterAndAByteOrderMark) {
+TEST(Script, ReportsMissingInterpreterAndByteOrderMark) {
     EXPECT_EQ(trouble_with("#! /no/interpreter -x\n"),
               "names an interpreter that does not exist: #! /no/interpreter -x");
     EXPECT_THAT(trouble_with("\xEF\xBB\xBF#!/bin/sh\n"), HasSubstr("byte order mark"));
 }
 
-TEST(Script, DoesNotWaitForAPipe) {
+TEST(Script, DoesNotBlockOnPipe) {
     std::string path = testing::TempDir() + "pipe-XXXXXX";
     ::close(::mkstemp(path.data()));
     ::unlink(path.c_str());

@@ -28,7 +28,7 @@ std::vector<std::string> refusals_of(const std::string& text) {
     return told;
 }
 
-TEST(Manifest, HasSchemasTimesAndLimits) {
+TEST(Manifest, ReadsSchemasTimesAndLimits) {
     Manifest manifest;
     Faults faults;
     ASSERT_TRUE(manifest.parse(R"({"name":"w","description":"Tells the weather.",
@@ -46,7 +46,7 @@ TEST(Manifest, HasSchemasTimesAndLimits) {
 }
 
 // covers: 002-schema-parameters
-TEST(Manifest, TakesTheFormOfSpec002) {
+TEST(Manifest, AcceptsFormOfSpec002) {
     Manifest manifest;
     Faults faults;
     ASSERT_TRUE(manifest.parse(
@@ -57,7 +57,7 @@ TEST(Manifest, TakesTheFormOfSpec002) {
     EXPECT_TRUE(manifest.result_is_advice);
 }
 
-TEST(Manifest, EveryFaultIsReportedWithItsPlaceInTheFile) {
+TEST(Manifest, ReportsAllFaultsWithPlaces) {
     EXPECT_THAT(
         refusals_of(R"({"name":"a b","inptu":{},"input":{"properties":{"a":{"type":"objekt"}}},)"
                     R"("times":{"try_ms":-1},"limits":{"open_files":0}})"),
@@ -71,7 +71,7 @@ TEST(Manifest, EveryFaultIsReportedWithItsPlaceInTheFile) {
                 ElementsAre(HasSubstr("/result \"result\" is JSON Schema")));
 }
 
-TEST(Manifest, ItsNameIsThatOfItsFile) {
+TEST(Manifest, NameMustMatchFile) {
     Manifest manifest;
     Faults faults;
     EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults, "bell"));
@@ -104,7 +104,7 @@ protected:
     ManifestFiles files_;
 };
 
-TEST_F(ManifestFilesTest, AManifestIsBesideItsToolWithOrWithoutAnExtension) {
+TEST_F(ManifestFilesTest, FindsManifestOfToolWithAndWithoutExtension) {
     write("weather.tool.json", R"({"description":"Tells the weather."})");
     EXPECT_EQ(get("weather.py")->description, "Tells the weather.");
     EXPECT_EQ(get("weather.py")->name, "weather.py");
@@ -113,7 +113,7 @@ TEST_F(ManifestFilesTest, AManifestIsBesideItsToolWithOrWithoutAnExtension) {
     EXPECT_EQ(problem_, "");
 }
 
-TEST_F(ManifestFilesTest, IsReadOnceAndAgainWhenItHasChanged) {
+TEST_F(ManifestFilesTest, RereadsManifestOnlyAfterChange) {
     write("a.tool.json", R"({"input":{"type":"object"}})");
     const auto first = get("a");
     EXPECT_EQ(get("a"), first);
@@ -123,7 +123,7 @@ TEST_F(ManifestFilesTest, IsReadOnceAndAgainWhenItHasChanged) {
     EXPECT_EQ(get("a")->input, nullptr);
 }
 
-TEST_F(ManifestFilesTest, OneThatCannotBeUsedIsAProblemWithItsPlace) {
+TEST_F(ManifestFilesTest, ReportsInvalidManifestWithPlace) {
     write("a.tool.json", "{\n\"inptu\":{}}");
     EXPECT_EQ(get("a")->input, nullptr);
     EXPECT_THAT(problem_, HasSubstr("a.tool.json\" cannot be used: line 2, column 9: /inptu: "));
@@ -134,7 +134,7 @@ TEST_F(ManifestFilesTest, OneThatCannotBeUsedIsAProblemWithItsPlace) {
     EXPECT_THAT(problem_, HasSubstr(R"("name" is "c" but must be "b")"));
 }
 
-TEST_F(ManifestFilesTest, APipeInItsPlaceIsNotReadFrom) {
+TEST_F(ManifestFilesTest, DoesNotReadFromPipe) {
     ASSERT_EQ(::mkfifo((folder_ + "/a.tool.json").c_str(), 0600), 0);
     get("a");
     EXPECT_THAT(problem_, HasSubstr("it is not a regular file"));

@@ -35,7 +35,7 @@ std::string form_of(const Definition& definition, ModelForm form = ModelForm::Op
     return why;
 }
 
-TEST(ModelForm, IsThatOfOpenaiOrOfTheModelContextProtocol) {
+TEST(ModelForm, WritesOpenaiAndModelContextProtocol) {
     Definition tool = dice(R"({"type":"object","required":["sides"]})");
     tool.result = schema(R"({"type":"object"})");
     EXPECT_EQ(form_of(tool),
@@ -52,7 +52,7 @@ TEST(ModelForm, IsThatOfOpenaiOrOfTheModelContextProtocol) {
     }
 }
 
-TEST(ModelForm, HasAnInputThatIsAnObject) {
+TEST(ModelForm, InputIsAlwaysObject) {
     const auto input = [](const char* text) {
         std::string form = form_of(dice(text), ModelForm::Mcp);
         const std::string before = R"({"name":"dice","description":"Rolls","inputSchema":)";
@@ -69,7 +69,7 @@ TEST(ModelForm, HasAnInputThatIsAnObject) {
               R"({"minProperties":1,"type":"object","maxProperties":2})");
 }
 
-TEST(ModelForm, SaysWhyAToolHasNone) {
+TEST(ModelForm, ReportsWhyToolHasNoForm) {
     EXPECT_THAT(form_of(dice("false")), HasSubstr("input schema is false"));
     EXPECT_THAT(form_of(dice(R"({"type":"string"})")),
                 HasSubstr(R"(is "string" but must be "object")"));

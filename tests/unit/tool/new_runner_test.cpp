@@ -84,7 +84,7 @@ protected:
     tool::SandboxRules sandbox;
 };
 
-TEST_F(NewRunnerTest, RunsWhatStandsBehindItsScheme) {
+TEST_F(NewRunnerTest, RunsPathsOfItsScheme) {
     runners.add_scheme("echo", std::make_shared<EchoRunner>(loop));
     const auto result =
         run(R"({"requestId":"p","tools":[{"toolId":"a","toolPath":"echo:hello \"you\""}]})");
@@ -92,7 +92,7 @@ TEST_F(NewRunnerTest, RunsWhatStandsBehindItsScheme) {
     EXPECT_EQ(result->tools[0].result, R"("hello \"you\"")");
 }
 
-TEST_F(NewRunnerTest, RunsTheDefinitionsThatNameIt) {
+TEST_F(NewRunnerTest, RunsDefinitionsThatNameIt) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "silence";
@@ -104,7 +104,7 @@ TEST_F(NewRunnerTest, RunsTheDefinitionsThatNameIt) {
 }
 
 // covers: 002-schema-purpose
-TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
+TEST_F(NewRunnerTest, InvalidInputFailsWithoutRetry) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "say";
@@ -120,7 +120,7 @@ TEST_F(NewRunnerTest, GetsNoInputThatBreaksTheDefinitionsSchemaAndNoRetry) {
 }
 
 // covers: 002-schema-returns
-TEST_F(NewRunnerTest, AResultThatBreaksItsSchemaFailsTheAttempt) {
+TEST_F(NewRunnerTest, InvalidResultFailsAttempt) {
     runners.add("echo", std::make_shared<EchoRunner>(loop));
     for (const bool is_advice : {false, true}) {
         auto definition = std::make_shared<tool::Definition>();

@@ -35,7 +35,7 @@ std::vector<std::string> names(const Registry& registry) {
     return names;
 }
 
-TEST(Registry, FindsByNameAndListsInTheOrderOfRegistration) {
+TEST(Registry, FindsByNameAndListsInOrderOfRegistration) {
     Registry registry;
     const auto weather = define("weather");
     EXPECT_TRUE(registry.add(weather));
@@ -45,7 +45,7 @@ TEST(Registry, FindsByNameAndListsInTheOrderOfRegistration) {
     EXPECT_THAT(names(registry), ElementsAre("weather", "dice"));
 }
 
-TEST(Registry, RefusesANameThatIsTaken) {
+TEST(Registry, RefusesNameInUse) {
     Registry registry;
     const auto first = define("dice");
     registry.add(first);
@@ -54,7 +54,7 @@ TEST(Registry, RefusesANameThatIsTaken) {
     EXPECT_THAT(names(registry), ElementsAre("dice"));
 }
 
-TEST(Registry, ListsAReplacementLast) {
+TEST(Registry, ListsReplacementLast) {
     Registry registry;
     registry.add(define("dice"));
     registry.add(define("weather"));
@@ -66,7 +66,7 @@ TEST(Registry, ListsAReplacementLast) {
     EXPECT_THAT(names(registry), ElementsAre("weather", "dice", "new"));
 }
 
-TEST(Registry, RemovesOnlyTheDefinitionThatIsGiven) {
+TEST(Registry, RemovesOnlyGivenDefinition) {
     Registry registry;
     const auto first = define("dice");
     registry.add(first);
@@ -79,7 +79,7 @@ TEST(Registry, RemovesOnlyTheDefinitionThatIsGiven) {
     EXPECT_TRUE(registry.add(define("dice")));
 }
 
-TEST(Registry, KeepsADefinitionAliveForItsUsers) {
+TEST(Registry, UsersKeepDefinitionAlive) {
     Registry registry;
     registry.add(define("dice"));
     const std::shared_ptr<const Definition> used = registry.find("dice");
@@ -88,7 +88,7 @@ TEST(Registry, KeepsADefinitionAliveForItsUsers) {
     EXPECT_EQ(used->name, "dice");
 }
 
-TEST(Registry, FindsEachOfManyToolsWhileOthersComeAndGo) {
+TEST(Registry, FindsToolsAmongManyChanges) {
     Registry registry;
     std::vector<std::string> expected;  // in the order of registration
     for (unsigned i = 0; i < 6000; ++i) {
@@ -117,7 +117,7 @@ TEST(Registry, FindsEachOfManyToolsWhileOthersComeAndGo) {
     EXPECT_EQ(registry.find(""), nullptr);
 }
 
-TEST(Registry, HidesADefinitionFromTheListOnly) {
+TEST(Registry, HidesDefinitionOnlyFromList) {
     Registry registry;
     const auto dice = define("dice");
     registry.add(dice);
@@ -134,7 +134,7 @@ TEST(Registry, HidesADefinitionFromTheListOnly) {
 }
 
 // Root may execute a file that anybody may; its owner may not if only others may.
-TEST(Registry, ListsAFileThatThisProcessMayExecute) {
+TEST(Registry, ListsFilesThatThisProcessMayExecute) {
     char made[] = "/tmp/narratoria-registry-XXXXXX";
     ASSERT_NE(::mkdtemp(made), nullptr);
     const std::string file = std::string(made) + "/odd";
@@ -148,7 +148,7 @@ TEST(Registry, ListsAFileThatThisProcessMayExecute) {
     fs::remove_all(made);
 }
 
-TEST(Registry, ListsTheExecutableFilesOfTheFolderAsTheyAreNow) {
+TEST(Registry, ListsCurrentExecutableFilesOfFolder) {
     char made[] = "/tmp/narratoria-registry-XXXXXX";
     ASSERT_NE(::mkdtemp(made), nullptr);
     const std::string folder = made;

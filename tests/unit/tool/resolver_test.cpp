@@ -62,7 +62,7 @@ protected:
     tool::Runners runners;
 };
 
-TEST_F(ResolverTest, MakesADefinitionOfAFile) {
+TEST_F(ResolverTest, CreatesDefinitionOfFile) {
     const Resolver resolver(registry, runners, "");
     const Resolution found = resolver.resolve("sub/deep", root + "/plan");
     ASSERT_NE(found.definition, nullptr);
@@ -72,7 +72,7 @@ TEST_F(ResolverTest, MakesADefinitionOfAFile) {
     EXPECT_EQ(found.runner, processes.get());
 }
 
-TEST_F(ResolverTest, TakesARegisteredNameBeforeAFile) {
+TEST_F(ResolverTest, RegisteredNameTakesPrecedenceOverFile) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "here";
     definition->runner = "other";
@@ -89,7 +89,7 @@ TEST_F(ResolverTest, TakesARegisteredNameBeforeAFile) {
     EXPECT_EQ(resolve(Resolver(registry, runners, ""), "./here"), root + "/plan/./here");
 }
 
-TEST_F(ResolverTest, SaysWhichRunnerIsMissing) {
+TEST_F(ResolverTest, NamesMissingRunner) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "far";
     definition->runner = "container";
@@ -101,7 +101,7 @@ TEST_F(ResolverTest, SaysWhichRunnerIsMissing) {
               "the tool \"far\" needs the runner \"container\", which this session does not have");
 }
 
-TEST_F(ResolverTest, GivesASchemesRunnerTheRest) {
+TEST_F(ResolverTest, PassesTextAfterSchemeToRunner) {
     const auto other = std::make_shared<NoRunner>();
     EXPECT_TRUE(runners.add_scheme("python", other, "snake"));
     EXPECT_FALSE(runners.add_scheme("python", processes, "late"));
@@ -118,7 +118,7 @@ TEST_F(ResolverTest, GivesASchemesRunnerTheRest) {
     EXPECT_NE(resolver.resolve("python:tools.light:run", root + "/plan").error, "");
 }
 
-TEST_F(ResolverTest, RestrictsTheRestOfASchemeToTheAllowedPaths) {
+TEST_F(ResolverTest, RestrictsTextAfterSchemeToAllowedPaths) {
     runners.add_scheme("x", processes);
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});
@@ -129,7 +129,7 @@ TEST_F(ResolverTest, RestrictsTheRestOfASchemeToTheAllowedPaths) {
     EXPECT_TRUE(is_forbidden(resolver, "x:../outside/tool"));
 }
 
-TEST_F(ResolverTest, ASchemeThatIsAllowedTakesAnyRest) {
+TEST_F(ResolverTest, AllowedSchemeAcceptsAnyText) {
     runners.add_scheme("http", processes);
     runners.add_scheme("ssh", processes);
     Resolver resolver(registry, runners, "");
@@ -149,7 +149,7 @@ TEST_F(ResolverTest, EachRestrictionAllowsItsOwnSchemes) {
     EXPECT_TRUE(is_forbidden(resolver, "http://weather.example/now"));
 }
 
-TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
+TEST_F(ResolverTest, SearchesPlanFolderThenStoryTools) {
     const Resolver resolver(registry, runners, root + "/story/tools");
     EXPECT_EQ(resolve(resolver, "here"), root + "/plan/here");
     EXPECT_EQ(resolve(resolver, "sub/deep"), root + "/plan/sub/deep");
@@ -161,7 +161,7 @@ TEST_F(ResolverTest, GoesFromThePlansFolderToTheStorysTools) {
 }
 
 // What is nowhere keeps its first place, so that the message names it. Never the PATH.
-TEST_F(ResolverTest, NeverLooksIntoThePath) {
+TEST_F(ResolverTest, NeverSearchesPath) {
     const Resolver with_story(registry, runners, root + "/story/tools");
     const Resolver without(registry, runners, "");
     EXPECT_EQ(resolve(with_story, "ls"), root + "/plan/ls");
@@ -169,7 +169,7 @@ TEST_F(ResolverTest, NeverLooksIntoThePath) {
     EXPECT_EQ(resolve(without, "there"), root + "/plan/there");
 }
 
-TEST_F(ResolverTest, TakesASchemeForARunnersAndADotForAFiles) {
+TEST_F(ResolverTest, DistinguishesSchemesFromFiles) {
     const Resolver resolver(registry, runners, "");
     for (const char* path : {"python:module", "http://host/tool", "a:b", "x-y.z+1:rest", "c:"}) {
         const Resolution found = resolver.resolve(path, root + "/plan");
@@ -191,7 +191,7 @@ TEST_F(ResolverTest, RefusesNul) {
               "error: its path holds a NUL character");
 }
 
-TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
+TEST_F(ResolverTest, AllowsFilesBelowAnyRoot) {
     Resolver resolver(registry, runners, root + "/story/tools");
     EXPECT_FALSE(resolver.restricts());
     resolver.restrict_to({root + "/plan", root + "/story/tools/"});
@@ -204,7 +204,7 @@ TEST_F(ResolverTest, AllowsWhatLiesBelowAnyOfTheRoots) {
                                root + "/plan, " + root + "/story/tools)");
 }
 
-TEST_F(ResolverTest, NamesTheRegisteredToolThatAForbiddenNameIsCloseTo) {
+TEST_F(ResolverTest, SuggestsRegisteredToolForForbiddenName) {
     auto definition = std::make_shared<tool::Definition>();
     definition->name = "roll_dice";
     registry.add(definition);
@@ -219,7 +219,7 @@ TEST_F(ResolverTest, NamesTheRegisteredToolThatAForbiddenNameIsCloseTo) {
     EXPECT_THAT(error_of("sing"), EndsWith(")"));
 }
 
-TEST_F(ResolverTest, SaysOfALoopThatItIsOne) {
+TEST_F(ResolverTest, ReportsLoopOfLinks) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});
     fs::create_symlink("loop", root + "/plan/loop");
@@ -228,7 +228,7 @@ TEST_F(ResolverTest, SaysOfALoopThatItIsOne) {
     EXPECT_THAT(found.error, HasSubstr("Too many levels of symbolic links"));
 }
 
-TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
+TEST_F(ResolverTest, ResolvesDotsAndLinks) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan"});
     EXPECT_TRUE(is_forbidden(resolver, "../outside/tool"));
@@ -251,7 +251,7 @@ TEST_F(ResolverTest, SeesThroughDotsAndLinks) {
 }
 
 // A name that begins like the root's is not below it.
-TEST_F(ResolverTest, KnowsWhereANameEnds) {
+TEST_F(ResolverTest, RequiresFullNameOfRoot) {
     fs::create_directories(root + "/plan-b");
     std::ofstream(root + "/plan-b/tool") << "";
     Resolver resolver(registry, runners, "");
@@ -260,7 +260,7 @@ TEST_F(ResolverTest, KnowsWhereANameEnds) {
     EXPECT_TRUE(is_forbidden(resolver, "../plan-b/tool"));
 }
 
-TEST_F(ResolverTest, KeepsEachRestrictionOfItsOwn) {
+TEST_F(ResolverTest, ToolMustSatisfyEachRestriction) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root});
     resolver.restrict_to({root + "/plan/sub"});
@@ -269,7 +269,7 @@ TEST_F(ResolverTest, KeepsEachRestrictionOfItsOwn) {
     EXPECT_TRUE(is_forbidden(resolver, "/bin/sh"));
 }
 
-TEST_F(ResolverTest, AllowsNothingWithoutARootAndAllWithTheRoot) {
+TEST_F(ResolverTest, EmptyRootsAllowNothingAndSlashAllowsAll) {
     Resolver none(registry, runners, "");
     Resolver all(registry, runners, "");
     Resolver missing(registry, runners, "");
@@ -285,7 +285,7 @@ TEST_F(ResolverTest, AllowsNothingWithoutARootAndAllWithTheRoot) {
 }
 
 // What is allowed may also be the tool itself.
-TEST_F(ResolverTest, TakesAFileForARoot) {
+TEST_F(ResolverTest, RootMayBeFile) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan/here"});
     EXPECT_FALSE(is_forbidden(resolver, "here"));

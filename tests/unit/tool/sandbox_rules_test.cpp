@@ -16,7 +16,7 @@ Guarantees no_network() {
     return out;
 }
 
-TEST(SandboxRules, AFileHasTheGuaranteesOfEachOfItsNames) {
+TEST(SandboxRules, FileHasGuaranteesOfAllItsNames) {
     const test::Folder folder;
     const std::string file = folder.path() + "/tools/weather.py";
     folder.write("tools/weather.py", "");
@@ -40,7 +40,7 @@ TEST(SandboxRules, AFileHasTheGuaranteesOfEachOfItsNames) {
     }
 }
 
-TEST(SandboxRules, ATableForNothingAppliesToNothing) {
+TEST(SandboxRules, UnknownNameAppliesToNoTool) {
     const test::Folder folder;
     SandboxRules rules;
     rules.require_of("wether", folder.path(), no_network());

@@ -54,7 +54,7 @@ SchemaFaults check(const Schema& schema, const std::string& text) {
 }
 
 // covers: 002-parameter-required
-TEST(ToolSchema, IsReadAsSpec002HasIt) {
+TEST(ToolSchema, IsReadLikeSpec002) {
     const ToolSchema schema = read(kProfile);
     EXPECT_EQ(schema.name, "get_user_profile");
     ASSERT_EQ(schema.parameters.size(), 2u);
@@ -64,7 +64,7 @@ TEST(ToolSchema, IsReadAsSpec002HasIt) {
 }
 
 // covers: 002-schema-parameters, 002-schema-returns, 002-parameter-type, 002-nuwa-any
-TEST(ToolSchema, BecomesJsonSchemaAndComesBack) {
+TEST(ToolSchema, ConvertsToJsonSchemaAndBack) {
     const ToolSchema schema = read(kProfile);
     EXPECT_EQ(
         schema.input_schema(),
@@ -83,7 +83,7 @@ TEST(ToolSchema, BecomesJsonSchemaAndComesBack) {
     EXPECT_TRUE(check(*input, R"({"user_id":"1","more":true})").empty());
 }
 
-TEST(ToolSchema, TakesTheNextWiderTypeOfAJsonSchema) {
+TEST(ToolSchema, TakesNextWiderTypeOfJsonSchema) {
     const auto input = compiled(R"({"$defs":{"P":{"type":"object"}},"properties":{
         "i":{"type":"integer"},"p":{"$ref":"#/$defs/P"},"o":{"anyOf":[{"type":"string"},
         {"type":"null"}]},"e":{"enum":["a","b"]},"c":{"const":[1]},"any":true}})");
@@ -96,7 +96,7 @@ TEST(ToolSchema, TakesTheNextWiderTypeOfAJsonSchema) {
     EXPECT_EQ(schema.returns, "any");
 }
 
-TEST(ToolSchema, EveryFaultIsReportedWithItsPlace) {
+TEST(ToolSchema, ReportsAllFaultsWithPlaces) {
     EXPECT_THAT(faults_of(R"({"parameters":[{"name":"a","type":"int"},{"name":"a","type":"any",
                     "required":"yes"},{"type":"any"},7],"returns":"void","name":1})"),
                 ElementsAre("/schema/name \"name\" must be a string",
@@ -109,7 +109,7 @@ TEST(ToolSchema, EveryFaultIsReportedWithItsPlace) {
     EXPECT_THAT(faults_of("{}"), ElementsAre("/schema/parameters \"parameters\" is missing"));
 }
 
-TEST(ToolSchema, FaultsOfArgumentsAreToldInTheWordsOfNuwaScript) {
+TEST(ToolSchema, DescribesArgumentFaultsLikeNuwaScript) {
     const auto input = compiled(R"({"type":"object","required":["n"],"properties":{
         "o":{"properties":{"k":{"type":"number"}}},"l":{"items":{"type":"string"}},
         "n":{"type":"number"}}})");

@@ -19,7 +19,7 @@ std::string refusal(std::string_view text) {
     return why;
 }
 
-TEST(Replies, OfTheSpecificationAreUnderstood) {
+TEST(Replies, OfSpecificationAreParsed) {
     const Reply success = read(
         R"({"ok": true, "protocol_version": 1, "result": { "message": "Hello Ada", "ok": true }})");
     EXPECT_TRUE(success.ok);
@@ -33,7 +33,7 @@ TEST(Replies, OfTheSpecificationAreUnderstood) {
     EXPECT_EQ(failure.reason_code, "guarantee_blocked");
 }
 
-TEST(Replies, OfOlderRunnersAreUnderstood) {
+TEST(Replies, OfOlderRunnersAreParsed) {
     EXPECT_EQ(read(R"({"ok":true,"output":[1.50]})").result, "[1.50]");
     EXPECT_EQ(read(R"({"ok":true})").result, "null");
     const Reply failure = read(R"({"ok":false,"error_type":"E","error_message":"m"})");
@@ -51,7 +51,7 @@ TEST(Replies, KeepWellFormedChecksOnly) {
     EXPECT_TRUE(read(R"({"ok":true,"capability_checks":{}})").checks.empty());
 }
 
-TEST(Replies, ThatAreNoneAreRefusedWithTheReason) {
+TEST(Replies, InvalidOnesAreRefusedWithReason) {
     EXPECT_EQ(refusal("[]"), "its reply must be an object, not array");
     EXPECT_EQ(refusal("{}"), "its reply has no \"ok\"");
     EXPECT_EQ(refusal(R"({"ok":1})"), "\"ok\" in its reply must be true or false");

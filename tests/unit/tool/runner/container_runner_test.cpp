@@ -16,14 +16,14 @@
 namespace narratoria::tool {
 namespace {
 
-TEST(ContainerNames, OfARunningHostAreInUse) {
+TEST(ContainerNames, OfRunningHostAreInUse) {
     const ContainerName own = ContainerName::of_this_process();
     EXPECT_GT(own.started, 0u);
     EXPECT_TRUE(own.text(7).starts_with("narratoria-"));
     EXPECT_FALSE(own.is_left_behind(own.text(7)));
 }
 
-TEST(ContainerNames, OfADeadHostAreLeftBehind) {
+TEST(ContainerNames, OfDeadHostAreLeftBehind) {
     const ContainerName own = ContainerName::of_this_process();
     ContainerName dead = own;
     const pid_t child = fork();
@@ -38,7 +38,7 @@ TEST(ContainerNames, OfADeadHostAreLeftBehind) {
     EXPECT_TRUE(own.is_left_behind(reused.text(1)));
 }
 
-TEST(ContainerNames, OfOthersAreLeftAlone) {
+TEST(ContainerNames, OfOtherMachinesAreLeftAlone) {
     const ContainerName own = ContainerName::of_this_process();
     ContainerName elsewhere = own;
     elsewhere.machine = "0123456789abcdef";
@@ -113,13 +113,13 @@ protected:
     std::string folder;
 };
 
-TEST_F(ContainerRunnerTest, TheEndOfAnEngineWaitsForTheRemovalOfItsContainers) {
+TEST_F(ContainerRunnerTest, EngineDestructorWaitsForContainerRemoval) {
     close_during_a_call();
     EXPECT_NE(log().find("\nkill narratoria-"), std::string::npos) << log();
     EXPECT_NE(log().find("\nrm -f narratoria-"), std::string::npos) << log();
 }
 
-TEST_F(ContainerRunnerTest, AContainerThatIsNotYetThereIsRemovedLater) {
+TEST_F(ContainerRunnerTest, RemovesContainerThatIsCreatedLater) {
     std::ofstream(folder + "/absent").close();
     close_during_a_call();
     const std::string text = log();

@@ -81,7 +81,7 @@ std::string done(const std::string& rest) {
     return "echo '{\"version\":\"0\",\"type\":\"done\"," + rest + "}'\n";
 }
 
-TEST_F(ProcessRunnerTest, HandsOnEventsVerbatimAndJudgesByDone) {
+TEST_F(ProcessRunnerTest, ForwardsEventsAndTakesOutcomeFromDone) {
     const Heard heard = run(std::string(kLog) + done(R"("ok":true,"result":{"a":[1,2]})"));
     EXPECT_THAT(heard.events,
                 ElementsAre(R"({"version":"0","type":"log","level":"info","message":"m"})",
@@ -95,7 +95,7 @@ TEST_F(ProcessRunnerTest, HandsOnEventsVerbatimAndJudgesByDone) {
 }
 
 // The reason of a failure: the last error event, else the summary, else that there is none.
-TEST_F(ProcessRunnerTest, TellsWhyAToolSaidNo) {
+TEST_F(ProcessRunnerTest, ReportsReasonOfFailedTool) {
     const std::string error =
         "echo '{\"version\":\"0\",\"type\":\"error\",\"errorCode\":\"WET\",\"errorMessage\":"
         "\"The torch is wet.\"}'\n";
@@ -110,7 +110,7 @@ TEST_F(ProcessRunnerTest, TellsWhyAToolSaidNo) {
     EXPECT_TRUE(run(error + kDone).outcome.ok);
 }
 
-TEST_F(ProcessRunnerTest, JudgesTheExit) {
+TEST_F(ProcessRunnerTest, ReportsFailedExit) {
     EXPECT_EQ(run("exit 0").outcome.code, "MISSING_DONE");
     EXPECT_EQ(run("exit 9").outcome.code, "EXIT_STATUS");
     EXPECT_EQ(run(std::string(kDone) + "exit 9").outcome.code, "EXIT_STATUS");
@@ -121,7 +121,7 @@ TEST_F(ProcessRunnerTest, JudgesTheExit) {
 }
 
 // A broken line at the very end: how the tool died says more, unless it thinks that all is well.
-TEST_F(ProcessRunnerTest, JudgesAHalfLineByTheExit) {
+TEST_F(ProcessRunnerTest, ExitTakesPrecedenceOverHalfLine) {
     const std::string half = "printf '{\"version\":'\n";
     EXPECT_EQ(run(half + "kill -SEGV $$").outcome.code, "SIGNALED");
     EXPECT_EQ(run(half + "exit 3").outcome.code, "EXIT_STATUS");
@@ -132,19 +132,19 @@ TEST_F(ProcessRunnerTest, JudgesAHalfLineByTheExit) {
     EXPECT_EQ(run("printf '{\"version\":\\n'\nsleep 60").outcome.code, "PROTOCOL_ERROR");
 }
 
-TEST_F(ProcessRunnerTest, TakesALastLineWithoutANewline) {
+TEST_F(ProcessRunnerTest, AcceptsLastLineWithoutNewline) {
     const Heard heard = run("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'");
     EXPECT_TRUE(heard.outcome.ok);
 }
 
-TEST_F(ProcessRunnerTest, CountsWhatComesAfterDone) {
+TEST_F(ProcessRunnerTest, CountsLinesAfterDone) {
     const Heard heard = run(std::string(kDone) + kLog + "echo; echo no JSON\n" + kDone);
     EXPECT_EQ(heard.events.size(), 1u);
     EXPECT_TRUE(heard.outcome.ok);
     EXPECT_EQ(heard.outcome.lines_after_done, 3u);  // blank lines are none
 }
 
-TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
+TEST_F(ProcessRunnerTest, TerminatesToolThatLingersAfterDone) {
     settings.grace_ms = 100;
     const Heard heard = run(std::string(kDone) + "exec sleep 60");
     EXPECT_TRUE(heard.outcome.ok);
@@ -153,13 +153,13 @@ TEST_F(ProcessRunnerTest, EndsWhoLingersAfterItsDone) {
 }
 
 // Without a grace nobody waits for the lingering to end by itself: it has no time of its own.
-TEST_F(ProcessRunnerTest, WaitsForTheExitAfterDoneWhenThereIsNoGrace) {
+TEST_F(ProcessRunnerTest, WaitsForExitAfterDoneWithoutGracePeriod) {
     settings.grace_ms = 0;
     const Heard heard = run(std::string(kDone) + "sleep 0.3; exit 4");
     EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
 }
 
-TEST_F(ProcessRunnerTest, SetsTheLimitsOfTheInvocation) {
+TEST_F(ProcessRunnerTest, AppliesLimitsOfInvocation) {
     const std::string write =
         "f=$(mktemp); head -c 8192 /dev/zero > $f; rm $f\n" + std::string(kDone);
     EXPECT_TRUE(run(write).outcome.ok);
@@ -172,7 +172,7 @@ TEST_F(ProcessRunnerTest, SetsTheLimitsOfTheInvocation) {
     EXPECT_THAT(run(kLog + std::string(kDone)).outcome.error, HasSubstr("limit of 20 bytes"));
 }
 
-TEST_F(ProcessRunnerTest, EndsWhatIsAskedTo) {
+TEST_F(ProcessRunnerTest, TerminatesToolOnRequest) {
     Heard heard;
     const auto attempt = start(std::string(kLog) + "exec sleep 60", heard);
     ASSERT_TRUE(until([&] { return !heard.events.empty(); }));
@@ -182,7 +182,7 @@ TEST_F(ProcessRunnerTest, EndsWhatIsAskedTo) {
     EXPECT_EQ(heard.outcome.signal, SIGTERM);
 }
 
-TEST_F(ProcessRunnerTest, BearsItsDestructionInEachCall) {
+TEST_F(ProcessRunnerTest, ListenerMayDestroyAttemptInAnyCall) {
     const std::string many = "for i in 1 2 3 4 5 6 7 8 9; do\n" + std::string(kLog) + "done\n";
     Heard in_event;
     std::unique_ptr<tool::Attempt> attempt;
@@ -207,7 +207,7 @@ TEST_F(ProcessRunnerTest, BearsItsDestructionInEachCall) {
     EXPECT_EQ(at_the_end.events.size(), 10u);
 }
 
-TEST_F(ProcessRunnerTest, NamesLineByteRuleAndExcerptOfAFault) {
+TEST_F(ProcessRunnerTest, FaultNamesLineByteRuleAndExcerpt) {
     const Heard heard = run(std::string(kLog) + "echo\necho '{\"version\":\"0\",\"type\":7}'\n");
     EXPECT_EQ(heard.outcome.code, "PROTOCOL_ERROR");
     EXPECT_EQ(heard.outcome.error,
@@ -215,7 +215,7 @@ TEST_F(ProcessRunnerTest, NamesLineByteRuleAndExcerptOfAFault) {
               "near: {\"version\":\"0\",\"type\":7}");
 }
 
-TEST_F(ProcessRunnerTest, KeepsTheTailOfDiagnostics) {
+TEST_F(ProcessRunnerTest, KeepsTailOfDiagnostics) {
     const Heard heard =
         run("head -c 200000 /dev/zero | tr '\\0' x >&2; printf '\\303\\244end' >&2\n" +
             std::string(kDone));

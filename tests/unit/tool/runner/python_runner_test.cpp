@@ -150,14 +150,14 @@ INSTANTIATE_TEST_SUITE_P(, EveryPython, testing::Bool(), [](const auto& each) {
     return std::string(each.param ? "Warm" : "Fresh");
 });
 
-TEST_P(EveryPython, AnswersTheExampleOfTheSpecification) {
+TEST_P(EveryPython, AnswersExampleOfSpecification) {
     write("def run(payload):\n    return {'message': 'Hello ' + payload['name'], 'ok': True}\n");
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(result(R"({"name":"Ada"})"), R"({"message": "Hello Ada", "ok": true})");
     }
 }
 
-TEST_P(EveryPython, LogsWhatTheFunctionPrints) {
+TEST_P(EveryPython, LogsOutputOfFunction) {
     write(
         "import os, subprocess, sys\n"
         "def run(payload):\n"
@@ -178,7 +178,7 @@ TEST_P(EveryPython, LogsWhatTheFunctionPrints) {
     }
 }
 
-TEST_P(EveryPython, CallsToolsOfAProjectWhoseModulesHaveNamesOfPythonsOwn) {
+TEST_P(EveryPython, ProjectModulesMayShadowPythonModules) {
     for (const char* name : {"ctypes.py", "gc.py", "json.py", "random.py", "resource.py"}) {
         write("VALUE = 'mine'\n", name);
     }
@@ -189,7 +189,7 @@ TEST_P(EveryPython, CallsToolsOfAProjectWhoseModulesHaveNamesOfPythonsOwn) {
     for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), R"(["mine", "mine", "mine"])");
 }
 
-TEST_P(EveryPython, ReportsAnExceptionAndCallsAgain) {
+TEST_P(EveryPython, ReportsExceptionAndCallsAgain) {
     write("def run(payload):\n    raise ValueError('Missing input')\n");
     for (int i = 0; i < 2; ++i) {
         const Heard heard = call();
@@ -198,7 +198,7 @@ TEST_P(EveryPython, ReportsAnExceptionAndCallsAgain) {
     }
 }
 
-TEST_P(EveryPython, ReportsAModuleThatExitsInItsImport) {
+TEST_P(EveryPython, ReportsModuleThatExitsDuringImport) {
     write("import os\nos._exit(3)\n");
     for (int i = 0; i < 2; ++i) {
         const Heard heard = call();
@@ -209,7 +209,7 @@ TEST_P(EveryPython, ReportsAModuleThatExitsInItsImport) {
     for (int i = 0; i < 2; ++i) EXPECT_THAT(result(), HasSubstr("(sys.exit) with 3"));
 }
 
-TEST_P(EveryPython, ReportsAFunctionThatEndsItsProcess) {
+TEST_P(EveryPython, ReportsFunctionThatEndsItsProcess) {
     write(
         "import os\n"
         "def run(payload):\n"
@@ -223,7 +223,7 @@ TEST_P(EveryPython, ReportsAFunctionThatEndsItsProcess) {
     EXPECT_THAT(result(), HasSubstr("the tool closed the descriptor of its reply"));
 }
 
-TEST_P(EveryPython, EndsWhatACallLeavesBehind) {
+TEST_P(EveryPython, KillsProcessesThatCallLeavesBehind) {
     settings.grace_ms = 100;
     write(
         "import os, signal, time\n"
@@ -243,7 +243,7 @@ TEST_P(EveryPython, EndsWhatACallLeavesBehind) {
     }
 }
 
-TEST_P(EveryPython, EndsWithAllDescendantsWhenItIsCancelled) {
+TEST_P(EveryPython, CancellationKillsAllDescendants) {
     settings.grace_ms = 100;
     write(
         "import os, signal, time\n"
@@ -264,7 +264,7 @@ TEST_P(EveryPython, EndsWithAllDescendantsWhenItIsCancelled) {
     EXPECT_EQ(result(), R"("again")");
 }
 
-TEST_P(EveryPython, EndsWithAnAttemptThatIsAbandoned) {
+TEST_P(EveryPython, DestroyedAttemptEndsProcess) {
     settings.grace_ms = 0;
     write(
         "import os, time\n"
@@ -278,7 +278,7 @@ TEST_P(EveryPython, EndsWithAnAttemptThatIsAbandoned) {
     EXPECT_TRUE(ends(std::stoi(read("left"))));
 }
 
-TEST_P(EveryPython, RefusesAReplyWithoutEnd) {
+TEST_P(EveryPython, RefusesEndlessReply) {
     write(
         "import os\n"
         "def run(payload):\n"
@@ -289,7 +289,7 @@ TEST_P(EveryPython, RefusesAReplyWithoutEnd) {
     EXPECT_THAT(result(), HasSubstr("answered with more than"));
 }
 
-TEST_P(EveryPython, AnswersThoughThreadsOfTheFunctionGoOnAndSaysWhichWereEnded) {
+TEST_P(EveryPython, AnswersDespiteRunningThreadsAndNamesThem) {
     // The process must handle SIGTERM before this time is over, and log within the same time again.
     settings.grace_ms = 5000;
     write(
@@ -305,7 +305,7 @@ TEST_P(EveryPython, AnswersThoughThreadsOfTheFunctionGoOnAndSaysWhichWereEnded) 
 }
 
 // The server must run the call itself: it has no descriptors for the pipes of a child.
-TEST_F(PythonRunnerTest, ACallThatRunsAloneAfterAnotherSaysWhichThreadsWereEnded) {
+TEST_F(PythonRunnerTest, UnforkedCallNamesTerminatedThreads) {
     settings.grace_ms = 5000;
     write(
         "import os, resource, signal, threading, time\n"
@@ -326,7 +326,7 @@ TEST_F(PythonRunnerTest, ACallThatRunsAloneAfterAnotherSaysWhichThreadsWereEnded
     EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
 }
 
-TEST_P(EveryPython, EndsWhatGoesOnBeforeTheTimeOfTheCallDoes) {
+TEST_P(EveryPython, TerminatesLingeringCallBeforeItsTimeout) {
     settings.grace_ms = 1000000;
     try_ms = 1000;
     write(
@@ -339,7 +339,7 @@ TEST_P(EveryPython, EndsWhatGoesOnBeforeTheTimeOfTheCallDoes) {
     EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
 }
 
-TEST_P(EveryPython, WaitsForThreadsAndExitHandlersThatEnd) {
+TEST_P(EveryPython, WaitsForThreadsAndExitHandlers) {
     write(
         "import atexit, threading, time\n"
         "def run(payload):\n"
@@ -354,7 +354,7 @@ TEST_P(EveryPython, WaitsForThreadsAndExitHandlersThatEnd) {
     }
 }
 
-TEST_P(EveryPython, AnswersThoughAnExitHandlerHangs) {
+TEST_P(EveryPython, AnswersDespiteHangingExitHandler) {
     settings.grace_ms = 1000000;
     // The handler itself sends the signal with which the library ends such a process.
     write(
@@ -372,7 +372,7 @@ TEST_P(EveryPython, AnswersThoughAnExitHandlerHangs) {
     }
 }
 
-TEST_P(EveryPython, AnswersThoughItsEndHangsInNativeCode) {
+TEST_P(EveryPython, AnswersDespiteHangInNativeExitHandler) {
     settings.grace_ms = 100;
     // PyDLL keeps the interpreter's lock, so that no handler of Python runs.
     write(
@@ -383,7 +383,7 @@ TEST_P(EveryPython, AnswersThoughItsEndHangsInNativeCode) {
     for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), "1");
 }
 
-TEST_P(EveryPython, SaysWhichProcessesACallLeavesBehind) {
+TEST_P(EveryPython, NamesProcessesThatCallLeavesBehind) {
     settings.grace_ms = 0;
     write(
         "import subprocess\n"
@@ -473,7 +473,7 @@ const Hostile kHostile[] = {
      "answered, but its reply is not valid JSON"},
 };
 
-TEST_P(EveryPython, ToldWhatAHostileModuleDoesAndServesTheNext) {
+TEST_P(EveryPython, ReportsHostileModuleAndServesNextCall) {
     settings.grace_ms = 100;
     for (const Hostile& hostile : kHostile) {
         SCOPED_TRACE(hostile.name);
@@ -489,7 +489,7 @@ TEST_P(EveryPython, ToldWhatAHostileModuleDoesAndServesTheNext) {
     }
 }
 
-TEST_P(EveryPython, EndsAnImportThatHangsAndIgnoresSignals) {
+TEST_P(EveryPython, KillsHangingImportThatIgnoresSignals) {
     settings.grace_ms = 100;
     write(
         "import os, signal, time\n"
@@ -507,7 +507,7 @@ TEST_P(EveryPython, EndsAnImportThatHangsAndIgnoresSignals) {
     EXPECT_EQ(result(), "\"good\"");
 }
 
-TEST_P(EveryPython, NothingOfACallIsSeenByTheNext) {
+TEST_P(EveryPython, CallsDoNotSeeEachOthersState) {
     write(
         "import decimal, locale, os, random, resource, secrets, signal, sys, tempfile, threading\n"
         "import time, uuid, warnings\n"
@@ -566,7 +566,7 @@ TEST_P(EveryPython, NothingOfACallIsSeenByTheNext) {
     for (size_t i = 0; i < one.size(); ++i) EXPECT_NE(one[i], two[i]) << i;
 }
 
-TEST_P(EveryPython, LooksForAModuleInPacksFirst) {
+TEST_P(EveryPython, FindsModuleInPackFirst) {
     std::filesystem::create_directory(folder + "/pack");
     write("WHERE = 'pack'\ndef run(payload):\n    return WHERE\n", "pack/tool.py");
     write("WHERE = 'project'\ndef run(payload):\n    return WHERE\n");
@@ -574,7 +574,7 @@ TEST_P(EveryPython, LooksForAModuleInPacksFirst) {
     for (int i = 0; i < 2; ++i) EXPECT_EQ(result(), R"("pack")");
 }
 
-TEST_P(EveryPython, NoEditIsMissedHoweverFastItFollows) {
+TEST_P(EveryPython, DetectsFastEdits) {
     write("import other\ndef run(payload):\n    return other.VALUE\n");
     for (int i = 100; i < 150; ++i) {
         write("VALUE = " + std::to_string(i) + "\n", "other.py");
@@ -582,7 +582,7 @@ TEST_P(EveryPython, NoEditIsMissedHoweverFastItFollows) {
     }
 }
 
-TEST_P(EveryPython, NoEditIsMissedThatKeepsTimeAndSize) {
+TEST_P(EveryPython, DetectsEditsThatKeepTimeAndSize) {
     write("def run(payload):\n    return 1\n");
     const auto time = std::filesystem::last_write_time(folder + "/tool.py");
     for (int i = 1; i < 6; ++i) {
@@ -605,7 +605,7 @@ constexpr const char* kFamily =
 // The process from which a call was forked, by the function above.
 pid_t parent(const std::string& result) { return std::stoi(result.substr(1)); }
 
-TEST_F(PythonRunnerTest, CallsOfAModuleAreForkedFromOneServerAndKnowNothingOfEachOther) {
+TEST_F(PythonRunnerTest, CallsForkFromOneServerAndAreIsolated) {
     write(kFamily);
     const std::string first = result();
     const std::string second = result();
@@ -615,7 +615,7 @@ TEST_F(PythonRunnerTest, CallsOfAModuleAreForkedFromOneServerAndKnowNothingOfEac
     EXPECT_NE(first, second);
 }
 
-TEST_F(PythonRunnerTest, CallsAtTheSameTimeHaveServersOfTheirOwn) {
+TEST_F(PythonRunnerTest, ConcurrentCallsUseSeparateServers) {
     write(
         "import os, time\n"
         "def run(payload):\n"
@@ -629,7 +629,7 @@ TEST_F(PythonRunnerTest, CallsAtTheSameTimeHaveServersOfTheirOwn) {
     EXPECT_EQ(b->heard.outcome.result, R"("b")");
 }
 
-TEST_F(PythonRunnerTest, CallsWithAnotherEnvironmentOrLimitHaveAnotherServer) {
+TEST_F(PythonRunnerTest, EnvironmentAndLimitsSelectServer) {
     write(kFamily);
     const pid_t first = parent(result());
     environment.emplace_back("NEW=1");
@@ -640,7 +640,7 @@ TEST_F(PythonRunnerTest, CallsWithAnotherEnvironmentOrLimitHaveAnotherServer) {
     EXPECT_NE(second, third);
 }
 
-TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileThatItReadHasChanged) {
+TEST_F(PythonRunnerTest, ReloadsModuleAfterChangeOfReadFile) {
     write("VALUE = 1\n", "other.py");
     write("first", "data.txt");
     write(
@@ -655,7 +655,7 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileThatItReadHasChanged) {
     EXPECT_EQ(result(), R"([22, "second"])");
 }
 
-TEST_F(PythonRunnerTest, AFileIsCheckedThoughAnotherCouldNotBeLookedAt) {
+TEST_F(PythonRunnerTest, ChecksFilesDespiteFailedStat) {
     write("first", "data.txt");
     write(
         "import os\n"
@@ -672,7 +672,7 @@ TEST_F(PythonRunnerTest, AFileIsCheckedThoughAnotherCouldNotBeLookedAt) {
     EXPECT_EQ(result(), R"("second")");
 }
 
-TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenTheProjectIsBelowPythonsPrefix) {
+TEST_F(PythonRunnerTest, ReloadsModuleBelowPythonPrefix) {
     const std::filesystem::path python(interpreter());
     write("home = " + python.parent_path().string() + "\n", "pyvenv.cfg");
     std::filesystem::create_directory(folder + "/bin");
@@ -687,7 +687,7 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenTheProjectIsBelowPythonsPrefix) 
     EXPECT_EQ(result(), "[22, true]");
 }
 
-TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileAppearsThatItWouldHaveRead) {
+TEST_F(PythonRunnerTest, ReloadsModuleAfterSearchedFileAppears) {
     const auto create = [&](const std::string& name, const std::string& text) {
         std::filesystem::create_directories(
             std::filesystem::path(folder + "/" + name).parent_path());
@@ -729,7 +729,7 @@ TEST_F(PythonRunnerTest, AModuleIsLoadedAnewWhenAFileAppearsThatItWouldHaveRead)
     EXPECT_EQ(result(), R"([null, 2, 3, 4, 5, ["b"], true, "6"])");
 }
 
-TEST_F(PythonRunnerTest, AModuleIsNotLoadedAnewForFilesThatItDoesNotRead) {
+TEST_F(PythonRunnerTest, DoesNotReloadForUnreadFiles) {
     write(kFamily);
     const pid_t server = parent(result());
     for (int i = 0; i < 3; ++i) {
@@ -739,7 +739,7 @@ TEST_F(PythonRunnerTest, AModuleIsNotLoadedAnewForFilesThatItDoesNotRead) {
     }
 }
 
-TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessTheModuleFixesThem) {
+TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessModuleSeedsThem) {
     write(
         "import random, uuid\n"
         "OWN, FIXED = random.Random(), random.Random(5)\n"
@@ -753,7 +753,7 @@ TEST_F(PythonRunnerTest, RandomNumbersDifferUnlessTheModuleFixesThem) {
     EXPECT_EQ(result(), result());
 }
 
-TEST_F(PythonRunnerTest, AServerThatWasKilledIsReplaced) {
+TEST_F(PythonRunnerTest, ReplacesKilledServer) {
     write(kFamily);
     const pid_t first = parent(result());
     ::kill(first, SIGKILL);
@@ -765,7 +765,7 @@ TEST_F(PythonRunnerTest, AServerThatWasKilledIsReplaced) {
     EXPECT_NE(parent(result()), second);
 }
 
-TEST_F(PythonRunnerTest, ACallThatKillsItsServerFailsAndTheNextHasAnother) {
+TEST_F(PythonRunnerTest, CallThatKillsServerFailsAndNextSucceeds) {
     write(
         "import os\n"
         "def run(payload):\n"
@@ -777,7 +777,7 @@ TEST_F(PythonRunnerTest, ACallThatKillsItsServerFailsAndTheNextHasAnother) {
     EXPECT_EQ(result(), "1");
 }
 
-TEST_F(PythonRunnerTest, AModuleThatCannotBeForkedRunsInAFreshProcessAndTheLogSaysWhy) {
+TEST_F(PythonRunnerTest, UnforkableModuleRunsFreshAndLogsReason) {
     const std::pair<const char*, const char*> modules[] = {
         {"import threading, time\n"
          "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n",
@@ -797,14 +797,14 @@ TEST_F(PythonRunnerTest, AModuleThatCannotBeForkedRunsInAFreshProcessAndTheLogSa
     }
 }
 
-TEST_F(PythonRunnerTest, AServerEndsWithItsRunner) {
+TEST_F(PythonRunnerTest, RunnerDestructorEndsServer) {
     write(kFamily);
     const pid_t server = parent(result());
     runner.reset();
     EXPECT_TRUE(ends(server));
 }
 
-TEST_F(PythonRunnerTest, OnlySoManyIdleServersAreKept) {
+TEST_F(PythonRunnerTest, LimitsNumberOfIdleServers) {
     std::vector<pid_t> servers;
     for (int i = 0; i < 10; ++i) {
         const std::string module = "tool" + std::to_string(i);
@@ -818,7 +818,7 @@ TEST_F(PythonRunnerTest, OnlySoManyIdleServersAreKept) {
     EXPECT_EQ(::kill(servers[2], 0), 0);
 }
 
-TEST_F(PythonRunnerTest, ACallCannotLookIntoItsServer) {
+TEST_F(PythonRunnerTest, CallCannotReadServerMemory) {
     if (::geteuid() == 0) GTEST_SKIP() << "root may look into every process";
     write(
         "import os\n"
@@ -828,7 +828,7 @@ TEST_F(PythonRunnerTest, ACallCannotLookIntoItsServer) {
     EXPECT_EQ(result(), R"("PermissionError")");
 }
 
-TEST_F(PythonRunnerTest, CallsInASandboxAreForkedToo) {
+TEST_F(PythonRunnerTest, ForksSandboxedCalls) {
     binding.sandbox = true;
     binding.guarantees.require(Guarantee::NoNetwork, GuaranteeSource::User);
     binding.guarantees.require(Guarantee::NoFilesystemWrite, GuaranteeSource::User);
@@ -850,7 +850,7 @@ TEST_F(PythonRunnerTest, CallsInASandboxAreForkedToo) {
     EXPECT_FALSE(std::filesystem::exists(folder + "/new"));
 }
 
-TEST_F(PythonRunnerTest, AGuaranteeThatAForkWouldWeakenMeansAFreshProcess) {
+TEST_F(PythonRunnerTest, NoSubprocessNeedsFreshProcess) {
     binding.sandbox = true;
     binding.guarantees.require(Guarantee::NoSubprocess, GuaranteeSource::User);
     write(
@@ -860,7 +860,7 @@ TEST_F(PythonRunnerTest, AGuaranteeThatAForkWouldWeakenMeansAFreshProcess) {
     EXPECT_EQ(result(), "true");
 }
 
-TEST_F(PythonRunnerTest, ExplainsAPythonThatIsAScriptUnderAGuaranteeThatKeepsItFromStarting) {
+TEST_F(PythonRunnerTest, ReportsScriptAsPythonUnderNoSubprocess) {
     write(kFamily);
     write("#!/bin/sh\nexec '" + interpreter() + "' \"$@\"\n", "python");
     std::filesystem::permissions(folder + "/python", std::filesystem::perms::owner_all);
@@ -893,7 +893,7 @@ private:
     int& terminations_;
 };
 
-TEST_F(PythonRunnerTest, OutputAfterACallHasLingeredStartsNoOtherTimer) {
+TEST_F(PythonRunnerTest, OutputAfterLingerStartsNoSecondTimer) {
     settings.grace_ms = 1;
     tool::ProcessRunner processes(pool, settings);
     tool::Definition definition;
@@ -914,7 +914,7 @@ TEST_F(PythonRunnerTest, OutputAfterACallHasLingeredStartsNoOtherTimer) {
     EXPECT_EQ(loop.timeout(), -1) << "a timer runs";
 }
 
-TEST_F(PythonRunnerTest, ABindingThatAsksForItHasAFreshProcessForEachCall) {
+TEST_F(PythonRunnerTest, BindingCanRequestFreshProcessPerCall) {
     binding.warm = false;
     write("import os\nSTART = os.getpid()\ndef run(payload):\n    return START == os.getpid()\n");
     EXPECT_EQ(result(), "true");

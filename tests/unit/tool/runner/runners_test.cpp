@@ -24,7 +24,7 @@ TEST(Runners, AreFoundByName) {
     EXPECT_EQ(runners.find("proc"), nullptr);
 }
 
-TEST(Runners, ASchemeBelongsToWhoTookItFirst) {
+TEST(Runners, SchemeBelongsToFirstRunner) {
     int one = 0, two = 0;
     Runners runners;
     EXPECT_TRUE(runners.add_scheme("web", some_runner(one), "org.a"));
@@ -38,7 +38,7 @@ TEST(Runners, ASchemeBelongsToWhoTookItFirst) {
     EXPECT_TRUE(runners.add_scheme("web", some_runner(two)));
 }
 
-TEST(Runners, TheSchemeOfAPathIsNeverPartOfAFileName) {
+TEST(Runners, DistinguishSchemeFromFileName) {
     EXPECT_EQ(scheme_of("web:service"), "web");
     EXPECT_EQ(scheme_of("git+ssh:a:b"), "git+ssh");
     EXPECT_EQ(scheme_of("tools/a:b"), "");

@@ -111,7 +111,7 @@ protected:
 HttpServer* ServiceRunnerTest::server = nullptr;
 
 // covers: 001-service-request
-TEST_F(ServiceRunnerTest, SendsTheRequestOfTheSpecification) {
+TEST_F(ServiceRunnerTest, SendsRequestOfSpecification) {
     ask("/set/200/tools", R"({"ok":true})");
     run(R"({"name":"Ada","share":0.1,"large":12345678901234567890})");
     const std::string sent = last("/tools");
@@ -125,7 +125,7 @@ TEST_F(ServiceRunnerTest, SendsTheRequestOfTheSpecification) {
 }
 
 // covers: 001-service-success
-TEST_F(ServiceRunnerTest, TurnsAReplyIntoItsResult) {
+TEST_F(ServiceRunnerTest, ReturnsResultOfReply) {
     const Heard heard = run();
     EXPECT_TRUE(heard.outcome.ok) << heard.outcome.error;
     EXPECT_EQ(heard.outcome.result, R"({ "message": "Hello Ada" })");
@@ -143,7 +143,7 @@ TEST_F(ServiceRunnerTest, TurnsAReplyIntoItsResult) {
 }
 
 // covers: 001-service-error
-TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
+TEST_F(ServiceRunnerTest, ReportsErrorOfServiceWithAnyStatus) {
     for (const int status : {200, 400, 500}) {
         set(status, "/tools",
             R"({"ok":false,"error":{"type":"ValueError","message":"Missing input"}})");
@@ -154,7 +154,7 @@ TEST_F(ServiceRunnerTest, PassesTheErrorOfAServiceOnWithAnyStatus) {
 }
 
 // covers: 001-service-error
-TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAReply) {
+TEST_F(ServiceRunnerTest, ReportsFaultOfReply) {
     set(200, "/tools", R"({"ok":true)");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
                 HasSubstr("the tool \"greeter\" answered, but its reply is not valid JSON: "));
@@ -170,7 +170,7 @@ TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAReply) {
     EXPECT_THAT(fail("HTTP_STATUS").error, HasSubstr("status 500"));
 }
 
-TEST_F(ServiceRunnerTest, SaysWhatIsWrongWithAService) {
+TEST_F(ServiceRunnerTest, ReportsFaultOfService) {
     const auto call_failed = [&](const std::string& text) {
         return HasSubstr("the tool \"greeter\" is a service, and its call failed: " + binding.url +
                          ": " + text);
@@ -211,7 +211,7 @@ TEST_F(ServiceRunnerTest, ShowsNoCredentialsInMessagesAndTraces) {
     EXPECT_THAT(outcome.traces[0], Not(HasSubstr("secret")));
 }
 
-TEST_F(ServiceRunnerTest, IsEndedWhileTheServiceIsSilent) {
+TEST_F(ServiceRunnerTest, TerminatesCallToSilentService) {
     binding.url = server->url("/stall");
     Heard heard;
     const auto attempt = start(heard, "{}");
@@ -233,7 +233,7 @@ constexpr const char* kEnforced =
     R"("service_version":"1.0.0"})";
 
 // covers: 001-handshake-request, 001-trace-handshake
-TEST_F(ServiceRunnerTest, ShakesHandsOnceForAToolAndItsGuarantees) {
+TEST_F(ServiceRunnerTest, ShakesHandsOncePerToolAndGuarantees) {
     set_handshake(kEnforced);
     require(Guarantee::NoNetwork);
     binding.url = server->url("/tools?key=1");
@@ -263,7 +263,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsOnceForAToolAndItsGuarantees) {
     EXPECT_EQ(handshakes(), before + 4);
 }
 
-TEST_F(ServiceRunnerTest, ShakesHandsAgainWhenTheConnectionWasLost) {
+TEST_F(ServiceRunnerTest, RepeatsHandshakeAfterLostConnection) {
     set_handshake(kEnforced);
     require(Guarantee::NoNetwork);
     binding.url = server->url("/close");
@@ -274,7 +274,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsAgainWhenTheConnectionWasLost) {
 }
 
 // covers: 001-handshake-response
-TEST_F(ServiceRunnerTest, CallsNoServiceThatDoesNotEnforceItsGuarantees) {
+TEST_F(ServiceRunnerTest, RefusesServiceThatDoesNotEnforceGuarantees) {
     require(Guarantee::NoNetwork);
     const auto calls = [&] { return std::stoi(ask("/count/tools", "")); };
     const int before = calls();
@@ -313,7 +313,7 @@ TEST_F(ServiceRunnerTest, CallsNoServiceThatDoesNotEnforceItsGuarantees) {
 }
 
 // covers: 001-handshake-response
-TEST_F(ServiceRunnerTest, NeedsASupersetOfTheSecrets) {
+TEST_F(ServiceRunnerTest, RequiresSupersetOfSecrets) {
     binding.guarantees.allow_secrets({"A", "B"}, GuaranteeSource::Pack);
     const auto handshake = [&](const std::string& secrets) {
         set_handshake(R"({"ok":true,"enforcement":"enforced","supported_guarantees":{)"
@@ -348,7 +348,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsWithoutGuaranteesIfTheProjectRequiresIt) {
               "the tool \"other\" may not run: " + said() + "refused the handshake: not today");
 }
 
-TEST_F(ServiceRunnerTest, SaysThatTheHandshakeFailed) {
+TEST_F(ServiceRunnerTest, ReportsFailedHandshake) {
     binding.handshake_required = true;
     binding.url = "http://127.0.0.1:1/tools";
     EXPECT_THAT(fail("SERVICE_UNREACHABLE").error,

@@ -55,7 +55,7 @@ protected:
     Exit exit;
 };
 
-TEST_F(StreamAttemptTest, NamesTheLimitOfProcessesWhereTheToolSaysNothing) {
+TEST_F(StreamAttemptTest, ReportsProcessLimitOfToolWithoutOwnError) {
     exit.refused_processes = 3;
     Outcome outcome = end();
     EXPECT_EQ(outcome.code, "PROCESS_LIMIT");
@@ -74,7 +74,7 @@ TEST_F(StreamAttemptTest, NamesTheLimitOfProcessesWhereTheToolSaysNothing) {
     EXPECT_EQ(outcome.limit, "the tool reached its limit of 20 processes (processes) 3 times");
 }
 
-TEST_F(StreamAttemptTest, BelievesAToolThatSpeaksOfItsLimitOfProcesses) {
+TEST_F(StreamAttemptTest, DoneTakesPrecedenceOverProcessLimit) {
     exit.refused_processes = 1;
     const Outcome failed = end(kRefusal);
     EXPECT_EQ(failed.code, "TOOL_FAILED");
@@ -85,7 +85,7 @@ TEST_F(StreamAttemptTest, BelievesAToolThatSpeaksOfItsLimitOfProcesses) {
     EXPECT_EQ(fine.warning, "the tool reached its limit of 20 processes (processes) 1 time");
 }
 
-TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
+TEST_F(StreamAttemptTest, DistinguishesOwnLimitFromLimitAbove) {
     exit.refused_processes = 2;
     limits.processes = UINT64_MAX;
     EXPECT_EQ(
@@ -102,7 +102,7 @@ TEST_F(StreamAttemptTest, DoesNotCallALimitAboveItsOwn) {
               "above its own");
 }
 
-TEST_F(StreamAttemptTest, NamesTheLimitOfMemory) {
+TEST_F(StreamAttemptTest, ReportsMemoryLimit) {
     exit.wait_status = SIGKILL;
     exit.memory_limit_hits = 1;
     exit.memory_kills = 4;
@@ -117,7 +117,7 @@ TEST_F(StreamAttemptTest, NamesTheLimitOfMemory) {
     }
 }
 
-TEST_F(StreamAttemptTest, WhatFollowsTheEndOfALingeringToolIsNoExitStatus) {
+TEST_F(StreamAttemptTest, IgnoresExitStatusOfTerminatedLingeringTool) {
     settings.grace_ms = 1;
     exit.wait_status = 3 << 8;
     Heard heard;
@@ -140,14 +140,14 @@ TEST_F(StreamAttemptTest, WhatFollowsTheEndOfALingeringToolIsNoExitStatus) {
         "3 is ignored");
 }
 
-TEST_F(StreamAttemptTest, AStatusBeforeOurSignalCounts) {
+TEST_F(StreamAttemptTest, ExitStatusBeforeSignalCounts) {
     exit.wait_status = 3 << 8;
     const Outcome outcome = end(kDone);
     EXPECT_EQ(outcome.code, "EXIT_STATUS");
     EXPECT_EQ(outcome.error, "the tool exited with status 3 after its done event");
 }
 
-TEST_F(StreamAttemptTest, ADoneCanSayThatAnotherAttemptCannotSucceed) {
+TEST_F(StreamAttemptTest, DoneCanForbidRetry) {
     EXPECT_TRUE(end(kRefusal).may_retry);
     for (const char* value : {"true", "null", "0", "\"no\""}) {
         const std::string done = R"({"version":"0","type":"done","ok":false,"retry":)";
@@ -161,7 +161,7 @@ TEST_F(StreamAttemptTest, ADoneCanSayThatAnotherAttemptCannotSucceed) {
     EXPECT_FALSE(end(never).may_retry) << "whatever followed";
 }
 
-TEST_F(StreamAttemptTest, ADoneCanBeJudgedWhileTheToolStillRuns) {
+TEST_F(StreamAttemptTest, DoneDecidesOutcomeOfRunningTool) {
     Heard heard;
     tool::StreamAttempt attempt(loop, settings, limits, heard);
     attempt.set_source(std::make_unique<Nothing>());
@@ -178,7 +178,7 @@ TEST_F(StreamAttemptTest, ADoneCanBeJudgedWhileTheToolStillRuns) {
 }
 
 // The group's own counters also move when nobody had to die, or another of it than the tool.
-TEST_F(StreamAttemptTest, BlamesNoLimitThatDidNotEndIt) {
+TEST_F(StreamAttemptTest, BlamesOnlyLimitThatEndedTool) {
     exit.memory_limit_hits = 5;
     EXPECT_TRUE(end(kDone).ok);
     exit.memory_kills = 1;

@@ -51,7 +51,7 @@ TEST(Decimal, IsComparedByValue) {
     }
 }
 
-TEST(Decimal, KnowsIntegers) {
+TEST(Decimal, DetectsIntegers) {
     for (const char* text :
          {"0", "-0.0", "2.0", "2e3", "1.50e1", "1e300", "12345678901234567890123.0", "100e-2"}) {
         EXPECT_TRUE(Decimal(text).is_integer()) << text;
@@ -66,7 +66,7 @@ TEST(Decimal, KnowsIntegers) {
     EXPECT_EQ(Decimal("1e18").integer(), std::nullopt);
 }
 
-TEST(Decimal, KnowsMultiples) {
+TEST(Decimal, DetectsMultiples) {
     const auto is_multiple = [](const char* value, const char* step) {
         return Decimal(value).is_multiple_of(Decimal(step));
     };

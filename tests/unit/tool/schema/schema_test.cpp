@@ -53,12 +53,12 @@ constexpr const char* kWeather =
     "properties":{"city":{"type":"string"},"way":{"enum":["up","down"]},"at":{"type":"object",
     "properties":{"x":{"type":["integer","null"]}}},"days":{"minimum":1}}})";
 
-TEST(Schema, AValueThatFitsHasNoFault) {
+TEST(Schema, ValidValueHasNoFault) {
     EXPECT_THAT(faults_of(kWeather, R"({"city":"Oslo","way":"up","at":{"x":null},"days":1})"),
                 IsEmpty());
 }
 
-TEST(Schema, AllFaultsAreReportedWithTheirPlace) {
+TEST(Schema, ReportsAllFaultsWithPlaces) {
     EXPECT_THAT(faults_of(kWeather, R"({"town":1,"way":"left","at":{"x":1.5},"days":0})"),
                 ElementsAre(R"(/town is unknown; allowed members are "city", "way", "at", "days")",
                             R"(/way is "left" but must be one of "up", "down")",
@@ -66,7 +66,7 @@ TEST(Schema, AllFaultsAreReportedWithTheirPlace) {
                             "/days is 0 but must be at least 1", "/city is missing"));
 }
 
-TEST(Schema, AFaultSaysWhatIsExpectedAndWhatIsThere) {
+TEST(Schema, FaultNamesExpectedAndReceivedTypes) {
     json::Document document;
     json::ParseError error;
     ASSERT_TRUE(document.parse(R"({"way":1,"at":"here"})", error));
@@ -81,7 +81,7 @@ TEST(Schema, AFaultSaysWhatIsExpectedAndWhatIsThere) {
     EXPECT_EQ(faults[2].received, std::nullopt);
 }
 
-TEST(Schema, WhatPydanticWritesCounts) {
+TEST(Schema, SupportsPydanticSchemas) {
     const char* const schema = R"({"$defs":{"Item":{"properties":{"name":{"title":"Name",
         "type":"string"},"parts":{"items":{"$ref":"#/$defs/Item"},"type":"array"}},
         "required":["name"],"type":"object"}},"properties":{"item":{"anyOf":[
@@ -97,7 +97,7 @@ TEST(Schema, WhatPydanticWritesCounts) {
                 ElementsAre("/item is an integer but must be an object or null"));
 }
 
-TEST(Schema, AConstantMemberTellsAlternativesApart) {
+TEST(Schema, ConstantMemberSelectsAlternative) {
     const char* const schema = R"({"oneOf":[
         {"properties":{"kind":{"const":"cat"},"lives":{"type":"integer"}},"required":["kind"]},
         {"properties":{"kind":{"const":"dog"},"name":{"type":"string"}},"required":["kind"]}]})";
@@ -129,7 +129,7 @@ TEST(Schema, LengthsCountCharacters) {
     EXPECT_THAT(faults_of(R"({"minLength":-0})", R"("")"), IsEmpty());
 }
 
-TEST(Schema, AnExclusiveLimitThatIsABooleanIsOfDraft4) {
+TEST(Schema, BooleanExclusiveLimitIsDraft4) {
     const auto schema_in = [](const std::string& dialect, const std::string& limit) {
         return R"({"$schema":")" + dialect + R"(",")" + limit + R"(":true})";
     };
@@ -147,7 +147,7 @@ TEST(Schema, AnExclusiveLimitThatIsABooleanIsOfDraft4) {
     }
 }
 
-TEST(Schema, AMissingDialectIsReadAsTheNewestWithWhatOlderOnesHave) {
+TEST(Schema, MissingDialectAcceptsOlderKeywords) {
     EXPECT_THAT(
         faults_of(R"({"items":[{"type":"null"}],"additionalItems":false})", "[null,1]"),
         ElementsAre("/1 is one element too many; the array must not have more than 1 element"));
@@ -157,7 +157,7 @@ TEST(Schema, AMissingDialectIsReadAsTheNewestWithWhatOlderOnesHave) {
         SizeIs(1));
 }
 
-TEST(Schema, WhatIsNoSchemaIsRefusedWithEveryPlace) {
+TEST(Schema, RefusesInvalidSchemaWithAllPlaces) {
     EXPECT_THAT(refusals_of(R"({"type":"objekt","properties":{"a":{"minLength":-1},"b":5}})"),
                 ElementsAre(HasSubstr("/type a type must be"),
                             HasSubstr("/properties/b a schema must be an object"),
@@ -175,7 +175,7 @@ TEST(Schema, WhatIsNoSchemaIsRefusedWithEveryPlace) {
                 ElementsAre(HasSubstr("/$schema \"$schema\" must be a string")));
 }
 
-TEST(Schema, RelativeIdsAreToldApart) {
+TEST(Schema, DistinguishesRelativeIds) {
     const std::string schema =
         R"({"$defs":{"x":{"$id":"a","type":"string"},"y":{"$id":"b","type":"integer"}},)"
         R"("properties":{"p":{"$ref":"a"},"q":{"$ref":"./b"}}})";
@@ -183,7 +183,7 @@ TEST(Schema, RelativeIdsAreToldApart) {
     EXPECT_THAT(faults_of(schema, R"({"p":1,"q":"text"})"), SizeIs(2));
 }
 
-TEST(Schema, AReferenceOutOfTheDocumentOrToNothingIsRefused) {
+TEST(Schema, RefusesExternalAndDanglingReferences) {
     EXPECT_THAT(refusals_of(R"({"properties":{"a":{"$ref":"https://example.com/a.json"}}})"),
                 ElementsAre(HasSubstr("/properties/a/$ref \"https://example.com/a.json\" lies "
                                       "outside of this document")));
@@ -191,14 +191,14 @@ TEST(Schema, AReferenceOutOfTheDocumentOrToNothingIsRefused) {
                 ElementsAre(HasSubstr("/$ref \"#/$defs/none\" does not name a schema")));
 }
 
-TEST(Schema, AReferenceThatLeadsBackToItselfIsRefused) {
+TEST(Schema, RefusesReferenceLoops) {
     EXPECT_THAT(refusals_of(R"({"$ref":"#"})"), ElementsAre(HasSubstr("refers back to itself")));
     EXPECT_THAT(refusals_of(R"({"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},
                                           "b":{"not":{"$ref":"#/$defs/a"}}}})"),
                 SizeIs(1));
 }
 
-TEST(Schema, PatternsThatCannotBeMatchedInLinearTimeAreRefused) {
+TEST(Schema, RefusesUnsupportedPatterns) {
     EXPECT_THAT(refusals_of(R"x({"pattern":"(?=a)b"})x"),
                 ElementsAre(HasSubstr("look-ahead and look-behind are not supported")));
     EXPECT_THAT(refusals_of(R"x({"patternProperties":{"(a)\\1":{}}})x"),
@@ -207,12 +207,12 @@ TEST(Schema, PatternsThatCannotBeMatchedInLinearTimeAreRefused) {
 
 // ---- bounds
 
-TEST(Schema, APatternThatBacktracksElsewhereTakesLinearTime) {
+TEST(Schema, MatchesPatternsInLinearTime) {
     EXPECT_THAT(faults_of(R"x({"pattern":"^(a+)+$"})x", '"' + std::string(100'000, 'a') + "!\""),
                 SizeIs(1));
 }
 
-TEST(Schema, AnExponentialAnyOfIsGivenUp) {
+TEST(Schema, GivesUpExponentialAnyOf) {
     // Each level doubles the work, and no branch fits.
     std::string schema = R"({"$defs":{"l0":{"type":"null"})";
     for (int i = 1; i <= 40; ++i) {
@@ -224,7 +224,7 @@ TEST(Schema, AnExponentialAnyOfIsGivenUp) {
                 ElementsAre(" takes too long to check against this schema"));
 }
 
-TEST(Schema, AnExponentialNotIsGivenUpTooAndNotAccepted) {
+TEST(Schema, ExponentialNotIsGivenUpAndRejected) {
     std::string schema = R"({"$defs":{"l0":{"type":"null"})";
     for (int i = 1; i <= 41; ++i) {
         const std::string below = R"({"$ref":"#/$defs/l)" + std::to_string(i - 1) + R"("})";
@@ -234,7 +234,7 @@ TEST(Schema, AnExponentialNotIsGivenUpTooAndNotAccepted) {
     EXPECT_THAT(faults_of(schema, "1"), SizeIs(1));
 }
 
-TEST(Schema, DeepValuesAndSchemasDoNotRecurseWithoutLimit) {
+TEST(Schema, BoundsRecursionDepth) {
     const char* const tree = R"({"anyOf":[{"items":{"$ref":"#"}},{"type":"null"}]})";
     EXPECT_THAT(faults_of(tree, std::string(200, '[') + std::string(200, ']')), IsEmpty());
     // Longer than any value is deep: each step leads to the next schema.
@@ -247,14 +247,14 @@ TEST(Schema, DeepValuesAndSchemasDoNotRecurseWithoutLimit) {
     EXPECT_THAT(faults_of(chain, "null"), ElementsAre(" is nested too deeply for this schema"));
 }
 
-TEST(Schema, FaultsAreBounded) {
+TEST(Schema, BoundsNumberOfFaults) {
     std::string value = "[";
     for (int i = 0; i < 1000; ++i) value += i == 0 ? "1" : ",1";
     EXPECT_THAT(faults_of(R"({"items":{"type":"string"}})", value + "]"),
                 SizeIs(Schema::kMaxFaults));
 }
 
-TEST(Schema, EqualElementsAreFoundAmongMany) {
+TEST(Schema, FindsEqualElementsAmongMany) {
     std::string value = "[";
     for (int i = 0; i < 20'000; ++i) value += R"({"a":[)" + std::to_string(i) + "]},";
     EXPECT_THAT(faults_of(R"({"uniqueItems":true})", value + "0]"), IsEmpty());
