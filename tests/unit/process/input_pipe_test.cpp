@@ -64,7 +64,7 @@ TEST_F(InputPipeTest, CloseWritesBufferedBytesFirst) {
         run();
     }
     for (size_t more = 0; (more = read(100'000)) > 0;) got += more;
-    EXPECT_EQ(got, 100'000U) << "and the end of the file is behind it";
+    EXPECT_EQ(got, 100'000U) << "followed by the end of the file";
     EXPECT_EQ(closed, 0);
 }
 
@@ -74,7 +74,7 @@ TEST_F(InputPipeTest, ReportsClosedReadEndOnce) {
         closed = 0;
         pipe->write(std::string(size, 'x'));
         ends.read.close();
-        pipe->write("more");  // SIGPIPE would end this program
+        pipe->write("more");  // SIGPIPE would terminate this program
         EXPECT_EQ(closed, 0) << "not from within write()";
         run();
         EXPECT_EQ(closed, 1);

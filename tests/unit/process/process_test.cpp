@@ -40,7 +40,7 @@ using testing::StartsWith;
 
 using Clock = std::chrono::steady_clock;
 
-// Remembers what a process does; whoever waits for it looks here.
+// Records the output and the exit of a process.
 class Heard : public process::Listener {
 public:
     void on_output(char* data, size_t size) override {
@@ -80,7 +80,7 @@ protected:
         EXPECT_EQ(open_descriptors(), before_);
     }
 
-    // A shell that runs a script.
+    // Returns the command for a shell that runs a script.
     Command shell(const std::string& script) const {
         Command command;
         command.path = "/bin/sh";
@@ -95,7 +95,7 @@ protected:
         EXPECT_NE(made, nullptr) << failure.message;
         return made;
     }
-    // Runs it to its end.
+    // Runs a command to its end.
     Heard run(const Command& command) {
         Heard heard;
         const auto made = start(command, heard);
@@ -115,10 +115,11 @@ protected:
         }
     }
 
-    // Nothing is read until the process is gone: its end is told while the pipe is nearly full.
+    // Reads nothing until the process has ended, so its end is reported while the pipe is nearly
+    // full.
     void expect_all_is_read_behind_its_end() {
         Heard heard;
-        // The first block makes the pipe large, the second one fills it.
+        // The first block causes a larger pipe, the second one fills it.
         const auto made = start(shell("dd if=/dev/zero bs=60000 count=1 2>&-; "
                                       "exec dd if=/dev/zero bs=900000 count=1 2>&-"),
                                 heard);
@@ -136,7 +137,7 @@ protected:
     }
 
     std::vector<std::string> environment{"PATH=/usr/bin:/bin", "GREETING=hello"};
-    test::FakeClock clock;  // for a test that moves the time of the loop
+    test::FakeClock clock;  // for tests that advance the time of the loop
     std::unique_ptr<Loop> loop;
     std::unique_ptr<Pool> pool;
 
@@ -169,7 +170,7 @@ TEST_F(ProcessTest, GetsArgumentsEnvironmentAndFolder) {
     EXPECT_EQ(run(command).output, "a b||\xC3\xA4|hello|/usr/share|none|");
 }
 
-// Around the size of a pipe the way of the input changes; not what arrives.
+// Input larger than a pipe takes a different way, but the same bytes must arrive.
 TEST_F(ProcessTest, GetsInputOfEverySizeAndEndOfFile) {
     for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537},
                               size_t{1} << 20, size_t{20} << 20}) {
@@ -217,7 +218,7 @@ TEST_F(ProcessTest, TerminatedProcessGetsGracePeriod) {
     EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 5);
 }
 
-// The shell makes its next child while its descendants are being looked for.
+// The shell forks its next child while its descendants are being listed.
 TEST_F(ProcessTest, SignalsProcessesForkedDuringTermination) {
     for (int round = 0; round < 20; ++round) {
         Heard heard;
@@ -230,7 +231,7 @@ TEST_F(ProcessTest, SignalsProcessesForkedDuringTermination) {
     }
 }
 
-// Many take a second SIGTERM for "at once, and never mind the rest".
+// Many programs exit at once on a second SIGTERM.
 TEST_F(ProcessTest, SendsSigtermOncePerProcess) {
     Heard heard;
     const auto made =
@@ -274,7 +275,7 @@ TEST_F(ProcessTest, SecondTerminateShortensGracePeriod) {
     made->terminate(0);
     ASSERT_TRUE(until([&] { return heard.exits > 0; }));
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGKILL);
-    made->terminate(0);  // of no meaning any more
+    made->terminate(0);  // has no effect after the exit
 }
 
 TEST_F(ProcessTest, StopReadingEndsWriter) {
@@ -332,7 +333,7 @@ TEST_F(ProcessTest, DestructionKillsUnlessTerminating) {
     one.reset();
     EXPECT_EQ(pool->busy(), 2u);
     ASSERT_TRUE(until([&] { return pool->busy() == 0; }));
-    // It had its grace, also without anybody who waits for it.
+    // It had its grace period, although its object was destroyed.
     EXPECT_EQ(::unlink(file.c_str()), 0);
     EXPECT_EQ(killed.exits + polite.exits, 0);
 }
@@ -385,7 +386,7 @@ TEST_F(ProcessTest, AppliesResourceLimits) {
     EXPECT_EQ(heard.output, "77\n2048\n9\n");
 }
 
-// In a control group of its own, where this machine has a cgroup2 folder that is ours to use.
+// Runs processes in control groups. Skipped unless this machine has a usable cgroup2 folder.
 class ProcessGroupTest : public ProcessTest {
 protected:
     void SetUp() override {
@@ -398,9 +399,9 @@ protected:
         }
         std::string why = "no cgroup2 is mounted";
         if (folder.empty() || ::mkdir(folder.c_str(), 0755) != 0) {
-            if (!folder.empty()) why = folder + " cannot be made: " + std::strerror(errno);
+            if (!folder.empty()) why = "cannot create " + folder + ": " + std::strerror(errno);
             folder.clear();
-            GTEST_SKIP() << why << "; tests/machine/ shows it in a machine of its own";
+            GTEST_SKIP() << why << "; tests/machine/ tests it in a virtual machine";
         }
         if (!pool->use_groups(folder, why)) GTEST_SKIP() << why;
     }
@@ -524,7 +525,7 @@ TEST_F(ProcessTest, ReadsPendingReportBeforeGivingUpReaper) {
         return hostile::ProcessFacts{};
     };
     const int reaper = facts_of(supervisor).parent;
-    // Stopped, so that its report does not come together with the supervisor's end.
+    // Stops the reaper, so that its report does not arrive together with the supervisor's end.
     ASSERT_TRUE(hostile::signal_descendant(reaper, SIGSTOP));
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(300);
     while (facts_of(reaper).state != 'T' && Clock::now() < deadline) std::this_thread::yield();
@@ -556,7 +557,7 @@ TEST_F(ProcessTest, RecoversFromKilledSupervisorAndReaper) {
     EXPECT_EQ(run(shell("exit 0")).exit.wait_status, 0);
     ASSERT_EQ(idle_supervisors().size(), 1u);
     const hostile::ProcessFacts supervisor = idle_supervisors()[0];
-    // The loop reads of neither end before the next start.
+    // The loop notices neither end before the next start.
     for (const int pid : {supervisor.pid, supervisor.parent}) {
         const auto is_running = [&] {
             const std::vector<hostile::ProcessFacts> all = descendants();
@@ -572,11 +573,10 @@ TEST_F(ProcessTest, RecoversFromKilledSupervisorAndReaper) {
     EXPECT_EQ(run(shell("exit 3")).exit.wait_status, 3 << 8);
     EXPECT_TRUE(until([&] { return pool->busy() == 0; }));
     pool.reset();
-    // The killed supervisor, if its reaper had not reaped it.
+    // Reaps the killed supervisor, if its reaper had not done so.
     while (::waitpid(-1, nullptr, 0) > 0) continue;
 }
 
-// With others to serve, its supervisor alone tells the end, and holds the pipes open until then.
 TEST_F(ProcessTest, DescriptorShortageIsNotMissingGuarantee) {
     run(shell("exit 0"));
     Guarantees guarantees;
@@ -616,6 +616,8 @@ TEST_F(ProcessTest, SupervisorFileEnforcesSameAsMemoryImage) {
     std::filesystem::remove(file);
 }
 
+// With other processes running, the supervisor holds the pipes open until it reports the end, so
+// the pipes do not report it.
 class ProcessBesideAnotherTest : public ProcessTest {
 protected:
     void SetUp() override {
@@ -689,7 +691,8 @@ TEST_F(ProcessBesideAnotherTest, SupervisorLeaksNoDescriptors) {
         run(shell("exit 0"));
         run(missing);
     }
-    EXPECT_LE(most_open(), before + 2) << "it closes those of the last one after it told its end";
+    EXPECT_LE(most_open(), before + 2)
+        << "it closes the last process's descriptors after its report";
 }
 
 }  // namespace

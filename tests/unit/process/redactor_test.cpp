@@ -16,7 +16,7 @@ std::string redacted(const std::vector<std::string>& secrets, std::string_view t
     return out + redactor.finish();
 }
 
-// However it is cut.
+// Expects the same result for every size of reads.
 void expect_json(const std::string& secret, const std::string& line, const std::string& wanted) {
     for (size_t piece = 1; piece <= line.size(); ++piece) {
         ASSERT_EQ(redacted({secret}, line, piece, Kind::Json), wanted) << piece;

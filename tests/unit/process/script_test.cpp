@@ -47,7 +47,7 @@ TEST(Script, ReportsMissingInterpreterLine) {
 TEST(Script, ReportsCarriageReturnAndItsRemoval) {
     EXPECT_EQ(trouble_with("#!/usr/bin/env python3\r\nprint()\r\n"),
               "has a carriage return at the end of its interpreter line (#!/usr/bin/env "
-              "python3\\r), as a file from Windows; remove it: sed -i 's/\\r$//' FILE");
+              "python3\\r), like a file from Windows; remove it: sed -i 's/\\r$//' FILE");
     EXPECT_THAT(trouble_with("#!/no/interpreter\r\n"), HasSubstr("carriage return"));
 }
 

@@ -61,7 +61,7 @@ TEST(Manifest, ReportsAllFaultsWithPlaces) {
     EXPECT_THAT(
         refusals_of(R"({"name":"a b","inptu":{},"input":{"properties":{"a":{"type":"objekt"}}},)"
                     R"("times":{"try_ms":-1},"limits":{"open_files":0}})"),
-        ElementsAre(HasSubstr(R"("inptu" is no key of a manifest; did you mean "input"?)"),
+        ElementsAre(HasSubstr(R"("inptu" is not a key of a manifest; did you mean "input"?)"),
                     HasSubstr("/name \"name\" must consist of"),
                     HasSubstr("60 /input/properties/a/type a type must be"),
                     HasSubstr("/times/try_ms must be a whole number from 0 to 4294967295"),
@@ -75,7 +75,7 @@ TEST(Manifest, NameMustMatchFile) {
     Manifest manifest;
     Faults faults;
     EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults, "bell"));
-    EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults)) << "no file is known";
+    EXPECT_TRUE(manifest.parse(R"({"name":"bell"})", faults)) << "the file name is unknown";
     EXPECT_FALSE(manifest.parse(R"({"name":"bell"})", faults, "gong"));
     ASSERT_EQ(faults.size(), 1u);
     EXPECT_EQ(faults[0].byte, 8u);

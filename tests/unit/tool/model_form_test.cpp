@@ -45,7 +45,7 @@ TEST(ModelForm, WritesOpenaiAndModelContextProtocol) {
         form_of(tool, ModelForm::Mcp),
         R"({"name":"dice","description":"Rolls",)"
         R"("inputSchema":{"type":"object","required":["sides"]},"outputSchema":{"type":"object"}})");
-    // The protocol has structured results that are objects only.
+    // In the protocol, structured results must be objects.
     for (const char* const text : {"true", "{}", R"({"type":["object","null"]})"}) {
         tool.result = schema(text);
         EXPECT_THAT(form_of(tool, ModelForm::Mcp), Not(HasSubstr("outputSchema"))) << text;

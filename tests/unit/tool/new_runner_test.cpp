@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new kind of tool: one class, and one line that lists it.
+// A new kind of tool needs one class and one line that registers it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace narratoria {
 namespace {
 
-// Runs no process: "echo:TEXT" reports TEXT as its result.
+// A runner without a process: "echo:TEXT" returns TEXT as its result.
 class EchoRunner : public tool::Runner {
 public:
     explicit EchoRunner(Loop& loop) : loop_(loop) {}

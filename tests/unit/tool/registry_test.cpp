@@ -133,7 +133,7 @@ TEST(Registry, HidesDefinitionOnlyFromList) {
     EXPECT_EQ(registry.problem_of(*registry.find("dice")), "");
 }
 
-// Root may execute a file that anybody may; its owner may not if only others may.
+// Root may execute a file if any user may. Its owner may not if only other users may.
 TEST(Registry, ListsFilesThatThisProcessMayExecute) {
     char made[] = "/tmp/narratoria-registry-XXXXXX";
     ASSERT_NE(::mkdtemp(made), nullptr);

@@ -112,7 +112,7 @@ TEST_F(ResolverTest, PassesTextAfterSchemeToRunner) {
     EXPECT_EQ(found.target, "tools.light:run");
     EXPECT_EQ(found.definition->runner, "python");
     EXPECT_EQ(found.definition->origin.kind, tool::Origin::Kind::Plan);
-    // A runner's name is no scheme.
+    // A runner's name is not a scheme.
     EXPECT_NE(resolver.resolve("process:/bin/sh", root + "/plan").error, "");
     runners.remove_scheme("python");
     EXPECT_NE(resolver.resolve("python:tools.light:run", root + "/plan").error, "");
@@ -160,7 +160,7 @@ TEST_F(ResolverTest, SearchesPlanFolderThenStoryTools) {
     EXPECT_EQ(resolve(resolver, root + "/outside/tool"), root + "/outside/tool");
 }
 
-// What is nowhere keeps its first place, so that the message names it. Never the PATH.
+// A missing file gets its first candidate path, for the message. PATH is never searched.
 TEST_F(ResolverTest, NeverSearchesPath) {
     const Resolver with_story(registry, runners, root + "/story/tools");
     const Resolver without(registry, runners, "");
@@ -215,7 +215,7 @@ TEST_F(ResolverTest, SuggestsRegisteredToolForForbiddenName) {
     };
     EXPECT_THAT(error_of("rol_dice"),
                 EndsWith("; did you mean the registered tool \"roll_dice\"?"));
-    EXPECT_THAT(error_of("./rol_dice"), EndsWith(")")) << "a path is no name";
+    EXPECT_THAT(error_of("./rol_dice"), EndsWith(")")) << "a path is not a name";
     EXPECT_THAT(error_of("sing"), EndsWith(")"));
 }
 
@@ -239,9 +239,9 @@ TEST_F(ResolverTest, ResolvesDotsAndLinks) {
     EXPECT_TRUE(is_forbidden(resolver, "link"));
     fs::create_directory_symlink(root + "/outside", root + "/plan/door");
     EXPECT_TRUE(is_forbidden(resolver, "door/tool"));
-    // The text without its dots would lie inside; the file system says otherwise.
+    // The path with dots removed textually would be inside; in the file system it is outside.
     EXPECT_TRUE(is_forbidden(resolver, "door/../outside/tool"));
-    // A link into what is allowed is allowed, and so is a root that is a link.
+    // A link into an allowed folder is allowed, and a root may be a link.
     fs::create_symlink(root + "/plan/here", root + "/outside/back");
     EXPECT_FALSE(is_forbidden(resolver, root + "/outside/back"));
     fs::create_directory_symlink(root + "/outside", root + "/alias");
@@ -250,7 +250,7 @@ TEST_F(ResolverTest, ResolvesDotsAndLinks) {
     EXPECT_FALSE(is_forbidden(by_alias, root + "/outside/tool"));
 }
 
-// A name that begins like the root's is not below it.
+// A path with the root as a textual prefix is not necessarily below the root.
 TEST_F(ResolverTest, RequiresFullNameOfRoot) {
     fs::create_directories(root + "/plan-b");
     std::ofstream(root + "/plan-b/tool") << "";
@@ -278,13 +278,13 @@ TEST_F(ResolverTest, EmptyRootsAllowNothingAndSlashAllowsAll) {
     EXPECT_TRUE(is_forbidden(none, "here"));
     all.restrict_to({"/"});
     EXPECT_FALSE(is_forbidden(all, "/bin/sh"));
-    // A root that is not there allows what would lie in it, should it come.
+    // A root that does not exist yet allows files below it.
     missing.restrict_to({root + "/later"});
     EXPECT_TRUE(is_forbidden(missing, "here"));
     EXPECT_FALSE(is_forbidden(missing, root + "/later/tool"));
 }
 
-// What is allowed may also be the tool itself.
+// A root may be the tool itself.
 TEST_F(ResolverTest, RootMayBeFile) {
     Resolver resolver(registry, runners, "");
     resolver.restrict_to({root + "/plan/here"});

@@ -25,7 +25,7 @@ TEST(SandboxRules, FileHasGuaranteesOfAllItsNames) {
          {"weather", "weather.py", "tools/weather.py", "./tools/../tools/weather.py"}) {
         SandboxRules rules;
         rules.require_of(key, folder.path(), no_network());
-        // As a plan finds it, by another path, by a link, and by a name that was registered for it.
+        // By the path of a plan, by a different path, by a link, and by a registered name.
         EXPECT_TRUE(rules.guarantees_of("weather.py", "weather.py", file).any()) << key;
         EXPECT_TRUE(rules
                         .guarantees_of("weather.py", "./tools//weather.py",

@@ -79,7 +79,7 @@ TEST(ToolSchema, ConvertsToJsonSchemaAndBack) {
     for (const char* value : {"null", "1.5", "\"a\"", "[[]]", "{\"b\":true}"}) {
         EXPECT_TRUE(check(*any, std::string(R"({"v":)") + value + "}").empty()) << value;
     }
-    // Names that the schema does not have are allowed.
+    // Members that are not in the schema are allowed.
     EXPECT_TRUE(check(*input, R"({"user_id":"1","more":true})").empty());
 }
 

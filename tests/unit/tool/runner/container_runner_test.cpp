@@ -32,7 +32,7 @@ TEST(ContainerNames, OfDeadHostAreLeftBehind) {
     dead.process = static_cast<uint64_t>(child);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
     EXPECT_TRUE(own.is_left_behind(dead.text(1)));
-    // Another process has the number of the dead one.
+    // A new process has the process id of the dead one.
     ContainerName reused = own;
     reused.started += 1;
     EXPECT_TRUE(own.is_left_behind(reused.text(1)));
@@ -60,7 +60,7 @@ class Nobody : public AttemptListener {
     void on_ended(Outcome) override {}
 };
 
-// A client that notes what it is asked, and whose containers never end by themselves.
+// Uses a fake client that logs its arguments; its containers never end by themselves.
 class ContainerRunnerTest : public testing::Test {
 protected:
     ContainerRunnerTest() {
@@ -82,7 +82,7 @@ protected:
         text << std::ifstream(folder + "/log").rdbuf();
         return text.str();
     }
-    // Closes the session, and then the engine, during a call.
+    // Destroys the runner and then the pool during a call.
     void close_during_a_call() const {
         Loop loop;
         process::Pool pool(loop, "");

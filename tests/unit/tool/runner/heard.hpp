@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A listener that keeps what it is told of an attempt.
+// A listener that records the events and the outcome of an attempt.
 
 #include <functional>
 #include <string>

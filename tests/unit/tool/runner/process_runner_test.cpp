@@ -27,7 +27,7 @@ class ProcessRunnerTest : public testing::Test {
 protected:
     ProcessRunnerTest() { settings.folder = "/"; }
 
-    // A shell script as the tool's program, on its standard input as the request.
+    // Starts a shell as the tool, with a script as the request on its standard input.
     std::unique_ptr<tool::Attempt> start(const std::string& script, Heard& heard) {
         runner = std::make_unique<ProcessRunner>(pool, settings);
         request_ = script;
@@ -94,7 +94,7 @@ TEST_F(ProcessRunnerTest, ForwardsEventsAndTakesOutcomeFromDone) {
     EXPECT_GE(heard.batches, 1);
 }
 
-// The reason of a failure: the last error event, else the summary, else that there is none.
+// The reason of a failure is the last error event, else the summary, else a default text.
 TEST_F(ProcessRunnerTest, ReportsReasonOfFailedTool) {
     const std::string error =
         "echo '{\"version\":\"0\",\"type\":\"error\",\"errorCode\":\"WET\",\"errorMessage\":"
@@ -106,7 +106,7 @@ TEST_F(ProcessRunnerTest, ReportsReasonOfFailedTool) {
     const Heard silent = run(done(R"("ok":false)"));
     EXPECT_EQ(silent.outcome.error, "the tool reported ok: false");
     EXPECT_EQ(silent.outcome.code, "TOOL_FAILED");
-    // An error alone fails nothing.
+    // An error event alone is not a failure.
     EXPECT_TRUE(run(error + kDone).outcome.ok);
 }
 
@@ -120,7 +120,7 @@ TEST_F(ProcessRunnerTest, ReportsFailedExit) {
     EXPECT_EQ(killed.outcome.exit_status, -1);
 }
 
-// A broken line at the very end: how the tool died says more, unless it thinks that all is well.
+// A broken last line is only reported if the exit itself is not a failure.
 TEST_F(ProcessRunnerTest, ExitTakesPrecedenceOverHalfLine) {
     const std::string half = "printf '{\"version\":'\n";
     EXPECT_EQ(run(half + "kill -SEGV $$").outcome.code, "SIGNALED");
@@ -128,7 +128,7 @@ TEST_F(ProcessRunnerTest, ExitTakesPrecedenceOverHalfLine) {
     const Heard fine = run(half + "exit 0");
     EXPECT_EQ(fine.outcome.code, "PROTOCOL_ERROR");
     EXPECT_THAT(fine.outcome.error, StartsWith("line 1, byte 12: "));
-    // With its newline it is a line like any other, and the tool is ended for it.
+    // With a newline it is a protocol error, and the tool is terminated.
     EXPECT_EQ(run("printf '{\"version\":\\n'\nsleep 60").outcome.code, "PROTOCOL_ERROR");
 }
 
@@ -141,7 +141,7 @@ TEST_F(ProcessRunnerTest, CountsLinesAfterDone) {
     const Heard heard = run(std::string(kDone) + kLog + "echo; echo no JSON\n" + kDone);
     EXPECT_EQ(heard.events.size(), 1u);
     EXPECT_TRUE(heard.outcome.ok);
-    EXPECT_EQ(heard.outcome.lines_after_done, 3u);  // blank lines are none
+    EXPECT_EQ(heard.outcome.lines_after_done, 3u);  // blank lines do not count
 }
 
 TEST_F(ProcessRunnerTest, TerminatesToolThatLingersAfterDone) {
@@ -152,7 +152,7 @@ TEST_F(ProcessRunnerTest, TerminatesToolThatLingersAfterDone) {
     EXPECT_EQ(heard.outcome.signal, SIGTERM);
 }
 
-// Without a grace nobody waits for the lingering to end by itself: it has no time of its own.
+// Without a grace period the default linger time applies, so the tool has time to exit.
 TEST_F(ProcessRunnerTest, WaitsForExitAfterDoneWithoutGracePeriod) {
     settings.grace_ms = 0;
     const Heard heard = run(std::string(kDone) + "sleep 0.3; exit 4");
@@ -192,7 +192,7 @@ TEST_F(ProcessRunnerTest, ListenerMayDestroyAttemptInAnyCall) {
     EXPECT_EQ(in_event.events.size(), 1u);
     EXPECT_EQ(in_event.ends, 0);
 
-    // In the last line, which has no newline: that is told from on_exit.
+    // In the event of the last line, which has no newline and is therefore read in on_exit().
     Heard in_the_last;
     in_the_last.on_one = [&] { attempt.reset(); };
     attempt = start("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'", in_the_last);
@@ -225,7 +225,7 @@ TEST_F(ProcessRunnerTest, KeepsTailOfDiagnostics) {
                                                              "end"));
 }
 
-// The tail may not begin in the middle of a character.
+// The tail must not begin in the middle of a character.
 TEST_F(ProcessRunnerTest, CutsDiagnosticsBetweenCharacters) {
     const Heard heard =
         run("i=0; while [ $i -lt 700 ]; do printf "

@@ -53,7 +53,7 @@ protected:
 
     static std::string interpreter() {
         const char* const path = ::getenv("PATH");
-        // The system's first: what PATH has may be a script that starts the interpreter.
+        // The system's Python first: the one in PATH may be a script that starts the interpreter.
         for (const std::string& each : split(std::string("/usr/bin:") + (path ? path : ""))) {
             const std::string file = each + "/python3";
             if (::access(file.c_str(), X_OK) == 0) return file;
@@ -108,7 +108,7 @@ protected:
         EXPECT_EQ(running->heard.ends, 1);
         return running->heard;
     }
-    // The result of a call that must succeed, or why it did not.
+    // Returns the result of a call, or its error.
     std::string result(std::string input = "{}") {
         const Heard heard = call(std::move(input));
         return heard.outcome.ok ? heard.outcome.result : heard.outcome.error;
@@ -141,7 +141,7 @@ protected:
     std::vector<std::shared_ptr<const tool::Definition>> definitions;
 };
 
-// Each test in a process that was forked and in a fresh one.
+// Runs each test in a forked process and in a fresh one.
 class EveryPython : public PythonRunnerTest, public testing::WithParamInterface<bool> {
 protected:
     EveryPython() { binding.warm = GetParam(); }
@@ -238,7 +238,7 @@ TEST_P(EveryPython, KillsProcessesThatCallLeavesBehind) {
         "    return 1\n");
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(result(), "1");
-        EXPECT_NE(::kill(std::stoi(read("left")), 0), 0) << "it must end before its call does";
+        EXPECT_NE(::kill(std::stoi(read("left")), 0), 0) << "it must end before its call";
         std::filesystem::remove(folder + "/left");
     }
 }
@@ -290,7 +290,7 @@ TEST_P(EveryPython, RefusesEndlessReply) {
 }
 
 TEST_P(EveryPython, AnswersDespiteRunningThreadsAndNamesThem) {
-    // The process must handle SIGTERM before this time is over, and log within the same time again.
+    // The process must handle SIGTERM within this time, and log within the same time again.
     settings.grace_ms = 5000;
     write(
         "import threading\n"
@@ -304,7 +304,7 @@ TEST_P(EveryPython, AnswersDespiteRunningThreadsAndNamesThem) {
     EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
 }
 
-// The server must run the call itself: it has no descriptors for the pipes of a child.
+// The server must run the call itself, because it has no descriptors for the pipes of a child.
 TEST_F(PythonRunnerTest, UnforkedCallNamesTerminatedThreads) {
     settings.grace_ms = 5000;
     write(
@@ -356,7 +356,7 @@ TEST_P(EveryPython, WaitsForThreadsAndExitHandlers) {
 
 TEST_P(EveryPython, AnswersDespiteHangingExitHandler) {
     settings.grace_ms = 1000000;
-    // The handler itself sends the signal with which the library ends such a process.
+    // The handler itself sends the signal that the library sends to such a process.
     write(
         "import atexit, os, signal, time\n"
         "def hang():\n"
@@ -374,7 +374,7 @@ TEST_P(EveryPython, AnswersDespiteHangingExitHandler) {
 
 TEST_P(EveryPython, AnswersDespiteHangInNativeExitHandler) {
     settings.grace_ms = 100;
-    // PyDLL keeps the interpreter's lock, so that no handler of Python runs.
+    // PyDLL holds the interpreter's lock, so no Python signal handler runs.
     write(
         "import atexit, ctypes\n"
         "def run(payload):\n"
@@ -399,7 +399,7 @@ TEST_P(EveryPython, NamesProcessesThatCallLeavesBehind) {
     }
 }
 
-// What hostile modules do, and what is told of it: the beginning or a part of the result or the error.
+// Hostile modules, with a part of the expected result or error.
 struct Hostile {
     const char* name;
     const char* text;
@@ -439,7 +439,7 @@ const Hostile kHostile[] = {
     {"breaks os", "import os\nos.fork = os.pipe = os.read = os.write = None", ""},
     {"breaks traces", "import sys\nsys.settrace(lambda *_: 1 / 0)", ""},
     {"interrupts", "raise KeyboardInterrupt", "KeyboardInterrupt"},
-    {"raises what cannot be told",
+    {"raises an exception without text",
      "class E(BaseException):\n    def __str__(self): raise self\nraise E",
      "the error has no message"},
     {"recurses", "def f(): f()\nf()", "maximum recursion depth"},
@@ -589,7 +589,7 @@ TEST_P(EveryPython, DetectsEditsThatKeepTimeAndSize) {
         write("def run(payload):\n    return " + std::to_string(i) + "\n");
         std::filesystem::last_write_time(folder + "/tool.py", time);
         ASSERT_EQ(result(), std::to_string(i));
-        // Its bytecode has the source's time and size: as another Python would leave it.
+        // Writes bytecode with the source's time and size, as a different Python would.
         const std::string command = binding.python.interpreter + " -m compileall -q -f " + folder;
         ASSERT_EQ(std::system(command.c_str()), 0);
     }
@@ -602,7 +602,7 @@ constexpr const char* kFamily =
     "    CALLS.append(1)\n"
     "    return [os.getppid(), len(CALLS), os.getpid()]\n";
 
-// The process from which a call was forked, by the function above.
+// Returns the process that forked a call, from the result of the function above.
 pid_t parent(const std::string& result) { return std::stoi(result.substr(1)); }
 
 TEST_F(PythonRunnerTest, CallsForkFromOneServerAndAreIsolated) {
@@ -757,7 +757,7 @@ TEST_F(PythonRunnerTest, ReplacesKilledServer) {
     write(kFamily);
     const pid_t first = parent(result());
     ::kill(first, SIGKILL);
-    // Once the library may not have seen its end, once it has.
+    // The first time the library may not have noticed the end yet; the second time it has.
     const pid_t second = parent(result());
     EXPECT_NE(first, second);
     ::kill(second, SIGKILL);
@@ -819,7 +819,7 @@ TEST_F(PythonRunnerTest, LimitsNumberOfIdleServers) {
 }
 
 TEST_F(PythonRunnerTest, CallCannotReadServerMemory) {
-    if (::geteuid() == 0) GTEST_SKIP() << "root may look into every process";
+    if (::geteuid() == 0) GTEST_SKIP() << "root may read the memory of every process";
     write(
         "import os\n"
         "def run(payload):\n"
@@ -873,7 +873,7 @@ TEST_F(PythonRunnerTest, ReportsScriptAsPythonUnderNoSubprocess) {
     EXPECT_THAT(heard.outcome.error, HasSubstr("is a script, and no_subprocess prevents it from"));
 }
 
-// A call of a process that the test plays.
+// A call with a fake process.
 class PlayedCall : public tool::ProcessCall {
 public:
     using ProcessCall::ProcessCall;

@@ -9,7 +9,7 @@
 namespace narratoria::tool {
 namespace {
 
-// Only its address counts here.
+// Returns a runner that is only compared by address.
 std::shared_ptr<Runner> some_runner(int& place) {
     return {std::shared_ptr<void>(), reinterpret_cast<Runner*>(&place)};
 }
@@ -20,7 +20,7 @@ TEST(Runners, AreFoundByName) {
     EXPECT_EQ(runners.find("process"), nullptr);
     runners.add("process", some_runner(one));
     runners.add("process", some_runner(two));
-    EXPECT_EQ(runners.find("process"), some_runner(two).get()) << "the last one counts";
+    EXPECT_EQ(runners.find("process"), some_runner(two).get()) << "the last one wins";
     EXPECT_EQ(runners.find("proc"), nullptr);
 }
 

@@ -37,7 +37,7 @@ protected:
         set(200, "/tools", R"({ "ok": true, "result": { "message": "Hello Ada" } })");
     }
 
-    // A request of the test itself.
+    // Sends a request of the test itself.
     std::string ask(const std::string& path, const std::string& body) {
         class Answer : public http::Listener {
         public:
@@ -241,7 +241,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsOncePerToolAndGuarantees) {
     for (int i = 0; i < 3; ++i) {
         const Heard heard = run();
         EXPECT_TRUE(heard.outcome.ok) << heard.outcome.error;
-        ASSERT_EQ(heard.outcome.traces.size(), 1u) << "what is enforced and unused has no entry";
+        ASSERT_EQ(heard.outcome.traces.size(), 1u) << "an enforced guarantee has no entry";
         const Json call(heard.outcome.traces[0]);
         EXPECT_TRUE(call["/service_handshake"].boolean());
         EXPECT_EQ(call["/enforcement_level"].text(), "enforced");

@@ -21,7 +21,7 @@ public:
     bool terminated = false;
 };
 
-// What becomes of a tool that was in a control group.
+// Determines the outcome of a tool in a control group.
 class StreamAttemptTest : public testing::Test {
 protected:
     StreamAttemptTest() {
@@ -158,7 +158,7 @@ TEST_F(StreamAttemptTest, DoneCanForbidRetry) {
     EXPECT_FALSE(end(never).may_retry);
     EXPECT_EQ(end(never).code, "TOOL_FAILED");
     exit.wait_status = kExitedWith2;
-    EXPECT_FALSE(end(never).may_retry) << "whatever followed";
+    EXPECT_FALSE(end(never).may_retry) << "regardless of the exit";
 }
 
 TEST_F(StreamAttemptTest, DoneDecidesOutcomeOfRunningTool) {
@@ -177,7 +177,7 @@ TEST_F(StreamAttemptTest, DoneDecidesOutcomeOfRunningTool) {
     EXPECT_EQ(outcome.result, "[1]");
 }
 
-// The group's own counters also move when nobody had to die, or another of it than the tool.
+// The counters of the group also change when no process was killed, or one other than the tool.
 TEST_F(StreamAttemptTest, BlamesOnlyLimitThatEndedTool) {
     exit.memory_limit_hits = 5;
     EXPECT_TRUE(end(kDone).ok);

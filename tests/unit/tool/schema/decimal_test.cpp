@@ -16,7 +16,7 @@ int compared(const char* one, const char* other) {
 }
 
 TEST(Decimal, IsComparedByValue) {
-    // In ascending order; those on one line are equal.
+    // In ascending order. Numbers on one line are equal.
     const std::vector<std::vector<const char*>> order = {
         {"-1e400", "-10e399"},
         {"-9007199254740993"},

@@ -24,7 +24,7 @@ std::shared_ptr<const Schema> compiled(const std::string& text) {
     return schema;
 }
 
-// "/pointer message" of each fault.
+// Returns "/pointer message" of each fault of the value.
 std::vector<std::string> faults_of(const std::string& schema, const std::string& value) {
     const auto made = compiled(schema);
     json::Document document;
@@ -39,7 +39,7 @@ std::vector<std::string> faults_of(const std::string& schema, const std::string&
     return out;
 }
 
-// "/pointer message" of each fault of the schema itself.
+// Returns "/pointer message" of each fault of the schema.
 std::vector<std::string> refusals_of(const std::string& schema) {
     Faults faults;
     EXPECT_EQ(Schema::compile(schema, faults), nullptr) << schema;
@@ -237,7 +237,7 @@ TEST(Schema, ExponentialNotIsGivenUpAndRejected) {
 TEST(Schema, BoundsRecursionDepth) {
     const char* const tree = R"({"anyOf":[{"items":{"$ref":"#"}},{"type":"null"}]})";
     EXPECT_THAT(faults_of(tree, std::string(200, '[') + std::string(200, ']')), IsEmpty());
-    // Longer than any value is deep: each step leads to the next schema.
+    // A chain of schemas that is longer than values may be deep.
     std::string chain = R"({"$defs":{"s0":{"type":"null"})";
     for (int i = 1; i <= 5000; ++i) {
         chain += ",\"s" + std::to_string(i) + "\":{\"allOf\":[{\"$ref\":\"#/$defs/s" +

