@@ -5,7 +5,7 @@
 
 namespace narratoria::process {
 
-// The text of an errno, always in English. Thread-safe, unlike strerror.
+// Returns the text of an errno, always in English. Thread-safe, unlike strerror.
 inline std::string error_text(int error) {
     const char* text = ::strerrordesc_np(error);
     return text != nullptr ? text : "error " + std::to_string(error);

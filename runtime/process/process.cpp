@@ -113,7 +113,7 @@ size_t bytes_in(const Descriptor& pipe) {
     return pipe && ::ioctl(pipe.get(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
 }
 
-// A memory file that contains the input; empty with errno set on failure.
+// Returns a memory file with the input. On failure returns an empty descriptor and sets errno.
 Descriptor input_file(std::string_view input) {
     Descriptor file(::memfd_create("narratoria-input", MFD_CLOEXEC));
     if (!file && !is_shortage(errno)) file = unlinked_file();

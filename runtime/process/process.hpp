@@ -81,8 +81,7 @@ struct Exit {
     bool may_retry = true;       // as in StartFailure; set if `started` is false
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
-    std::string
-        loss;  // how the supervisor was lost, for messages; set if `supervisor_lost` is true
+    std::string loss;            // how the supervisor was lost; set if `supervisor_lost` is true
     int wait_status = 0;         // as returned by wait(2)
     bool ended_untold = false;   // no request to end it had arrived before it ended
     std::string probable_cause;  // of exit status 127: the error in the script, or empty

@@ -36,7 +36,7 @@ Guarantees SandboxRules::guarantees_of(std::string_view name, std::string_view p
     if (!by_name_.empty()) {
         const std::string real = file.empty() ? std::string() : real_path(file);
         const std::string_view its_name = std::string_view(file).substr(file.rfind('/') + 1);
-        // A set, so that each name is applied once: tighten() intersects the lists of secrets.
+        // A set, so that the rules of equal names are applied only once.
         for (const std::string_view each :
              std::set<std::string_view>{name, without_extension(name), path, its_name,
                                         without_extension(its_name), real}) {

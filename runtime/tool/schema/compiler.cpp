@@ -54,7 +54,7 @@ uint8_t draft_of(std::string_view uri) {
 constexpr size_t kMaxUri = 2048;
 // Larger objects (in nodes of the tape) get an index when a reference looks up a member.
 constexpr uint32_t kManyNodes = 256;
-// More properties than this get a hash table.
+// Objects with more properties get a hash table.
 constexpr size_t kFewProperties = 4;
 
 class Compiler {

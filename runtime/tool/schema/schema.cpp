@@ -12,7 +12,7 @@ namespace narratoria::tool {
 
 namespace {
 
-// A list of more members is too long for linear search.
+// Longer lists of members are too slow for linear search.
 constexpr size_t kPlainMembers = 32;
 
 std::optional<Schema::PlainMembers> plain_members_of(const Program& program) {

@@ -422,7 +422,7 @@ class Server:
         return __import__(name)
 
     def run_alone(self, request, why):
-        """Runs the call in this process, which has not run any other call."""
+        """Runs the call in this process, which has not run a call itself so far."""
         self.send(b"F", why.encode())
         if self.seeds is not None:
             self.seeds.release()
