@@ -4,13 +4,13 @@
 
 #include <narratoria/plugin.hpp>
 
-#include <sys/stat.h>
-
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
 
 namespace plugin = narratoria::plugin;
@@ -22,11 +22,6 @@ constexpr std::string_view kCommandExample = R"(command = ["nice"])";
 constexpr std::string_view kCommandsExample = R"(commands.far = ["ssh", "host"])";
 
 using Command = std::vector<std::string>;
-
-bool is_file(const std::string& path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
 
 class Launcher final : public plugin::ToolRunner {
 public:
@@ -57,7 +52,7 @@ public:
         if (program.find('/') != std::string::npos && program.front() != '/') {
             program.insert(0, (story_.empty() ? std::string(request.plan_folder()) : story_) + "/");
         }
-        arguments.push_back(tool(path, std::string(request.plan_folder())));
+        arguments.push_back(narratoria::plugins::remote_path(path, request.plan_folder()));
         invocation.run(arguments);
     }
 
@@ -79,41 +74,24 @@ private:
 
     // Removes "NAME:" from `path`, if it begins so, and returns the command.
     Command command_for(std::string_view& path) const {
-        const std::size_t colon = path.find(':');
-        // "./a:b" is a file whose name has a colon.
-        if (colon == std::string_view::npos || path.substr(0, colon).find('/') != path.npos) {
+        const std::optional<std::string> name = narratoria::plugins::take_name(path);
+        if (!name) {
             if (!command_.empty()) return command_;
             throw plugin::CannotStart(
                 "the setting \"command\" is missing: the command in front of the tool; write in "
                 "story.toml under [plugins.\"" +
                 std::string(kId) + "\"]: " + std::string(kCommandExample));
         }
-        const std::string name(path.substr(0, colon));
-        path.remove_prefix(colon + 1);
-        const auto found = commands_.find(name);
+        const auto found = commands_.find(*name);
         if (found != commands_.end()) return found->second;
         std::string known;
         for (const auto& [one, command] : commands_) known += (known.empty() ? "" : ", ") + one;
-        throw plugin::CannotStart("the setting \"commands\" has no \"" + name +
+        throw plugin::CannotStart("the setting \"commands\" has no \"" + *name +
                                   "\" (it has: " + (known.empty() ? "none" : known) +
                                   "); write in story.toml under [plugins.\"" + std::string(kId) +
-                                  "\"]: commands." + name +
+                                  "\"]: commands." + *name +
                                   " = [\"ssh\", \"host\"]; a file whose name has a colon is "
                                   "written ./a:b");
-    }
-
-    static std::string tool(std::string_view path, const std::string& plan_folder) {
-        std::string absolute =
-            path.front() == '/' ? std::string(path) : plan_folder + "/" + std::string(path);
-        if (is_file(absolute)) return absolute;
-        // The command would take the path for one of its options, such as ssh's -oProxyCommand=….
-        if (path.front() == '-') {
-            throw plugin::CannotStart("\"" + std::string(path) +
-                                      "\" is not a local file, and a path that is passed on must "
-                                      "not begin with a dash; write ./" +
-                                      std::string(path));
-        }
-        return std::string(path);
     }
 
     const std::string story_;
