@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import replace
 
-from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopts_orphans, kills_children, run
+from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopts_orphans, kill_children, run
 from stages.list import BUILDS, STAGES
 from stages.report import Report
 
@@ -110,7 +110,7 @@ def timed(report, name, part, latest, loops):
         result = part.run(report)
     except TimeIsUp as up:
         report.fails(f"{name}: exceeded its time (limit: {part.minutes} minutes)", str(up))
-    kills_children(spared=loops)
+    kill_children(spared=loops)
     Deadline.at = float("inf")
     taken = time.monotonic() - begin
     report.rows.append((name, taken, report.cases - cases))
@@ -182,7 +182,7 @@ def main():
     except KeyboardInterrupt:
         report.fails("interrupted")
     finally:
-        kills_children()
+        kill_children()
     report.closes(time.monotonic() - begin)
     return 1 if report.failures else 0
 

@@ -115,6 +115,7 @@ void View::take(const plugin::Event& event) {
             break;
         }
         case Kind::Warning: take_warning(event); break;
+        case Kind::TurnEnded: settle(); break;
         case Kind::PlanEnded: {
             const json::Document body = json::read(event.body());
             const json::Value* success = json::member(body, "success");

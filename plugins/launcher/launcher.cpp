@@ -40,7 +40,7 @@ public:
 
     void start(const plugin::InvocationRequest& request, plugin::Invocation invocation) override {
         if (!fault_.empty()) throw plugin::CannotStart(fault_);
-        std::string_view path = request.path_behind_scheme();
+        std::string_view path = request.path_after_scheme();
         Command arguments = command_for(path);
         if (path.empty()) {
             throw plugin::CannotStart(

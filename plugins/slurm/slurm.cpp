@@ -66,7 +66,7 @@ public:
 
     void start(const plugin::InvocationRequest& request, plugin::Invocation invocation) override {
         if (!fault_.empty()) throw plugin::CannotStart(fault_);
-        std::string_view path = request.path_behind_scheme();
+        std::string_view path = request.path_after_scheme();
         const std::optional<std::string> profile = plugins::take_name(path);
         if (path.empty()) {
             throw plugin::CannotStart(

@@ -41,7 +41,7 @@ bool Gate::is_ours(std::string_view host) const {
     return is_at(host_) || (host_ == "127.0.0.1" && is_at("localhost"));
 }
 
-std::optional<Gate::Refusal> Gate::refuse_stranger(const Request& request) const {
+std::optional<Gate::Refusal> Gate::refuse_foreign(const Request& request) const {
     const auto host = request.header("Host");
     if (!host || !is_ours(*host)) {
         return Refusal{"FOREIGN_HOST",

@@ -27,7 +27,7 @@ public:
     // Refuses a request from a foreign page. Allowed are requests from the player's page, from no
     // page at all, and navigation to "/", which may follow a link in a chat or a mail. Must be the
     // first check, so that a foreign page learns nothing, not even whether a path exists.
-    std::optional<Refusal> refuse_stranger(const Request& request) const;
+    std::optional<Refusal> refuse_foreign(const Request& request) const;
 
     // Compares in constant time.
     bool is_token(std::string_view text) const;

@@ -106,7 +106,7 @@ std::optional<std::string_view> Request::argument(std::string_view name) const {
     return the_one(arguments(name));
 }
 
-bool Request::has_odd_header() const {
+bool Request::has_invalid_header_name() const {
     bool is_odd = false;
     MHD_get_connection_values_n(connection_, MHD_HEADER_KIND, &look_for_odd, &is_odd);
     return is_odd;

@@ -14,7 +14,7 @@
 namespace narratoria::web {
 
 inline constexpr std::size_t kLargestBody = 1024 * 1024;
-inline constexpr std::size_t kLargestBodyOfStrangers = 4 * 1024;
+inline constexpr std::size_t kMaxUnauthenticatedBody = 4 * 1024;
 
 // Returned views are valid as long as the request.
 class Request {
@@ -39,7 +39,7 @@ public:
 
     // True if a header name contains a character that HTTP does not allow there. Servers disagree
     // on how to read a name with a space before the colon, for example.
-    bool has_odd_header() const;
+    bool has_invalid_header_name() const;
 
     // True if a browser shows the response to a person, rather than a program reading it.
     bool wants_html() const;

@@ -35,11 +35,11 @@ const PageFile* find(std::string_view path) {
 }  // namespace
 
 const PageFile* find_page_file(std::string_view path) {
-    // The entrance has its own policy; only answer_entrance() serves it.
+    // The entrance has its own policy; only entrance_response() serves it.
     return path == kEntrance ? nullptr : find(path);
 }
 
-Response answer_entrance() {
+Response entrance_response() {
     const PageFile* file = find(kEntrance);
     if (file == nullptr) throw std::runtime_error("the page was not built into the plugin");
     Response answer = Response::with_lasting_body(200, file->content);
@@ -49,7 +49,7 @@ Response answer_entrance() {
     return answer;
 }
 
-Response answer_page_file(const Request& request, const PageFile& file) {
+Response page_file_response(const Request& request, const PageFile& file) {
     const bool is_known = file.path != "/" && has_it_already(request, file.tag);
     Response answer = Response::with_lasting_body(is_known ? 304 : 200,
                                                   is_known ? std::string_view() : file.content);

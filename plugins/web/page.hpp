@@ -24,8 +24,8 @@ std::span<const PageFile> page_files();
 const PageFile* find_page_file(std::string_view path);
 
 // The page for a browser without the cookie. Its script posts the token, or it says what to do.
-Response answer_entrance();
+Response entrance_response();
 
-Response answer_page_file(const Request& request, const PageFile& file);
+Response page_file_response(const Request& request, const PageFile& file);
 
 }  // namespace narratoria::web

@@ -77,7 +77,7 @@ void RecordLog::spool() noexcept {
     }
 }
 
-std::optional<Batch> RecordLog::batch_behind(std::uint64_t after, std::size_t most) const {
+std::optional<Batch> RecordLog::batch_after(std::uint64_t after, std::size_t most) const {
     const auto first = std::upper_bound(
         ends_.begin(), ends_.end(), after,
         [](std::uint64_t number, const End& record) { return number < record.number; });

@@ -52,7 +52,7 @@ public:
 
     // The records after number `after`, up to `most` bytes, but at least one. Nothing if there are
     // no such records.
-    std::optional<Batch> batch_behind(std::uint64_t after, std::size_t most) const;
+    std::optional<Batch> batch_after(std::uint64_t after, std::size_t most) const;
 
     // Copies up to `room` bytes from offset `at` in a batch. -1 if the file cannot be read.
     ssize_t read(std::uint64_t at, char* buffer, std::size_t room) const noexcept;

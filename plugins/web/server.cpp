@@ -20,19 +20,19 @@
 namespace narratoria::web {
 namespace {
 
-constexpr unsigned kMaxStrangers = 64;
+constexpr unsigned kMaxUnauthenticated = 64;
 constexpr unsigned kMaxKnown = 256;
 // The limit between two turns of libmicrohttpd. It lets each connection be read at least once
 // before newer ones push it out.
-constexpr unsigned kMaxAccepted = kMaxStrangers / 2;
+constexpr unsigned kMaxAccepted = kMaxUnauthenticated / 2;
 // Includes connections that are shut down but not closed by libmicrohttpd yet.
-constexpr unsigned kMaxOpen = kMaxKnown + kMaxStrangers + 2 * kMaxAccepted;
+constexpr unsigned kMaxOpen = kMaxKnown + kMaxUnauthenticated + 2 * kMaxAccepted;
 // Room for 60 cookies of 4 KiB that other servers on this address have set; libmicrohttpd stores
 // them twice. Not larger, because a stalled stream fills all of it.
 constexpr std::size_t kConnectionMemory = 640 * 1024;
 // Time for a complete request, without and with authentication.
-constexpr std::chrono::seconds kStrangersPatience{5};
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kUnauthenticatedTimeout{5};
+constexpr std::chrono::seconds kRequestTimeout{30};
 constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
 // More than the number of pieces in which a body of the largest size is read.
 constexpr unsigned kMaxNudges = 200;
@@ -60,8 +60,8 @@ std::runtime_error cannot_listen(Address address, std::uint16_t port, int error)
 // Refuses ambiguous requests, which could hide a second request in their body (request smuggling),
 // and bodies that are too large. A browser sends exactly one Content-Length with a body, so it is
 // not affected.
-std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
-    if (request.has_odd_header()) {
+std::optional<Response> refuse_ambiguous(const Request& request, bool is_known) {
+    if (request.has_invalid_header_name()) {
         return Response::problem(400, "BAD_HEADER",
                                  "a header name has a character that HTTP does not allow");
     }
@@ -75,7 +75,7 @@ std::optional<Response> refuse_doubtful(const Request& request, bool is_known) {
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
     if (error == std::errc::result_out_of_range ||
-        length > (is_known ? kLargestBody : kLargestBodyOfStrangers)) {
+        length > (is_known ? kLargestBody : kMaxUnauthenticatedBody)) {
         return Response::problem(
             413, "TOO_LARGE",
             is_known ? "the body is larger than 1 MiB"
@@ -128,7 +128,7 @@ struct Server::Functions {
                 std::optional<Response> refusal = self.site_->refuse(request);
                 if (!refusal) {
                     const bool is_known = self.site_->is_known(request);
-                    refusal = refuse_doubtful(request, is_known);
+                    refusal = refuse_ambiguous(request, is_known);
                     if (is_known && !self.admit(connection)) {
                         refusal = Response::problem(503, "TOO_MANY_CONNECTIONS",
                                                     "too many requests are open; try again later");
@@ -189,7 +189,7 @@ Server::Server(std::optional<Address> address, std::uint16_t port) {
         daemon_ = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr,
             nullptr, &Functions::request, this, MHD_OPTION_CONNECTION_LIMIT, kMaxOpen,
-            MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
+            MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kRequestTimeout.count()),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory, MHD_OPTION_STRICT_FOR_CLIENT, 1,
             MHD_OPTION_UNESCAPE_CALLBACK, &unescape, nullptr, MHD_OPTION_NOTIFY_COMPLETED,
             &Functions::request_ended, this, MHD_OPTION_NOTIFY_CONNECTION,
@@ -246,7 +246,7 @@ void Server::begin(const plugin::Host& host, Site& site) {
     site_ = &site;
     const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == nullptr) throw std::runtime_error("libmicrohttpd has no epoll descriptor");
-    timer_ = plugin::Timer(host, kPatience, [this] {
+    timer_ = plugin::Timer(host, kRequestTimeout, [this] {
         has_timer_ = false;
         turn();
     });
@@ -275,7 +275,7 @@ void Server::accept() {
         auto* general = reinterpret_cast<sockaddr*>(&address);
         const int socket = ::accept4(listening_, general, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket >= 0) {
-            if (strangers < kMaxStrangers) ++strangers;
+            if (strangers < kMaxUnauthenticated) ++strangers;
             else end_oldest(false);
             // Closes the socket on failure.
             MHD_add_connection(daemon_, socket, general, length);
@@ -302,7 +302,7 @@ void Server::came(MHD_Connection* connection) {
     const MHD_ConnectionInfo* info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == nullptr) return;
-    const Clock::time_point deadline = Clock::now() + kStrangersPatience;
+    const Clock::time_point deadline = Clock::now() + kUnauthenticatedTimeout;
     peers_[connection] = Peer{info->connect_fd, next_number_++, true, deadline};
     earliest_ = std::min(earliest_, deadline);
     epoll_event event{};
@@ -327,7 +327,8 @@ void Server::awaits(MHD_Connection* connection, bool is_awaited) noexcept {
     if (peer == peers_.end()) return;
     peer->second.is_awaited = is_awaited;
     if (!is_awaited) return;
-    peer->second.deadline = Clock::now() + (peer->second.is_known ? kPatience : kStrangersPatience);
+    peer->second.deadline =
+        Clock::now() + (peer->second.is_known ? kRequestTimeout : kUnauthenticatedTimeout);
     earliest_ = std::min(earliest_, peer->second.deadline);
 }
 
@@ -338,7 +339,7 @@ bool Server::admit(MHD_Connection* connection) noexcept {
     if (count(true) >= kMaxKnown && !end_oldest(true)) return false;
     peer->second.is_known = true;
     // The longer time of an authenticated request applies from now.
-    peer->second.deadline = Clock::now() + kPatience;
+    peer->second.deadline = Clock::now() + kRequestTimeout;
     return true;
 }
 
@@ -382,20 +383,20 @@ void Server::note_gone() {
 
 void Server::turn() {
     MHD_run(daemon_);
-    end_dawdlers();
-    end_gone();
+    close_expired();
+    close_disconnected();
     listen();
     MHD_UNSIGNED_LONG_LONG wanted = 0;
     if (MHD_get_timeout(daemon_, &wanted) == MHD_YES) {
         turn_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(
-            wanted, std::chrono::milliseconds(kPatience).count())));
+            wanted, std::chrono::milliseconds(kRequestTimeout).count())));
     }
     if (earliest_ == Clock::time_point::max()) return;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(earliest_ - Clock::now());
     turn_after(std::max(left, std::chrono::milliseconds(0)));
 }
 
-void Server::turn_soon() { turn_after(std::chrono::milliseconds(0)); }
+void Server::schedule_run() { turn_after(std::chrono::milliseconds(0)); }
 
 void Server::turn_after(std::chrono::milliseconds wait) {
     const Clock::time_point at = Clock::now() + wait;
@@ -406,7 +407,7 @@ void Server::turn_after(std::chrono::milliseconds wait) {
     has_timer_ = true;
 }
 
-void Server::end_dawdlers() {
+void Server::close_expired() {
     const Clock::time_point now = Clock::now();
     if (now < earliest_) return;
     earliest_ = Clock::time_point::max();
@@ -417,11 +418,11 @@ void Server::end_dawdlers() {
     }
 }
 
-void Server::end_gone() {
+void Server::close_disconnected() {
     for (MHD_Connection* connection : gone_) {
         Peer& peer = peers_.at(connection);
         if (!peer.is_awaited) {
-            site_->browser_gone(connection);
+            site_->on_disconnect(connection);
         } else if (peer.nudges++ < kMaxNudges) {
             // Wakes libmicrohttpd once more, so that it notices the end of the stream. Bytes that
             // arrived before can still be read.

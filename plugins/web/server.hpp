@@ -33,7 +33,7 @@ public:
     virtual Response answer(const Request& request) = 0;
     // The browser has closed a connection, which may be suspended. Called in each turn until
     // libmicrohttpd has closed it, too.
-    virtual void browser_gone(MHD_Connection* connection) = 0;
+    virtual void on_disconnect(MHD_Connection* connection) = 0;
 
 protected:
     ~Site() = default;
@@ -57,7 +57,7 @@ public:
 
     // Must be called after a connection is resumed: that does not wake libmicrohttpd's epoll
     // descriptor.
-    void turn_soon();
+    void schedule_run();
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -95,8 +95,8 @@ private:
     // idle or not. False if there is none.
     bool end_oldest(bool is_known) noexcept;
     void end(Peer& peer) noexcept;
-    void end_dawdlers();
-    void end_gone();
+    void close_expired();
+    void close_disconnected();
 
     std::optional<plugin::Host> host_;
     int listening_ = -1;

@@ -46,7 +46,7 @@ public:
                     if (got < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
                     done += static_cast<std::size_t>(got);
                 } else if (const auto next =
-                               streams_.log_.batch_behind(batch_.last, kLargestBatch)) {
+                               streams_.log_.batch_after(batch_.last, kLargestBatch)) {
                     batch_ = *next;
                 } else {
                     break;
@@ -63,7 +63,7 @@ public:
     }
 
     MHD_Connection* connection() const { return connection_; }
-    void browser_gone() { has_gone_ = true; }
+    void on_disconnect() { has_gone_ = true; }
 
     bool is_behind() const { return batch_.last < streams_.log_.last(); }
 
@@ -163,7 +163,7 @@ void Streams::end_of(MHD_Connection* connection) {
     if (found == waiting_.end()) return;
     Stream* stream = *found;
     waiting_.erase(found);
-    stream->browser_gone();
+    stream->on_disconnect();
     stream->resume(false);
     resumed_();
 }

@@ -149,7 +149,7 @@ public:
           assets_(host),
           reading_(ReadingFile::default_path(),
                    [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
-          streams_(host, log_, [this] { server_.turn_soon(); }),
+          streams_(host, log_, [this] { server_.schedule_run(); }),
           server_(place.address, place.port),
           gate_(to_text(server_.address()), server_.port()) {
         host_.post([this] { begin(); });
@@ -206,7 +206,7 @@ private:
     }
 
     std::optional<Response> refuse(const Request& request) override {
-        if (const auto refusal = gate_.refuse_stranger(request)) {
+        if (const auto refusal = gate_.refuse_foreign(request)) {
             return refuse_visitor(request, refusal->code, std::string(refusal->message) + ".");
         }
         const bool is_entrance =
@@ -218,7 +218,7 @@ private:
 
     bool is_known(const Request& request) override { return gate_.has_cookie(request); }
 
-    void browser_gone(MHD_Connection* connection) override { streams_.end_of(connection); }
+    void on_disconnect(MHD_Connection* connection) override { streams_.end_of(connection); }
 
     static Response refuse_visitor(const Request& request, std::string_view code,
                                    const std::string& what) {
@@ -252,7 +252,7 @@ private:
             return request.method() == "POST" ? enter(request) : not_allowed("POST");
         }
         if (path == "/" && !gate_.has_cookie(request)) {
-            if (request.wants_html()) return answer_entrance();
+            if (request.wants_html()) return entrance_response();
             return Response::problem(
                 403, "NO_COOKIE", "This browser is not authenticated." + std::string(kOpenPrinted));
         }
@@ -278,7 +278,7 @@ private:
         const PageFile* file = find_page_file(path);
         if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is no such path");
         if (!request.reads()) return not_allowed("GET, HEAD");
-        return answer_page_file(request, *file);
+        return page_file_response(request, *file);
     }
 
     // Exchanges the token for the cookie. Also has the browser clear what an earlier server on this

@@ -17,7 +17,7 @@ int keep_clear_of_standard_streams(Descriptor& descriptor) {
     return 0;
 }
 
-StandardStreamsTaken::StandardStreamsTaken() {
+StandardStreamsGuard::StandardStreamsGuard() {
     for (Descriptor& each : taken_) {
         each = Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
         if (each.get() > 2) each.close();
@@ -37,7 +37,7 @@ int make_pipe(Pipe& pipe) {
 Descriptor unlinked_file() {
     const char* folder = std::getenv("TMPDIR");
     if (folder == nullptr || *folder == '\0') folder = "/tmp";
-    const StandardStreamsTaken taken;
+    const StandardStreamsGuard taken;
     Descriptor file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file) return file;
     // Some file systems do not support O_TMPFILE.

@@ -48,9 +48,9 @@ Descriptor unlinked_file();
 // Occupies the unused numbers among 0, 1 and 2 while it lives, so that no descriptor opened
 // meanwhile gets one. A host that closed its standard streams may still write to them, and libuv
 // aborts on such a descriptor.
-class StandardStreamsTaken {
+class StandardStreamsGuard {
 public:
-    StandardStreamsTaken();
+    StandardStreamsGuard();
 
 private:
     Descriptor taken_[3];

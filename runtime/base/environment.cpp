@@ -6,7 +6,7 @@
 
 namespace narratoria {
 
-bool is_handed_on(std::string_view variable) {
+bool is_inherited(std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('='));
     static constexpr std::string_view kNames[] = {"PATH", "HOME",   "USER",       "LANG",
                                                   "TZ",   "TMPDIR", "VIRTUAL_ENV"};

@@ -14,6 +14,6 @@ void set_variable(std::vector<std::string>& environment, const std::string& vari
 
 // True for a variable of the host that every tool gets: PATH, HOME, USER, LANG, LC_*, TZ, TMPDIR
 // and VIRTUAL_ENV. `variable` is NAME or NAME=value.
-bool is_handed_on(std::string_view variable);
+bool is_inherited(std::string_view variable);
 
 }  // namespace narratoria

@@ -55,7 +55,7 @@ struct Watch::Handle {
 
 Loop::Loop(Clock* clock) : clock_(clock), buffer_(new char[kRead + json::kPadding]()) {
     make_sure_of_descriptors();
-    const StandardStreamsTaken taken;
+    const StandardStreamsGuard taken;
     check(uv_loop_init(&loop_), "be created");
     wake_.data = this;
     idle_.data = this;
@@ -126,7 +126,7 @@ void Loop::run_for(uint64_t microseconds) {
 bool Loop::time_is_up() const { return deadline_ns_ != 0 && uv_hrtime() >= deadline_ns_; }
 
 // An active idle handle keeps the loop from blocking.
-void Loop::keep_turning() {
+void Loop::keep_awake() {
     if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_))) return;
     uv_idle_start(&idle_,
                   [](uv_idle_t* handle) { static_cast<Loop*>(handle->data)->run_deferred(); });
@@ -142,7 +142,7 @@ void Loop::rest() {
 
 void Loop::defer(std::function<void()> task) {
     deferred_.push_back(std::move(task));
-    keep_turning();
+    keep_awake();
 }
 
 // Runs expired timers. libuv would run a timer that restarts itself with 0 ms endlessly in one
@@ -209,7 +209,7 @@ void Timer::start(uint64_t milliseconds, std::function<void()> on_time) {
             auto* handle = static_cast<Handle*>(timer->data);
             handle->owner->due_ = true;
             handle->loop->due_.splice(handle->loop->due_.end(), handle->place);
-            handle->loop->keep_turning();
+            handle->loop->keep_awake();
         },
         milliseconds, 0);
 }

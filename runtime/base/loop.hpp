@@ -86,7 +86,7 @@ private:
     void run_due();
     void run_deferred();
     void check_foreign();
-    void keep_turning();
+    void keep_awake();
     void rest();
     void run_postponed();
     void rethrow();

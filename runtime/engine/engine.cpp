@@ -28,7 +28,7 @@ uint32_t cores() {
 std::vector<std::string> tool_environment(const std::vector<std::string>& more) {
     std::vector<std::string> environment;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-        if (is_handed_on(*variable)) environment.emplace_back(*variable);
+        if (is_inherited(*variable)) environment.emplace_back(*variable);
     }
     for (const std::string& variable : more) set_variable(environment, variable);
     return environment;
@@ -122,7 +122,7 @@ void Engine::on_wake() {
         const auto cancelled = std::find_if(sessions_.begin(), sessions_.end(),
                                             [](const auto& each) { return each->has_cancel(); });
         if (cancelled == sessions_.end()) break;
-        (*cancelled)->take_cancel();
+        (*cancelled)->apply_cancel();
     }
 }
 

@@ -10,9 +10,9 @@ public:
 
     // True while work is running or queued. Keeps nar_engine_run_until_idle running.
     virtual bool busy() const = 0;
-    // True if a thread requested a cancellation that take_cancel() has not carried out yet.
+    // True if a thread requested a cancellation that apply_cancel() has not carried out yet.
     virtual bool has_cancel() const = 0;
-    virtual void take_cancel() = 0;
+    virtual void apply_cancel() = 0;
 };
 
 }  // namespace narratoria::engine

@@ -71,7 +71,7 @@ bool is_same(const nar_event& event, const Packed& kept) {
 
 }  // namespace
 
-void Stream::tell_detached(const nar_event_sink& callbacks) {
+void Stream::notify_detached(const nar_event_sink& callbacks) {
     if (!callbacks.detached) return;
     ++callback_depth_;
     try {
@@ -88,7 +88,7 @@ void Stream::detach_all() {
     gone.swap(sinks_);
     wanted_ = 0;
     for (const Sink& sink : gone) {
-        if (sink.kinds != 0) tell_detached(sink.callbacks);
+        if (sink.kinds != 0) notify_detached(sink.callbacks);
     }
 }
 
@@ -110,7 +110,7 @@ bool Stream::detach(uint64_t id) {
     found->kinds = 0;
     has_gaps_ = true;
     if (sending_ == 0) sweep();
-    tell_detached(callbacks);
+    notify_detached(callbacks);
     return true;
 }
 
@@ -138,7 +138,7 @@ void Stream::keep_texts(const nar_event& event) {
 
 // Returns false if a text was changed. Restores it in place, because the runtime still uses the
 // memory.
-bool Stream::put_back_texts(const nar_event& event) {
+bool Stream::restore_texts(const nar_event& event) {
     bool is_unchanged = true;
     const char* kept = kept_texts_.data();
     for (const nar_str& text : {event.session_id, event.plan_id, event.tool_id, event.body}) {
@@ -192,11 +192,11 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
         const bool is_compared = i + 1 < count || has_kept_texts;
         const bool has_record = !is_compared || is_same(event, kept);
         if (!has_record) std::memcpy(&event, &kept, sizeof event);
-        const bool has_texts = !has_kept_texts || put_back_texts(event);
+        const bool has_texts = !has_kept_texts || restore_texts(event);
         if (!has_record || !has_texts) [[unlikely]] {
-            if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_wrote();
+            if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_modified_record();
         }
-        if (timed) tell_if_slow(coarse_ns() - start, sinks_[i].watcher);
+        if (timed) report_if_slow(coarse_ns() - start, sinks_[i].watcher);
     }
     called_ = nullptr;
     --callback_depth_;
@@ -243,7 +243,7 @@ void Stream::end_sending() {
     if (has_gaps_) sweep();
 }
 
-void Stream::tell_if_slow(int64_t took_ns, SinkWatcher* watcher) {
+void Stream::report_if_slow(int64_t took_ns, SinkWatcher* watcher) {
     if (took_ns > kSinkBudgetNs) watcher->on_sink_slow(took_ns / 1'000'000, 1);
 }
 

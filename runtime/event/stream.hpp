@@ -48,7 +48,7 @@ public:
     // The sink threw and has been detached.
     virtual void on_sink_threw(const char* what) noexcept = 0;
     // The sink wrote into a record and has been detached.
-    virtual void on_sink_wrote() noexcept = 0;
+    virtual void on_sink_modified_record() noexcept = 0;
     // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
     // of the `called` sinks may be.
     virtual void on_sink_slow(int64_t milliseconds, size_t called) noexcept = 0;
@@ -153,11 +153,11 @@ private:
     void send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
     void end_sending();
     void keep_texts(const nar_event& event);
-    bool put_back_texts(const nar_event& event);
+    bool restore_texts(const nar_event& event);
     SinkWatcher* take_off(size_t index);
-    void tell_if_slow(int64_t took_ns, SinkWatcher* watcher);
+    void report_if_slow(int64_t took_ns, SinkWatcher* watcher);
     void sweep();
-    void tell_detached(const nar_event_sink& callbacks);
+    void notify_detached(const nar_event_sink& callbacks);
 
     std::string session_id_;
     uint32_t& callback_depth_;

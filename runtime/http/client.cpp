@@ -55,7 +55,7 @@ private:
     void add(Transfer& transfer);
     void detach(Transfer& transfer);
     std::unique_ptr<Transfer> take(Transfer& transfer);
-    void put_over(Transfer& transfer);
+    void mark_finished(Transfer& transfer);
     void later(void (Multi::*work)());
     void act(curl_socket_t descriptor, int events);
     void act_on_time() {
@@ -130,7 +130,7 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
     running_.push_back(std::move(made));
     idle_.stop();
     if (!transfer.check() || !open(transfer)) {
-        put_over(transfer);
+        mark_finished(transfer);
         return transfer;
     }
     transfer.start_times();
@@ -147,7 +147,7 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
                 transfer.fail(Failure::Lookup,
                               "the name " + transfer.url().host + " cannot be looked up: " + why,
                               "Is it spelled correctly, and does this machine have a network?");
-                put_over(transfer);
+                mark_finished(transfer);
             });
     }
     return transfer;
@@ -156,7 +156,7 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
 void Client::Multi::send(Transfer& transfer, const std::vector<std::string>& addresses) {
     // open(): the handle may have been closed while the name was looked up.
     if (!open(transfer) || !transfer.prepare(*curl_, addresses, authorities_)) {
-        put_over(transfer);
+        mark_finished(transfer);
     } else if (inside_) {
         waiting_.push_back(&transfer);
     } else {
@@ -171,7 +171,7 @@ void Client::Multi::add(Transfer& transfer) {
         return;
     }
     transfer.fail(Failure::Setup, curl_->multi_strerror(code));
-    put_over(transfer);
+    mark_finished(transfer);
 }
 
 void Client::Multi::detach(Transfer& transfer) {
@@ -190,17 +190,17 @@ std::unique_ptr<Transfer> Client::Multi::take(Transfer& transfer) {
 }
 
 // Moves a transfer to over_. settle() then calls its listener from the loop.
-void Client::Multi::put_over(Transfer& transfer) {
+void Client::Multi::mark_finished(Transfer& transfer) {
     if (std::exchange(transfer.is_over, true)) return;
     over_.push_back(take(transfer));
     if (!inside_ && !settling_) later(&Multi::settle);
 }
 
-void Client::Multi::end(Transfer& transfer) { put_over(transfer); }
+void Client::Multi::end(Transfer& transfer) { mark_finished(transfer); }
 
 void Client::Multi::abandon(Transfer& transfer) {
     if (transfer.is_over) return;
-    if (inside_) return put_over(transfer);
+    if (inside_) return mark_finished(transfer);
     const std::unique_ptr<Transfer> gone = take(transfer);
     detach(*gone);
     if (running_.empty() && over_.empty()) later(&Multi::settle);  // starts the idle time
@@ -216,7 +216,7 @@ void Client::Multi::act(curl_socket_t descriptor, int events) {
         // The multi handle is no longer usable.
         while (!running_.empty()) {
             running_.back()->fail(Failure::Lost, curl_->multi_strerror(code));
-            put_over(*running_.back());
+            mark_finished(*running_.back());
         }
     }
     settle();
@@ -234,13 +234,13 @@ void Client::Multi::settle() {
         curl_->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &its_transfer);
         auto& transfer = *static_cast<Transfer*>(its_transfer);
         transfer.on_result(message->data.result);
-        put_over(transfer);
+        mark_finished(transfer);
     }
     while (!over_.empty() || !waiting_.empty()) {
         for (Transfer* transfer : std::exchange(waiting_, {})) add(*transfer);
         const auto over = std::exchange(over_, {});
         for (const auto& transfer : over) detach(*transfer);
-        for (const auto& transfer : over) transfer->tell_end();
+        for (const auto& transfer : over) transfer->notify_end();
     }
     settling_ = false;
     if (running_.empty() && multi_ != nullptr && !idle_.running()) {

@@ -145,11 +145,11 @@ std::unique_ptr<Lookup::Query> Lookup::ask(const std::string& name, OnFound on_f
         asking->start();
     }
     asking->join(*query);
-    if (!asking->failure().empty()) tell_.start(0, [this] { tell_failures(); });
+    if (!asking->failure().empty()) tell_.start(0, [this] { report_failures(); });
     return query;
 }
 
-void Lookup::tell_failures() {
+void Lookup::report_failures() {
     for (;;) {
         const auto failed = std::find_if(asking_.begin(), asking_.end(), [](const auto& each) {
             return !each.second->failure().empty();

@@ -57,7 +57,7 @@ private:
 
     void answer(const std::string& name, const std::vector<std::string>& addresses,
                 const std::string& reason);
-    void tell_failures();
+    void report_failures();
 
     process::Pool& pool_;
     Timer tell_;  // answers queries if their process could not be started

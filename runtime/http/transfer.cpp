@@ -121,7 +121,7 @@ int Transfer::close_socket(void* owner, curl_socket_t descriptor) {
     return ::close(descriptor);
 }
 
-int Transfer::take_leave_to_send(void* self, char*, char*, int, int) {
+int Transfer::on_prerequest(void* self, char*, char*, int, int) {
     return static_cast<Transfer*>(self)->on_ready_to_send();
 }
 
@@ -224,7 +224,7 @@ bool Transfer::prepare(const Curl& curl, const std::vector<std::string>& address
     set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&owner_));
     set(CURLOPT_CLOSESOCKETFUNCTION, &close_socket);
     set(CURLOPT_PREREQDATA, static_cast<void*>(this));
-    set(CURLOPT_PREREQFUNCTION, &take_leave_to_send);
+    set(CURLOPT_PREREQFUNCTION, &on_prerequest);
     set(CURLOPT_HEADERDATA, static_cast<void*>(this));
     set(CURLOPT_HEADERFUNCTION, &take_header);
     set(CURLOPT_WRITEDATA, static_cast<void*>(this));
@@ -468,7 +468,7 @@ void Transfer::explain(CURLcode code) {
          detail, lost_advice);
 }
 
-void Transfer::tell_end() {
+void Transfer::notify_end() {
     timer_.stop();
     query.reset();
     if (exchange != nullptr) exchange->transfer_ = nullptr;

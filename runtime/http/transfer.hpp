@@ -55,7 +55,7 @@ public:
     void fail(Failure failure, const std::string& what, const std::string& advice = {});
 
     // Calls Listener::on_end() once.
-    void tell_end();
+    void notify_end();
 
     const Url& url() const { return *url_; }
     CURL* easy() const { return easy_; }
@@ -64,7 +64,7 @@ public:
     // Data of the client.
     size_t place = 0;       // index in its list
     bool is_added = false;  // added to the multi handle
-    bool is_over = false;   // waits for tell_end() and its destruction
+    bool is_over = false;   // waits for notify_end() and its destruction
     std::unique_ptr<Lookup::Query> query;
     Exchange* exchange = nullptr;
 
@@ -76,7 +76,7 @@ private:
     // Callbacks of libcurl.
     static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address);
     static int close_socket(void* owner, curl_socket_t descriptor);
-    static int take_leave_to_send(void* self, char*, char*, int, int);
+    static int on_prerequest(void* self, char*, char*, int, int);
     static size_t take_header(char* data, size_t size, size_t count, void* self);
     static size_t take_body(char* data, size_t size, size_t count, void* self);
 

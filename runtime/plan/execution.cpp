@@ -253,7 +253,7 @@ bool Execution::is_complete() const {
 }
 
 // The callback may append, stop or close.
-void Execution::tell_settled() {
+void Execution::notify_settled() {
     const std::shared_ptr<bool> alive = alive_;
     while (*alive && !settled_.empty()) {
         const uint32_t tool = settled_.front();
@@ -709,7 +709,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     if (settings_.on_tool_settled) {
         if (settled_.empty()) {
             with_.loop.defer([this, alive = alive_] {
-                if (*alive) tell_settled();
+                if (*alive) notify_settled();
             });
         }
         settled_.push_back(tool);
@@ -776,7 +776,7 @@ bool Execution::end_tool(uint32_t tool, const Ending& ending) {
     Running& running = *running_[tool];
     State state = ending.state;
     tool::Outcome outcome;
-    const bool only_lingers = running.attempt && running.done && ending.done_stands;
+    const bool only_lingers = running.attempt && running.done && ending.done_decides;
     if (only_lingers) {
         // Same as at the timeout of an attempt.
         outcome = running.attempt->outcome_of_done();
@@ -805,7 +805,7 @@ bool Execution::end_tool(uint32_t tool, const Ending& ending) {
 
 void Execution::finish() {
     ended_ = true;
-    if (settings_.on_tool_settled) tell_settled();
+    if (settings_.on_tool_settled) notify_settled();
     plan_time_.stop();
     shortage_timer_.stop();
     stop_waiting_for_slots();

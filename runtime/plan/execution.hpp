@@ -132,7 +132,7 @@ private:
         State state;
         const char* code;
         std::string what;
-        bool done_stands;  // a `done` event decides the outcome if the tool only lingers
+        bool done_decides;  // a `done` event decides the outcome if the tool only lingers
     };
 
     void schedule_ready();
@@ -153,7 +153,7 @@ private:
     void add_result(uint32_t tool);
     void announce_until(size_t end);
     void take_appended();
-    void tell_settled();
+    void notify_settled();
     bool end_tool(uint32_t tool, const Ending& ending);
     void finish();
     void finish_soon();

@@ -178,7 +178,7 @@ void Instance::report(std::string_view message) {
 
 void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event sink", what); }
 
-void Instance::on_sink_wrote() noexcept {
+void Instance::on_sink_modified_record() noexcept {
     try {
         disable(
             "its event sink wrote into a record of the host; copy a record before you change it "

@@ -106,7 +106,7 @@ public:
     void drop_post(const Inbox::Post& post) override;
 
     void on_sink_threw(const char* what) noexcept override;
-    void on_sink_wrote() noexcept override;
+    void on_sink_modified_record() noexcept override;
     void on_sink_flooded(size_t dropped) noexcept override;
     void on_sink_slow(int64_t milliseconds, size_t called) noexcept override;
 

@@ -48,7 +48,7 @@ public:
     // NULL until the process is started.
     std::unique_ptr<process::Process> process;
     bool was_refused = false;  // a write was refused, so on_drained is due
-    bool told_to_end = false;
+    bool termination_requested = false;
 
     void on_output(char* data, size_t size) override {
         if (events_.on_output == nullptr) return;
@@ -89,8 +89,8 @@ public:
             } else {
                 told.exit_status = WEXITSTATUS(exit.wait_status);
             }
-            why = process::limit_end(limits_, exit, told_to_end, name_);
-            const bool has_failed = told.exit_status != 0 && !told_to_end;
+            why = process::limit_end(limits_, exit, termination_requested, name_);
+            const bool has_failed = told.exit_status != 0 && !termination_requested;
             if (why.code.empty() && has_failed && exit.refused_processes > 0) {
                 why = {"PROCESS_LIMIT", process::describe_process_limit(limits_, exit, name_)};
             }
@@ -213,7 +213,7 @@ nar_status ProcessService::close_input(uint64_t process) {
 nar_status ProcessService::terminate(uint64_t process, uint32_t grace_ms) {
     Child* const child = find(process);
     if (child == nullptr) return NAR_GONE;
-    child->told_to_end = true;
+    child->termination_requested = true;
     child->process->terminate(grace_ms);
     return NAR_OK;
 }
@@ -233,7 +233,7 @@ void ProcessService::end_all() {
     // A process that was already asked to terminate gets no second grace period.
     while (!children_.empty()) {
         const auto& [handle, child] = *children_.begin();
-        release(handle, child->told_to_end ? 0 : kEndGraceMs);
+        release(handle, child->termination_requested ? 0 : kEndGraceMs);
     }
 }
 

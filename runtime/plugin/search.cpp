@@ -204,10 +204,8 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
             // If it was requested and not loaded, take_id() has reported its id as missing.
             const bool was_asked_for = candidate.wanted;
             take(candidate, each.place);
-            const bool is_behind_another =
-                candidate.metadata && taken.contains(candidate.metadata->id);
-            if (candidate.verdict != Verdict::Refused || was_asked_for || is_behind_another)
-                continue;
+            const bool is_shadowed = candidate.metadata && taken.contains(candidate.metadata->id);
+            if (candidate.verdict != Verdict::Refused || was_asked_for || is_shadowed) continue;
             out.missing.push_back(
                 {candidate.path, "in the story's plugins/: " + candidate.reason, candidate.reason});
         }

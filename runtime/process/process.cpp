@@ -161,7 +161,7 @@ public:
         if (pool_.reaper_) pool_.reaper_->wake();
         is_awaited = kind == SUPERVISOR_TERMINATE;
         awaited_until_ms = clock::steady_ms() + grace_ms + kPatienceMs;
-        owes_end_in(grace_ms);
+        set_end_deadline(grace_ms);
         supervisor_request head{};
         head.kind = kind;
         head.grace_ms = grace_ms;
@@ -169,11 +169,11 @@ public:
     }
 
     // The supervisor has a request to end its invocation, or ends it because its reaper has ended.
-    void owes_end_in(uint32_t milliseconds) {
+    void set_end_deadline(uint32_t milliseconds) {
         if (end_due_ms == kNever) ++pool_.owing_;
         end_due_ms = clock::steady_ms() + milliseconds;
         try {
-            pool_.look_after_owing();
+            pool_.check_overdue();
         } catch (const std::bad_alloc&) {
             // The pool checks on it when the next request is sent.
         }
@@ -252,7 +252,7 @@ public:
         Exit exit;
         exit.started = ended.start_error == 0;
         exit.wait_status = ended.wait_status;
-        exit.ended_untold = ended.told_to_end == 0;
+        exit.ended_before_request = ended.told_to_end == 0;
         exit.user_us = ended.user_us;
         exit.system_us = ended.system_us;
         exit.resident_kb = ended.resident_kb;
@@ -271,7 +271,7 @@ public:
         // Shells and env exit with 127 if a program does not exist, for example "python3\r".
         if (exit.started && owner != nullptr && WIFEXITED(exit.wait_status) &&
             WEXITSTATUS(exit.wait_status) == 127) {
-            exit.probable_cause = script_trouble(owner->path_);
+            exit.probable_cause = script_fault(owner->path_);
         }
         if (std::exchange(was_stuck, false)) {
             // The report describes the kill by the host, not the end of the tool.
@@ -766,8 +766,8 @@ void Pool::warn_left_behind(uint32_t left) {
     // The reaper may be a different program, so its value is not trusted.
     left = std::min<uint32_t>(left, REAPER_LEFT_UNKNOWN);
     const uint32_t bit = 1U << left;
-    if (left == REAPER_LEFT_NOTHING || (told_left_behind_ & bit) != 0 || !on_warning_) return;
-    told_left_behind_ |= bit;
+    if (left == REAPER_LEFT_NOTHING || (warned_left_behind_ & bit) != 0 || !on_warning_) return;
+    warned_left_behind_ |= bit;
     on_warning_(left == REAPER_LEFT_UNKNOWN
                     ? "a supervisor was killed, and /proc could not be read to find the processes "
                       "that its tool left behind; they may still run"
@@ -776,7 +776,7 @@ void Pool::warn_left_behind(uint32_t left) {
 }
 
 void Pool::warn_of_short_secret(const std::string& name) {
-    if (!on_warning_ || !told_short_secrets_.insert(name).second) return;
+    if (!on_warning_ || !warned_short_secrets_.insert(name).second) return;
     on_warning_("the value of the secret " + name + " has fewer than " +
                 std::to_string(Redactor::kShortest) +
                 " bytes, so it is not redacted in the output of tools; use a longer value");
@@ -822,7 +822,7 @@ void Pool::on_reaper_lost() {
     idle_.clear();
     for (const auto& each : all_) {
         const bool is_orphan = !each->closed && each->generation == generation_;
-        if (is_orphan && each->end_due_ms == Supervisor::kNever) each->owes_end_in(0);
+        if (is_orphan && each->end_due_ms == Supervisor::kNever) each->set_end_deadline(0);
     }
     // Searched from the start each time: a listener may start other processes.
     for (;;) {
@@ -852,7 +852,7 @@ void Pool::await_report() {
 
 // A tool has the rights of its user: it can stop or trace its supervisor, and stop or kill the
 // reaper, which would end a stopped supervisor. In this case the host ends the supervisor itself.
-void Pool::look_after_owing() {
+void Pool::check_overdue() {
     if (look_.running()) return;
     look_.start(kLookMs, [this] {
         std::vector<uint32_t> owing;
@@ -866,7 +866,7 @@ void Pool::look_after_owing() {
                 press(*supervisor);
             }
         }
-        if (owing_ > 0) look_after_owing();
+        if (owing_ > 0) check_overdue();
     });
 }
 

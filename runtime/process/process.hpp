@@ -81,10 +81,10 @@ struct Exit {
     bool may_retry = true;       // as in StartFailure; set if `started` is false
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
-    std::string loss;            // how the supervisor was lost; set if `supervisor_lost` is true
-    int wait_status = 0;         // as returned by wait(2)
-    bool ended_untold = false;   // no request to end it had arrived before it ended
-    std::string probable_cause;  // of exit status 127: the error in the script, or empty
+    std::string loss;     // how the supervisor was lost; set if `supervisor_lost` is true
+    int wait_status = 0;  // as returned by wait(2)
+    bool ended_before_request = false;  // no request to end it had arrived before it ended
+    std::string probable_cause;         // of exit status 127: the error in the script, or empty
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
@@ -286,7 +286,7 @@ private:
     void on_report(const SupervisorReport& report);
     void on_reaper_lost();
     void await_report();
-    void look_after_owing();
+    void check_overdue();
     void press(Supervisor& supervisor);
     void end_stuck(Supervisor& supervisor, bool has_reaper);
     bool try_group(Controllers limited, std::string& why);
@@ -298,8 +298,8 @@ private:
     std::string supervisor_path_;
     SandboxProbes probes_;
     std::function<void(std::string_view)> on_warning_;
-    uint32_t told_left_behind_ = 0;  // bits: 1 << reaper_left
-    std::set<std::string> told_short_secrets_;
+    uint32_t warned_left_behind_ = 0;  // bits: 1 << reaper_left
+    std::set<std::string> warned_short_secrets_;
     // Exit status of the last reaper, if it exited by itself before a supervisor had answered.
     std::optional<int> reaper_status_;
     uint32_t answered_ = 0;  // the last generation of which a supervisor has answered

@@ -117,7 +117,7 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
     } else {
         std::copy_if(given.begin(), given.end(), std::back_inserter(out.environment),
                      [](const std::string& variable) {
-                         return is_handed_on(variable) || is_of_runtime(variable);
+                         return is_inherited(variable) || is_of_runtime(variable);
                      });
         for (const std::string& name : *guarantees.secrets()) {
             std::string value = variable_in(given, name);

@@ -41,7 +41,7 @@ std::vector<std::string> interpreter_line(const std::string& path) {
     return words;
 }
 
-std::string script_trouble(const std::string& path) {
+std::string script_fault(const std::string& path) {
     const std::string begin = beginning_of(path);
     std::string_view text = begin;
     if (text.starts_with("\xEF\xBB\xBF#!")) {

@@ -8,7 +8,7 @@ namespace narratoria::process {
 // Returns the fault of the interpreter line of the script at `path`, as the predicate of a sentence
 // about the file: "names an interpreter that does not exist: #!/bin/zsh". Empty if there is none,
 // or if the file is not text.
-std::string script_trouble(const std::string& path);
+std::string script_fault(const std::string& path);
 
 // Returns the words after "#!" in the script at `path`, as the kernel reads them: the interpreter
 // and optionally a single argument. Empty if the file is not a script.

@@ -53,13 +53,13 @@ std::string describe_start_failure(uint32_t stage, int error, const std::string&
     switch (error) {
         case ENOENT:
             if (::access(path.c_str(), F_OK) != 0) return text + "does not exist";
-            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
+            if (const std::string trouble = script_fault(path); !trouble.empty()) {
                 return text + trouble;
             }
             return text + "needs a program loader that does not exist";
         case EACCES: return text + "may not be executed; is its executable bit set (chmod +x)?";
         case ENOEXEC:
-            if (const std::string trouble = script_trouble(path); !trouble.empty()) {
+            if (const std::string trouble = script_fault(path); !trouble.empty()) {
                 return text + trouble;
             }
             return text + "is not a program that this machine can run";

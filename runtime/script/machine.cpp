@@ -348,7 +348,7 @@ void Machine::execute() {
 // The instruction is repeated after the pause, and charged again.
 #define NUWA_CHARGE_BEFORE(steps) NUWA_CHARGE(steps, left_ += static_cast<int64_t>(steps))
 // The instruction is complete.
-#define NUWA_CHARGE_BEHIND(steps) NUWA_CHARGE(steps, ++at_)
+#define NUWA_CHARGE_AFTER(steps) NUWA_CHARGE(steps, ++at_)
 
 // A binary operator whose operands must be `fit`.
 #define NUWA_BINARY(fit, type, set, expression) \
@@ -389,7 +389,7 @@ void Machine::execute() {
                 const bool is_equal = equal(b, c);
                 frame[instruction.a].set_boolean(is_equal ==
                                                  (instruction.operation == Operation::Equal));
-                NUWA_CHARGE_BEHIND(work / kBytesPerStep)
+                NUWA_CHARGE_AFTER(work / kBytesPerStep)
                 break;
             }
             case Operation::Not: {
@@ -472,7 +472,7 @@ void Machine::execute() {
                     left = left_;
                     break;
                 }
-                NUWA_CHARGE_BEHIND(work)
+                NUWA_CHARGE_AFTER(work)
                 break;
             }
             case Operation::Format: {
@@ -482,7 +482,7 @@ void Machine::execute() {
                 const uint64_t work =
                     (frame[instruction.b].bytes() + result.bytes()) / kBytesPerStep;
                 frame[instruction.a] = std::move(result);
-                NUWA_CHARGE_BEHIND(work)
+                NUWA_CHARGE_AFTER(work)
                 break;
             }
             case Operation::Fail:
@@ -577,7 +577,7 @@ refused:
 #undef NUWA_SAVE
 #undef NUWA_CHARGE
 #undef NUWA_CHARGE_BEFORE
-#undef NUWA_CHARGE_BEHIND
+#undef NUWA_CHARGE_AFTER
 #undef NUWA_BINARY
 #undef NUWA_ARITHMETIC
 #undef NUWA_DIVISION

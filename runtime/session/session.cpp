@@ -76,7 +76,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
             set_variable(environment_, name + "=" + value);
         }
     }
-    if (with_.journal) take_up_past();
+    if (with_.journal) restore_from_journal();
     try {
         with_.add_runners(runners_, with_.processes, with_.engine.http(), dispatcher_);
         // Add them before the plugins, so that a plugin's tool cannot take a name of the project.
@@ -110,8 +110,8 @@ Session::~Session() {
     with_.runner_settings->grace_ms = 0;
     request_cancel();
     try {
-        take_cancel();
-        while (with_.journal && with_.journal->finish_end()) take_cancel();
+        apply_cancel();
+        while (with_.journal && with_.journal->finish_end()) apply_cancel();
     } catch (const std::bad_alloc&) {
         // Out of memory: the handlers are not called. The members end the running job.
     }
@@ -217,7 +217,7 @@ void Session::begin_soon() {
         if (!*alive) return;
         begin_requested_ = false;
         // First: a job cancelled while it waited must not start.
-        take_cancel();
+        apply_cancel();
         begin_next();
     });
 }
@@ -228,7 +228,7 @@ void Session::begin_next() {
     if (turn_) turn_->begin([this] { cancel_running(plan::Stop::PromptTimeout); });
 }
 
-// Publishes a prompt without asking the narrator, so that take_cancel() can end a waiting prompt
+// Publishes a prompt without asking the narrator, so that apply_cancel() can end a waiting prompt
 // with the same events as a running one.
 void Session::begin_job() {
     running_ = true;
@@ -326,7 +326,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
     };
     settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
     settings.on_no_supervisor = [this](std::string_view why) {
-        if (!std::exchange(is_told_no_supervisor_, true)) {
+        if (!std::exchange(reported_no_supervisor_, true)) {
             log(NAR_LOG_ERROR, "no tool of this session can be started: " + std::string(why));
         }
     };
@@ -393,7 +393,7 @@ void Session::on_script_ended(const ScriptEnd& end) {
 
 // ---- the journal
 
-void Session::take_up_past() {
+void Session::restore_from_journal() {
     journal::Journal& journal = *with_.journal;
     const journal::Journal::Past past =
         journal.restore(settings_.limits.history_patches, *with_.store, assets_);
@@ -661,7 +661,7 @@ void Session::cancel_running(plan::Stop reason) {
     turn_->stop(reason == plan::Stop::Cancelled ? TurnOutcome::Cancelled : TurnOutcome::Timeout);
 }
 
-void Session::take_cancel() {
+void Session::apply_cancel() {
     if (!has_cancel()) return;
     const uint64_t up_to = cancel_up_to_.load();
     const auto stop = [this] {
@@ -683,7 +683,7 @@ void Session::HostSinks::on_sink_threw(const char* what) noexcept {
     session_.with_.engine.note_thrown("an event sink of the host (now detached)", what);
 }
 
-void Session::HostSinks::on_sink_wrote() noexcept {
+void Session::HostSinks::on_sink_modified_record() noexcept {
     try {
         session_.log(NAR_LOG_ERROR,
                      "an event sink of the host wrote into a record and is now detached; the later "

@@ -93,7 +93,7 @@ public:
     bool has_cancel() const override {
         return cancel_up_to_.load() > ended_ && !(running_ && stopped_ == current_.number);
     }
-    void take_cancel() override;
+    void apply_cancel() override;
 
     script::Limits script_limits() const override {
         return engine::script_limits(settings_.limits);
@@ -222,7 +222,7 @@ private:
     public:
         explicit HostSinks(Session& session) : session_(session) {}
         void on_sink_threw(const char* what) noexcept override;
-        void on_sink_wrote() noexcept override;
+        void on_sink_modified_record() noexcept override;
         void on_sink_slow(int64_t, size_t) noexcept override {}  // the host may take its time
         void on_sink_flooded(size_t) noexcept override {}        // the stream publishes a warning
 
@@ -231,7 +231,7 @@ private:
     };
 
     // Restores the session from its journal. Requires a journal.
-    void take_up_past();
+    void restore_from_journal();
     // Applies the output of rest().
     void take_rest(const std::string& rest);
     // `playback` may be NULL.
@@ -264,7 +264,7 @@ private:
     Presentation presentation_;
     std::vector<std::string> environment_;
     const std::vector<std::string> none_disabled_;  // a script may call every skill
-    bool is_told_no_supervisor_ = false;
+    bool reported_no_supervisor_ = false;
     bool is_output_settled_ = false;
     std::unique_ptr<OutputFolder> output_;  // or NULL
 
@@ -274,7 +274,7 @@ private:
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};
     uint64_t ended_ = 0;    // all jobs up to this number have ended
-    uint64_t stopped_ = 0;  // the last job that take_cancel() stopped
+    uint64_t stopped_ = 0;  // the last job that apply_cancel() stopped
 
     bool running_ = false;
     bool begin_requested_ = false;

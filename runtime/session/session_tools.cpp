@@ -86,7 +86,7 @@ std::string SessionTools::problem_of(const tool::Definition& definition) const {
     if (!resolution.error.empty() || definition.runner != tool::kProcessRunner) {
         return resolution.error;
     }
-    const std::string trouble = process::script_trouble(resolution.target);
+    const std::string trouble = process::script_fault(resolution.target);
     return trouble.empty() ? trouble : json::quoted(resolution.target) + " " + trouble;
 }
 

@@ -363,7 +363,7 @@ private:
                                               process::shell_word(file)};
         }
         if (status.st_size == 0) return {"story-tool-program", json::quoted(path) + " is empty"};
-        const std::string trouble = process::script_trouble(file);
+        const std::string trouble = process::script_fault(file);
         if (trouble.empty()) return {};
         return {"story-tool-program", json::quoted(path) + " " + trouble};
     }

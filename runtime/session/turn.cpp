@@ -101,12 +101,12 @@ void Turn::end(TurnOutcome outcome) {
     is_ended_ = true;
     timer_.stop();
     if (with_.playback != nullptr) with_.playback->stop();
-    if (with_.journal == nullptr) return tell_end(outcome, {});
+    if (with_.journal == nullptr) return publish_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
-                            [this, outcome](const auto& kept) { tell_end(outcome, kept); });
+                            [this, outcome](const auto& kept) { publish_end(outcome, kept); });
 }
 
-void Turn::tell_end(TurnOutcome outcome, const journal::Journal::Kept& kept) {
+void Turn::publish_end(TurnOutcome outcome, const journal::Journal::Kept& kept) {
     std::string choices = with_.presentation.choices();
     std::string body;
     json::ObjectWriter writer(body);

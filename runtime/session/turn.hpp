@@ -112,7 +112,7 @@ private:
     bool may_execute_again(const plan::Plan& plan);
     NarratorRequest request() const;
     void end(TurnOutcome outcome);
-    void tell_end(TurnOutcome outcome, const journal::Journal::Kept& kept);
+    void publish_end(TurnOutcome outcome, const journal::Journal::Kept& kept);
 
     const TurnContext with_;
     Actions actions_;

@@ -61,7 +61,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxFindings = 10;  // of one rule in one trial
 // How a crash touched lent memory.
-constexpr int kBehindEnd = 1, kAfterTime = 2, kWritten = 3;
+constexpr int kBeyondEnd = 1, kAfterLoan = 2, kWritten = 3;
 constexpr int kYes = 1;
 // Interval at which a trial's processes are counted.
 constexpr int kTickMilliseconds = 20;
@@ -108,7 +108,7 @@ constexpr std::size_t kOfMalloc = SIZE_MAX;
 std::atomic<pid_t> outliving[kMaxTrialThreads];
 std::atomic<std::size_t> outliving_count{0};
 
-void tell_crashes_apart(int signal, siginfo_t* information, void*) {
+void classify_crash(int signal, siginfo_t* information, void*) {
     this_page->has_no_memory = memory_is_used_up();
     const pid_t thread = gettid();
     for (const std::atomic<pid_t>& one : outliving) {
@@ -120,8 +120,8 @@ void tell_crashes_apart(int signal, siginfo_t* information, void*) {
         Region& region = regions[index];
         if (address < region.begin.load() || address >= region.guard_end.load()) continue;
         std::memcpy(this_page->lent_what, region.what, sizeof region.what);
-        this_page->lent = address >= region.end.load() ? kBehindEnd
-                          : region.is_over.load()      ? kAfterTime
+        this_page->lent = address >= region.end.load() ? kBeyondEnd
+                          : region.is_over.load()      ? kAfterLoan
                                                        : kWritten;
         break;
     }
@@ -141,7 +141,7 @@ void watch_crashes() {
     alternative.ss_size = sizeof stack;
     sigaltstack(&alternative, nullptr);
     struct sigaction action {};
-    action.sa_sigaction = tell_crashes_apart;
+    action.sa_sigaction = classify_crash;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP}) {
         sigaction(signal, &action, nullptr);
@@ -312,11 +312,11 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     }
     outcome.story = fmt::format("crashed {}: {}", doing, what);
     const std::string lent = text_in(page.lent_what);
-    if (page.lent == kBehindEnd) {
+    if (page.lent == kBeyondEnd) {
         outcome.blamed = "P30";
         outcome.story =
             fmt::format("touched memory beyond the end of {}, {}: {}", lent, doing, what);
-    } else if (page.lent == kAfterTime) {
+    } else if (page.lent == kAfterLoan) {
         outcome.blamed = "P41";
         outcome.story =
             fmt::format("touched {}, which was no longer valid, {}: {}", lent, doing, what);
@@ -376,7 +376,7 @@ void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end
 
 }  // namespace
 
-void blame_for_outliving(pid_t thread) {
+void mark_unjoined_thread(pid_t thread) {
     outliving[outliving_count++ % std::size(outliving)] = thread;
 }
 
@@ -393,7 +393,7 @@ void TrialReport::end_copies() {
 
 void TrialReport::begins(const Blame& blame, std::string_view doing) {
     end_copies();
-    look_at_page();
+    check_page();
     copy_text(page_->crash, blame.crash);
     copy_text(page_->hang, blame.hang);
     copy_text(page_->leaving, blame.leaving);
@@ -417,7 +417,7 @@ void TrialReport::say(const std::string& line) {
     page_->said_size = said_size_;
 }
 
-void TrialReport::look_at_page() {
+void TrialReport::check_page() {
     const std::lock_guard lock(mutex_);
     if (page_->said_size == said_size_) return;
     // The plugin may have damaged the previous line, so begin with a newline.
@@ -452,14 +452,14 @@ bool TrialReport::has_finding(std::string_view rule) {
 }
 
 void TrialReport::finish() {
-    look_at_page();
+    check_page();
     page_->finished = true;
     // Not exit(): the atexit handlers of the plugin have a trial of their own (try_exit).
     _exit(0);
 }
 
 void TrialReport::finish_as_a_host() {
-    look_at_page();
+    check_page();
     page_->finished = true;
     std::exit(0);
 }

@@ -75,7 +75,7 @@ public:
 
 private:
     void say(const std::string& line);  // the caller holds the lock
-    void look_at_page();
+    void check_page();
     void end_copies();
 
     std::mutex mutex_;
@@ -87,7 +87,7 @@ private:
 
 // Called in a trial for a thread that still runs after deinit: if it crashes, the plugin breaks
 // P20.
-void blame_for_outliving(pid_t thread);
+void mark_unjoined_thread(pid_t thread);
 
 // Runs `trial` in a contained child process. Throws Interrupted.
 TrialOutcome run_trial(const TrialOptions& options, const std::function<void(TrialReport&)>& trial);

@@ -226,7 +226,7 @@ int plugin_check(const PluginCheckOptions& options) {
     const PluginFile file = read_plugin_file(options.file);
     require_standard_output("the findings are written to it");
     adopt_orphans();
-    interruption::is_noted();
+    interruption::record_first();
     try {
         std::optional<CheckProgress> progress;
         progress.emplace();

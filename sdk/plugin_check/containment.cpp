@@ -144,7 +144,7 @@ bool is_nearly(__rlimit_resource resource, rlim_t used) noexcept {
 // the superuser takes an unused real user id and drops the capabilities that exempt it. It keeps
 // the effective user, which controls file access. Returns false if this is not the superuser, or if
 // the user namespace does not map the id.
-bool becomes_user_of_its_own() {
+bool switch_to_unused_user() {
     if (geteuid() != 0) return false;
     const auto number = static_cast<uid_t>(getpid());
     constexpr auto kSame = static_cast<uid_t>(-1);
@@ -181,7 +181,7 @@ void limit_this_process() {
         limit(RLIMIT_AS, all, all);
     }
     rlim_t tasks = kMaxTrialTasks;
-    if (!becomes_user_of_its_own()) tasks += tasks_of(getuid()) + kRoomForOthers;
+    if (!switch_to_unused_user()) tasks += tasks_of(getuid()) + kRoomForOthers;
     limit(RLIMIT_NPROC, tasks, tasks);
 }
 

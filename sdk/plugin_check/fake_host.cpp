@@ -48,7 +48,7 @@ void count_instance() {
 void forget_instance() {
     if (--living_instances > 0) return;
     for (const auto& [thread, name] : running_threads()) {
-        if (!threads_before.contains(thread)) blame_for_outliving(thread);
+        if (!threads_before.contains(thread)) mark_unjoined_thread(thread);
     }
 }
 

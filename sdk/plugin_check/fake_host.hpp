@@ -262,7 +262,7 @@ private:
     std::map<std::uint64_t, NarratorRequest> requests_;
     std::map<std::uint64_t, ObservedInvocation> invocations_;
     std::set<std::string, std::less<>> published_;  // the names that have a value
-    bool a_prompt_waits_ = false;
+    bool prompt_pending_ = false;
     ChainLength chain_ = 0;  // of the running callback; engine thread only
 };
 

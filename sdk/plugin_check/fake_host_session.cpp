@@ -155,8 +155,8 @@ nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text) {
     if (self == nullptr) return status;
     if (!self->text_is_good(text, "prompt.submit", "the text")) return NAR_INVALID_ARGUMENT;
     const std::lock_guard lock(self->mutex_);
-    if (self->a_prompt_waits_) return NAR_BUSY;
-    self->a_prompt_waits_ = true;
+    if (self->prompt_pending_) return NAR_BUSY;
+    self->prompt_pending_ = true;
     return NAR_OK;
 }
 
@@ -165,13 +165,13 @@ nar_status PluginCheckHost::prompt_cancel(const nar_host* host) {
     PluginCheckHost* self = entered(host, "prompt.cancel", kInActive, true, &status);
     if (self == nullptr) return status;
     const std::lock_guard lock(self->mutex_);
-    self->a_prompt_waits_ = false;
+    self->prompt_pending_ = false;
     return NAR_OK;
 }
 
 bool PluginCheckHost::take_prompt() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(a_prompt_waits_, false);
+    return std::exchange(prompt_pending_, false);
 }
 
 }  // namespace narratoria::command::plugin_check

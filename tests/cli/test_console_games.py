@@ -257,9 +257,9 @@ def test_again_names_tools_or_none(played, kept):
     assert len(kept()) == 2
 
 
-def test_a_game_that_is_no_longer_kept_says_so_once(play, data):
+def test_game_that_is_no_longer_stored_says_so_once(play, data):
     game = play()
     game("open", OPENED)
     (data / "narratoria/games.db").unlink()
     shown = game("open", OPENED)
-    assert shown.count("no longer kept") == 1
+    assert shown.count("without being stored") == 1

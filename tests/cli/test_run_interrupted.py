@@ -98,7 +98,7 @@ def test_ctrl_c_during_the_retry_backoff_cancels(command):
     assert ran.result["toolResults"][0]["retryCount"] == 0
 
 
-def until_it_catches(process, number):
+def wait_for_handler(process, number):
     """Waits until the process has a handler for the signal, according to /proc."""
     while process.poll() is None:
         with open(f"/proc/{process.pid}/status") as status:
@@ -115,7 +115,7 @@ def test_ctrl_c_before_the_plan_is_read_exits(command):
         env=environment(), cwd=command.folder)
     os.close(reader)
     os.write(writer, b"{")
-    until_it_catches(process, signal.SIGINT)
+    wait_for_handler(process, signal.SIGINT)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=300)
     os.close(writer)

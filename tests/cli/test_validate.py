@@ -69,8 +69,8 @@ def test_name_in_a_manifest_must_match_the_file_name(command):
     file = command.file("gong.tool.json", text)
     ran = command("validate", "tool", file)
     assert ran.status == 1, ran
-    assert ran.lines == [f'{file}:2:10: /name: the name is "bell", and the file\'s is "gong"; they must be '
-                         "the same [manifest-name]"]
+    assert ran.lines == [f'{file}:2:10: /name: "name" is "bell" but must be "gong", as in the name of the file '
+                         "[manifest-name]"]
     # Standard input has no file name to match. `validate story` reports the same place.
     assert command("validate", "tool", "-", stdin=text).status == 0
     folder = story_with(command)
@@ -179,7 +179,7 @@ def story_with(command, toml="", plan=None):
      "prompts.json:3:40: warning: /prompts/0/answers/0/plan/tools/0/toolPath: ",
      'did you mean "tools/lamp"?'),
     ("", '{"tools": [], "narrative": "a", "narrative": "b"}',
-     "prompts.json:3:33: warning: /prompts/0/answers/0/plan/narrative: ", "the last one counts"),
+     "prompts.json:3:33: warning: /prompts/0/answers/0/plan/narrative: ", "the last one is used"),
     ('[tools]\nallow_paths = ["tool", "tools"]\n', None,
      "story.toml:3:16: warning: /tools/allow_paths/0: ", 'did you mean "tools"?'),
     ('[narrator]\nname = "templat"\n', None,

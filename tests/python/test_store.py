@@ -167,7 +167,7 @@ session.play("go")
         def b() -> None:
             session.state.patch({"b": "whole"})
 
-        with pytest.raises(narratoria.InvalidArgumentError, match='"b" had begun') as caught:
+        with pytest.raises(narratoria.InvalidArgumentError, match='"b" had started') as caught:
             session.resume()
         assert caught.value.code == "NOT_REPEATABLE"
         session.resume(repeat=True)
@@ -216,7 +216,7 @@ def test_lazy_turn_is_stored(path):
 def test_turns_without_store_are_refused():
     with narratoria.Session() as session:
         for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
-            with pytest.raises(narratoria.UnsupportedError, match="not kept in a store"):
+            with pytest.raises(narratoria.UnsupportedError, match="the session has no store"):
                 ask()
 
 

@@ -162,7 +162,7 @@ def test_explicit_done_is_kept(start):
         "result": 3,
     }
     ran = start("def f(r):\n    done()\n    return 5\nrun(f)")
-    assert ran.done == {"ok": True} and "lost" in ran.diagnostics and ran.status == 0
+    assert ran.done == {"ok": True} and "ignored" in ran.diagnostics and ran.status == 0
 
 
 def test_error_without_done_fails_invocation(start):

@@ -729,7 +729,7 @@ TEST_F(InvocationTest, MatchesTheClass) {
 TEST_F(InvocationTest, ShowsTheRequestedTool) {
     start(1, [](const plugin::InvocationRequest& request, const plugin::Invocation& one) {
         EXPECT_EQ("launcher:tools/door:2", request.tool_path());
-        EXPECT_EQ("tools/door:2", request.path_behind_scheme());
+        EXPECT_EQ("tools/door:2", request.path_after_scheme());
         EXPECT_EQ(R"({"input":{}})", request.request());
         EXPECT_THAT(request.environment(), ElementsAre("PATH=/bin", "LANG=C"));
         EXPECT_EQ(1500ms, request.time_limit());

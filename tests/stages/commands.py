@@ -35,7 +35,7 @@ class Deadline:
 
 
 def adopts_orphans():
-    """Makes orphans children of this process, so that kills_children() finds all of them."""
+    """Makes orphans children of this process, so that kill_children() finds all of them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -48,7 +48,7 @@ def children():
             continue  # the thread has ended, and its children now belong to another thread
 
 
-def kills_children(spared=()):
+def kill_children(spared=()):
     """Kills and reaps every process below this one, except the spared children."""
     while found := children() - {child.pid for child in spared}:
         for child in found:

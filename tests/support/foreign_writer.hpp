@@ -49,7 +49,7 @@ class ForeignWriter {
 public:
     // Takes ownership of the descriptor.
     explicit ForeignWriter(int descriptor)
-        : descriptor_(descriptor), thread_([this] { write_until_told(); }) {}
+        : descriptor_(descriptor), thread_([this] { write_until_stopped(); }) {}
     ~ForeignWriter() {
         stop_ = true;
         thread_.join();
@@ -59,7 +59,7 @@ public:
     ForeignWriter& operator=(const ForeignWriter&) = delete;
 
 private:
-    void write_until_told() {
+    void write_until_stopped() {
         // Blank lines are not a protocol error. SIGPIPE would end the test.
         const std::string lines(64 * 1024, '\n');
         sigset_t pipe;

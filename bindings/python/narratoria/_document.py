@@ -294,7 +294,7 @@ class Document:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class LateDocument(Document):
+class LazyDocument(Document):
     """A document that may be read on first access."""
 
     __slots__ = ("_late",)

@@ -26,10 +26,10 @@ def say(invocation: OpenInvocation, event: Any) -> None:
         raise TypeError(
             f"a tool that is a generator must yield events (dicts), not {type(event).__name__}"
         )
-    emit_patiently(invocation, event if "version" in event else {"version": "0", **event})
+    emit_blocking(invocation, event if "version" in event else {"version": "0", **event})
 
 
-def emit_patiently(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
+def emit_blocking(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
     """Emits an event. On a tool's own thread it blocks until the buffer has room; on other threads
     it raises BusyError. Returns False if the tool has ended."""
     while True:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # The maximum delay of a signal that another thread received, in seconds.
-_DEAF_S = 0.05
+_MAX_SIGNAL_DELAY_S = 0.05
 
 
 class _Interrupts:
@@ -52,7 +52,7 @@ class _Interrupts:
     def _beat(self) -> None:
         # A signal that another thread received does not wake this loop; it is handled at the next
         # step.
-        self._heart = self._loop.call_later(_DEAF_S, self._beat)
+        self._heart = self._loop.call_later(_MAX_SIGNAL_DELAY_S, self._beat)
 
     def __exit__(
         self,
@@ -89,7 +89,7 @@ def _on_interrupt(number: int, frame: FrameType | None) -> None:
     _listening[0].hear(frame)
 
 
-_BOOKKEEPERS = (
+_LOOP_SOURCES = (
     dirname(asyncio.__file__) + "/",
     dirname(__file__) + "/",
     selectors.__file__,
@@ -99,7 +99,7 @@ _BOOKKEEPERS = (
 
 
 def _is_bookkeeping(frame: FrameType | None) -> bool:
-    return frame is None or frame.f_code.co_filename.startswith(_BOOKKEEPERS)
+    return frame is None or frame.f_code.co_filename.startswith(_LOOP_SOURCES)
 
 
 def _do_nothing() -> None:

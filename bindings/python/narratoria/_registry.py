@@ -183,7 +183,7 @@ class Registry:
         self._id = self._core.id()
         # Why the narrator's answers were not used in the running turn.
         self._faults: list[str] = []
-        self._core.attach(_noter(self._faults), kinds_mask(("warning", "asset_refused")))
+        self._core.attach(_fault_recorder(self._faults), kinds_mask(("warning", "asset_refused")))
         # All tasks in the loop. `_handlers` has those for which nothing in the engine waits.
         self._tasks = set()
         self._handlers: set[Task[None]] = set()
@@ -811,7 +811,7 @@ class Registry:
         self._core.cancel()
         question.fail(exception_text(exception))
 
-    def _turn_begins(self) -> None:
+    def _reset_turn_faults(self) -> None:
         self._narrator_error = None
         self._faults.clear()
 
@@ -1125,7 +1125,7 @@ class Registry:
 _REFUSALS = ("NARRATOR_FAILED", "NARRATOR_TIMEOUT", "PLAN_REFUSED")
 
 
-def _noter(faults: list[str]) -> Callable[[Event], None]:
+def _fault_recorder(faults: list[str]) -> Callable[[Event], None]:
     # Not a method, which would keep the session in a reference cycle.
     def note(event: Event) -> None:
         log_event(event)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # How long a thread waits for another tool, in seconds.
 _IDLE_S = 5.0
 # The interval at which a thread that waits for the engine checks for cancellation, in seconds.
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 
 # Calls that the engine accepts only outside callbacks.
 _EXTENSIONS = frozenset(("add_ui_handler", "add_asset_renderer", "set_narrator"))
@@ -139,7 +139,7 @@ class EngineCalls:
                 answered.release()
 
         self.core.post(answer, is_deferred)
-        while not answered.acquire(timeout=_LOOK_S):
+        while not answered.acquire(timeout=_POLL_INTERVAL_S):
             if self.core.is_closed or self._invocation.is_cancelled:
                 break
         if not answers:

@@ -29,7 +29,7 @@ from narratoria._registry import Registry, kinds_mask
 from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
-from narratoria.session import Turn, plan_to_submit, read_later, warn_of_left
+from narratoria.session import Turn, plan_to_submit, lazy_result, warn_unfinished
 from narratoria.store import again_arguments, resume_arguments
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["EventStream", "Session"]
 
 # The interval of checks whether tools in threads have ended, in seconds.
-_LOOK_S = 0.005
+_POLL_INTERVAL_S = 0.005
 
 # ---- calls that would wait for themselves
 
@@ -366,10 +366,10 @@ class Session(Registry):
             left += [task.get_name() for task in late]
         if self._works is not None:
             while self._works.names and (deadline is None or monotonic() < deadline):
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_POLL_INTERVAL_S)
             left += self._works.names
         if left:
-            warn_of_left(left, timeout)
+            warn_unfinished(left, timeout)
 
     async def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.
@@ -441,7 +441,7 @@ class Session(Registry):
 
         def submit(ended: Callable[[_core.Ticket], None]) -> _core.Ticket:
             nonlocal before
-            self._turn_begins()
+            self._reset_turn_faults()
             before = self._core.latest_asset()
             return begin(ended)
 
@@ -481,7 +481,7 @@ class Session(Registry):
         """
         given, where = plan_to_submit(plan, folder, self._strict if strict is None else strict)
         ticket = await self._ended(lambda ended: self._core.execute(given, where, ended))
-        return read_later(ticket.value)
+        return lazy_result(ticket.value)
 
     async def call(self, tool: str, /, **input: Any) -> Any:
         """Runs one tool, once, and returns its result, as :meth:`narratoria.Session.call` does.

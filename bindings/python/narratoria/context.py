@@ -98,9 +98,9 @@ class Context:
 
     def _emit(self, event: Mapping[str, Any]) -> None:
         line = event if "version" in event else {"version": "0", **event}
-        from narratoria._invocations import emit_patiently
+        from narratoria._invocations import emit_blocking
 
-        if emit_patiently(self._invocation, dict(line)) or self.is_cancelled:
+        if emit_blocking(self._invocation, dict(line)) or self.is_cancelled:
             return
         from warnings import warn
 

@@ -32,7 +32,7 @@ from ._document import (
     DEFAULTED,
     OPTIONAL,
     Document,
-    LateDocument,
+    LazyDocument,
     Member,
     MissingArray,
     MissingObject,
@@ -505,7 +505,7 @@ class ToolResult(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Result(LateDocument):
+class Result(LazyDocument):
     """The result of executing a plan (spec 003 §13.5).
 
     Attributes:

@@ -156,11 +156,11 @@ class ScriptRun:
         raised, self._raised = self._raised, None
         if raised is not None:
             raise raised
-        from narratoria.session import read_later
+        from narratoria.session import lazy_result
 
         ended: dict[str, Any] = ticket.value
         scope, error = ended["scope"], ended["error"]
-        result = None if ended["result"] is None else read_later(ended["result"])
+        result = None if ended["result"] is None else lazy_result(ended["result"])
         if error is None:
             return ScriptResult(scope, self._output, result)
         failed = ScriptError(error["text"], details={"error": error})

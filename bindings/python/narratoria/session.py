@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Session", "State", "Turn", "sample_story", "validate"]
 
 # Time for async functions to end after Ctrl-C, in seconds.
-_AFTERWARDS = 0.05
+_INTERRUPT_GRACE_S = 0.05
 
 _core.check_interpreter()
 
@@ -112,7 +112,7 @@ class Turn:
     def result(self) -> Result | None:
         """The execution result of the last plan that ran, or None if none did."""
         if self._result is None and self._text is not None:
-            self._result = read_later(self._text)
+            self._result = lazy_result(self._text)
         return self._result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -215,7 +215,7 @@ class Session(Registry):
 
     def _prepare(self) -> None:
         self._private: PrivateLoop | None = None
-        self._stubborn: set[Task[None]] = set()
+        self._already_waited_for: set[Task[None]] = set()
 
     def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.
@@ -300,7 +300,7 @@ class Session(Registry):
     def _play_turn(self, submit: Callable[[], _core.Ticket]) -> Turn:
         self._refuse_inside()
         before = self._core.latest_asset()
-        self._turn_begins()
+        self._reset_turn_faults()
         ticket = self._wait(submit)
         error = self._take_narrator_error()
         if error is not None:
@@ -333,7 +333,7 @@ class Session(Registry):
         """
         self._refuse_inside()
         given, where = plan_to_submit(plan, folder, self._strict if strict is None else strict)
-        return read_later(self._wait(lambda: self._core.execute(given, where)).value)
+        return lazy_result(self._wait(lambda: self._core.execute(given, where)).value)
 
     def call(self, tool: str, /, **input: Any) -> Any:
         """Runs one tool, once, and returns its result.
@@ -444,7 +444,7 @@ class Session(Registry):
             self._works.wait(deadline)
             left += self._works.names
         if left:
-            warn_of_left(left, timeout)
+            warn_unfinished(left, timeout)
 
     def __enter__(self) -> Self:
         if self._core.is_closed:
@@ -461,7 +461,7 @@ class Session(Registry):
     ) -> None:
         # After an interrupt, do not wait long for a function that may never end.
         is_interrupt = exception is not None and not isinstance(exception, Exception)
-        self.close(_AFTERWARDS if is_interrupt else self._close_timeout)
+        self.close(_INTERRUPT_GRACE_S if is_interrupt else self._close_timeout)
 
     def __repr__(self) -> str:
         return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
@@ -521,7 +521,7 @@ class Session(Registry):
             for task in list(self._handlers):
                 task.cancel()
             if self._private is not None and self._private.is_broken:
-                self._end_loop(_AFTERWARDS)
+                self._end_loop(_INTERRUPT_GRACE_S)
             else:
                 self._settle()
 
@@ -529,9 +529,9 @@ class Session(Registry):
         # Gives cancelled functions a short time to clean up. Tasks that outlast it are remembered,
         # and not waited for again.
         if self._private is not None and self._tasks:
-            late = [task for task in self._tasks if task not in self._stubborn]
-            self._private.settle(late, _AFTERWARDS)
-            self._stubborn = set(self._tasks)
+            late = [task for task in self._tasks if task not in self._already_waited_for]
+            self._private.settle(late, _INTERRUPT_GRACE_S)
+            self._already_waited_for = set(self._tasks)
 
     def _end_loop(self, seconds: float | None) -> list[str]:
         # Returns the names of functions that did not end.
@@ -544,7 +544,7 @@ class Session(Registry):
                 left = [task.get_name() for task in self._tasks if not task.done()]
                 self._tasks.clear()
                 self._handlers.clear()
-                self._stubborn.clear()
+                self._already_waited_for.clear()
         return left
 
     def _drop(self) -> None:
@@ -553,7 +553,7 @@ class Session(Registry):
             self._end_loop(0)
 
 
-def read_later(text: _core.ResultText) -> Result:
+def lazy_result(text: _core.ResultText) -> Result:
     """Returns a result that is parsed on first use. Most callers read only `success`, and parsing a
     result with many events takes as long as making them did."""
     from narratoria.documents import Result
@@ -561,7 +561,7 @@ def read_later(text: _core.ResultText) -> Result:
     return Result.later(text.to_dict, success=text.success)
 
 
-def warn_of_left(names: Iterable[str], timeout: float | None) -> None:
+def warn_unfinished(names: Iterable[str], timeout: float | None) -> None:
     """Warns about functions that still run after their session was closed."""
     from warnings import warn
 

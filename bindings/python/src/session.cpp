@@ -543,7 +543,7 @@ void Session::close() {
     narrator_ = nullptr;
     const auto opened = std::exchange(open_, {});
     for (const auto& [token, each] : opened) each->leave();
-    throw_what_was_kept();
+    throw_pending();
 }
 
 int Session::traverse(visitproc visit, void* arg) const {
@@ -659,7 +659,7 @@ void Session::without_lock(Drive&& drive) {
     drive();
 }
 
-void Session::throw_what_was_kept() {
+void Session::throw_pending() {
     if (!kept_) return;
     const py::object exception = std::exchange(kept_, py::object());
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
@@ -715,7 +715,7 @@ auto Session::directly(Call&& call) {
     // An exception that was kept before belongs to the driving call.
     const bool was_kept = static_cast<bool>(kept_);
     const auto throw_kept = [&] {
-        if (!was_kept) throw_what_was_kept();
+        if (!was_kept) throw_pending();
     };
     try {
         if constexpr (std::is_void_v<decltype(call())>) {
@@ -896,7 +896,7 @@ void Session::run(std::int64_t budget_us) {
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
     // Before any exception is thrown: tools in threads wait for these calls.
     call_deferred();
-    throw_what_was_kept();
+    throw_pending();
 }
 
 void Session::wait(const Ticket& ticket) {
@@ -920,7 +920,7 @@ void Session::wait(const Ticket& ticket) {
             woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
         call_deferred();
-        throw_what_was_kept();
+        throw_pending();
         if (is_leaving_) {
             throw Error(NAR_GONE, "PROCESS_ENDS",
                         "the interpreter is exiting, and the session was closed", "");

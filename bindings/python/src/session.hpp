@@ -244,7 +244,7 @@ private:
     void take_lock();
     template <class Drive>
     void without_lock(Drive&& drive);
-    void throw_what_was_kept();
+    void throw_pending();
     void call_posted(std::uint64_t number);
     void call_deferred();
     void report(const char* what, py::error_already_set& error) noexcept;

@@ -120,7 +120,7 @@ bool Tape::read_plain(const uint32_t most) {
 
 key:
     if (*at++ != '"') return false;
-key_behind_quote:
+key_after_quote:
     behind = scan(at);
     if (!stand(behind, "\":")) [[unlikely]] {
         if (static_cast<signed char>(*behind) < 0) behind = skip_string_of_utf8(at);
@@ -177,10 +177,10 @@ value:
             at = behind;
     }
 
-behind_value:
+after_value:
     if (in_object && stand(at, ",\"")) {
         at += 2;
-        goto key_behind_quote;
+        goto key_after_quote;
     }
     at = skip_white_space(at);
     if (depth == 0) {
@@ -199,7 +199,7 @@ close:
     ++at;
     append(at, at, in_object ? Type::Object : Type::Array);
     in_object = depth > 0 && nodes_[open[depth - 1]].type == Type::Object;
-    goto behind_value;
+    goto after_value;
 }
 
 }  // namespace narratoria::json

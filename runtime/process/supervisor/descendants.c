@@ -27,7 +27,7 @@ static struct process processes[MOST_LISTED];
 // Processes that received SIGTERM when the grace period began, sorted by process id. A fork that
 // had not reached its exec yet may have lost the signal.
 static struct process told[MOST_LISTED];
-static int told_count;
+static int signalled_count;
 // Processes that received SIGTERM later, after the tool's exit.
 static struct process told_late[MOST_LATE];
 static int told_late_count;
@@ -55,16 +55,16 @@ static int is_same(const struct process *one, const struct process *other) {
 
 // Called when the grace period begins. Sends SIGTERM once per process, because many programs exit
 // at once on a second one.
-static void tell_first(pid_t tool, int count) {
-    told_count = told_late_count = 0;
+static void terminate_all(pid_t tool, int count) {
+    signalled_count = told_late_count = 0;
     for (int i = 0; i < count; ++i) {
         if (!processes[i].ours) continue;
         const struct process key = {.pid = processes[i].parent};
         const struct process *parent =
             bsearch(&key, processes, (size_t)count, sizeof *processes, by_pid);
-        told[told_count] = processes[i];
-        told[told_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
-        ++told_count;
+        told[signalled_count] = processes[i];
+        told[signalled_count].is_fork = parent != NULL && parent->stack == processes[i].stack;
+        ++signalled_count;
         // Members of the tool's group have already been signalled through the group.
         if (processes[i].group != tool || getpgid(processes[i].pid) != tool) {
             kill(processes[i].pid, SIGTERM);
@@ -75,13 +75,13 @@ static void tell_first(pid_t tool, int count) {
 // Called after the tool's exit. Sends SIGTERM to newly orphaned processes that have not received
 // it: otherwise they would use up the whole grace period. Does not signal processes that other
 // processes start during their cleanup.
-static void tell_orphans(int count) {
+static void terminate_orphans(int count) {
     const pid_t self = getpid();
     for (int i = 0; i < count; ++i) {
         const struct process *orphan = &processes[i];
         if (orphan->parent != self) continue;
         const struct process *then =
-            bsearch(orphan, told, (size_t)told_count, sizeof *told, by_pid);
+            bsearch(orphan, told, (size_t)signalled_count, sizeof *told, by_pid);
         // A fork that has called exec since then counts as not signalled: the exec may have lost
         // the signal.
         if (then != NULL && then->started == orphan->started &&
@@ -179,8 +179,8 @@ void signal_descendants(pid_t tool, int signal_number) {
     // Signals the tool's own group first: it could fork faster than the scan finds its members.
     if (tool != 0) kill(-tool, signal_number);
     if (signal_number == SIGTERM) {
-        if (tool != 0) tell_first(tool, count);
-        else tell_orphans(count);
+        if (tool != 0) terminate_all(tool, count);
+        else terminate_orphans(count);
         return;
     }
     for (int i = 0; i < count; ++i) {

@@ -29,7 +29,7 @@ void Fields::allow(KnownKeys known) {
     for (const auto& [key, value] : table_.members) {
         if (known.has(key.text)) continue;
         file_.fault(key.byte, "project-key", pointer_of(key.text),
-                    whose_ + " has no field " + json::quoted(key.text) +
+                    subject_ + " has no field " + json::quoted(key.text) +
                         known.suggestion_or_list(key.text));
     }
 }
@@ -40,20 +40,20 @@ void Fields::refuse_misspelled(KnownKeys known) {
         const std::string_view meant = known.near(key.text);
         if (meant.empty() || meant.starts_with(key.text + "_")) continue;
         file_.fault(key.byte, "project-key", pointer_of(key.text),
-                    whose_ + " has " + json::quoted(key.text) + did_you_mean(meant));
+                    subject_ + " has " + json::quoted(key.text) + did_you_mean(meant));
     }
 }
 
 void Fields::fault(std::string_view key, const char* rule, std::string message) {
     const Node* node = find(key);
     file_.fault(node != nullptr ? node->byte : table_.byte, rule, pointer_of(key),
-                whose_ + ": " + std::move(message));
+                subject_ + ": " + std::move(message));
 }
 
 void Fields::warn_of_no_effect(std::string_view key, std::string message) {
     const Node* node = find(key);
     file_.warn(node != nullptr ? node->byte : table_.byte, kNoEffect, pointer_of(key),
-               whose_ + ": " + json::quoted(key) + " has no effect: " + std::move(message));
+               subject_ + ": " + json::quoted(key) + " has no effect: " + std::move(message));
 }
 
 Fault Fields::place_of(std::string_view key) const {
@@ -143,7 +143,7 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
         json::append_pointer(pointer, static_cast<size_t>(&each - node->items.data()));
         file_.fault(
             each.byte, "project-type", std::move(pointer),
-            whose_ + ": each item of " + json::quoted(key) + " must be a string" +
+            subject_ + ": each item of " + json::quoted(key) + " must be a string" +
                 (each.kind == Node::Kind::Text ? " that is not empty and has no NUL character"
                                                : ", not " + std::string(describe(each))));
     }
@@ -162,12 +162,12 @@ std::optional<std::map<std::string, std::string>> Fields::variables(std::string_
         };
         if (name.text.empty() || name.text.find('=') != std::string::npos || is_bad(name.text)) {
             file_.fault(name.byte, "project-value", std::move(pointer),
-                        whose_ + ": the name of a variable in " + json::quoted(key) +
+                        subject_ + ": the name of a variable in " + json::quoted(key) +
                             " must not be empty or contain \"=\" or a NUL character");
         } else if (value.kind != Node::Kind::Text || is_bad(value.text)) {
             file_.fault(
                 value.byte, "project-type", std::move(pointer),
-                whose_ + ": " + json::quoted(name.text) + " in " + json::quoted(key) +
+                subject_ + ": " + json::quoted(name.text) + " in " + json::quoted(key) +
                     " must be a string" +
                     (value.kind == Node::Kind::Text
                          ? " without a NUL character"

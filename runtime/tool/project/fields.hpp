@@ -20,7 +20,7 @@ public:
     // `subject`: the owner of the fields in messages, such as `the tool "greeter"`. `pointer`: the
     // JSON Pointer of the table in its file.
     Fields(File& file, const Node& table, std::string subject, std::string pointer)
-        : file_(file), table_(table), whose_(std::move(subject)), pointer_(std::move(pointer)) {}
+        : file_(file), table_(table), subject_(std::move(subject)), pointer_(std::move(pointer)) {}
 
     const Node* find(std::string_view key) const { return table_.find(key); }
     std::string pointer_of(std::string_view key) const;
@@ -62,7 +62,7 @@ private:
 
     File& file_;
     const Node& table_;
-    const std::string whose_;
+    const std::string subject_;
     const std::string pointer_;
 };
 

@@ -138,7 +138,7 @@ public:
             read_file(kBindings, [&](File& file) { drafts = read_bindings(file); });
         if (!has_bindings) drafts = find_functions();
         for (Draft& draft : drafts) add_of_project(std::move(draft));
-        settle_packs();
+        resolve_collisions();
         check_overrides();
         check_mentions();
         if (policy_.place && known_packs_.empty()) {
@@ -576,7 +576,7 @@ private:
 
     // Leaves one tool of each name: the one of the pinned pack, or else a tool that cannot be
     // called because of the collision.
-    void settle_packs() {
+    void resolve_collisions() {
         std::map<std::string_view, std::vector<size_t>> by_name;
         for (size_t i = 0; i < tools_.size(); ++i) {
             by_name[tools_[i].binding->name].push_back(i);

@@ -84,7 +84,7 @@ Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
       listener_(listener),
       binding_(invocation.definition->binding),
       guarantees_(all_guarantees(invocation)),
-      others_require_(invocation.guarantees != nullptr),
+      has_external_guarantees_(invocation.guarantees != nullptr),
       payload_(input_of(invocation.request)),
       trace_id_(make_uuid()),
       timeout_ms_(invocation.try_ms),
@@ -100,7 +100,8 @@ Call::~Call() {
 }
 
 bool Call::is_sandboxed() const {
-    return binding_->sandbox || (others_require_ && binding_->runner == project::RunnerKind::Local);
+    return binding_->sandbox ||
+           (has_external_guarantees_ && binding_->runner == project::RunnerKind::Local);
 }
 
 std::string Call::coverage_problem() const {
@@ -273,7 +274,7 @@ void Call::end(const Reply* reply, Outcome outcome) {
 std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
     ToolCall call{*binding_, payload_, timeout_ms_, static_cast<int64_t>(age_ms())};
     call.is_unsafe_override = is_unsafe_override_;
-    call.others_require = others_require_;
+    call.others_require = has_external_guarantees_;
     call.ok = outcome.ok;
     if (outcome.ok) call.result = reply->result;
     // Without an error type the call was abandoned: the plan was cancelled, or the time is up.

@@ -62,7 +62,7 @@ protected:
     std::string coverage_problem() const;
     // allow_unsafe_execution belongs to the project: it does not waive requirements of the host or
     // the story.
-    bool may_be_uncovered() const { return binding_->allow_unsafe && !others_require_; }
+    bool may_be_uncovered() const { return binding_->allow_unsafe && !has_external_guarantees_; }
 
     // Returns the request for a local or container tool, one line. `with_context` adds
     // capability_context, sandbox and trace_id.
@@ -101,7 +101,7 @@ private:
     AttemptListener& listener_;
     const std::shared_ptr<const project::Binding> binding_;
     const Guarantees guarantees_;
-    const bool others_require_;  // the host or the story requires guarantees
+    const bool has_external_guarantees_;  // the host or the story requires guarantees
     const std::string payload_;
     const std::string trace_id_;
     const uint64_t timeout_ms_;

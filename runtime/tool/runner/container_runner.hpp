@@ -41,7 +41,7 @@ private:
     class Call;
     class Task;
 
-    bool heeds_guarantees() const override { return true; }
+    bool enforces_guarantees() const override { return true; }
 
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;

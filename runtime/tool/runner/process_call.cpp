@@ -39,7 +39,7 @@ bool ProcessCall::start_process(const std::vector<std::string>& arguments, std::
 }
 
 void ProcessCall::terminate() {
-    if (std::exchange(told_to_end_, true)) return;
+    if (std::exchange(terminating_, true)) return;
     if (!process_) return fail_soon("CANCELLED", "CancelledError", "the tool was cancelled");
     on_terminate();
     process_->terminate(processes_.settings().grace_ms);
@@ -55,7 +55,7 @@ void ProcessCall::on_output(char* data, size_t size) {
         return;
     }
     reply_.append(data, size);
-    if (linger_.running() || has_lingered_ || told_to_end_) return;
+    if (linger_.running() || has_lingered_ || terminating_) return;
     if (is_whole(reply_)) await_exit();
 }
 
@@ -67,7 +67,7 @@ void ProcessCall::await_exit() {
         timeout_ms() == 0 ? UINT64_MAX : timeout_ms() - std::min(timeout_ms(), age_ms());
     linger_ms_ = std::min<uint64_t>(processes_.settings().linger_ms(), left / 2);
     linger_.start(linger_ms_, [this, end_ms = std::min<uint64_t>(grace_ms, left / 4)] {
-        if (told_to_end_) return;
+        if (terminating_) return;
         has_lingered_ = true;
         process_->terminate(static_cast<uint32_t>(end_ms));
     });
@@ -91,7 +91,7 @@ bool ProcessCall::log_printed() {
 }
 
 bool ProcessCall::was_cut_off(const process::Exit& exit) const {
-    return exit.start_failure.empty() && (told_to_end_ || has_lingered_ || is_too_long_ ||
+    return exit.start_failure.empty() && (terminating_ || has_lingered_ || is_too_long_ ||
                                           exit.supervisor_lost || !WIFEXITED(exit.wait_status));
 }
 
@@ -119,14 +119,14 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     const bool signaled = WIFSIGNALED(exit.wait_status);
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
     else outcome.exit_status = WEXITSTATUS(exit.wait_status);
-    if (has_lingered_ && !exit.ended_untold && !is_too_long_) {
+    if (has_lingered_ && !exit.ended_before_request && !is_too_long_) {
         outcome.warning_code = "LINGERED";
         outcome.warning = "the tool was still running " + std::to_string(linger_ms_) +
                           " ms after its reply and was terminated";
         return end_with_reply(reply_, std::move(outcome));
     }
     const process::LimitEnd limit =
-        process::limit_end(limits_, exit, told_to_end_ || is_too_long_, "the tool");
+        process::limit_end(limits_, exit, terminating_ || is_too_long_, "the tool");
     if (!limit.code.empty()) {
         return end_with_failure(limit.code, "ToolError", limit.text, std::move(outcome));
     }
@@ -136,7 +136,7 @@ void ProcessCall::on_exit(const process::Exit& exit) {
             who + " answered with more than " + std::to_string(kMaximumReply) + " bytes",
             std::move(outcome));
     }
-    if (told_to_end_) {
+    if (terminating_) {
         return end_with_failure("SIGNALED", "TimeoutError",
                                 who + " was terminated before it answered", std::move(outcome));
     }

@@ -69,7 +69,7 @@ private:
     Timer linger_;  // starts when the reply is complete
     uint64_t linger_ms_ = 0;
     bool has_lingered_ = false;
-    bool told_to_end_ = false;
+    bool terminating_ = false;
     bool is_too_long_ = false;
 };
 

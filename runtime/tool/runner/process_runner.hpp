@@ -50,7 +50,7 @@ public:
     Loop& loop() { return pool_.loop(); }
 
 private:
-    bool heeds_guarantees() const override { return true; }
+    bool enforces_guarantees() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
     std::unique_ptr<process::Process> launch(process::Command& command, process::Listener& listener,

@@ -22,7 +22,7 @@ public:
     explicit PythonRunner(std::shared_ptr<ProcessRunner> processes);
 
 private:
-    bool heeds_guarantees() const override { return true; }
+    bool enforces_guarantees() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 

@@ -65,8 +65,8 @@ public:
     void send_again();
 
     process::Listener& listener() { return listener_; }
-    void tell_alone(std::string_view why) const { on_alone_(why); }
-    bool told_to_end() const { return told_to_end_; }
+    void report_unforkable(std::string_view why) const { on_alone_(why); }
+    bool is_terminating() const { return terminating_; }
 
     Server* server = nullptr;  // NULL once the call has ended
     bool was_sent_again = false;
@@ -77,7 +77,7 @@ private:
     process::Listener& listener_;
     const std::function<void(std::string_view)> on_alone_;
     PythonServers& servers_;
-    bool told_to_end_ = false;
+    bool terminating_ = false;
 };
 
 class PythonServers::Server : public process::Listener {
@@ -171,7 +171,7 @@ void PythonServers::Call::send_again() {
 }
 
 void PythonServers::Call::terminate(uint32_t grace_ms) {
-    told_to_end_ = true;
+    terminating_ = true;
     if (server != nullptr) server->process().terminate(grace_ms);
 }
 
@@ -241,13 +241,13 @@ bool PythonServers::Server::take_frame() {
         case 'T': has_taken_ = true; return true;
         case 'F': {
             is_ending_ = true;
-            if (!text_.empty()) call_->tell_alone(text_);
+            if (!text_.empty()) call_->report_unforkable(text_);
             return true;
         }
         case 'C': {
             if (has_taken_) return false;  // the tool may have acted
             is_ending_ = true;
-            if (call_->told_to_end()) return true;
+            if (call_->is_terminating()) return true;
             Call& call = *std::exchange(call_, nullptr);
             servers_.remove(*this);
             call.send_again();
@@ -277,7 +277,7 @@ bool PythonServers::Server::take_end() {
     // If the call has left processes behind, the server exits and the supervisor ends them.
     leaves_behind_ = numbers[4] != 0;
     // A terminated call also ends its server, which got the signal as well.
-    is_ending_ = is_ending_ || leaves_behind_ || call_->told_to_end();
+    is_ending_ = is_ending_ || leaves_behind_ || call_->is_terminating();
     if (!is_ending_) end_call(end_);
     else leaves_behind_ = true;
     return true;
@@ -304,7 +304,7 @@ void PythonServers::Server::on_exit(const process::Exit& exit) {
     if (call == nullptr) return;
     call->server = nullptr;
     // The server died before it took the request. The tool has not run.
-    if (may_try_again && !call->told_to_end() && !std::exchange(call->was_sent_again, true)) {
+    if (may_try_again && !call->is_terminating() && !std::exchange(call->was_sent_again, true)) {
         return call->send_again();
     }
     call->listener().on_exit(told);

@@ -70,7 +70,7 @@ std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptList
         failure.code = "INPUT_INVALID";
         return nullptr;
     }
-    if (invocation.guarantees != nullptr && !heeds_guarantees()) {
+    if (invocation.guarantees != nullptr && !enforces_guarantees()) {
         failure.code = "GUARANTEE_UNAVAILABLE";
         failure.may_retry = false;
         failure.message =

@@ -144,7 +144,7 @@ public:
 private:
     // True if begin() enforces the guarantees of the invocation, or refuses it. Otherwise an
     // invocation with guarantees is refused.
-    virtual bool heeds_guarantees() const { return false; }
+    virtual bool enforces_guarantees() const { return false; }
     // Called with valid input. Must not call the listener before it returns, except on_started()
     // and then events; must not call on_ended().
     virtual std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,

@@ -24,7 +24,7 @@ public:
 private:
     class Call;
 
-    bool heeds_guarantees() const override { return true; }
+    bool enforces_guarantees() const override { return true; }
     std::unique_ptr<Attempt> begin(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure) override;
 

@@ -43,7 +43,7 @@ StreamAttempt::~StreamAttempt() {
 }
 
 void StreamAttempt::terminate() {
-    told_to_end_ = true;
+    terminating_ = true;
     source_->terminate(settings_.grace_ms);
 }
 
@@ -223,8 +223,8 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     // The runtime terminated a tool that lingered after done: neither the signal nor the exit
     // status is a failure. This does not apply if the tool had already exited and only the removal
     // of its files took long.
-    const bool our_death = lingered_ && done_ && !exit.ended_untold;
-    const process::LimitEnd limit = process::limit_end(limits_, exit, told_to_end_, "the tool");
+    const bool our_death = lingered_ && done_ && !exit.ended_before_request;
+    const process::LimitEnd limit = process::limit_end(limits_, exit, terminating_, "the tool");
     if (!limit.code.empty()) return fail(limit.code.c_str(), limit.text);
     if (!own_code_.empty()) {
         return fail(own_code_.c_str(),

@@ -102,7 +102,7 @@ private:
     bool may_retry_ = true;
     bool broken_ = false;
     bool broken_at_the_end_ = false;  // the error is in a last line without a newline
-    bool told_to_end_ = false;
+    bool terminating_ = false;
     bool lingered_ = false;
     std::string summary_;
     std::string result_;

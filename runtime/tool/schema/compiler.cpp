@@ -924,7 +924,7 @@ private:
 
     // Calls `use` for each link to a rule that applies to the same value.
     template <typename Use>
-    void each_beside(const Rule& rule, Use use) {
+    void for_each_same_value(const Rule& rule, Use use) {
         if (rule.object != kNoRule) {
             for (auto& each : out_.objects[rule.object].dependent_rules) use(each.rule);
         }
@@ -984,7 +984,7 @@ private:
                 if (state[rule] != Unseen) continue;
                 state[rule] = Open;
                 stack.emplace_back(rule, true);
-                each_beside(out_.rules[rule], [&](RuleIndex to) {
+                for_each_same_value(out_.rules[rule], [&](RuleIndex to) {
                     if (state[to] == Unseen) {
                         stack.emplace_back(to, false);
                     } else if (state[to] == Open) {
@@ -1021,7 +1021,7 @@ private:
             }
             const GeneralRules& general = out_.generals[rule.general];
             size_t links = 0;
-            each_beside(rule, [&](RuleIndex) { ++links; });
+            for_each_same_value(rule, [&](RuleIndex) { ++links; });
             each_below(rule, [&](RuleIndex) { ++links; });
             if (links == 1 && general.reference != kNoRule && !general.has_allowed &&
                 !general.constant) {
@@ -1037,7 +1037,7 @@ private:
         };
         shorten(out_.root);
         for (const Rule& rule : out_.rules) {
-            each_beside(rule, shorten);
+            for_each_same_value(rule, shorten);
             each_below(rule, shorten);
         }
     }

@@ -33,7 +33,7 @@ struct KeptPrompt {
 // `tools` ("a,b"), only these tools run again.
 int play_again(const KeptPrompt& prompt, const std::string& tools);
 // Resumes an interrupted prompt. `flags` are those of nar_session_resume.
-int play_on(const KeptPrompt& prompt, std::uint32_t flags);
+int resume_prompt(const KeptPrompt& prompt, std::uint32_t flags);
 
 // For `narratoria plugin check`: replaces this process by narratoria-plugin-check, with the same
 // arguments, and does not return. Otherwise does nothing.

@@ -65,7 +65,7 @@ int play_lines(Game& game) {
     const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     story::PromptReader reader(game.engine());
     for (;;) {
-        interruption::is_noted();
+        interruption::record_first();
         if (asks) game.prompt_sign();
         const std::optional<std::string> line = reader.next();
         if (!line) {
@@ -264,7 +264,7 @@ int play_again(const KeptPrompt& prompt, const std::string& tools) {
     });
 }
 
-int play_on(const KeptPrompt& prompt, std::uint32_t flags) {
+int resume_prompt(const KeptPrompt& prompt, std::uint32_t flags) {
     return play_kept(prompt,
                      [&](Game& game, std::uint64_t turn) { return game.resume(turn, flags); });
 }

@@ -70,7 +70,7 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
 
 int replay(const Options& options) {
     require_standard_output("the comparison is written to it");
-    interruption::is_noted();
+    interruption::record_first();
     try {
         const Store store(options.store);
         const json::Document read = json::read(store.turns(options.session));

@@ -211,7 +211,7 @@ int run(const RunOptions& options) {
     {
         const interruption::CancelsSession cancels(session.raw());
         if (progress && progress->is_live()) {
-            drive_until_idle(engine, after_batch, [&] { return progress->next_look(); });
+            drive_until_idle(engine, after_batch, [&] { return progress->next_refresh(); });
         } else {
             drive_until_idle(engine, after_batch);
         }

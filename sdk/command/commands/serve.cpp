@@ -83,7 +83,7 @@ public:
 
     // Runs until a signal arrives. Returns the exit code.
     int drive() {
-        interruption::is_noted();
+        interruption::record_first();
         for (;;) {
             engine_->run_for(std::chrono::microseconds(0));
             if (const int signal = interruption::received(); signal != 0) {
@@ -103,7 +103,7 @@ public:
             if (!is_told_) {
                 // The plugin publishes its address before the engine first has to wait. Without an
                 // address no browser can connect, so refuse to wait.
-                if (poll(ready, 1, 0) == 0 && wait != 0) refuse_to_wait();
+                if (poll(ready, 1, 0) == 0 && wait != 0) fail_without_address();
                 wait = 0;
             }
             // A signal ends the poll too; the loop handles it above.
@@ -138,7 +138,7 @@ private:
                                       : std::string("the plugin was not loaded")));
     }
 
-    [[noreturn]] static void refuse_to_wait() {
+    [[noreturn]] static void fail_without_address() {
         throw Refused(fmt::format(
             "cannot serve the page: the plugin {} started but reported no address; see its log "
             "with --log info",

@@ -150,8 +150,8 @@ int again(const Options& options) {
 }
 
 int resume(const Options& options) {
-    return play_on({options.store, options.session, options.turn},
-                   options.repeats ? NAR_RESUME_REPEATS : 0);
+    return resume_prompt({options.store, options.session, options.turn},
+                         options.repeats ? NAR_RESUME_REPEATS : 0);
 }
 
 Command add(Command group, const std::string& name, const std::string& description,

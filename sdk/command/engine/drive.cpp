@@ -9,10 +9,10 @@ namespace narratoria::command {
 
 void drive_until_idle(
     Engine& engine, const std::function<void()>& after_batch,
-    const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_look) {
+    const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_refresh) {
     using std::chrono::milliseconds;
     using std::chrono::steady_clock;
-    if (!next_look) {
+    if (!next_refresh) {
         do {
             engine.run_once();
             after_batch();
@@ -23,7 +23,7 @@ void drive_until_idle(
     after_batch();
     while (engine.is_busy()) {
         std::optional<milliseconds> wait = engine.timeout();
-        if (const std::optional<steady_clock::time_point> look = next_look()) {
+        if (const std::optional<steady_clock::time_point> look = next_refresh()) {
             const milliseconds until = std::max(
                 milliseconds(0), std::chrono::ceil<milliseconds>(*look - steady_clock::now()));
             wait = wait ? std::min(*wait, until) : until;

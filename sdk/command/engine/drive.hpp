@@ -11,10 +11,10 @@
 namespace narratoria::command {
 
 // Drives `engine` until it is idle. `after_batch` runs after all pending events have been handled;
-// it writes collected output. `next_look` returns when `after_batch` must run again even without
+// it writes collected output. `next_refresh` returns when `after_batch` must run again even without
 // events (for a display with a clock), or nothing.
 void drive_until_idle(
     Engine& engine, const std::function<void()>& after_batch,
-    const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_look = {});
+    const std::function<std::optional<std::chrono::steady_clock::time_point>()>& next_refresh = {});
 
 }  // namespace narratoria::command

@@ -23,7 +23,7 @@ namespace {
 // The interval at which the child is polled. A signal ends the pause early.
 constexpr timespec kRound{0, 20'000'000};
 
-[[noreturn]] void watch_over(pid_t child) {
+[[noreturn]] void supervise(pid_t child) {
     int told = 0;
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
@@ -51,7 +51,7 @@ void run_under_guard() {
     const pid_t guard = getpid();
     const pid_t child = fork();
     if (child < 0) throw Failed("cannot start the check: " + reason(errno));
-    if (child > 0) watch_over(child);
+    if (child > 0) supervise(child);
     adopt_orphans();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     // The guard may have exited before prctl took effect.

@@ -102,14 +102,14 @@ CancelsSession::CancelsSession(nar_session* session) noexcept {
     if (first_signal.load() != 0) nar_session_cancel(session);
 }
 
-CancelsSession::~CancelsSession() { is_noted(); }
+CancelsSession::~CancelsSession() { record_first(); }
 
-void is_noted() noexcept {
+void record_first() noexcept {
     action.store(SignalAction::Note);
     running.store(nullptr);
 }
 
-void all_are_noted() noexcept {
+void record_all() noexcept {
     action.store(SignalAction::NoteAll);
     running.store(nullptr);
 }

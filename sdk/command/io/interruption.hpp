@@ -28,11 +28,11 @@ public:
 
 // From now on, the first signal is only recorded. The caller polls descriptor() and calls
 // received().
-void is_noted() noexcept;
+void record_first() noexcept;
 
 // From now on, all signals are only recorded, because the terminal must be restored before exiting.
 // received() returns the last one that is not SIGINT.
-void all_are_noted() noexcept;
+void record_all() noexcept;
 
 // From now on, the first signal exits, as after install().
 void leaves() noexcept;

@@ -66,11 +66,11 @@ void OutputCheck::reads(const std::string& path, std::string_view name) {
 void OutputCheck::belongs_to(const std::string& folder) {
     if (folder.empty()) return;
     const std::string shown = shown_path(folder);
-    const auto add = [&](const std::string& path, bool takes_nothing) {
+    const auto add = [&](const std::string& path, bool is_read_only) {
         std::string real = real_path(path);
         if (real.empty()) return;
         if (real != "/") real += '/';
-        folders_.push_back({std::move(real), shown, takes_nothing});
+        folders_.push_back({std::move(real), shown, is_read_only});
     };
     add(folder, false);
     // Add these folders separately, because links may lead out of `folder`.
@@ -90,7 +90,7 @@ void OutputCheck::writes(std::string_view option, const std::string& path,
     const std::string real = real_path_of_output(path, option);
     for (const Folder& folder : folders_) {
         if (!real.starts_with(folder.path)) continue;
-        if (!folder.takes_nothing && !is_own(real.substr(folder.path.size())) &&
+        if (!folder.is_read_only && !is_own(real.substr(folder.path.size())) &&
             is_earlier(real, earlier)) {
             continue;
         }

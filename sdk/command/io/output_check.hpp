@@ -35,7 +35,7 @@ private:
     struct Folder {
         std::string path;
         std::string shown;
-        bool takes_nothing;
+        bool is_read_only;
     };
 
     void take(const std::string& identity, std::string_view name, std::string_view shown);

@@ -104,7 +104,7 @@ void Progress::say_ended(const EndedTool& tool) {
     }
 }
 
-std::optional<LiveRegion::Clock::time_point> Progress::next_look() const {
+std::optional<LiveRegion::Clock::time_point> Progress::next_refresh() const {
     if (!live_) return std::nullopt;
     if (changed_) return live_->allowed();
     if (board_.running() > 0) return live_->allowed() + (kClock - LiveRegion::kInterval);
@@ -117,7 +117,7 @@ void Progress::refresh() {
         plain_.clear();
         return;
     }
-    const std::optional<LiveRegion::Clock::time_point> due = next_look();
+    const std::optional<LiveRegion::Clock::time_point> due = next_refresh();
     if (!due || LiveRegion::Clock::now() < *due) return;
     live_->draw(board_.lines(style_, live_->width(), live_->height()));
     changed_ = false;

@@ -31,7 +31,7 @@ public:
     // Writes pending output. Call it after each batch of events.
     void refresh();
     // The time at which refresh() must be called even without events, or nothing.
-    std::optional<LiveRegion::Clock::time_point> next_look() const;
+    std::optional<LiveRegion::Clock::time_point> next_refresh() const;
     bool is_live() const noexcept { return live_ != nullptr; }
 
     // Removes the live part; the permanent lines stay.

@@ -50,7 +50,7 @@ public:
         say("Nuwa Script. Tab completes, Ctrl-D ends.\n");
         std::string input;
         for (;;) {
-            interruption::all_are_noted();
+            interruption::record_all();
             std::string line;
             switch (editor_->read(input.empty() ? "> " : "... ", line)) {
                 case LineEditor::Ending::Input:

@@ -122,7 +122,7 @@ Evidence gather(const ToolFile& tool, const std::string& input, double time_limi
     if (!evidence.plain.ended_by_us && evidence.plain.seconds >= kLongRunning) {
         ObservedRunOptions interrupted = options;
         interrupted.terminate_after = std::min(1.0, evidence.plain.seconds / 2);
-        evidence.told_to_end = observe_run(interrupted);
+        evidence.terminated = observe_run(interrupted);
     }
     if (!speaks_protocol(evidence.plain)) return evidence;
     options.input.clear();
@@ -240,7 +240,7 @@ int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     const std::string input = read_object(kToolInput, options.input);
     require_standard_output("the findings are written to it");
-    interruption::is_noted();
+    interruption::record_first();
     run_under_guard();
     try {
         const OutputFolder folder;

@@ -493,7 +493,7 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
 void Judge::judge_sigterm() {
     const ObservedRun* run = nullptr;
     if (evidence_.plain.ended_by_us) run = &evidence_.plain;
-    if (evidence_.told_to_end && evidence_.told_to_end->ended_by_us) run = &*evidence_.told_to_end;
+    if (evidence_.terminated && evidence_.terminated->ended_by_us) run = &*evidence_.terminated;
     if (run == nullptr) {
         not_applicable(fmt::format("it is not long-running: it ended in {}",
                                    duration(evidence_.plain.seconds)));

@@ -45,7 +45,7 @@ struct Evidence {
     ObservedRun plain;                          // with the given input
     std::optional<ObservedRun> without_input;   // standard input is empty
     std::optional<ObservedRun> unknown_fields;  // the invocation has fields of a later version
-    std::optional<ObservedRun> told_to_end;     // ended early with SIGTERM
+    std::optional<ObservedRun> terminated;      // ended early with SIGTERM
 };
 
 // True if a run follows the protocol to its end. Otherwise the other runs are skipped.

@@ -157,7 +157,7 @@ public:
     // As in the plan, for example "launcher:tools/door".
     std::string_view tool_path() const noexcept { return detail::to_view(invocation_->tool_path); }
     // The part after the scheme and its colon.
-    std::string_view path_behind_scheme() const noexcept {
+    std::string_view path_after_scheme() const noexcept {
         const std::string_view path = tool_path();
         return path.substr(path.find(':') + 1);
     }

@@ -62,7 +62,7 @@ inline void tell(nar_failure* failure, std::string_view message) noexcept {
 }
 
 // The message of the exception that is being handled.
-inline std::string what_was_thrown() {
+inline std::string current_exception_message() {
 #if defined(__cpp_exceptions)
     try {
         throw;
@@ -193,7 +193,9 @@ public:
 
     // Logs the exception that is being handled.
     void log_thrown(std::string_view where) noexcept {
-        NARRATORIA_TRY { log(Level::Error, std::string(where) + " threw: " + what_was_thrown()); }
+        NARRATORIA_TRY {
+            log(Level::Error, std::string(where) + " threw: " + current_exception_message());
+        }
         NARRATORIA_CATCH_ALL {
             log(Level::Error, "an exception was thrown, and there was no memory to report it");
         }

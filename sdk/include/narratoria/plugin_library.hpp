@@ -169,7 +169,7 @@ struct NarratorOf {
             NARRATORIA_CATCH_ALL {
                 // If the plugin replied before it threw, the reply is valid and the exception is
                 // only logged.
-                if (!reply.fail(what_was_thrown())) NARRATORIA_RETHROW;
+                if (!reply.fail(current_exception_message())) NARRATORIA_RETHROW;
             }
         });
     }
@@ -228,7 +228,7 @@ struct ToolRunnerOf {
             }
             NARRATORIA_CATCH_ALL {
                 InvocationAccess::forget(invocation);
-                tell(failure, what_was_thrown());
+                tell(failure, current_exception_message());
                 if (is_final_failure()) status = NAR_NOT_FOUND;
             }
         });
@@ -258,7 +258,7 @@ struct ToolsOf {
                 self.object.Class::invoke(to_view(tool->name), InvocationRequest(*raw), invocation);
             }
             NARRATORIA_CATCH_ALL {
-                const std::string why = what_was_thrown();
+                const std::string why = current_exception_message();
                 End end;
                 end.error_code = "PLUGIN_EXCEPTION";
                 end.error = why;

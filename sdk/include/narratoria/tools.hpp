@@ -73,7 +73,7 @@ public:
             const plugin::Invocation invocation(core, token, true);
             NARRATORIA_TRY { of(user).function_(plugin::InvocationRequest(*raw), invocation); }
             NARRATORIA_CATCH_ALL {
-                const std::string why = plugin::detail::what_was_thrown();
+                const std::string why = plugin::detail::current_exception_message();
                 plugin::End end;
                 end.error_code = "TOOL_EXCEPTION";
                 end.error = why;

@@ -37,32 +37,32 @@ protected:
 
 TEST_F(RecordLogTest, EmptyLogHasNoBatch) {
     EXPECT_EQ(log.last(), 0u);
-    EXPECT_FALSE(log.batch_behind(0, 100));
-    EXPECT_FALSE(log.batch_behind(7, 100));
+    EXPECT_FALSE(log.batch_after(0, 100));
+    EXPECT_FALSE(log.batch_after(7, 100));
 }
 
 TEST_F(RecordLogTest, BatchHasAsManyWholeRecordsAsFit) {
     for (std::uint64_t number = 1; number <= 10; ++number) append(number, "1234");  // 11 bytes each
-    const auto batch = log.batch_behind(0, 35);
+    const auto batch = log.batch_after(0, 35);
     ASSERT_TRUE(batch);
     EXPECT_EQ(batch->begin, 0u);
     EXPECT_EQ(batch->end, 33u);
     EXPECT_EQ(batch->last, 3u);
-    const auto next = log.batch_behind(batch->last, 33);
+    const auto next = log.batch_after(batch->last, 33);
     ASSERT_TRUE(next);
     EXPECT_EQ(next->begin, 33u);
     EXPECT_EQ(next->last, 6u);
-    EXPECT_FALSE(log.batch_behind(10, 1000));
-    EXPECT_FALSE(log.batch_behind(11, 1000));
+    EXPECT_FALSE(log.batch_after(10, 1000));
+    EXPECT_FALSE(log.batch_after(11, 1000));
 }
 
 TEST_F(RecordLogTest, OversizedRecordIsItsOwnBatch) {
     append(1, "1");
     append(2, std::string(500, '2'));
     append(3, "3");
-    EXPECT_EQ(log.batch_behind(0, 100)->last, 1u);
-    EXPECT_EQ(log.batch_behind(1, 100)->last, 2u);
-    EXPECT_EQ(log.batch_behind(2, 100)->last, 3u);
+    EXPECT_EQ(log.batch_after(0, 100)->last, 1u);
+    EXPECT_EQ(log.batch_after(1, 100)->last, 2u);
+    EXPECT_EQ(log.batch_after(2, 100)->last, 3u);
 }
 
 TEST_F(RecordLogTest, OlderRecordsAreReadFromTheFile) {
@@ -81,9 +81,9 @@ TEST_F(RecordLogTest, NumbersMayHaveGapsButMustIncrease) {
     append(60, "again");
     append(3, "late");
     EXPECT_EQ(log.last(), 60u);
-    const auto batch = log.batch_behind(0, 1000);
+    const auto batch = log.batch_after(0, 1000);
     EXPECT_EQ(read(batch->begin, batch->end), before);
-    EXPECT_EQ(log.batch_behind(55, 1000)->begin, before.size() / 2);
+    EXPECT_EQ(log.batch_after(55, 1000)->begin, before.size() / 2);
 }
 
 TEST_F(RecordLogTest, FailedRecordLeavesNothing) {

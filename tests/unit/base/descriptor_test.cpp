@@ -81,12 +81,12 @@ TEST(Pipe, NeverUsesAStandardStreamNumber) {
     EXPECT_FALSE(is_open(0)) << "the low number was closed after the move";
 }
 
-TEST(StandardStreamsTaken, OccupiesClosedStreamsUntilDestroyed) {
+TEST(StandardStreamsGuard, OccupiesClosedStreamsUntilDestroyed) {
     const WithoutStandardInput closed;
     const auto next_number = [] { return Descriptor(::fcntl(1, F_DUPFD_CLOEXEC, 3)).get(); };
     const int next = next_number();
     {
-        const StandardStreamsTaken taken;
+        const StandardStreamsGuard taken;
         EXPECT_TRUE(is_open(0));
         EXPECT_EQ(null_device().get(), next) << "and no other number";
     }

@@ -44,7 +44,7 @@ struct Watcher : SinkWatcher {
     std::vector<std::string> threw;
     int wrote = 0;
     void on_sink_threw(const char* what) noexcept override { threw.emplace_back(what); }
-    void on_sink_wrote() noexcept override { ++wrote; }
+    void on_sink_modified_record() noexcept override { ++wrote; }
     size_t dropped = 0;
     void on_sink_slow(int64_t, size_t) noexcept override {}
     void on_sink_flooded(size_t count) noexcept override { dropped += count; }

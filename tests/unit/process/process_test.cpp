@@ -117,7 +117,7 @@ protected:
 
     // Reads nothing until the process has ended, so its end is reported while the pipe is nearly
     // full.
-    void expect_all_is_read_behind_its_end() {
+    void expect_drained_after_exit() {
         Heard heard;
         // The first block causes a larger pipe, the second one fills it.
         const auto made = start(shell("dd if=/dev/zero bs=60000 count=1 2>&-; "
@@ -204,7 +204,7 @@ TEST_F(ProcessTest, ReadsAllOutputBeforeReportingExit) {
     }
 }
 
-TEST_F(ProcessTest, DrainsPipeAfterExit) { expect_all_is_read_behind_its_end(); }
+TEST_F(ProcessTest, DrainsPipeAfterExit) { expect_drained_after_exit(); }
 
 TEST_F(ProcessTest, TerminatedProcessGetsGracePeriod) {
     Heard heard;
@@ -618,7 +618,7 @@ TEST_F(ProcessTest, SupervisorFileEnforcesSameAsMemoryImage) {
 
 // With other processes running, the supervisor holds the pipes open until it reports the end, so
 // the pipes do not report it.
-class ProcessBesideAnotherTest : public ProcessTest {
+class ConcurrentProcessTest : public ProcessTest {
 protected:
     void SetUp() override {
         ProcessTest::SetUp();
@@ -636,7 +636,7 @@ private:
     std::unique_ptr<Process> neighbour_;
 };
 
-TEST_F(ProcessBesideAnotherTest, ReadsAllOutputBeforeReportingExit) {
+TEST_F(ConcurrentProcessTest, ReadsAllOutputBeforeReportingExit) {
     for (int i = 0; i < 20; ++i) {
         const Heard heard =
             run(shell("head -c 300000 /dev/zero; head -c 50000 /dev/zero >&2; exit 3"));
@@ -647,22 +647,22 @@ TEST_F(ProcessBesideAnotherTest, ReadsAllOutputBeforeReportingExit) {
     }
 }
 
-TEST_F(ProcessBesideAnotherTest, DrainsPipeAfterExit) { expect_all_is_read_behind_its_end(); }
+TEST_F(ConcurrentProcessTest, DrainsPipeAfterExit) { expect_drained_after_exit(); }
 
-TEST_F(ProcessBesideAnotherTest, WaitsForProcessThatClosedItsOutput) {
+TEST_F(ConcurrentProcessTest, WaitsForProcessThatClosedItsOutput) {
     const Heard heard = run(
         shell("echo out; exec >&- 2>&-; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 4"));
     EXPECT_EQ(heard.output, "out\n");
     EXPECT_EQ(WEXITSTATUS(heard.exit.wait_status), 4);
 }
 
-TEST_F(ProcessBesideAnotherTest, DoesNotWaitForDescendantThatHoldsPipes) {
+TEST_F(ConcurrentProcessTest, DoesNotWaitForDescendantThatHoldsPipes) {
     const Heard heard = run(shell("(setsid sleep 600; echo late) & echo out"));
     EXPECT_EQ(heard.output, "out\n");
     EXPECT_EQ(heard.exits, 1);
 }
 
-TEST_F(ProcessBesideAnotherTest, StopReadingEndsWriter) {
+TEST_F(ConcurrentProcessTest, StopReadingEndsWriter) {
     Heard heard;
     const auto made = start(shell("exec yes"), heard);
     heard.on_read = [&] { made->stop_reading(); };
@@ -671,7 +671,7 @@ TEST_F(ProcessBesideAnotherTest, StopReadingEndsWriter) {
     EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGPIPE);
 }
 
-TEST_F(ProcessBesideAnotherTest, SupervisorLeaksNoDescriptors) {
+TEST_F(ConcurrentProcessTest, SupervisorLeaksNoDescriptors) {
     const auto most_open = [] {
         size_t most = 0;
         for (const hostile::ProcessFacts& each : descendants()) {

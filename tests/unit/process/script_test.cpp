@@ -11,7 +11,7 @@
 
 namespace {
 
-using narratoria::process::script_trouble;
+using narratoria::process::script_fault;
 using narratoria::process::shell_word;
 using testing::HasSubstr;
 
@@ -19,7 +19,7 @@ std::string trouble_with(std::string_view text) {
     std::string path = testing::TempDir() + "script-XXXXXX";
     ::close(::mkstemp(path.data()));
     std::ofstream(path, std::ios::binary) << text;
-    std::string trouble = script_trouble(path);
+    std::string trouble = script_fault(path);
     ::unlink(path.c_str());
     const size_t place = trouble.find(path);
     if (place != std::string::npos) trouble.replace(place, path.size(), "FILE");
@@ -33,8 +33,8 @@ TEST(Script, AcceptsExistingInterpreter) {
                              "#!relative\n", "#!\n"}) {
         EXPECT_EQ(trouble_with(text), "") << text;
     }
-    EXPECT_EQ(script_trouble("/nowhere/at/all"), "");
-    EXPECT_EQ(script_trouble("/"), "");
+    EXPECT_EQ(script_fault("/nowhere/at/all"), "");
+    EXPECT_EQ(script_fault("/"), "");
 }
 
 TEST(Script, ReportsMissingInterpreterLine) {
@@ -69,7 +69,7 @@ TEST(Script, DoesNotBlockOnPipe) {
     ::close(::mkstemp(path.data()));
     ::unlink(path.c_str());
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(script_trouble(path), "");
+    EXPECT_EQ(script_fault(path), "");
     ::unlink(path.c_str());
 }
 

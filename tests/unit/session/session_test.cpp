@@ -116,7 +116,7 @@ TEST_F(SessionTest, CancellationIsNotReportedAfterTheAnswer) {
     ask();
     EXPECT_EQ(send(questions[0].token, true, plan("p1", {"a"})), NAR_OK);
     session->request_cancel();
-    session->take_cancel();
+    session->apply_cancel();
     EXPECT_THAT(withdrawn, IsEmpty());
     run();
     EXPECT_THAT(runner.started(), IsEmpty());

@@ -185,7 +185,7 @@ TEST(Schema, DistinguishesRelativeIds) {
 
 TEST(Schema, RefusesExternalAndDanglingReferences) {
     EXPECT_THAT(refusals_of(R"({"properties":{"a":{"$ref":"https://example.com/a.json"}}})"),
-                ElementsAre(HasSubstr("/properties/a/$ref \"https://example.com/a.json\" lies "
+                ElementsAre(HasSubstr("/properties/a/$ref \"https://example.com/a.json\" is "
                                       "outside of this document")));
     EXPECT_THAT(refusals_of(R"({"$ref":"#/$defs/none"})"),
                 ElementsAre(HasSubstr("/$ref \"#/$defs/none\" does not name a schema")));

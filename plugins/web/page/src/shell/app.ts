@@ -29,7 +29,7 @@ const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", a
 
 const wide = matchMedia("(min-width: 37.5rem)");
 // How long the connection must be lost before the banner says so, in milliseconds.
-const kPatience = 1500;
+const kRequestTimeout = 1500;
 
 @customElement("narratoria-app")
 export class App extends LitElement {
@@ -401,7 +401,7 @@ export class App extends LitElement {
     if (status === "ended") this.session.cutOff(Date.now());
     if (status === "open") this.prompts.reached();
     clearTimeout(this.#patience);
-    if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kPatience);
+    if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kRequestTimeout);
     else this.isLost = false;
   }
 
