@@ -29,7 +29,7 @@ from narratoria._registry import Registry, kinds_mask
 from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
-from narratoria.session import Turn, plan_to_submit, lazy_result, warn_unfinished
+from narratoria.session import Turn, lazy_result, plan_to_submit, warn_unfinished
 from narratoria.store import again_arguments, resume_arguments
 
 if TYPE_CHECKING:

@@ -39,7 +39,8 @@ TEST(TextTemplate, ReportsThePositionOfAWrongBrace) {
     EXPECT_EQ(parsed("a{b{c}").substr(0, 14), "problem at 1: ");
     EXPECT_NE(parsed("{}").find("{} has no name"), std::string::npos);
     for (const char* name : {"{1a}", "{a b}", "{é}", "{a-b}"}) {
-        EXPECT_NE(parsed(name).find("must have only letters, digits and _"), std::string::npos) << name;
+        EXPECT_NE(parsed(name).find("must have only letters, digits and _"), std::string::npos)
+            << name;
     }
 }
 
