@@ -48,9 +48,9 @@ const Sqlite& loaded_sqlite() {
     return *sqlite;
 }
 
-// SQLite reads a file in WAL mode only where it may create files in the same folder. Where it may not, such
-// as on a read-only medium, the file changes only while another user's process has it open, and then there
-// is a WAL file.
+// SQLite reads a file in WAL mode only where it may create files in the same folder. Where it may
+// not, such as on a read-only medium, the file changes only while another process has it open, and
+// then there is a WAL file.
 bool is_immutable(const std::string& path) {
     if (::access((path + "-wal").c_str(), F_OK) == 0) return false;
     const size_t slash = path.rfind('/');

@@ -70,7 +70,7 @@ struct Settings {
     std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;
     // Called immediately before an attempt of a tool that is not repeatable. May be empty.
     std::function<void(const event::Subject& subject, std::string_view body)> before_unrepeatable;
-    // The supervisor is missing, so no tool can be started.
+    // Supervisors cannot be started (`why`), so no tool of any plan can.
     std::function<void(std::string_view why)> on_no_supervisor;
     // True while processes are ending that no longer hold a slot. May be empty: there are none.
     std::function<bool()> has_processes;

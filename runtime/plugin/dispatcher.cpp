@@ -537,8 +537,8 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
         const bool called = instance.call(
             "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
         if (called) return;
-        // An exception ends this generation. If the plugin answered before it threw, this answer is
-        // NAR_STALE.
+        // An exception ends this generation. If the plugin answered before it threw, its answer
+        // counts, and this one is ignored (NAR_STALE).
         narrator.dispatcher->session_.answer(token, false,
                                              "the narrator " + instance.library().id +
                                                  " is disabled: " + instance.disabled_reason());

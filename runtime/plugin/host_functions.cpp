@@ -287,7 +287,8 @@ nar_status timer_start(const nar_host* host, uint32_t milliseconds, void (*on_ti
     return on_engine_thread(host, "timer.start", [&](Instance& instance) {
         const uint64_t number = ++instance.last_handle;
         auto made = std::make_unique<Timer>(instance.session().loop());
-        // Add one millisecond: the loop's cached time may be late, and a timer must not fire early.
+        // Add one millisecond, because the loop's cached time may be stale: a timer must not fire
+        // early.
         made->start(milliseconds == 0 ? 0 : uint64_t{milliseconds} + 1,
                     [&instance, number, on_time, user] {
                         const std::unique_ptr<Timer> gone = std::move(instance.timers[number]);

@@ -18,7 +18,7 @@ public:
     static constexpr size_t kMaxValueBytes = 4096;
 
     // Sets or replaces the value of a name; an empty value removes it. Returns false and a reason
-    // if the name, the value or the number of names exceeds its limit.
+    // if the name or the value is not valid, or if there are too many names.
     bool put(std::string_view name, std::string_view value, std::string& reason);
     // NULL if there is none. Valid until the next put().
     const std::string* find(std::string_view name) const;

@@ -29,7 +29,8 @@ public:
         Nothing,  // a list without a text to offer
         NotAList  // the payload does not have the expected form
     };
-    // Adds the payload of a narrative_choice. Describes dropped entries in `warning`.
+    // Adds the payload of a narrative_choice. Sets `warning` for a mistake of the tool: a wrong
+    // form, an offer of nothing, or dropped entries. Dropping repeated texts is not a mistake.
     Offer add(const event::Subject& subject, json::Value payload, std::string& warning);
     void clear();
 

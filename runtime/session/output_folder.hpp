@@ -10,10 +10,10 @@
 
 namespace narratoria::session {
 
-// Created in a base folder that only this user may enter, so that no other user can replace it by a
-// link. Removed by the destructor, except after keep(). The folder is locked (flock) while this
-// object exists; without a lock, remove_abandoned() knows that its host was killed. Not
-// thread-safe.
+// Created in a base folder that belongs to the user and that no other user may enter, so that no
+// other user can replace it by a link. Removed by the destructor, except after keep(). The folder
+// is locked (flock) while this object exists; without a lock, remove_abandoned() knows that its
+// host was killed. Not thread-safe.
 class OutputFolder {
 public:
     // narratoria-UID in TMPDIR, or in /tmp.

@@ -39,7 +39,7 @@ private:
     const asset::Registry& assets_;
     event::Stream& stream_;
     Choices choices_;
-    std::unordered_set<uint64_t> rendered_;  // seq of assets rendered by this execution so far
+    std::unordered_set<uint64_t> rendered_;  // seq of this execution's rendered assets
 };
 
 }  // namespace narratoria::session

@@ -43,7 +43,7 @@ struct ScriptHandler {
 };
 using ExecutionHandler = std::function<void(std::shared_ptr<const plan::Result>)>;
 
-// Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt or
+// Owns the state, the assets, the plugins and the event stream. Runs one job at a time: a prompt,
 // an execution or a script. Engine thread only, except request_cancel() and the answers of
 // narrators. Handlers are called on the engine thread and may submit further jobs.
 class Session final : public engine::Member, private plugin::SessionAccess {

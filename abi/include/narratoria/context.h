@@ -16,8 +16,9 @@ extern "C" {
  * Metadata of a key of the state (spec 002 StateMetadata). It describes the key, not its value: it
  * may be set before the first value, and stays when the value changes.
  *
- * Metadata belongs to the running session only. Patches, the history, results and snapshots do not
- * contain it, because a formatter is code: register it again in each session. As JSON it is
+ * Metadata belongs to the running session. Patches, the history, results and snapshots do not
+ * contain it. A store keeps the descriptions (session.h), but not the formatters, which are code:
+ * register them again in each session. As JSON it is
  * {"description": "…", "formatter": true or false}.
  */
 typedef struct nar_state_metadata {
@@ -31,9 +32,9 @@ typedef struct nar_state_metadata {
      * functions; the state as text has the default form for all keys there.
      * [engine-thread, callback-ok] */
     nar_status (*format)(void *user, nar_str value, nar_write_fn write, void *to);
-    /* Called when `format` is not needed any more: the metadata was replaced, the state was
-     * cleared, or the session ends. Not called if the function that received this metadata failed.
-     * May be NULL. [engine-thread] */
+    /* `format` is not called again after this call: the metadata was replaced or removed, the state
+     * was cleared, or the session ends. Not called if the function that received this metadata
+     * failed. May be NULL. [engine-thread] */
     void (*released)(void *user);
 } nar_state_metadata;
 
@@ -62,7 +63,7 @@ typedef struct nar_host_context {
     uint32_t size;
     uint32_t reserved;
     /* setState: sets the key to a JSON value. It replaces the previous value, even an object. Null
-     * is an ordinary value and does not remove the key; only a patch removes keys. An object
+     * is an ordinary value and does not remove the key, unlike in a patch. An object
      * {"value": …, "metadata": {"description": …}} is unpacked, and its other members are ignored;
      * "metadata": null removes the key's metadata. If `metadata` is NULL, the metadata is
      * unchanged. Records list nulls in `nulls`, because a `patch` cannot express them.

@@ -105,7 +105,7 @@ typedef struct nar_engine_options {
     nar_str root;                /* working directory of tools; empty: the current one, read now */
     const nar_str *environment;  /* "NAME=value" strings, added to the tools' environment        */
     uint64_t environment_count;
-    const nar_str *allow_paths;  /* folders that must contain tools; none: any folder            */
+    const nar_str *allow_paths;  /* tools must be in one of these folders; none: anywhere        */
     uint64_t allow_path_count;
     const nar_times *times;      /* NULL: defaults                                               */
     const nar_limits *limits;    /* NULL: defaults                                               */

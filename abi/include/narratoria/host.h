@@ -65,8 +65,8 @@ typedef struct nar_host_config {
      * session.
      *   name   a-z 0-9 . _ -, 1 to 64 bytes
      *   value  UTF-8, at most 4096 bytes
-     * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names exceeds
-     * these limits; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
+     * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names breaks
+     * these rules; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
      * plugin was disabled. Check `size` before calling it: older hosts do not have it.
      * [engine-thread, active] */
     nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);

@@ -64,10 +64,10 @@ enum {
  *
  * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
  * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
- * also waits before it starts a tool that is not repeatable. The first session with a store starts
- * a thread of the engine. It only writes, calls nothing of the host, has all signals blocked, and
- * ends with the engine. Other calls wait for it only if more than 256 MiB are waiting to be
- * written.
+ * also waits before it starts a tool that is not repeatable. Nothing else waits for the disk. The
+ * first session with a store starts a thread of the engine. It only writes, calls nothing of the
+ * host, has all signals blocked, and ends with the engine. Other calls wait for this thread only if
+ * more than 256 MiB are waiting to be written.
  *
  * If the store becomes unwritable, the session continues without it: the log and a WARNING record
  * say why, and turns are no longer durable.
@@ -151,10 +151,10 @@ NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_st
 /* Resumes a prompt that was interrupted because its host died. Goes to the end of the preceding
  * turn and plays the prompt as its sibling. The narrator's replies and the tools that had ended are
  * taken from the store; the other tools run. `turn` is its number, or NAR_TURN_CURRENT for the last
- * interrupted one after the session's current turn. `flags` is 0 or NAR_RESUME_REPEATS. Errors as
- * for nar_session_again; NAR_INVALID_ARGUMENT if the turn was not interrupted, or with the code
- * NOT_REPEATABLE if a tool had begun that is not repeatable (NAR_TOOL_NOT_REPEATABLE, "repeatable":
- * false of a manifest). [engine-thread] */
+ * interrupted one that directly follows the session's current turn. `flags` is 0 or
+ * NAR_RESUME_REPEATS. Errors as for nar_session_again; NAR_INVALID_ARGUMENT if the turn was not
+ * interrupted, or with the code NOT_REPEATABLE if a tool had begun that is not repeatable
+ * (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
 NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint32_t flags,
                                       const nar_turn_handler *handler, nar_error *error);
 

@@ -25,8 +25,8 @@ typedef struct nar_ui_event {
     nar_str name;     /* for example "narrative_choice"                                           */
     nar_str payload;  /* JSON, verbatim; {} if the tool sent none. For "narrative_choice", the    */
                       /* "choices" are all choices of the plan so far, without empty and repeated */
-                      /* texts: show this list in place of the previous one. An event without     */
-                      /* choices is not passed to handlers.                                       */
+                      /* texts: show this list in place of the previous one. A "narrative_choice" */
+                      /* without choices is not passed to handlers.                               */
 } nar_ui_event;
 
 typedef struct nar_ui_handler_extension {

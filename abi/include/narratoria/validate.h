@@ -22,7 +22,7 @@ enum {
                                  files, and causes of failing calls on this machine              */
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
-     * faults. A warning reports a violation that the runtime accepts and logs, for example of the
+     * faults. A warning is a violation that the runtime accepts and reports, for example of the
      * rule "event-timestamp". For a story, the warnings include files and plugins that the story
      * names and that are missing on this machine. Libraries that do not know this bit return
      * NAR_INVALID_ARGUMENT. */

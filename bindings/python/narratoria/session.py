@@ -236,7 +236,8 @@ class Session(Registry):
     def again(self, turn: int | None = None, *, tools: Iterable[str] | None = None) -> Turn:
         """Plays a prompt of the session's store again, for another answer.
 
-        The new turn starts from the exact end of the previous turn and is a sibling of the old one.
+        The new turn starts from the exact end of the turn before the prompt and is a sibling of the
+        old one.
 
         Args:
             turn: the turn of the prompt; default: the last one.
@@ -271,7 +272,8 @@ class Session(Registry):
         Everything else runs now, in a new turn.
 
         Args:
-            turn: the interrupted turn; default: the last one at the session's position.
+            turn: the interrupted turn; default: the last one that directly follows the
+                session's current turn.
             repeat: also rerun tools that had started and are not repeatable.
 
         Raises:

@@ -380,7 +380,7 @@ static long set_filter(void) {
 long enter_sandbox(volatile uint32_t *stage) {
     *stage = SUPERVISOR_STAGE_SANDBOX;
     // Disables core dumps. With 1 the kernel writes no file and does not pipe the dump to a program
-    // of the host; with 0 it would. EPERM: the limit is 0, and our user may not raise it.
+    // of the host; with 0 it would pipe it. EPERM: the limit is 0, and our user may not raise it.
     const struct rlimit none = {1, 1};
     long failed = system_call(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0);
     if (failed != 0 && failed != -EPERM) return failed;

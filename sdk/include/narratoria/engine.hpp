@@ -11,9 +11,9 @@
  *     });
  *     engine.run_until_idle();
  *
- * Threads      An Engine and its Sessions belong to the thread that created the Engine. Only
- *              Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply, Result, Text
- *              and validate are thread-safe. No thread is started: callbacks run inside driving
+ * Threads      An Engine and its Sessions belong to the thread that created the Engine. These are
+ *              thread-safe: Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply,
+ *              Result, Text and validate. No thread is started: callbacks run inside driving
  *              calls.
  * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views, valid until
  *              the callback returns. Destroying an Engine ends its Sessions. A Session object that
@@ -66,7 +66,7 @@ struct EngineOptions {
     std::string_view root = {};  // working directory of tools; the current one, read now
     std::vector<std::string_view> environment =
         {};  // "NAME=value", added to the tools' environment
-    std::vector<std::string_view> allow_paths = {};  // folders that must contain tools; any folder
+    std::vector<std::string_view> allow_paths = {};  // folders that tools must be in; anywhere
     std::optional<Times> times = {};
     std::optional<Limits> limits = {};
     // Receives the log; without it and log_line, warnings and errors go to stderr. `level` is

@@ -193,9 +193,9 @@ public:
         });
     }
 
-    // Resumes an interrupted prompt (narratoria/session.h). NAR_TURN_CURRENT is the last one at the
-    // end of the current turn. `flags` is 0 or NAR_RESUME_REPEATS. Otherwise as again(). Throws
-    // with the code NOT_REPEATABLE if a tool had begun that must not run twice.
+    // Resumes an interrupted prompt (narratoria/session.h). NAR_TURN_CURRENT is the last one that
+    // directly follows the current turn. `flags` is 0 or NAR_RESUME_REPEATS. Otherwise as again().
+    // Throws with the code NOT_REPEATABLE if a tool had begun that must not run twice.
     template <class Ended>
     void resume(std::uint64_t turn, std::uint32_t flags, Ended&& ended) {
         nar_session* session = handle();

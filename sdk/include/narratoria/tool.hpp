@@ -39,7 +39,7 @@
 /// | `Failure`             | the tool itself                                    | its own                 |
 /// | `InvalidInput`        | reading the invocation or a member of its `input`  | `INVALID_INPUT`         |
 /// | any other exception   | the tool; an event that violates the protocol      | `TOOL_EXCEPTION`        |
-/// | `OutputLost`          | emitting, if the runtime has closed the pipe       | none can be sent        |
+/// | `OutputLost`          | emitting, if writing to the runtime fails          | none can be sent        |
 ///
 /// **Ownership.** All types own their content. References and pointers that accessors return are
 /// valid until the object is changed or destroyed.

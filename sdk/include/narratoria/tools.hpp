@@ -34,7 +34,7 @@ struct ToolOptions {
     std::string_view input_schema = {};   // JSON Schema, or the form of spec 002; any object
     std::string_view result_schema = {};  // JSON Schema of done.result; any value
     std::string_view owner = {};          // the registering component, for messages; "host"
-    // Timeout of an attempt, at most 4294967294 ms, 0 for no timeout; the session's.
+    // Timeout of an attempt, 0 for none. A longer one becomes 4294967294 ms; the session's.
     std::optional<std::chrono::milliseconds> time_limit = {};
     bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
     bool replaces = false;  // replaces a registered tool of the same name
