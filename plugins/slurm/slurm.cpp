@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool runner that runs each tool as a job of a Slurm cluster, with srun. The request goes through srun to
-// the tool's standard input, and its events come back.
+// A tool runner that runs tools on a Slurm cluster: each as a job of its own, or as steps of one allocation.
+// The request goes through srun to the tool's standard input, and its events come back.
 
 #include <narratoria/plugin.hpp>
 
@@ -9,14 +9,16 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
+#include "slurm/allocation.hpp"
 #include "slurm/messages.hpp"
+#include "slurm/queue.hpp"
 
 namespace plugin = narratoria::plugin;
 
@@ -26,27 +28,38 @@ namespace {
 constexpr std::string_view kId = "narratoria.slurm";
 constexpr std::string_view kOptionsExample = R"(options = ["--cpus-per-task=4", "--mem=8G"])";
 constexpr std::string_view kProfilesExample = R"(profiles.gpu = ["--gpus=1", "--time=10"])";
-// How often the queue is asked for the reasons why jobs wait. One question serves all of them.
-constexpr std::chrono::milliseconds kBetweenQuestions(2000);
+constexpr std::string_view kAllocationExample = R"(allocation = ["--nodes=2", "--exclusive"])";
+constexpr std::string_view kSecondsExample = "lease = 60";
+constexpr std::uint64_t kMostSeconds = 86'400;
 // What srun and the tool get to end after SIGTERM.
 constexpr std::uint32_t kGraceMs = 5000;
 
-std::string log_event(std::string_view level, std::string_view message) {
-    return R"({"version":"0","type":"log","level":")" + std::string(level) + R"(","message":)" +
-           plugin::quoted(message) + "}";
+using Texts = std::vector<std::string>;
+
+void append(Texts& texts, const Texts& more) {
+    texts.insert(texts.end(), more.begin(), more.end());
 }
 
-// One attempt, and the srun that carries it to the cluster.
+// One attempt: it waits for an allocation, then srun carries it to the cluster.
 struct Run {
     explicit Run(plugin::Invocation started) : invocation(std::move(started)) {}
 
     plugin::Invocation invocation;
+    Texts options;      // of the profile
+    std::string path;   // of the tool
+    Texts environment;  // of srun and the tool
+    std::string folder;
+    std::string request;
+
+    std::unique_ptr<Allocation> allocation;  // NULL in the shared one
     plugin::Process srun;
     Messages messages;
-    std::string waiting_output;  // that the host did not take yet
-    std::string shown_reason;    // the last one that was logged
-    bool has_output = false;     // of the tool: from then on no line of ours comes between
+    std::string waiting_output;  // that the host has not taken yet
+    bool has_started = false;    // srun
+    bool has_output = false;  // of the tool: no line of the runner may come within one of its lines
     bool is_cancelled = false;
+    std::string lost_code;  // of the allocation, while srun ran
+    std::string lost_reason;
 };
 
 class Slurm final : public plugin::ToolRunner {
@@ -55,7 +68,7 @@ public:
 
     // With invalid settings, each tool fails with the reason. If the constructor threw instead, tools would
     // only fail with "no tool runner knows the scheme".
-    explicit Slurm(const plugin::Host& host) : host_(host) {
+    explicit Slurm(const plugin::Host& host) : host_(host), queue_(host) {
         try {
             read(plugins::Settings(host.settings(), kId));
         } catch (const plugins::SettingError& error) {
@@ -73,62 +86,38 @@ public:
                 "\"" + std::string(request.tool_path()) +
                 "\" does not name a tool; write slurm:PATH or slurm:PROFILE:PATH");
         }
-        plugin::Program program;
-        program.arguments = {"srun", "--nodes=1", "--ntasks=1", "--unbuffered",
-                             "--job-name=narratoria-" + std::string(request.tool_id())};
-        append(program.arguments, options_);
-        if (profile) append(program.arguments, options_of(*profile));
-        program.arguments.push_back("--");
-        program.arguments.push_back(plugins::remote_path(path, request.plan_folder()));
-        program.environment.emplace();
-        for (const std::string_view each : request.environment()) {
-            program.environment->emplace_back(each);
-        }
-        program.folder = std::string(request.root());
-
         const auto run = std::make_shared<Run>(std::move(invocation));
+        run->options = profile ? options_of(*profile) : options_;
+        run->path = plugins::remote_path(path, request.plan_folder());
+        for (const std::string_view each : request.environment())
+            run->environment.emplace_back(each);
+        run->folder = std::string(request.root());
+        run->request = std::string(request.request()) + "\n";
         const std::uint64_t token = run->invocation.token();
-        const auto call = [this, token](auto function) {
-            const auto found = runs_.find(token);
-            if (found == runs_.end()) return;
-            const std::shared_ptr<Run> kept = found->second;
-            function(*kept);
-        };
-        plugin::ProcessEvents events;
-        events.on_output = [this, call](std::string_view bytes) {
-            call([&](Run& its) { take_output(its, bytes); });
-        };
-        events.on_diagnostics = [this, call](std::string_view bytes) {
-            call([&](Run& its) { take_diagnostics(its, bytes); });
-        };
-        events.on_exit = [this, call](const plugin::ProcessExit& exit) {
-            call([&](Run& its) { end(its, exit); });
-        };
-        run->srun = plugin::Process(host_, program, std::move(events));
-        run->srun.write(request.request());
-        run->srun.write("\n");
-        run->srun.close_input();
+        const std::string name = "narratoria-" + std::string(request.tool_id());
+        if (allocation_options_) share(*run);
+        else run->allocation = allocate(name, run->options, run->environment, {token});
         runs_.emplace(token, run);
+        idle_.stop();
+        if (shared_ && shared_->is_running()) launch(*run, shared_->job());
     }
 
     void cancel_invocation(std::uint64_t token) override {
         const auto found = runs_.find(token);
         if (found == runs_.end()) return;
-        found->second->is_cancelled = true;
-        found->second->srun.terminate(kGraceMs);
+        Run& run = *found->second;
+        run.is_cancelled = true;
+        if (run.has_started) run.srun.terminate(kGraceMs);
+        else end(run, {});
     }
 
 private:
-    using Texts = std::vector<std::string>;
-
-    static void append(Texts& arguments, const Texts& more) {
-        arguments.insert(arguments.end(), more.begin(), more.end());
-    }
-
     void read(const plugins::Settings& settings) {
-        for (const std::string& name : settings.unknown_keys({"options", "profiles"})) {
-            host_.log(plugin::Level::Warning, "there is no setting \"" + name +
-                                                  "\"; the settings are options and profiles");
+        for (const std::string& name :
+             settings.unknown_keys({"options", "profiles", "allocation", "lease", "idle"})) {
+            host_.log(plugin::Level::Warning,
+                      "there is no setting \"" + name +
+                          "\"; the settings are options, profiles, allocation, lease and idle");
         }
         if (auto options = settings.command("options", kOptionsExample)) options_ = *options;
         for (auto& [name, options] : settings.commands("profiles", kProfilesExample)) {
@@ -138,6 +127,14 @@ private:
             }
             profiles_[name] = std::move(options);
         }
+        allocation_options_ = settings.command("allocation", kAllocationExample);
+        const auto seconds = [&](std::string_view name, std::chrono::milliseconds& value) {
+            const auto given = settings.number(name, kMostSeconds, kSecondsExample);
+            if (given == 0u) throw settings.wrong(name, "at least 1 second", kSecondsExample);
+            if (given) value = std::chrono::seconds(*given);
+        };
+        seconds("lease", lease_);
+        seconds("idle", idle_time_);
     }
 
     const Texts& options_of(const std::string& profile) const {
@@ -152,10 +149,95 @@ private:
                                   "; a file whose name has a colon is written ./a:b");
     }
 
-    void take_output(Run& run, std::string_view bytes) {
-        run.has_output = true;
-        run.waiting_output += bytes;
-        give_output(run);
+    // ---- allocations
+
+    // `token`: of the run that has the allocation for itself; nothing: it is the shared one.
+    std::unique_ptr<Allocation> allocate(const std::string& name, const Texts& options,
+                                         const Texts& environment,
+                                         std::optional<std::uint64_t> token) {
+        const auto each = [this, token](const auto& function) {
+            for (const auto& [own, run] : std::map(runs_)) {
+                if (token ? own == *token : run->allocation == nullptr) function(*run);
+            }
+        };
+        Allocation::Events events;
+        events.on_running = [this, each, token] {
+            each([&](Run& run) {
+                if (!run.has_started) launch(run, (token ? run.allocation : shared_)->job());
+            });
+        };
+        events.on_pending = [this, each, token](const std::string& reason) {
+            each([&](Run& run) {
+                say(run, "job " + std::to_string((token ? run.allocation : shared_)->job()) +
+                             " of Slurm is pending: " + reason);
+            });
+        };
+        events.on_lost = [this, each, token](const std::string& code, const std::string& reason) {
+            // The last use of the allocation. Those that run in it end with srun.
+            const auto lost = token ? nullptr : std::move(shared_);
+            each([&](Run& run) {
+                run.lost_code = code;
+                run.lost_reason = reason;
+                if (!run.has_started) end(run, {});
+            });
+        };
+        return std::make_unique<Allocation>(host_, queue_,
+                                            Allocation::Request{name, options, environment, lease_},
+                                            std::move(events));
+    }
+
+    void share(const Run& run) {
+        if (shared_) return;
+        shared_ = allocate("narratoria", *allocation_options_, run.environment, std::nullopt);
+    }
+
+    void release_when_idle() {
+        if (!shared_ || !runs_.empty()) return;
+        idle_ = plugin::Timer(host_, idle_time_, [this] { shared_.reset(); });
+    }
+
+    // ---- a step
+
+    void launch(Run& run, std::uint64_t job) {
+        run.has_started = true;
+        plugin::Program program;
+        program.arguments = {"srun", "--jobid=" + std::to_string(job), "--nodes=1", "--ntasks=1",
+                             "--unbuffered"};
+        if (!run.allocation) {
+            // Several steps at a time; srun waits until the resources of this one are free.
+            program.arguments.push_back("--exact");
+            append(program.arguments, run.options);
+        }
+        program.arguments.push_back("--");
+        program.arguments.push_back(run.path);
+        program.environment = run.environment;
+        program.folder = run.folder;
+        const auto call = [this, token = run.invocation.token()](auto function) {
+            const auto found = runs_.find(token);
+            if (found == runs_.end()) return;
+            const std::shared_ptr<Run> kept = found->second;
+            function(*kept);
+        };
+        plugin::ProcessEvents events;
+        events.on_output = [this, call](std::string_view bytes) {
+            call([&](Run& its) {
+                its.has_output = true;
+                its.waiting_output += bytes;
+                give_output(its);
+            });
+        };
+        events.on_diagnostics = [call](std::string_view bytes) {
+            call([&](Run& its) {
+                its.messages.take(bytes);
+                its.invocation.diagnostics(bytes);
+            });
+        };
+        events.on_exit = [this, call](const plugin::ProcessExit& exit) {
+            call([&](Run& its) { end(its, exit); });
+        };
+        run.srun = plugin::Process(host_, program, std::move(events));
+        run.srun.write(run.request);
+        run.srun.close_input();
     }
 
     // The host takes 16 MiB at most until it has read them.
@@ -173,95 +255,50 @@ private:
         }
     }
 
-    void take_diagnostics(Run& run, std::string_view bytes) {
-        const bool was_queued = run.messages.is_queued();
-        const std::string kept = run.messages.take(bytes);
-        if (!kept.empty()) run.invocation.diagnostics(kept);
-        if (run.messages.is_queued() && !was_queued) ask_queue_soon();
-        if (was_queued && !run.messages.is_queued()) {
-            say(run, "debug", "job " + std::to_string(run.messages.job()) + " of Slurm runs");
-        }
+    static void say(Run& run, const std::string& message) {
+        if (run.has_output) return;
+        run.invocation.event(R"({"version":"0","type":"log","level":"info","message":)" +
+                             plugin::quoted(message) + "}");
     }
-
-    void say(Run& run, std::string_view level, const std::string& message) {
-        if (!run.has_output) run.invocation.event(log_event(level, message));
-    }
-
-    // ---- the queue
-
-    void ask_queue_soon() {
-        if (question_.is_running() || next_question_.is_running()) return;
-        next_question_ =
-            plugin::Timer(host_, std::chrono::milliseconds(100), [this] { ask_queue(); });
-    }
-
-    void ask_queue() {
-        std::string jobs;
-        for (const auto& [token, run] : runs_) {
-            if (!run->messages.is_queued()) continue;
-            jobs += (jobs.empty() ? "" : ",") + std::to_string(run->messages.job());
-        }
-        if (jobs.empty() || question_.is_running()) return;
-        answer_.clear();
-        plugin::Program program;
-        program.arguments = {"squeue", "--noheader", "--jobs=" + jobs, "--format=%i %r"};
-        plugin::ProcessEvents events;
-        events.on_output = [this](std::string_view bytes) { answer_ += bytes; };
-        events.on_exit = [this](const plugin::ProcessExit&) {
-            take_answer();
-            next_question_ = plugin::Timer(host_, kBetweenQuestions, [this] { ask_queue(); });
-        };
-        question_ = plugin::Process(host_, program, std::move(events));
-    }
-
-    // Lines "17 Resources".
-    void take_answer() {
-        std::map<std::string, std::string, std::less<>> reasons;
-        for (std::string_view rest = answer_; !rest.empty();) {
-            const std::string_view line = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-            const std::size_t space = line.find(' ');
-            if (space != line.npos) reasons.emplace(line.substr(0, space), line.substr(space + 1));
-        }
-        for (const auto& [token, run] : std::map(runs_)) {
-            const auto found = reasons.find(std::to_string(run->messages.job()));
-            if (!run->messages.is_queued() || found == reasons.end()) continue;
-            const std::string& reason = found->second;
-            if (reason == "None" || reason == run->shown_reason) continue;
-            run->shown_reason = reason;
-            say(*run, "info", "job " + found->first + " of Slurm is pending: " + reason);
-        }
-    }
-
-    // ---- the end
 
     void end(Run& run, const plugin::ProcessExit& exit) {
-        const std::string rest = run.messages.take_rest();
-        if (!rest.empty()) run.invocation.diagnostics(rest);
-        plugin::End end;
-        std::string code = run.messages.code(), reason = run.messages.reason();
-        if (!exit.error_code.empty()) {
-            code = exit.error_code;
-            reason = exit.error;
+        // The most exact reason: what the supervisor of srun reports, what srun says, how the job ended.
+        std::string code = exit.error_code, reason = exit.error;
+        if (code.empty()) {
+            code = run.messages.code();
+            reason = run.messages.reason();
+        }
+        if (!run.lost_code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
+            code = run.lost_code;
+            reason = run.lost_reason;
         }
         if (run.is_cancelled) code.clear();
+        // The next attempt gets another allocation.
+        if (!run.allocation && (code == "ALLOCATION_FAILED" || code == "JOB_CANCELLED")) {
+            shared_.reset();
+        }
+        plugin::End end;
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;
         end.error = reason;
-        const std::uint64_t token = run.invocation.token();
-        run.invocation.ended(end);
-        runs_.erase(token);
+        // Ends the job, if it is this run's own.
+        const std::shared_ptr<Run> last = std::move(runs_.extract(run.invocation.token()).mapped());
+        last->invocation.ended(end);
+        release_when_idle();
     }
 
     plugin::Host host_;
     std::string fault_;
     Texts options_;
     std::map<std::string, Texts> profiles_;
+    std::optional<Texts> allocation_options_;
+    std::chrono::milliseconds lease_{60'000};
+    std::chrono::milliseconds idle_time_{60'000};
+    Queue queue_;
+    std::unique_ptr<Allocation> shared_;
     std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
     plugin::Timer retry_;
-    plugin::Timer next_question_;
-    plugin::Process question_;
-    std::string answer_;  // of squeue
+    plugin::Timer idle_;
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools that the plugin narratoria.slurm runs as jobs of a cluster."""
 
+import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -9,7 +12,10 @@ import threading
 import pytest
 
 import narratoria
+import narratoria.aio
 from conftest import BUILD
+
+PLUGIN = BUILD / "tests/plugins/slurm.so"
 
 DONE = """echo '{"version":"0","type":"done","ok":true}'\n"""
 
@@ -22,20 +28,21 @@ class Story:
         self.cluster = cluster
         self.records = []
 
-    def tool(self, script, profile="", settings=""):
+    def tool(self, script, profile="", settings="", count=1, retries=0):
         (self.folder / "tools").mkdir()
         tool = self.folder / "tools/tool"
         tool.write_text("#!/bin/sh\n" + script)
         tool.chmod(0o755)
-        plan = {"tools": [{"toolId": "t", "toolPath": f"slurm:{profile}tools/tool",
-                           "retryPolicy": {"maxRetries": 0}}]}
+        plan = {"parallel": True,
+                "tools": [{"toolId": "t" if count == 1 else f"t{i}", "toolPath": f"slurm:{profile}tools/tool",
+                           "async": True, "retryPolicy": {"maxRetries": retries}} for i in range(count)]}
         (self.folder / "prompts.json").write_text(
             json.dumps({"prompts": [{"patterns": ["go"], "answers": [{"plan": plan}]}]}))
         (self.folder / "story.toml").write_text(
             f'title = "A test"\n[plugins."narratoria.slurm"]\n{settings}\n')
 
     def session(self):
-        session = narratoria.Session(story=self.folder, plugins=[BUILD / "tests/plugins/slurm.so"],
+        session = narratoria.Session(story=self.folder, plugins=[PLUGIN],
                                      environment={"SLURM_CONF": str(self.cluster.configuration)})
         session.add_sink(lambda event: self.records.append(event))
         return session
@@ -104,6 +111,59 @@ def test_unknown_profile_is_named(story):
     assert code == "SPAWN_FAILED" and 'the setting "profiles" has no "gpu"' in error
 
 
+def test_tools_share_an_allocation(story):
+    story.tool("""echo '{"version":"0","type":"state_patch","patch":{"'$SLURM_STEP_ID'":"'$SLURM_JOB_ID'"}}'\n""" + DONE,
+               settings='allocation = ["--nodes=2", "--ntasks=8"]\noptions = ["--mem-per-cpu=50"]', count=12)
+    with story.session() as session:
+        assert session.play("go").outcome == "completed"
+        assert len(session.state) == 12 and len(set(session.state.values())) == 1, session.state
+        story.cluster.wait_for("one job", lambda: len(story.cluster.jobs()) == 1)
+        session.play("go")
+        assert len(set(session.state.values())) == 1, "the allocation is still held"
+
+
+def test_idle_allocation_is_released(story):
+    story.tool(DONE, settings='allocation = ["--nodes=1"]\nidle = 1')
+
+    async def play():
+        async with narratoria.aio.Session(story=story.folder, plugins=[PLUGIN], environment={
+                "SLURM_CONF": str(story.cluster.configuration)}) as session:
+            await session.play("go")
+            assert len(story.cluster.jobs()) == 1
+            async with asyncio.timeout(60):
+                while story.cluster.jobs():
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(play())
+
+
+def test_lost_allocation_is_replaced(story):
+    story.tool(DONE, settings='allocation = ["--nodes=1"]', retries=3)
+    with story.session() as session:
+        session.play("go")
+        job = story.cluster.jobs()[0].split()[0]
+        subprocess.run(["scancel", job], env=story.cluster.environment, check=True)
+        story.cluster.wait_for("its end", lambda: story.cluster.jobs() == [])
+        assert session.play("go").outcome == "completed"
+
+
+def test_killed_host_leaves_no_job(story):
+    story.tool("sleep 600\n", settings="lease = 3")
+    host = subprocess.Popen([sys.executable, "-c", "import narratoria, sys\n"
+                             "narratoria.Session(story=sys.argv[1], plugins=[sys.argv[2]],\n"
+                             "    environment={'SLURM_CONF': sys.argv[3]}).play('go')",
+                             story.folder, PLUGIN, story.cluster.configuration],
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+    host.send_signal(signal.SIGKILL)
+    host.wait()
+
+
+def test_lease_is_renewed(story):
+    story.tool("sleep 8\n" + DONE, settings="lease = 3")
+    assert story.play().outcome == "completed"
+
+
 def test_cancelled_tool_leaves_no_job(story):
     story.tool("touch here\nsleep 600\n")
     with story.session() as session:
@@ -124,6 +184,6 @@ def test_node_that_goes_down_fails_the_tool(story):
         thread.start()
         session.play("go")
         thread.join()
-    subprocess.run(["scontrol", "update", "nodename=n2", "state=resume"], check=True,
-                   env=story.cluster.environment)
+    # The node's daemon registers again, which makes the node available.
+    story.cluster.wait_for("the node", lambda: story.cluster.states()["n2"] == "idle")
     assert story.failure[0] == "NODE_FAILED", story.failure

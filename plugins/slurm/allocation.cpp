@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "slurm/allocation.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+namespace narratoria::slurm {
+namespace {
+
+// A signal interrupts `wait`, and the time begins again.
+std::string lease_script(std::chrono::milliseconds lease) {
+    const auto seconds = std::to_string((lease.count() + 999) / 1000);
+    return "#!/bin/sh\n"
+           "trap 'renewed=1' USR1\n"
+           "trap 'exit 0' USR2\n"
+           "while :; do renewed=; sleep " +
+           seconds + " & wait $!; [ \"$renewed\" ] || exit 1; done\n";
+}
+
+constexpr const char* kKeeper =
+    "trap '' TERM\n"
+    "while read -r _; do scancel --quiet --signal=USR1 --batch \"$1\"; done\n"
+    "exec scancel --quiet --signal=USR2 --batch \"$1\"\n";
+// The keeper's last command needs some milliseconds.
+constexpr std::uint32_t kGraceMs = 5000;
+
+// The last line of what a program of Slurm wrote, without "sbatch: error: ".
+std::string last_line(std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    const std::size_t start = text.rfind('\n');
+    if (start != text.npos) text.remove_prefix(start + 1);
+    constexpr std::string_view kPrefix = "sbatch: error: ";
+    if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+    return std::string(text);
+}
+
+const char* code_of(std::string_view state) {
+    if (state == "TIMEOUT" || state == "DEADLINE") return "TIMEOUT";
+    if (state == "OUT_OF_MEMORY") return "OUT_OF_MEMORY";
+    if (state == "NODE_FAIL" || state == "BOOT_FAIL") return "NODE_FAILED";
+    if (state == "PREEMPTED") return "PREEMPTED";
+    return "JOB_CANCELLED";
+}
+
+}  // namespace
+
+Allocation::Allocation(const plugin::Host& host, Queue& queue, Request request, Events events)
+    : host_(host), queue_(queue), request_(std::move(request)), events_(std::move(events)) {
+    plugin::Program program;
+    program.arguments = {"sbatch", "--parsable", "--output=/dev/null",
+                         "--job-name=" + request_.name};
+    program.arguments.insert(program.arguments.end(), request_.options.begin(),
+                             request_.options.end());
+    program.environment = request_.environment;
+    plugin::ProcessEvents of_submission;
+    of_submission.on_output = [this](std::string_view bytes) { job_text_ += bytes; };
+    of_submission.on_diagnostics = [this](std::string_view bytes) { errors_ += bytes; };
+    of_submission.on_exit = [this](const plugin::ProcessExit& exit) { accept(exit); };
+    submission_ = plugin::Process(host_, program, std::move(of_submission));
+    submission_.write(lease_script(request_.lease));
+    submission_.close_input();
+}
+
+Allocation::~Allocation() {
+    if (job_ != 0) queue_.forget(job_);
+    keeper_.close_input();
+    // An sbatch that has not answered yet may have submitted a job: its lease ends it.
+    keeper_.release(kGraceMs);
+}
+
+void Allocation::accept(const plugin::ProcessExit& exit) {
+    // "17" or "17;cluster"
+    std::from_chars(job_text_.data(), job_text_.data() + job_text_.size(), job_);
+    if (exit.status != 0 || job_ == 0) {
+        const std::string reason = !exit.error.empty() ? exit.error : last_line(errors_);
+        const auto on_lost = events_.on_lost;
+        return on_lost("ALLOCATION_FAILED", "sbatch: " + reason);
+    }
+    plugin::Program program;
+    program.arguments = {"sh", "-c", kKeeper, "sh", std::to_string(job_)};
+    program.environment = request_.environment;
+    keeper_ = plugin::Process(host_, program, {});
+    renew();
+    queue_.watch(job_, request_.environment, [this](const JobState& state) { take(state); });
+}
+
+void Allocation::renew() {
+    next_renewal_ = plugin::Timer(host_, request_.lease / 3, [this] {
+        keeper_.write("\n");
+        renew();
+    });
+}
+
+void Allocation::take(const JobState& state) {
+    if (state.state == "PENDING" || state.state == "CONFIGURING") {
+        if (state.reason == "None" || state.reason == shown_reason_) return;
+        shown_reason_ = state.reason;
+        const auto on_pending = events_.on_pending;
+        return on_pending(state.reason);
+    }
+    if (state.state == "RUNNING" || state.state == "COMPLETING") {
+        if (std::exchange(is_running_, true)) return;
+        const auto on_running = events_.on_running;
+        return on_running();
+    }
+    is_running_ = false;
+    const auto on_lost = events_.on_lost;
+    on_lost(code_of(state.state),
+            "job " + std::to_string(job_) + " of Slurm has ended: " +
+                (state.state.empty() ? std::string("it is not in the queue") : state.state));
+}
+
+}  // namespace narratoria::slurm

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A job that holds resources of the cluster, in which steps run.
+//
+// The job is a batch script that ends unless its lease is renewed in time. So nothing stays on the cluster
+// when the host dies, in whatever way: srun does not end a job whose processes were killed together.
+
+#include <narratoria/plugin.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slurm/queue.hpp"
+
+namespace narratoria::slurm {
+
+// Engine thread only.
+class Allocation {
+public:
+    struct Request {
+        std::string name;                      // of the job
+        std::vector<std::string> options;      // of sbatch
+        std::vector<std::string> environment;  // of Slurm's programs
+        std::chrono::milliseconds lease{60'000};
+    };
+    // Each may destroy the allocation.
+    struct Events {
+        std::function<void()> on_running;
+        // The job waits for this reason; called when the reason changes.
+        std::function<void(const std::string& reason)> on_pending;
+        // It was refused, or has ended. `code` is that of a failed attempt.
+        std::function<void(const std::string& code, const std::string& reason)> on_lost;
+    };
+
+    // Submits the job. `queue` must outlive the allocation.
+    Allocation(const plugin::Host& host, Queue& queue, Request request, Events events);
+    // Ends the job, with all steps.
+    ~Allocation();
+    Allocation(const Allocation&) = delete;
+    Allocation& operator=(const Allocation&) = delete;
+
+    std::uint64_t job() const { return job_; }  // 0: it was not accepted yet
+    bool is_running() const { return is_running_; }
+
+private:
+    void accept(const plugin::ProcessExit& exit);
+    void take(const JobState& state);
+    void renew();
+
+    plugin::Host host_;
+    Queue& queue_;
+    const Request request_;
+    const Events events_;
+    plugin::Process submission_;
+    std::string job_text_;  // what sbatch printed
+    std::string errors_;
+    std::uint64_t job_ = 0;
+    bool is_running_ = false;
+    std::string shown_reason_;
+    // Renews the lease for each line that it gets, and ends the job at the end of its input: also when the
+    // instance ends.
+    plugin::Process keeper_;
+    plugin::Timer next_renewal_;
+};
+
+}  // namespace narratoria::slurm
