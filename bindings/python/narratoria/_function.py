@@ -179,7 +179,7 @@ _LONGEST_NAME = 128
 def describe(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> FunctionDescription:
-    """Describes a function that is to be a tool.
+    """Returns the description of a function that becomes a tool.
 
     Args:
         function: its parameters are the members of the tool's input. Those without a default are

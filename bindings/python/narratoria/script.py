@@ -72,7 +72,7 @@ def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
     try:
         return _core.parse_script(given)
     except ValueError:
-        # Nesting has a lower limit of its own; a long chain such as 1 + 1 + 1 … gets here.
+        # Nesting has its own, lower limit; a long chain such as 1 + 1 + 1 … reaches this one.
         raise ValueError(
             "the syntax tree has more than 1000 levels; split the longest expression"
         ) from None

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria._core: the compiled part of the Python package. Not for direct use: its API is the
-// package.
+// narratoria._core: the compiled part of the Python package. Not for direct use: the package is the
+// public API.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

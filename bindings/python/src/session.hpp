@@ -51,7 +51,7 @@ struct ResultText {
     py::object to_dict() const;
 };
 
-// An open call: an attempt of a tool that is a Python function, or a question to a narrator.
+// An open call: an attempt of a tool that is a Python function, or a request to a narrator.
 class Open {
 public:
     Open(Session& session, const nar_host* host, std::uint64_t token, py::object request);
