@@ -17,10 +17,10 @@
 namespace narratoria::web {
 namespace {
 
-// Whatever its media type, no script in a file runs, and the file loads nothing from elsewhere.
+// Whatever the media type of a file, its scripts do not run and it loads nothing from elsewhere.
 constexpr const char* kPolicy =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'";
-// Without the sandbox: a browser that opens audio or video in a tab wraps it in a page of its own.
+// Without the sandbox: a browser that opens audio or video in a tab wraps it in its own page.
 // In a sandbox that page would have a different origin and could not load the file. Such files
 // contain no scripts.
 constexpr const char* kPolicyOfMedia =

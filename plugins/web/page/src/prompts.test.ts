@@ -48,7 +48,7 @@ describe("a prompt", () => {
     expect(prompts.refusal).toMatch(/too long/);
   });
 
-  it("a third prompt is refused without a request", async () => {
+  it("is refused without a request while one runs and one waits", async () => {
     const { prompts, posted, record } = setting();
     await prompts.say("one");
     record("prompt", { text: "one" });

@@ -254,7 +254,7 @@ export class AssetFigure extends LitElement {
   ];
 
   @property({ attribute: false }) asset: Asset | undefined = undefined;
-  // asset.refused. A property of its own, because a refusal may come after the asset and must cause a new rendering.
+  // asset.refused. A separate property, because a refusal may come after the asset and must trigger a new rendering.
   @property({ attribute: false }) refusal: Asset["refused"] = undefined;
   @property({ reflect: true }) size: AssetSize = "inline";
   // The scale of an image that is shown alone; 0 fits it to its place.
