@@ -231,7 +231,8 @@ bool View::take_choices(std::string_view payload) {
     return true;
 }
 
-// Settles, so that the output of the next plan, or the player's input, begins below.
+// Makes the live lines permanent, so that the next plan's output or the player's input begins below
+// them.
 void View::end_plan(bool success) {
     if (success && !choices_.empty()) {
         gap();

@@ -72,7 +72,7 @@ private:
         }
     }
 
-    // Removes "NAME:" from `path`, if it begins so, and returns the command.
+    // Removes the prefix "NAME:", if any, from `path` and returns the command.
     Command command_for(std::string_view& path) const {
         const std::optional<std::string> name = narratoria::plugins::take_name(path);
         if (!name) {

@@ -12,8 +12,8 @@
 
 namespace narratoria::plugins {
 
-// Removes "NAME:" from the front of `path` and returns NAME; nothing if `path` does not begin so. "./a:b" is a
-// file whose name has a colon.
+// Removes "NAME:" from the front of `path` and returns NAME. Returns nothing if there is no such
+// prefix: "./a:b" is a file whose name has a colon.
 inline std::optional<std::string> take_name(std::string_view& path) {
     const std::size_t colon = path.find(':');
     if (colon == std::string_view::npos || path.substr(0, colon).find('/') != path.npos)
@@ -23,9 +23,9 @@ inline std::optional<std::string> take_name(std::string_view& path) {
     return name;
 }
 
-// A local file, relative to the plan's folder, becomes an absolute path. Any other path is returned unchanged,
-// because it may exist only on the remote side. Throws CannotStart for one that the client would take for an
-// option, such as ssh's -oProxyCommand=….
+// Returns the absolute path of a local file, which is relative to the plan's folder. Returns any
+// other path unchanged, because it may exist only on the remote side. Throws CannotStart for a path
+// that the client would take for an option, such as ssh's -oProxyCommand=….
 inline std::string remote_path(std::string_view path, std::string_view plan_folder) {
     const std::string absolute = path.front() == '/'
                                      ? std::string(path)

@@ -13,9 +13,9 @@ class Messages {
 public:
     void take(std::string_view bytes);
 
-    // Why the job or its step ended before the tool did: a code, or empty.
+    // The error code if Slurm ended the job or its step before the tool exited; otherwise empty.
     const std::string& code() const { return code_; }
-    // The line that says so.
+    // The line from which the code was derived.
     const std::string& reason() const { return reason_; }
 
 private:

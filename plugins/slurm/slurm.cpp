@@ -240,7 +240,8 @@ private:
         run.srun.close_input();
     }
 
-    // The host takes 16 MiB at most until it has read them.
+    // The host buffers at most 16 MiB of unread output and reports NAR_BUSY beyond that. Retries
+    // until it accepts the rest.
     void give_output(Run& run) {
         if (run.waiting_output.empty()) return;
         try {
