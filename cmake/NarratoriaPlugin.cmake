@@ -9,7 +9,7 @@ function(narratoria_add_plugin name)
     cmake_parse_arguments(PARSE_ARGV 1 plugin "" "" "SOURCES")
     if(plugin_UNPARSED_ARGUMENTS OR NOT plugin_SOURCES)
         message(FATAL_ERROR "narratoria_add_plugin(${name} SOURCES <file>…): "
-            "the files come behind SOURCES, at least one")
+            "list at least one file after SOURCES")
     endif()
     get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
 

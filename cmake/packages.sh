@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced by ./play and ./test: installs missing packages that the build needs. It tests each dependency
 # by using it, not by asking the package database, so that a compiler or a library from other sources is
-# accepted. It installs only missing packages, and names each before.
+# accepted. It installs only missing packages, and prints their names before.
 
 probe_command() { command -v "$1" >/dev/null 2>&1; }
 

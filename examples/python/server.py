@@ -104,7 +104,7 @@ class Server:
     async def _session(self, player: str) -> aio.Session:
         if player not in self._sessions:
             if self._stop.is_set() or len(self._sessions) == MOST_PLAYERS:
-                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "No more players are taken.")
+                raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "The server is full.")
             self._sessions[player] = await aio.Session(story=self._story)
         return self._sessions[player]
 
