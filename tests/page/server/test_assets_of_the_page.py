@@ -198,7 +198,7 @@ def test_every_media_type_is_sandboxed_without_scripts(asset, media_type):
 
 
 @pytest.mark.parametrize("media_type", ["audio/ogg", "video/mp4", "AUDIO/wav", "video/webm; codecs=vp9"])
-def test_audio_and_video_play_in_a_tab_of_their_own(asset, media_type):
+def test_audio_and_video_play_in_their_own_tab(asset, media_type):
     """In a sandbox, the page in which a browser wraps them would have a different origin."""
     page, seq, _ = asset(media_type)
     headers = page.get(f"/api/assets/{seq}").headers
