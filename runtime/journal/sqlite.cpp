@@ -98,8 +98,8 @@ const Sqlite* Sqlite::load(std::string& reason) {
 
 Connection::Connection(const std::string& path, Access access)
     : path_(path),
-      needs_(access == Access::ReadOnly ? "; it must be a file that you may read"
-                                        : "; you must be allowed to write it and its folder"),
+      needs_(access == Access::ReadOnly ? "; it must be a readable file"
+                                        : "; the file and its folder must be writable"),
       sqlite_(loaded_sqlite()),
       handle_(nullptr, Close{&sqlite_}) {
     struct stat status {};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria play on a terminal keeps the game, and takes commands that begin with a slash."""
+"""narratoria play on a terminal stores the game, and accepts commands that begin with a slash."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Player:
         self.begun = self.terminal.read_until(PROMPT_SIGN)
 
     def __call__(self, line, until):
-        """Types a line. Returns what is shown up to the next prompt, which has `until` in it."""
+        """Types a line. Returns the output up to the next prompt; it must contain `until`."""
         self.terminal.type(line + "\n")
         return self.terminal.read_until(until) + self.terminal.read_until(PROMPT_SIGN)
 
@@ -56,7 +56,7 @@ def kept(command, data):
 
 @pytest.fixture
 def played(play):
-    """A game in which the door was examined and opened."""
+    """A game in which the player has examined and opened the door."""
     game = play()
     game("examine the door", "Leave")
     game("1", OPENED)
@@ -66,7 +66,7 @@ def played(play):
 # ---------------------------------------------------------------- which game
 
 
-def test_a_game_goes_on_where_it_stood(play, data):
+def test_next_play_continues_the_game(play, data):
     game = play()
     assert f"torch, a new game, kept in {data}/narratoria/games.db; /help" in game.begun
     game("examine the door", "Leave")
@@ -78,7 +78,7 @@ def test_a_game_goes_on_where_it_stood(play, data):
 
 
 @pytest.mark.parametrize("data_home", ["", "relative"])
-def test_without_a_data_folder_games_are_kept_below_the_home(play, tmp_path, data_home):
+def test_default_store_is_in_the_home_folder(play, tmp_path, data_home):
     game = play(XDG_DATA_HOME=data_home, HOME=str(tmp_path))
     assert "kept in ~/.local/share/narratoria/games.db" in game.begun
     folder = tmp_path / ".local/share/narratoria"
@@ -86,13 +86,13 @@ def test_without_a_data_folder_games_are_kept_below_the_home(play, tmp_path, dat
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)] == [0o700] * 2
 
 
-def test_new_starts_another_game(play):
+def test_new_option_starts_another_game(play):
     play().end()
     game = play("--new")
     assert "torch-2, a new game" in game.begun and OPENING in game.begun
 
 
-def test_the_game_that_was_played_last_goes_on(play, command):
+def test_most_recently_played_game_is_continued(play, command):
     for arguments in [[], ["--new"], ["--session", "torch"]]:
         game = play(*arguments)
         game("open", OPENED)
@@ -100,35 +100,35 @@ def test_the_game_that_was_played_last_goes_on(play, command):
     assert "torch, turn 2, " in play().begun
 
 
-def test_a_game_of_another_story_does_not_go_on(play, command):
+def test_game_of_another_story_is_not_continued(play, command):
     play().end()
     assert "story, a new game" in play(story=command.story({})).begun
 
 
-def test_a_game_that_is_played_elsewhere_is_left_alone(play):
+def test_game_in_use_by_another_process_is_not_continued(play):
     elsewhere = play()
     elsewhere("open", OPENED)
     assert "torch is being played elsewhere; torch-2, a new game" in play().begun
 
 
-def test_a_game_of_a_script_is_not_kept(command, data):
+def test_noninteractive_game_is_not_stored(command, data):
     assert command("play", "--story", TORCH, stdin="open\n").status == 0
     assert command.on_terminal("play", "--story", TORCH, "open").finish().status == 0
     assert not (data / "narratoria").exists()
 
 
-def test_a_game_is_not_kept_with_no_store(play, data):
+def test_no_store_option_stores_nothing(play, data):
     play("--no-store")("open", OPENED)
     assert not (data / "narratoria").exists()
 
 
-def test_a_script_names_the_game_that_it_keeps(command, kept):
+def test_session_option_stores_a_noninteractive_game(command, kept):
     for _ in range(2):
         assert command("play", "--story", TORCH, "--session", "torch", "open").status == 0
     assert kept() == [(None, "open"), (1, "open")]
 
 
-def test_a_store_of_its_own_has_a_last_game_too(command):
+def test_store_option_continues_the_last_game_of_that_store(command):
     for arguments in [["open"], ["--new", "open"], ["open"]]:
         assert command("play", "--story", TORCH, "--store", "saves.db", *arguments).status == 0
     assert [(game["id"], game["turns"]) for game in
@@ -149,7 +149,7 @@ def test_contradictory_options_are_refused(command, arguments):
     ({"XDG_DATA_HOME": "/dev/null"}, "Not a directory"),
     ({}, "file is not a database"),
 ])
-def test_a_game_that_cannot_be_kept_is_played_anyway(play, data, changes, why):
+def test_game_is_played_even_if_the_store_is_unusable(play, data, changes, why):
     (data / "narratoria").mkdir()
     (data / "narratoria/games.db").write_bytes(b"of another program")
     game = play(**changes)
@@ -158,21 +158,21 @@ def test_a_game_that_cannot_be_kept_is_played_anyway(play, data, changes, why):
     game.end()
 
 
-# ---------------------------------------------------------------- what can be typed
+# ---------------------------------------------------------------- slash commands
 
 
-def test_undo_goes_before_the_last_prompt_and_tells_that_turn_again(played):
+def test_undo_returns_to_the_previous_turn_and_shows_it(played):
     shown = played("/undo", "Leave")
     assert "turn 1: examine the door" in shown and EXAMINED in shown
     played("2", LEFT)
 
 
-def test_undo_takes_back_several_prompts(played):
+def test_undo_with_a_number_undoes_several_prompts(played):
     assert OPENING in played("/undo 2", OPENING)
     played("/undo", "There is no prompt yet")
 
 
-def test_undo_skips_what_the_host_changed(played, play, data):
+def test_undo_skips_patches_of_the_host(played, play, data):
     played.end()
     with sqlite3.connect(data / "narratoria/games.db") as store:
         store.execute("UPDATE turn SET kind = 3 WHERE number = 2")
@@ -191,12 +191,12 @@ def test_edit_plays_another_prompt_on_a_branch(played, kept):
     assert kept()[2] == (1, "Leave")
 
 
-def test_edit_without_a_text_shows_the_last_prompt(played, kept):
+def test_edit_without_text_shows_the_last_prompt(played, kept):
     played("/edit", "Usage: /edit TEXT, instead of: Open")
     assert len(kept()) == 2
 
 
-def test_load_goes_to_a_turn_that_branches_lists(played):
+def test_load_goes_to_a_turn_listed_by_branches(played):
     played("/load 0", OPENING)
     played("open", OPENED)
     shown = played("/branches", r"\* 3 open")
@@ -206,7 +206,7 @@ def test_load_goes_to_a_turn_that_branches_lists(played):
     played("/load", "Usage: /load TURN")
 
 
-def test_a_turn_is_saved_under_a_name(played):
+def test_save_names_the_current_turn(played):
     played("/undo", EXAMINED)
     played("/save before the door", "turn 1 is saved as before the door")
     assert OPENED in played("/load 2", OPENED)
@@ -216,7 +216,7 @@ def test_a_turn_is_saved_under_a_name(played):
     played("/save 7", "Usage: /save NAME")
 
 
-def test_a_saved_name_moves(played):
+def test_reused_name_moves_to_the_current_turn(played):
     played("/save here", "turn 2")
     played("/undo", "Leave")
     played("/save here", "turn 1")
@@ -224,7 +224,7 @@ def test_a_saved_name_moves(played):
         "* 1 examine the door [here]"]
 
 
-def test_a_store_of_an_earlier_version_takes_names(played, play, command, data):
+def test_store_of_an_earlier_version_accepts_names(played, play, command, data):
     played.end()
     store = data / "narratoria/games.db"
     with sqlite3.connect(store) as old:
@@ -233,12 +233,12 @@ def test_a_store_of_an_earlier_version_takes_names(played, play, command, data):
     play()("/save here", "turn 2 is saved as here")
 
 
-def test_an_unknown_command_is_not_played(played, kept):
+def test_unknown_command_is_not_sent_as_a_prompt(played, kept):
     played("/restart now", "There is no /restart. /help lists the commands")
     assert len(kept()) == 2
 
 
-def test_two_slashes_play_a_prompt_with_one(play, kept):
+def test_double_slash_sends_a_prompt_with_one_slash(play, kept):
     play()("//undo", "undo")
     assert kept() == [(None, "/undo")]
 
@@ -248,16 +248,16 @@ def test_help_lists_the_commands(play):
     assert all(f"  /{name} " in shown for name in ["undo", "again", "edit", "branches", "save", "load", "help"])
 
 
-def test_a_game_that_is_not_kept_has_nothing_to_undo(play):
+def test_unstored_game_has_nothing_to_undo(play):
     play("--no-store")("/undo", "This game is not kept")
 
 
-def test_again_names_tools_or_none(played, kept):
+def test_again_refuses_an_empty_list_of_tools(played, kept):
     assert "names no tool" in plain(played("/again ,", "names"))
     assert len(kept()) == 2
 
 
-def test_game_that_is_no_longer_stored_says_so_once(play, data):
+def test_deleted_store_is_reported_once(play, data):
     game = play()
     game("open", OPENED)
     (data / "narratoria/games.db").unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""narratoria play --store, and narratoria session: games that are kept."""
+"""narratoria play --store, and narratoria session: stored games."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from harness import NARRATORIA, TORCH, environment
 
 @pytest.fixture
 def play(command, tmp_path):
-    """Plays prompts in the torch story, kept as "evening" in saves.db."""
+    """Plays prompts in the torch story, in the session "evening" of saves.db."""
     def ran(*prompts, **options):
         return command("play", "--story", TORCH, "--store", tmp_path / "saves.db",
                        "--session", "evening", *prompts, **options)
@@ -30,7 +30,7 @@ def session(command, tmp_path):
     return ran
 
 
-def test_a_game_goes_on_in_another_process(play, session):
+def test_game_continues_in_another_process(play, session):
     assert play("I light the torch").status == 0
     assert play("I light the torch and examine the door").status == 0
     tree = json.loads(session("tree", "--json").out)
@@ -46,16 +46,16 @@ def test_a_game_goes_on_in_another_process(play, session):
     assert "discovered" in now and "discovered" not in before
 
 
-def test_a_game_that_goes_on_tells_where_it_stands(play):
+def test_continued_game_shows_its_last_turn(play):
     play("I light the torch and examine the door")
     ran = play(stdin=b"1\n")
     assert "evening, turn 1, kept in " in ran.out
     assert "  You reach for the torch on the wall.\n" in ran.out
     assert "    1. Open\n    2. Leave\n" in ran.out
-    assert "the door swings inward" in ran.out, "1 was the choice of the turn before"
+    assert "the door swings inward" in ran.out, "1 selects a choice of the previous turn"
 
 
-def test_show_tells_a_session_again(play, session):
+def test_show_prints_the_story_of_a_session(play, session):
     play("I light the torch and examine the door", "I open the door")
     out = session("show").out
     assert out.startswith("› I light the torch and examine the door\n"
@@ -63,12 +63,12 @@ def test_show_tells_a_session_again(play, session):
     assert "› I open the door\n" in out
 
 
-def test_tree_marks_where_the_session_stands(play, session):
+def test_tree_marks_the_current_turn(play, session):
     play("I light the torch", "I pull the lever")
     assert session("tree").out == "  1 I light the torch\n* 2 I pull the lever\n"
 
 
-def test_going_back_makes_a_branch(play, session):
+def test_prompt_after_going_back_starts_a_branch(play, session):
     play("I light the torch", "I light the torch and examine the door")
     assert session("go", "1").status == 0
     assert session("state").out == session("state", "--at", "1").out
@@ -82,7 +82,7 @@ def test_going_back_makes_a_branch(play, session):
     assert refused.status == 2 and "no turn 9" in refused.err
 
 
-def test_another_answer_is_a_sibling_from_the_end_of_the_turn_before(command, tmp_path):
+def test_again_adds_a_sibling_of_the_repeated_turn(command, tmp_path):
     story = command.story({"count": [{"plan": {"tools": [{"toolId": "c", "toolPath": "tools/count"}]}}]},
                           {"count": f"#!/bin/sh\necho >> {tmp_path}/runs\n"
                                     f"n=$(wc -l < {tmp_path}/runs)\n"
@@ -103,7 +103,7 @@ def test_another_answer_is_a_sibling_from_the_end_of_the_turn_before(command, tm
     assert refused.out == "", "no title"
 
 
-def test_prune_removes_branches_for_good(play, session, tmp_path):
+def test_prune_removes_branches_permanently(play, session, tmp_path):
     play("I light the torch")
     play("I light the torch and examine the door")
     session("go", "1")
@@ -149,8 +149,8 @@ def counting_tool(name, folder):
 
 @pytest.fixture
 def counting(command, tmp_path):
-    """A story whose prompt "both" runs a, b and c; b kills the game when the store has the end of a, unless
-    the file "go" exists."""
+    """A story whose prompt "both" runs a, b and c. Once the end of a is stored, b kills the game,
+    unless the file "go" exists."""
     tools = [{"toolId": "a", "toolPath": "tools/a"},
              {"toolId": "b", "toolPath": "tools/b", "dependencies": ["a"]},
              {"toolId": "c", "toolPath": "tools/c"}]
@@ -163,7 +163,7 @@ def runs(tmp_path):
     return {name: len((tmp_path / f"{name}.log").read_text().splitlines()) for name in "abc"}
 
 
-def test_tools_run_again_with_those_that_depend_on_them(command, counting, tmp_path):
+def test_again_also_runs_dependent_tools(command, counting, tmp_path):
     kept = ["--store", tmp_path / "saves.db", "--session", "s"]
     assert command("play", "--story", counting, *kept, "both").status == 0
     ran = command("session", "again", *kept, "--tools", "a")
@@ -174,7 +174,7 @@ def test_tools_run_again_with_those_that_depend_on_them(command, counting, tmp_p
     assert refused.status == 2 and 'no tool "z"; it has "a", "b", "c"' in refused.err
 
 
-def test_an_interrupted_turn_is_gone_on_with(command, counting, tmp_path):
+def test_interrupted_turn_is_resumed(command, counting, tmp_path):
     kept = ["--store", tmp_path / "saves.db", "--session", "s"]
     (tmp_path / "go").unlink()
     game = subprocess.Popen([NARRATORIA, "play", "--story", counting, *kept, "both"],
@@ -184,7 +184,8 @@ def test_an_interrupted_turn_is_gone_on_with(command, counting, tmp_path):
     assert game.returncode == -signal.SIGKILL
     (tmp_path / "go").touch()
     assert command("session", "tree", *kept).out == "  1 both (interrupted)\n"
-    assert '"both" was cut off, /resume goes on with it' in command("play", "--story", counting, *kept, stdin=b"").out
+    reopened = command("play", "--story", counting, *kept, stdin=b"")
+    assert '"both" was interrupted; /resume continues it' in reopened.out
     ran = command("session", "resume", *kept)
     assert ran.status == 0, ran
     assert runs(tmp_path) == {"a": 1, "b": 2, "c": 1}
@@ -197,7 +198,7 @@ def test_replay_compares_the_state_of_each_turn(command, counting, tmp_path):
     kept = ["--store", tmp_path / "saves.db", "--session", "s"]
     assert command("play", "--story", counting, *kept, "both", "both").status == 0
     ran = command("replay", *kept)
-    assert (ran.status, ran.out) == (0, "2 turns, each with the state that was kept\n"), ran
+    assert (ran.status, ran.out) == (0, "2 turns; each ends in its stored state\n"), ran
     assert runs(tmp_path) == {"a": 2, "b": 2, "c": 2}, "no tool is started"
     with sqlite3.connect(tmp_path / "saves.db") as store:
         store.execute("UPDATE turn SET state_digest = state_digest + 1 WHERE number = 2")
@@ -233,7 +234,7 @@ def test_list_names_the_sessions(play, session):
     (["session", "tree", "--store", "saves.db", "--session", "nobody"], 'no session "nobody"'),
     (["session", "state", "--store", "saves.db", "--session", "evening", "--at", "7"], "no turn 7"),
 ])
-def test_what_cannot_be_read_is_refused(command, play, tmp_path, arguments, said):
+def test_missing_store_session_or_turn_is_refused(command, play, tmp_path, arguments, said):
     play("I light the torch")
     ran = command(*arguments, cwd=tmp_path)
     assert ran.status == 2, ran
@@ -241,7 +242,7 @@ def test_what_cannot_be_read_is_refused(command, play, tmp_path, arguments, said
     assert not (tmp_path / "missing.db").exists()
 
 
-def test_a_game_that_is_being_played_is_not_opened_twice(play, session, tmp_path):
+def test_game_in_use_is_not_opened_twice(play, session, tmp_path):
     first = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
                               "--session", "evening"],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
@@ -253,7 +254,7 @@ def test_a_game_that_is_being_played_is_not_opened_twice(play, session, tmp_path
     first.communicate(b"")
 
 
-def test_a_killed_game_goes_on_from_its_last_whole_turn(play, session, tmp_path):
+def test_killed_game_continues_after_its_last_complete_turn(play, session, tmp_path):
     play("I light the torch")
     before = session("state").out
     game = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
@@ -273,7 +274,7 @@ def test_a_killed_game_goes_on_from_its_last_whole_turn(play, session, tmp_path)
         assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_a_branch_hangs_off_the_way_to_the_current_turn(play, session):
+def test_tree_shows_branches_beside_the_current_path(play, session):
     play("one", "two", "three")
     session("go", "1")
     play("other", "more")
@@ -288,7 +289,7 @@ def test_a_branch_hangs_off_the_way_to_the_current_turn(play, session):
                                    "* 3 three\n")
 
 
-def test_new_games_at_once_do_not_share_one(command, tmp_path):
+def test_concurrent_new_games_get_separate_sessions(command, tmp_path):
     store = tmp_path / "saves.db"
     games = [subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", store, "--new", "open"],
                               stdout=subprocess.DEVNULL, env=environment()) for _ in range(8)]
@@ -297,7 +298,7 @@ def test_new_games_at_once_do_not_share_one(command, tmp_path):
     assert [game["turns"] for game in kept] == [1] * 8
 
 
-def test_a_game_that_changes_its_story_says_so(command, play):
+def test_changed_story_of_a_game_is_reported(command, play):
     play("I light the torch")
     other = command.story({"say": [{"plan": {"tools": []}}]})
     ran = play("--story", other, "say")
@@ -306,13 +307,13 @@ def test_a_game_that_changes_its_story_says_so(command, play):
     assert f"the game evening was played with the story {TORCH} until now" in ran.err
 
 
-def test_tools_that_name_no_tool_are_refused(play, session):
+def test_empty_list_of_tools_is_refused(play, session):
     play("I light the torch")
     ran = session("again", "--tools", " , ")
     assert ran.status == 2 and "names no tool" in ran.err
 
 
-# Root may write everywhere, unless it gives that right up.
+# Root may write everywhere unless it drops these capabilities.
 AS_A_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
@@ -327,16 +328,16 @@ def user(tmp_path):
 
 
 @pytest.mark.parametrize("read_only", [".", "saves.db"])
-def test_a_store_that_cannot_be_written_is_refused(play, user, tmp_path, read_only):
+def test_unwritable_store_is_refused(play, user, tmp_path, read_only):
     play("I light the torch")
     (tmp_path / read_only).chmod(0o500)
     ran = user("play", "--story", TORCH, "--store", tmp_path / "saves.db", "--session", "evening",
                "I light the torch")
     assert ran.returncode == 2
-    assert "saves.db" in ran.stderr and "you must be allowed to write it and its folder" in ran.stderr
+    assert "saves.db" in ran.stderr and "the file and its folder must be writable" in ran.stderr
 
 
-def test_a_store_on_a_read_only_medium_is_read(play, user, tmp_path):
+def test_store_on_a_read_only_medium_is_readable(play, user, tmp_path):
     play("I light the torch")
     odd = tmp_path / "a %3f b?#.db"
     (tmp_path / "saves.db").rename(odd)
@@ -346,7 +347,7 @@ def test_a_store_on_a_read_only_medium_is_read(play, user, tmp_path):
     assert (ran.returncode, ran.stdout) == (0, "* 1 I light the torch\n"), ran
 
 
-def test_a_store_with_two_names_is_refused(play, command, tmp_path):
+def test_store_with_two_hard_links_is_refused(play, command, tmp_path):
     play("I light the torch")
     os.link(tmp_path / "saves.db", tmp_path / "other.db")
     ran = command("play", "--story", TORCH, "--store", tmp_path / "other.db", "--new", "open")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions in a store (store.h): what is kept, where they go on, and what becomes of them when the
-// store cannot be written.
+// Sessions in a store (store.h): what is stored, how a reopened session continues, and what happens
+// if the store cannot be written.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 class KeptSession : public ::testing::Test {
 protected:
-    // The narrator answers each prompt with a plan of the tool that the prompt names.
+    // The narrator answers each prompt with a plan that runs the tool of that name.
     KeptSession()
         : narrator([this](const Json& request) {
               return plan_of({entry("t", folder / request["prompt"]["text"].string())},
@@ -80,7 +80,7 @@ protected:
     std::optional<Stage> stage;
 };
 
-TEST_F(KeptSession, GoesOnWhereItStood) {
+TEST_F(KeptSession, ReopenedSessionContinuesWithTheSameData) {
     open({.state = R"({"first":true})"});
     play("adds");
     play("paints");
@@ -98,10 +98,11 @@ TEST_F(KeptSession, GoesOnWhereItStood) {
     open({.state = R"({"other":true})"});
     EXPECT_EQ(all(), before);
     EXPECT_EQ(play("adds"), "5 durable");
-    EXPECT_EQ(stage->recorder.records.front().seq, last_seq + 1) << "numbers are not used twice";
+    EXPECT_EQ(stage->recorder.records.front().seq, last_seq + 1)
+        << "sequence numbers are not reused";
 }
 
-TEST_F(KeptSession, ATurnEndsWhenTheStoreHasIt) {
+TEST_F(KeptSession, TurnEndsOnceItIsStored) {
     open();
     std::string seen;
     stage->session.prompt("adds", [&](Turn turn) {
@@ -117,15 +118,15 @@ TEST_F(KeptSession, ATurnEndsWhenTheStoreHasIt) {
     EXPECT_EQ(ended["durable"].boolean(), true);
 }
 
-TEST_F(KeptSession, ALazyTurnEndsBeforeAndIsKeptAllTheSame) {
+TEST_F(KeptSession, LazyTurnEndsBeforeItIsStored) {
     open({.durability = NAR_DURABILITY_LAZY});
     EXPECT_EQ(play("adds"), "1 not durable");
     stage.reset();
     EXPECT_THAT(turns(), ElementsAre("prompt adds completed"));
 }
 
-TEST_F(KeptSession, EveryTurnHasTheStateOfItsEnd) {
-    // More than fits between two snapshots.
+TEST_F(KeptSession, StoreHasTheFinalStateOfEachTurn) {
+    // More data than the store writes between two snapshots.
     folder.says("grows", {patch(R"({"big":{"x":")" + std::string(30'000, 'x') + R"("}})"),
                           patch(R"({"big":null,"grown":{"y":1}})"), kDone});
     open();
@@ -141,7 +142,7 @@ TEST_F(KeptSession, EveryTurnHasTheStateOfItsEnd) {
     EXPECT_NE(all["turns"][0]["stateHash"].string(), all["turns"][1]["stateHash"].string());
 }
 
-TEST_F(KeptSession, WhatTheHostPatchesIsATurnOfItsOwn) {
+TEST_F(KeptSession, HostPatchesFormTheirOwnTurn) {
     open();
     stage->session.patch_state(R"({"one":1})");
     stage->session.patch_state(R"({"two":2})");
@@ -155,7 +156,7 @@ TEST_F(KeptSession, WhatTheHostPatchesIsATurnOfItsOwn) {
     EXPECT_EQ(stored_state(1), R"({"one":1,"two":2})");
 }
 
-TEST_F(KeptSession, APatchWhileATurnWaitsForTheDiskComesAfterIt) {
+TEST_F(KeptSession, PatchDuringAPendingWriteFollowsTheTurn) {
     open();
     stage->recorder.on_record = [&](const Record& record) {
         if (record.kind != Kind::PlanEnded) return;
@@ -171,17 +172,17 @@ TEST_F(KeptSession, APatchWhileATurnWaitsForTheDiskComesAfterIt) {
     EXPECT_EQ(stored_state(2), R"({"a":{"b":1},"n":[1,2],"late":1})");
 }
 
-TEST_F(KeptSession, ATurnWritesWhatItChanges) {
+TEST_F(KeptSession, TurnWritesOnlyItsChanges) {
     const std::string large = R"({"large":")" + std::string(2'000'000, 'x') + R"("})";
     open({.state = large});
     for (int turn = 0; turn < 8; ++turn) play("adds");
     const auto bytes = std::filesystem::file_size(store.path()) +
                        std::filesystem::file_size(store.path() + "-wal");
-    // The state once, or twice while its part of the log is not reused.
+    // The state is in the file once, or twice until SQLite reuses its part of the write-ahead log.
     EXPECT_LT(bytes, 3 * large.size());
 }
 
-TEST_F(KeptSession, EveryPatchOfTheHostIsKeptSoon) {
+TEST_F(KeptSession, EveryHostPatchIsStoredSoon) {
     open();
     play("adds");
     for (const char* key : {"one", "two", "three"}) {
@@ -194,7 +195,7 @@ TEST_F(KeptSession, EveryPatchOfTheHostIsKeptSoon) {
     }
 }
 
-TEST_F(KeptSession, APatchWithSpacesMakesTheStateThatIsKept) {
+TEST_F(KeptSession, PatchWithWhiteSpaceIsStoredCorrectly) {
     open();
     stage->session.patch_state(R"({ "a" : [1, 2] , "t" : ")" + std::string(80'000, 'x') + "\"}");
     stage->session.patch_state(R"({"t": null})");
@@ -202,7 +203,7 @@ TEST_F(KeptSession, APatchWithSpacesMakesTheStateThatIsKept) {
     EXPECT_EQ(stored_state(1), R"({"a":[1,2]})");
 }
 
-TEST_F(KeptSession, ANullIsKept) {
+TEST_F(KeptSession, NullIsStored) {
     open();
     stage->session.set_state("none", "null");
     stage->session.set_state("deep", R"({"a":null,"b":[null]})");
@@ -221,13 +222,13 @@ TEST_F(KeptSession, PlansAndScriptsAreTurns) {
     EXPECT_THAT(turns(), ElementsAre("plan  completed", "script  completed"));
 }
 
-TEST_F(KeptSession, AFallbackIsSaidToBeOne) {
+TEST_F(KeptSession, FallbackHasItsOwnStatus) {
     open();
     play("fails");
     EXPECT_THAT(turns(), ElementsAre("prompt fails fallback"));
 }
 
-TEST_F(KeptSession, IsPlayedOnceAtATime) {
+TEST_F(KeptSession, SessionCanBeOpenOnlyOnce) {
     open();
     play("adds");
     EngineOptions engine_options;
@@ -241,10 +242,10 @@ TEST_F(KeptSession, IsPlayedOnceAtATime) {
     }
     EXPECT_NO_THROW(Session(other, {.id = "t", .store = store.path()}));
     open();
-    EXPECT_EQ(play("adds"), "2 durable") << "the one before has let it go";
+    EXPECT_EQ(play("adds"), "2 durable") << "the previous session released it";
 }
 
-TEST_F(KeptSession, OneThatMustBeNewIs) {
+TEST_F(KeptSession, MustBeNewRefusesAnExistingSession) {
     open();
     EngineOptions engine_options;
     Engine other(engine_options);
@@ -258,7 +259,7 @@ TEST_F(KeptSession, OneThatMustBeNewIs) {
     EXPECT_NO_THROW(Session(other, {.id = "t", .store = store.path(), .must_be_new = true}));
 }
 
-TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
+TEST_F(KeptSession, UnfinishedTurnIsRunningThenCancelled) {
     open();
     play("adds");
     folder.fifo("never");
@@ -272,13 +273,13 @@ TEST_F(KeptSession, AnInterruptedTurnIsSaidToBeOne) {
     EXPECT_THAT(turns(), ElementsAre("prompt adds completed", "prompt hangs cancelled"));
 }
 
-TEST_F(KeptSession, NumbersOfAnInterruptedTurnAreNotUsedAgain) {
+TEST_F(KeptSession, SequenceNumbersOfAnInterruptedTurnAreNotReused) {
     const pid_t host = ::fork();
     if (host == 0) {
         open();
         stage->session.prompt("adds");
         while (stage->recorder.of(Kind::ToolEnded).empty()) stage->engine.run_once();
-        stage->session.turns();  // waits until the store has all that
+        stage->session.turns();  // waits until the store has written everything so far
         ::raise(SIGKILL);
     }
     ASSERT_EQ(::waitpid(host, nullptr, 0), host);
@@ -288,7 +289,7 @@ TEST_F(KeptSession, NumbersOfAnInterruptedTurnAreNotUsedAgain) {
         << "prompt, plan, pending, …, end of the tool";
 }
 
-TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
+TEST_F(KeptSession, HistoryCountsDroppedPatchesAcrossRestarts) {
     EngineOptions options;
     options.limits.emplace().history_patches = 2;
     auto opened = [&] {
@@ -302,7 +303,7 @@ TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
     opened();
     patch_twice();
     opened();
-    // After it there is a snapshot: what is before is not read any more.
+    // This large patch is followed by a snapshot, so earlier patches are no longer read.
     stage->session.patch_state(R"({"long":")" + std::string(2'000'000, 'x') + "\"}");
     opened();
     patch_twice();
@@ -311,19 +312,19 @@ TEST_F(KeptSession, TheHistoryCountsWhatItHasDropped) {
     EXPECT_EQ(opened(), before);
 }
 
-TEST_F(KeptSession, ADescriptionAloneIsKept) {
+TEST_F(KeptSession, DescriptionWithoutAValueIsStored) {
     open();
     stage->session.register_state_metadata("gold", {.description = "coins"});
     open();
     EXPECT_THAT(std::string(stage->session.get_all_state_metadata().view()), HasSubstr("coins"));
 }
 
-TEST_F(KeptSession, ADamagedStoreIsReportedAndTheGameIsKept) {
+TEST_F(KeptSession, DamagedStoreIsReportedAndTurnsAreStillStored) {
     open();
     play("adds");
     open();
     {
-        // As if a patch were lost: the patches fold to a different state.
+        // Simulates a lost patch: merging the stored patches gives a different state.
         const std::string command =
             "python3 -c \"import sqlite3; s = sqlite3.connect('" + store.path() +
             "'); s.execute('UPDATE beginning SET state = ?', ('{\\\"x\\\":1}',)); s.commit()\"";
@@ -338,10 +339,10 @@ TEST_F(KeptSession, ADamagedStoreIsReportedAndTheGameIsKept) {
     EXPECT_EQ(play("adds"), "4 durable");
 }
 
-// The session is destroyed while its turns wait, or they are cancelled.
+// Waiting turns that the host cancels, or that the end of the session cancels.
 class CancelledTurns : public KeptSession, public ::testing::WithParamInterface<bool> {};
 
-TEST_P(CancelledTurns, AreKeptAndCallEveryHandler) {
+TEST_P(CancelledTurns, AreStoredAndCallEveryHandler) {
     open();
     std::vector<std::string> told;
     for (const char* prompt : {"adds", "removes"}) {
@@ -391,7 +392,7 @@ protected:
     }
 };
 
-TEST_F(Branches, EveryTurnIsGoneToExactly) {
+TEST_F(Branches, GoToRestoresEachTurnExactly) {
     open({.state = R"({"first":1})"});
     std::vector<std::vector<std::string>> known{all()};
     for (const char* prompt : {"adds", "paints", "removes", "adds"}) {
@@ -406,10 +407,10 @@ TEST_F(Branches, EveryTurnIsGoneToExactly) {
     }
     stage->session.go_to(3);
     open();
-    EXPECT_EQ(all(), known[3]) << "the next process begins there, too";
+    EXPECT_EQ(all(), known[3]) << "the next process starts there, too";
 }
 
-TEST_F(Branches, TheNextTurnIsASibling) {
+TEST_F(Branches, NextTurnAfterGoToIsASibling) {
     open();
     play("adds");
     play("removes");
@@ -423,7 +424,7 @@ TEST_F(Branches, TheNextTurnIsASibling) {
     EXPECT_EQ(stored_state(2), R"({"a":{"c":"x"},"n":[1,2]})") << "nothing is overwritten";
 }
 
-TEST_F(Branches, SinksAreToldWhereTheSessionWent) {
+TEST_F(Branches, SinksAreNotifiedOfEachGoTo) {
     open();
     play("paints");
     play("adds");
@@ -435,7 +436,7 @@ TEST_F(Branches, SinksAreToldWhereTheSessionWent) {
                                    R"({"turn":0,"narrative":"","choices":[]})"));
 }
 
-TEST_F(Branches, ATurnOfTheHostKeepsWhatWasToldAndOffered) {
+TEST_F(Branches, HostTurnKeepsTheNarrativeAndChoices) {
     open();
     play("paints");
     stage->session.patch_state("{}");
@@ -445,7 +446,7 @@ TEST_F(Branches, ATurnOfTheHostKeepsWhatWasToldAndOffered) {
               R"({"turn":2,"narrative":"told","choices":["go"]})");
 }
 
-TEST_F(Branches, OnlyFinishedTurnsAreGoneTo) {
+TEST_F(Branches, GoToAcceptsOnlyFinishedTurns) {
     open();
     EXPECT_EQ(status_of_going(1), NAR_NOT_FOUND);
     play("adds");
@@ -463,7 +464,7 @@ TEST_F(Branches, OnlyFinishedTurnsAreGoneTo) {
     }
 }
 
-TEST_F(Branches, FallbacksGoOnFromTheirCounter) {
+TEST_F(Branches, GoToRestoresTheFallbackCounter) {
     folder.write("story/story.toml", "title = \"t\"\n[fallback]\ntemplates = [\"one\", \"two\"]\n");
     folder.write("story/prompts.json", R"({"prompts":[],"unmatched":{"narrative":"?"}})");
     const std::string story = folder / "story";
@@ -478,9 +479,8 @@ TEST_F(Branches, FallbacksGoOnFromTheirCounter) {
     EXPECT_EQ(told(), "two");
 }
 
-// A session that is played, undone, branched and opened again in any order is what a model of a few
-// lines says.
-TEST_F(Branches, AnyWayThroughTheTreeIsTheOneThatWasTaken) {
+// Plays, goes to turns and reopens the session in random order, and compares with a simple model.
+TEST_F(Branches, RandomMovesMatchTheModel) {
     for (int value = 0; value < 5; ++value) {
         folder.says("set" + std::to_string(value),
                     {patch(R"({"last":)" + std::to_string(value) + R"(,"v)" +
@@ -512,7 +512,7 @@ TEST_F(Branches, AnyWayThroughTheTreeIsTheOneThatWasTaken) {
 
 class UnwritableStore : public KeptSession {
 protected:
-    // The game goes on, and says so once.
+    // The session continues without the store, with one warning.
     void expect_goes_on(std::string_view code) {
         EXPECT_EQ(play("adds"), "1 durable");
         break_it();
@@ -528,13 +528,13 @@ protected:
     std::function<void()> break_it;
 };
 
-TEST_F(UnwritableStore, ThatWasRemoved) {
+TEST_F(UnwritableStore, RemovedFileIsReportedOnce) {
     open();
     break_it = [&] { std::filesystem::remove(store.path()); };
     expect_goes_on("STORE_IO");
 }
 
-TEST_F(UnwritableStore, OnADiskThatIsFull) {
+TEST_F(UnwritableStore, FullDiskIsReportedOnce) {
     folder.says("adds", {patch(R"({"a":{"b":1},"n":[1,2]})"), kDone});
     folder.says("paints", {log(std::string(60'000, 'l')), kDone});
     open();
@@ -554,7 +554,7 @@ TEST_F(UnwritableStore, OnADiskThatIsFull) {
     EXPECT_EQ(play("adds"), "2 durable");
 }
 
-TEST_F(UnwritableStore, IsReportedAtTheEndAtTheLatest) {
+TEST_F(UnwritableStore, FailureIsReportedAtTheLatestAtTheEnd) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
@@ -567,7 +567,7 @@ TEST_F(UnwritableStore, IsReportedAtTheEndAtTheLatest) {
     EXPECT_THAT(lines, ElementsAre(HasSubstr("was removed or replaced")));
 }
 
-TEST_F(UnwritableStore, IsRefusedAtTheBeginning) {
+TEST_F(UnwritableStore, InvalidFileIsRefusedWhenOpened) {
     auto code_of_opening = [&] {
         try {
             open();
@@ -577,14 +577,15 @@ TEST_F(UnwritableStore, IsRefusedAtTheBeginning) {
         }
         return std::string("none");
     };
-    folder.write("saves.db", "not a database, and long enough for nobody to think so, in 60 bytes");
+    folder.write("saves.db",
+                 "a text file and not a database, but large enough to be taken for one");
     EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
     std::filesystem::remove(store.path());
     std::filesystem::create_directory(store.path());
     EXPECT_EQ(code_of_opening(), "STORE_IO");
 }
 
-TEST_F(KeptSession, TurnsAreNamedWhileItIsPlayed) {
+TEST_F(KeptSession, TurnsCanBeNamedDuringPlay) {
     open();
     for (const char* name : {"second", "first", "last"}) {
         play("adds");
@@ -599,7 +600,7 @@ TEST_F(KeptSession, TurnsAreNamedWhileItIsPlayed) {
     EXPECT_THAT(names, ElementsAre(R"(["first","second"])", "[]", R"(["last"])"));
 }
 
-TEST_F(KeptSession, AStoreSaysWhatItDoesNotHave) {
+TEST_F(KeptSession, UnknownSessionsTurnsAndNamesAreRefused) {
     EXPECT_THROW(store.sessions(), Error);
     open();
     EXPECT_EQ(store.sessions().view().substr(0, 10), R"([{"id":"s")");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns of a store that are played again: in part, after an interruption, and as they were.
+// Stored turns that run again: rerun in part, resumed after an interruption, and replayed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Each tool notes that it runs, and patches the number of its runs into the state.
+// Each tool appends its name to "runs", and patches the number of its runs into the state.
 class PlayedAgain : public ::testing::Test {
 protected:
     PlayedAgain()
@@ -40,7 +40,7 @@ protected:
         folder.tool("fails", "echo fails >> " + (folder / "runs") + "\necho '" +
                                  event("error", R"("errorCode":"NO_LUCK","errorMessage":"none")") +
                                  "'\necho '" + kFailed + "'\n");
-        // Fails with every odd run.
+        // Fails on its first run.
         folder.tool("tries", "echo tries >> " + (folder / "runs") + "\n[ $(grep -c tries " +
                                  (folder / "runs") + ") = 1 ] && exit 3\necho '" +
                                  patch(R"({"tried":true})") + "'\necho '" + kDone + "'\n");
@@ -76,14 +76,14 @@ protected:
         stage->engine.run_until_idle();
         return id;
     }
-    // How it ended.
+    // Returns the outcome of the new turn.
     Outcome again(uint64_t turn, std::string_view tools = {}) {
         std::optional<Ended> ended;
         stage->session.again(turn, tools, keep(ended));
         stage->engine.run_until_idle();
         return ended.value().outcome;
     }
-    // The tools that ran since the last call, in the order of their names.
+    // The tools that ran since the last call, sorted by name.
     std::vector<std::string> ran() {
         std::istringstream lines(folder.read("runs"));
         std::vector<std::string> all(std::istream_iterator<std::string>(lines), {});
@@ -112,7 +112,7 @@ private:
     size_t ran_ = 0;
 };
 
-TEST_F(PlayedAgain, WithoutToolsTheNarratorIsAsked) {
+TEST_F(PlayedAgain, AgainWithoutToolsAsksTheNarrator) {
     open();
     play("a");
     play("chain");
@@ -123,7 +123,7 @@ TEST_F(PlayedAgain, WithoutToolsTheNarratorIsAsked) {
     EXPECT_EQ(turns["turns"][2]["parent"].integer(), 1);
 }
 
-TEST_F(PlayedAgain, AToolRunsWithThoseThatDependOnIt) {
+TEST_F(PlayedAgain, SelectedToolRunsWithItsDependents) {
     open();
     play("chain");
     EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "paints"));
@@ -133,7 +133,7 @@ TEST_F(PlayedAgain, AToolRunsWithThoseThatDependOnIt) {
     EXPECT_EQ(state(), Json(R"({"a":2,"b":2,"c":1,"paints":1})"));
 }
 
-TEST_F(PlayedAgain, TheOthersAreAsTheyWere) {
+TEST_F(PlayedAgain, OtherToolsKeepTheirRecordedEvents) {
     open();
     play("chain");
     auto all = [&](Kind kind) {
@@ -156,7 +156,7 @@ TEST_F(PlayedAgain, TheOthersAreAsTheyWere) {
     EXPECT_EQ(stage->assets().size(), 1u);
 }
 
-TEST_F(PlayedAgain, ATurnPlayedInPartIsKeptLikeAnyOther) {
+TEST_F(PlayedAgain, PartialRerunIsStoredLikeAnyTurn) {
     open();
     play("chain");
     again(1, R"(["a"])");
@@ -169,7 +169,7 @@ TEST_F(PlayedAgain, ATurnPlayedInPartIsKeptLikeAnyOther) {
     EXPECT_EQ(state(), Json(R"({"a":2,"b":3,"c":1,"paints":1})"));
 }
 
-TEST_F(PlayedAgain, ItBeginsAtTheExactEndOfTheTurnBefore) {
+TEST_F(PlayedAgain, RerunStartsFromTheParentState) {
     open();
     play("d");
 
@@ -181,7 +181,7 @@ TEST_F(PlayedAgain, ItBeginsAtTheExactEndOfTheTurnBefore) {
     EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).body["turn"].integer(), 1);
 }
 
-TEST_F(PlayedAgain, IfAToolFailsNowTheNarratorIsAsked) {
+TEST_F(PlayedAgain, FailureDuringARerunAsksTheNarrator) {
     plans["chain"] = plan_of({tool("a"), tool("tries"), tool("c")}, R"("parallel":true)");
     folder.write("runs", "tries\n");  // the second run succeeds
     open();
@@ -189,14 +189,14 @@ TEST_F(PlayedAgain, IfAToolFailsNowTheNarratorIsAsked) {
     ran();
     narrator.requests.clear();
     folder.write("runs", "");
-    // Its first run fails now.
+    // From here on its first run fails.
     plans["chain"] = plan_of({tool("d")});
     EXPECT_EQ(again(1, R"(["tries"])"), Outcome::Completed);
     ASSERT_EQ(narrator.requests.size(), 1u);
     EXPECT_EQ(narrator.requests[0]["previousResult"]["failedTools"].text(), R"(["tries"])");
 }
 
-TEST_F(PlayedAgain, OnlyThePlansToolsRunAgain) {
+TEST_F(PlayedAgain, ToolsAndTurnsThatCannotRunAgainAreRefused) {
     open();
     play("chain");
     const auto call = [&] { stage->session.again(1, R"(["z"])", [](Turn) {}); };
@@ -232,7 +232,7 @@ protected:
                    stage->recorder.of(Kind::ToolEvent, "hangs").empty()) {
                 stage->engine.run_once();
             }
-            stage->session.turns();  // waits until the store has all that
+            stage->session.turns();  // waits until the store has written everything so far
             ::raise(SIGKILL);
         }
         int status = 0;
@@ -248,7 +248,7 @@ protected:
     }
 };
 
-TEST_F(Interrupted, GoesOnWithWhatHadNotEnded) {
+TEST_F(Interrupted, ResumeRunsOnlyUnfinishedTools) {
     open();
     play("d");
     cut_off("long");
@@ -265,7 +265,7 @@ TEST_F(Interrupted, GoesOnWithWhatHadNotEnded) {
     EXPECT_EQ(turns["turns"][2]["parent"].integer(), 1);
 }
 
-TEST_F(Interrupted, AQuestionWithoutAnAnswerIsAskedAgain) {
+TEST_F(Interrupted, UnansweredRequestIsRepeated) {
     const pid_t host = ::fork();
     if (host == 0) {
         PatientNarrator patient;
@@ -282,14 +282,14 @@ TEST_F(Interrupted, AQuestionWithoutAnAnswerIsAskedAgain) {
     EXPECT_EQ(state(), Json(R"({"a":1})"));
 }
 
-TEST_F(Interrupted, AToolThatMustNotRunTwiceIsAskedFor) {
+TEST_F(Interrupted, NonRepeatableToolNeedsTheRepeatFlag) {
     folder.write("hangs.tool.json", R"({"name":"hangs","repeatable":false})");
     const pid_t host = ::fork();
     if (host == 0) {
         open();
         stage->session.prompt("hangs");
         while (stage->recorder.of(Kind::ToolEvent).empty()) stage->engine.run_once();
-        ::raise(SIGKILL);  // whatever the store has
+        ::raise(SIGKILL);  // the store may have any part of it
     }
     ASSERT_EQ(::waitpid(host, nullptr, 0), host);
     folder.write("open", "");
@@ -303,9 +303,9 @@ TEST_F(Interrupted, AToolThatMustNotRunTwiceIsAskedFor) {
     EXPECT_THAT(ran(), ElementsAre("hangs"));
 }
 
-// Prompts, undo, branches, other answers, parts of them, hosts that are killed, and what was cut off, in
-// any order: each turn has the results of its tools over the state of the turn before.
-TEST_F(Interrupted, AnyWayThroughTheTreeIsWhatTheToolsSaid) {
+// Prompts, go_to, reruns, partial reruns, killed hosts and resumed prompts in random order. Each
+// turn's state is that of its parent with the results of its tools.
+TEST_F(Interrupted, RandomOperationsMatchTheModel) {
     struct Turn {
         size_t parent;
         std::string prompt;
@@ -346,7 +346,7 @@ TEST_F(Interrupted, AnyWayThroughTheTreeIsWhatTheToolsSaid) {
         const auto act = random() % 12;
         const size_t turn = model.size() > 1 ? 1 + random() % (model.size() - 1) : 0;
         const auto dependent = [&](const std::string& name) {
-            // c depends on a tool of "long" only.
+            // Only in "long" does a tool depend on "hangs".
             return model[turn].prompt == "long" || name != "hangs" ? dependents.at(name)
                                                                    : std::vector<std::string>{name};
         };
@@ -404,7 +404,7 @@ TEST_F(Interrupted, AnyWayThroughTheTreeIsWhatTheToolsSaid) {
     }
 }
 
-TEST_F(Interrupted, ThePromptThatWasCutOffIsTheLastOne) {
+TEST_F(Interrupted, InterruptedPromptIsTheDefaultOfAgain) {
     open();
     play("d");
     cut_off("long");
@@ -416,14 +416,14 @@ TEST_F(Interrupted, ThePromptThatWasCutOffIsTheLastOne) {
     EXPECT_EQ(turns["turns"][3]["parent"].integer(), 1);
 }
 
-TEST_F(Interrupted, OnlyAnInterruptedPromptIsGoneOnWith) {
+TEST_F(Interrupted, ResumeAcceptsOnlyAnInterruptedPrompt) {
     open();
     play("a");
     EXPECT_EQ(code_of([&] { resume(1); }), "NOT_INTERRUPTED");
     EXPECT_EQ(code_of([&] { resume(NAR_TURN_CURRENT); }), "TURN_MISSING");
 }
 
-// ---- as it was
+// ---- replay
 
 class Replayed : public PlayedAgain {
 protected:
@@ -437,7 +437,7 @@ protected:
         play("chain");
         stage->session.patch_state(R"({"host":1,"first":null})");
         stage->session.set_state("none", "null");
-        play("fails");  // until nothing is left to try
+        play("fails");  // ends in the fallback
         play("tries");
         stage->run(plan_of({tool("c"), tool("d")}, R"("parallel":true)"));
         stage->session.run_script(
@@ -447,7 +447,7 @@ protected:
         stage->session.go_to(1);
         play("chain");
     }
-    // Without times.
+    // The records without the bodies that contain times.
     static std::vector<std::string> shape(const Recorder& recorder) {
         std::vector<std::string> all;
         for (const Record& record : recorder.records) {
@@ -461,7 +461,7 @@ protected:
         }
         return all;
     }
-    // The numbers of turns that end with another state.
+    // Replays all turns; returns the numbers of those that end in a different state.
     std::vector<uint64_t> replay() {
         const Json turns(store.turns("s").view());
         stage.reset();
@@ -482,7 +482,7 @@ protected:
     }
 };
 
-TEST_F(Replayed, EveryTurnEndsWithItsState) {
+TEST_F(Replayed, EveryTurnEndsInItsStoredState) {
     play_all();
     ran();
     narrator.requests.clear();
@@ -491,8 +491,8 @@ TEST_F(Replayed, EveryTurnEndsWithItsState) {
     EXPECT_THAT(narrator.requests, IsEmpty()) << "the narrator is not asked";
 }
 
-// A plan that exceeds its time skips a tool, which the next plan uses.
-TEST_F(Replayed, AToolThatWasSkippedIsSkipped) {
+// A plan that exceeds its timeout skips a tool, which the next plan runs.
+TEST_F(Replayed, SkippedToolIsSkippedAgain) {
     folder.tool("sleeps", "exec sleep 60");
     int asked = 0;
     ScriptedNarrator two([&](const Json&) {
@@ -508,7 +508,7 @@ TEST_F(Replayed, AToolThatWasSkippedIsSkipped) {
     EXPECT_EQ(state(), Json(R"({"a":1})"));
 }
 
-TEST_F(Replayed, WhatHappenedBeforeACancellationHappens) {
+TEST_F(Replayed, PatchBeforeACancellationIsReplayed) {
     PatientNarrator patient;
     open({.narrator = patient.narrator()});
     patient.on_asked = [&] {
@@ -521,7 +521,7 @@ TEST_F(Replayed, WhatHappenedBeforeACancellationHappens) {
     EXPECT_EQ(state(), Json(R"({"asked":true})"));
 }
 
-TEST_F(Replayed, WhatTheHostPatchedLastIsThere) {
+TEST_F(Replayed, LastPatchOfTheHostIsReplayed) {
     open();
     stage->recorder.on_record = [&](const Record& record) {
         if (record.kind == Kind::PlanEnded) stage->session.patch_state(R"({"last":true})");
@@ -531,7 +531,7 @@ TEST_F(Replayed, WhatTheHostPatchedLastIsThere) {
     EXPECT_EQ(state(), Json(R"({"a":1,"last":true})"));
 }
 
-TEST_F(Replayed, NothingElseIsPlayed) {
+TEST_F(Replayed, OtherSubmissionsAreRefused) {
     open();
     play("a");
     replay();
@@ -541,7 +541,7 @@ TEST_F(Replayed, NothingElseIsPlayed) {
     EXPECT_EQ(code_of([&] { Session(stage->engine, nowhere); }), "SESSION");
 }
 
-TEST_F(Replayed, TheStreamIsTheSameButForTimes) {
+TEST_F(Replayed, StreamIsEqualExceptForTimes) {
     plans["both"] = plan_of(
         {tool("a"), tool("c"), tool("d"), tool("paints"), tool("b", R"("dependencies":["c"])")},
         R"("parallel":true,"narrative":"told")");

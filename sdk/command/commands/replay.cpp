@@ -52,15 +52,14 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
         session.replay(json::count(turn, "id"), [&](const nar_replayed& replayed) {
             if (replayed.is_equal != 0) return;
             ++different;
-            print_output(fmt::format("turn {}: the state differs: {:016x} was kept, it is "
-                                     "{:016x} now\n",
+            print_output(fmt::format("turn {}: the state differs: stored {:016x}, now {:016x}\n",
                                      replayed.turn, replayed.kept_hash, replayed.hash),
                          "the comparison");
         });
         drive_until_idle(engine, [] {});
         if (interruption::received() != 0) return kExitSignal + interruption::received();
     }
-    print_output(different == 0 ? fmt::format("{} {}, each with the state that was kept\n", count,
+    print_output(different == 0 ? fmt::format("{} {}; each ends in its stored state\n", count,
                                               count == 1 ? "turn" : "turns")
                                 : fmt::format("{} of {} turns {}\n", different, count,
                                               different == 1 ? "differs" : "differ"),
@@ -103,8 +102,7 @@ void add_replay(Command application) {
         "The narrator's answers and the tools' events come from the store: the narrator is not "
         "asked,\n"
         "and no tool is started. The store is only read.\n"
-        "Exit status: 0 if each turn ends with the state that was kept, 1 if not, 2 if the "
-        "session\n"
+        "Exit status: 0 if each turn ends in its stored state, 1 if not, 2 if the session\n"
         "cannot be read.\n"
         "Example:\n  narratoria replay --store saves.db --session evening");
     command.action([options] { return replay(*options); });

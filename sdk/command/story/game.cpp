@@ -198,7 +198,7 @@ void Game::describe_session(const GameOptions& options) {
         notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
     }
     if (cut_off != nullptr) {
-        notice_ += fmt::format("; \"{}\" was cut off, /resume goes on with it",
+        notice_ += fmt::format("; \"{}\" was interrupted; /resume continues it",
                                cut(heading(*cut_off), kStoryWidth));
     }
 }

@@ -115,8 +115,8 @@ constexpr SlashCommand kCommands[] = {
      "these of its tools, and those that depend on them",
      again},
     {"/resume", "",
-     "goes on with a prompt that was cut off; \"/resume repeat\"\n"
-     "also runs tools again that should not run twice",
+     "resumes an interrupted prompt; \"/resume repeat\" also runs\n"
+     "tools that are not repeatable",
      resume},
     {"/edit", "TEXT", "plays TEXT instead of the last prompt", edit},
     {"/branches", "", "lists the turns; * is the current one", show_branches},

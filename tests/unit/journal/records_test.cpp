@@ -25,7 +25,7 @@ std::vector<std::string> records_of(std::string_view part, bool& is_good) {
     return all;
 }
 
-TEST(Records, AreReadAsTheyWereWritten) {
+TEST(Records, RoundTripUnchanged) {
     std::mt19937 random(7);
     RecordWriter writer;
     for (int part = 0; part < 50; ++part) {
@@ -47,12 +47,12 @@ TEST(Records, AreReadAsTheyWereWritten) {
             written.push_back(shown(record));
         }
         bool is_good = false;
-        EXPECT_EQ(records_of(writer.take(), is_good), written) << "a part stands alone";
+        EXPECT_EQ(records_of(writer.take(), is_good), written) << "each part is independent";
         EXPECT_TRUE(is_good);
     }
 }
 
-TEST(Records, APatchIsWrittenOnceWithItsEvent) {
+TEST(Records, PatchAndItsEventAreStoredOnce) {
     const std::string line = R"({"type":"state_patch","patch":{"a":1,"b":"2"}})";
     const std::string other = R"({"patch":{"a":1,"b":"2"},"type":"state_patch"})";
     auto patch_of = [](std::string_view text) { return text.substr(text.find("{\"a"), 15); };
@@ -69,7 +69,7 @@ TEST(Records, APatchIsWrittenOnceWithItsEvent) {
         add(RecordKind::Patch, seq, patch_of(text));
         if (seq % 5 == 0) add(RecordKind::Nulls, seq, R"({"n":null})");
         add(RecordKind::Event, seq, text);
-        // As long, and with the same place, but not the event of the patch.
+        // An event with the same length and offset that is not the event of the patch.
         if (seq % 7 == 0) add(RecordKind::Event, seq + 1, text);
     }
     const std::string part = writer.take();
@@ -78,7 +78,7 @@ TEST(Records, APatchIsWrittenOnceWithItsEvent) {
     EXPECT_EQ(records_of(part, is_good), written);
 }
 
-TEST(Records, APartThatWasCutIsReported) {
+TEST(Records, TruncatedPartIsReported) {
     RecordWriter writer;
     for (uint64_t seq = 1; seq <= 3; ++seq) {
         writer.add({RecordKind::Event, 1, 2, 1, seq, 1'700'000'000'000'000, "plan", "tool",
@@ -92,7 +92,7 @@ TEST(Records, APartThatWasCutIsReported) {
         EXPECT_LE(count, 3u);
         whole += is_good ? 1 : 0;
     }
-    EXPECT_EQ(whole, 4u) << "only between two records";
+    EXPECT_EQ(whole, 4u) << "only a cut between two records is valid";
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST_F(StoreFileTest, KeepsSessionsWithTheirTurns) {
     EXPECT_EQ(store.rest(evening.id, last.id), "{}");
 }
 
-TEST_F(StoreFileTest, ATurnAfterGoingBackIsAnotherChild) {
+TEST_F(StoreFileTest, TurnAfterGoToIsAnotherChild) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     const TurnId one = add_turn(store, session, {}, "one");
@@ -101,7 +101,7 @@ TEST_F(StoreFileTest, ATurnAfterGoingBackIsAnotherChild) {
                 ElementsAre("->one completed", "one>two completed", "one>two again completed"));
 }
 
-TEST_F(StoreFileTest, PartsComeInTheirOrderWithAllBytes) {
+TEST_F(StoreFileTest, PartsAreReadInOrderWithAllBytes) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     store.begin_turn(session, {1, {}, TurnKind::Prompt, "p", 0});
@@ -113,7 +113,7 @@ TEST_F(StoreFileTest, PartsComeInTheirOrderWithAllBytes) {
     EXPECT_THAT(all, ElementsAre(bytes, ""));
 }
 
-TEST_F(StoreFileTest, TheWayBackKnowsTheSnapshotsAndTheBytesSinceThem) {
+TEST_F(StoreFileTest, StepsHaveSnapshotsAndTheBytesSinceThem) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     const TurnId one = add_turn(store, session, {}, "one", 10);
@@ -134,7 +134,7 @@ TEST_F(StoreFileTest, TheWayBackKnowsTheSnapshotsAndTheBytesSinceThem) {
     EXPECT_EQ(store.snapshot(session, two), R"({"a":1})");
 }
 
-TEST_F(StoreFileTest, WhatIsRolledBackIsNotThere) {
+TEST_F(StoreFileTest, RolledBackTurnIsNotStored) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     store.begin();
@@ -143,7 +143,7 @@ TEST_F(StoreFileTest, WhatIsRolledBackIsNotThere) {
     EXPECT_TRUE(store.turns(session).empty());
 }
 
-TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
+TEST_F(StoreFileTest, SessionHasOneWriterAndManyReaders) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     const int64_t other = create_session(store, "t");
@@ -166,8 +166,8 @@ TEST_F(StoreFileTest, ASessionHasOneWriterAndReaders) {
     EXPECT_EQ(reader.turns(session).size(), 2u);
 }
 
-// A child process writes turns and tells of each that is durable, until it is killed.
-TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
+// A child process writes turns and reports each durable one, until it is killed.
+TEST_F(StoreFileTest, DurableTurnsSurviveAKilledHost) {
     const int64_t session = [&] {
         StoreFile store(path, Access::ReadWrite);
         return create_session(store);
@@ -214,7 +214,7 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
         ASSERT_TRUE(WIFSIGNALED(status));
 
         StoreFile store(path, Access::ReadWrite);
-        ASSERT_TRUE(store.lock(session)) << "the lock of the dead is gone";
+        ASSERT_TRUE(store.lock(session)) << "the killed process no longer holds the lock";
         size_t completed = 0;
         size_t others = 0;
         for (const TurnRow& turn : store.turns(session)) {
@@ -228,7 +228,7 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
                 ++others;
             }
         }
-        // One may be durable without having been told.
+        // One more turn may be durable than the child could report.
         EXPECT_GE(completed, durable);
         EXPECT_LE(completed, durable + static_cast<size_t>(round) + 1);
         EXPECT_LE(others, static_cast<size_t>(round) + 1);
@@ -242,7 +242,7 @@ TEST_F(StoreFileTest, WhatWasDurableOutlivesItsHost) {
     }
 }
 
-TEST_F(StoreFileTest, ManyProcessesMayCreateItAtOnce) {
+TEST_F(StoreFileTest, ProcessesMayCreateAStoreConcurrently) {
     for (int round = 0; round < 10; ++round) {
         const std::string fresh = folder / ("store" + std::to_string(round));
         int gate[2];
@@ -253,7 +253,7 @@ TEST_F(StoreFileTest, ManyProcessesMayCreateItAtOnce) {
             if (children.back() != 0) continue;
             ::close(gate[1]);
             char byte;
-            if (::read(gate[0], &byte, 1) != 0) ::_exit(2);  // until all are there
+            if (::read(gate[0], &byte, 1) != 0) ::_exit(2);  // waits until all children exist
             try {
                 StoreFile(fresh, Access::ReadWrite);
                 ::_exit(0);
@@ -271,11 +271,11 @@ TEST_F(StoreFileTest, ManyProcessesMayCreateItAtOnce) {
     }
 }
 
-TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
-    EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_IO") << "nothing there";
+TEST_F(StoreFileTest, RefusesAFileThatIsNotAStore) {
+    EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_IO") << "the file does not exist";
     EXPECT_FALSE(std::filesystem::exists(path));
     std::ofstream(path)
-        << "a diary, and by no means a data base of any sort, long enough to look at\n";
+        << "a plain text file and not a database, but large enough to be examined as one\n";
     EXPECT_EQ(code_of_opening(), "STORE_DAMAGED");
     std::filesystem::remove(path);
     Connection(path, Access::ReadWrite).run("CREATE TABLE other(a)");
@@ -296,14 +296,14 @@ TEST_F(StoreFileTest, RefusesWhatIsNotAStore) {
               "STORE_IO");
 }
 
-TEST_F(StoreFileTest, RefusesANewerVersion) {
+TEST_F(StoreFileTest, RefusesALaterVersion) {
     StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
     Connection(path, Access::ReadWrite).run("PRAGMA user_version = 2");
     EXPECT_EQ(code_of_opening(), "STORE_NEWER");
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_NEWER");
 }
 
-TEST_F(StoreFileTest, ReportsAFileThatWasCutOff) {
+TEST_F(StoreFileTest, ReportsATruncatedFile) {
     {
         StoreFile store(path, Access::ReadWrite);
         const int64_t session = create_session(store);
@@ -317,7 +317,7 @@ TEST_F(StoreFileTest, ReportsAFileThatWasCutOff) {
               "STORE_DAMAGED");
 }
 
-TEST_F(StoreFileTest, ACommitReportsThatTheFileIsGone) {
+TEST_F(StoreFileTest, CommitReportsARemovedFile) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     std::filesystem::remove(path);
@@ -326,7 +326,7 @@ TEST_F(StoreFileTest, ACommitReportsThatTheFileIsGone) {
     EXPECT_EQ(code_of([&] { store.commit(); }), "STORE_IO");
 }
 
-TEST_F(StoreFileTest, AFullDiskTakesTheTurnBackAndHarmsNothing) {
+TEST_F(StoreFileTest, FullDiskRollsTheTurnBackWithoutDamage) {
     StoreFile store(path, Access::ReadWrite);
     const int64_t session = create_session(store);
     const TurnId one = add_turn(store, session, {}, "one");
