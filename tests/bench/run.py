@@ -244,7 +244,8 @@ def chain(bench):
                             median(peer / ours for ours, peer in results), "×", each[0], each[1],
                             least=0.85))
         else:
-            rows.append(Row("chain-nolibc", "the same with a tool without libc: more a tool",
+            rows.append(Row("chain-nolibc",
+                            "the same with a tool without libc: added time per tool",
                             median((ours - peer) / count * 1e6 for ours, peer in results), "µs",
                             each[0], each[1], most=80))
     return rows
@@ -266,7 +267,7 @@ def sandbox(bench):
     singles = ", ".join(f"`{name}` {value:.2f} ms"
                         for name, value in zip(guarantees[2:], more[2:]))
     return [Row("sandbox", f"a chain of {count:,} tools in C with all guarantees against the same "
-                "without: more a tool", more[1], "ms", f"{median(column[1]):.2f} ms",
+                "without: added time per tool", more[1], "ms", f"{median(column[1]):.2f} ms",
                 f"{median(column[0]):.2f} ms", most=0.6, note=f"one guarantee: {singles}")]
 
 
@@ -395,7 +396,7 @@ def state(bench):
             most=4.0),
         Row("state-snapshot", "a snapshot of a state of 1,000,000 keys with short values in one object",
             snapshot("take", "flat"), "ms", note=nested("take")),
-        Row("state-restore", "putting it back, with the release of the state in its place",
+        Row("state-restore", "restoring it, including the release of the state that it replaces",
             snapshot("restore", "flat"), "ms", note=nested("restore")),
     ]
 
@@ -403,7 +404,7 @@ def state(bench):
 def memory(bench):
     taken = median(bench.number(bench.program("state_memory"), "1000000")
                    for _ in range(bench.rounds))
-    return [Row("state-memory", "a state of 1,000,000 short keys: a key", taken, "bytes",
+    return [Row("state-memory", "a state of 1,000,000 short keys: memory per key", taken, "bytes",
                 most=80)]
 
 
@@ -445,7 +446,8 @@ def script(bench):
         Row("script-loop", "Nuwa Script: 200,000 rounds of a nested FOR with four arithmetic "
             "operations and a LET", median(rates["loop"]), "M/s", peer="1.0 M/s", least=40,
             note=PEER_OF_SCRIPTS),
-        Row("script-machine-call", "100,000 CALLs of a function behind the machine, without a session",
+        Row("script-machine-call",
+            "100,000 CALLs of a function by the interpreter alone, without a session",
             median(rates["call"]), "M/s"),
         Row("script-call", "100,000 CALLs of a tool of the host that answers at once, with a schema, by "
             "nar_session_run_script", median(session["none"]), "M/s", peer="0.97 M/s", least=2,
@@ -470,9 +472,10 @@ def many(bench):
             f"{median(run['startSeconds'] for run in runs):.1f} s, within "
             f"{max(run['latestWhileStartingMs'] for run in runs):.0f} ms")
     return [
-        Row("many", "1,000 tools at once that each print an event every 100 ms: the latest event",
+        Row("many",
+            "1,000 tools at once that each print an event every 100 ms: the maximum latency",
             worst, "ms", most=50, note=note),
-        Row("many-memory", "the same: a tool, in the host",
+        Row("many-memory", "the same: the host's memory per tool",
             median(run["bytesPerTool"] for run in runs) / 1024, "KiB", most=64),
     ]
 
@@ -550,7 +553,7 @@ def schemas(bench):
             1e3 / of("check"), "M/s", least=1,
             note=f"with parsing: {1e3 / of('parse_and_check'):.2f} M/s; compiling the schema, "
             f"once: {of('compile') / 1e3:.0f} µs"),
-        Row("tool-find", "looking a name up among 10,000 tools", of("find_tool"), "ns", most=50),
+        Row("tool-find", "looking up a name among 10,000 tools", of("find_tool"), "ns", most=50),
     ]
 
 
@@ -567,7 +570,8 @@ def page(bench):
             run["allMs"] - run["oneMs"], "ms", f"{run['allMs']:.1f} ms", f"{run['oneMs']:.1f} ms",
             most=20, note=f"until every stream has the last one, with a reader in Python on the "
             f"same machine: {run['allWallMs']:.0f} ms, {run['oneWallMs']:.0f} ms with one"),
-        Row("page-first-byte", "`narratoria serve`, from its start until the page has come",
+        Row("page-first-byte",
+            "`narratoria serve`, from its start to the first response with the page",
             run["firstByteMs"], "ms"),
     ]
 
@@ -582,7 +586,7 @@ def frame_row(bench, name, where, *options):
         file.unlink()
     run = bench.document(bench.program("frame_loop"), bench.program("long_lines"), "16",
                          "5" if bench.quick else "20", *options)
-    note = (f"calls in which the kernel took the processor away left out, {run['preempted']} of "
+    note = (f"preempted calls excluded, {run['preempted']} of "
             f"{run['frames']}; 99.9 % within {run['undisturbedP999Us'] / 1e3:.2f} ms; "
             f"all calls: wall {run['wallLongestUs'] / 1e3:.2f} ms, 99.9 % "
             f"{run['wallP999Us'] / 1e3:.2f} ms; processor time {run['processorLongestUs'] / 1e3:.2f} ms, "
@@ -688,7 +692,7 @@ def python_tool(bench):
                        note=f"mcp {', '.join(sorted(versions))}")
     return [
         Row("python-tool", f"a Python function as a tool (`@session.tool`), {count:,} in one plan, their "
-            "results read: a tool over a call of the function itself",
+            "results read: time per tool, minus a direct call of the function",
             median(row[0] - function for row, function in zip(results, functions)), "µs", ours,
             f"{median(functions):.2f} µs", most=20,
             note=f"{median(run['untilEndUs'] for run in runs[1:]):.1f} µs until the plan has ended"),
@@ -760,8 +764,9 @@ def service_call(bench):
         Row("service-call", "a tool that is an HTTP service on loopback (`examples/service`), its trace "
             "included: the median of a call over the same request by libcurl alone",
             median((ours - peer) * 1e3 for ours, peer in results), "ms", each[0], each[1], most=0.25),
-        Row("service-many", f"{at_once:,} such calls at once on one thread, each on a connection of its own "
-            "and answered when all have come: until the last has ended, the server in Python included",
+        Row("service-many",
+            f"{at_once:,} such calls at once on one thread, each on its own connection "
+            "and answered once all have arrived: total time, including the server in Python",
             median(row[0] * 1e3 for row in all_at_once), "ms"),
     ]
 

@@ -17,7 +17,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class TimeIsUp(Exception):
-    """The stage has used its minutes."""
+    """The time of the stage is used up."""
 
 
 class Deadline:

@@ -5,7 +5,6 @@
 //
 // Each call's wall time and the thread's processor time are recorded, and whether the kernel
 // preempted the thread within the call. The wall time of preempted calls is not the engine's.
-// took the processor away inside it: then the wall time is not the engine's doing.
 
 #include <sys/resource.h>
 #include <time.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// python_calls FOLDER MODULE:FUNCTION PYTHON COUNT warm
-// fresh: calls a project's Python tool COUNT times in sequence, as a plan does, and prints the
-// median seconds of a call. Warm calls are in a sandbox (no_network, no_filesystem_write). The
-// first call, which starts the tool's server, is not counted.
+// python_calls FOLDER MODULE:FUNCTION PYTHON COUNT (warm | fresh)
+//
+// Calls a project's Python tool COUNT times in sequence, as a plan does, and prints the median
+// seconds of a call. Warm calls are in a sandbox (no_network, no_filesystem_write). The first call,
+// which starts the tool's server, is not counted.
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// service_calls URL COUNT one
-// all: calls a project's tool that is an HTTP service. With "one", calls it in sequence and prints
-// the median seconds of a call; the first call, which connects, is not counted. With "all", calls
-// it concurrently on this thread and prints the seconds until all calls have ended.
+// service_calls URL COUNT (one | all)
+//
+// Calls a project's tool that is an HTTP service. With "one", calls it in sequence and prints the
+// median seconds of a call; the first call, which connects, is not counted. With "all", calls it
+// concurrently on this thread and prints the seconds until all calls have ended.
 
 #include <sys/resource.h>
 
