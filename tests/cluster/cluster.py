@@ -50,7 +50,7 @@ SlurmdTimeout=30
 
 
 def missing_programs():
-    """The programs of Slurm that this machine lacks."""
+    """The required Slurm programs that are not installed."""
     search = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     return [program for program in PROGRAMS if shutil.which(program, path=search) is None]
 

@@ -25,7 +25,7 @@ def story(tmp_path):
 
 
 def played(story, environment, *prompts):
-    """The records of these prompts without times, ids and the prefix "launcher:"."""
+    """Plays the prompts; returns the records without times, ids and the prefix "launcher:"."""
     records = []
     with narratoria.Session(story=story, environment=environment) as session:
         session.add_sink(lambda event: records.append((event.kind, event.tool_id, repr(event.body))))
@@ -37,7 +37,7 @@ def played(story, environment, *prompts):
     return re.sub(r"(executionTime|timestamp|time|Ms)('|\")?: ?[^,}]*", r"\1: 0", text)
 
 
-def test_story_on_a_cluster_has_the_records_of_a_local_one(cluster, story):
+def test_story_has_the_same_records_on_a_cluster_and_locally(cluster, story):
     prompts = ["I light the torch and examine the door", "I open the door"]
     environment = {"SLURM_CONF": str(cluster.configuration)}
     assert played(story, environment, *prompts) == played(TORCH, {}, *prompts)

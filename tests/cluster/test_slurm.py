@@ -21,7 +21,7 @@ DONE = """echo '{"version":"0","type":"done","ok":true}'\n"""
 
 
 class Story:
-    """A story with one tool, `tool`, which the prompt "go" runs on the cluster."""
+    """A story with one tool, "tool", which the prompt "go" runs on the cluster."""
 
     def __init__(self, folder, cluster):
         self.folder = folder
@@ -53,12 +53,12 @@ class Story:
 
     @property
     def failure(self):
-        """Code and message of the tool's failure."""
+        """The code and message of the tool's failure."""
         ended = [event.body for event in self.records if event.kind == "tool_ended"][-1]
         return ended["errorCode"], ended["error"]
 
     def messages(self):
-        """Those of the log events."""
+        """The messages of the log events."""
         return [event.body["message"] for event in self.records
                 if event.kind == "tool_event" and event.body["type"] == "log"]
 
@@ -69,7 +69,7 @@ def story(tmp_path, cluster):
     cluster.wait_for("the end of all jobs", lambda: cluster.jobs() == [])
 
 
-def test_request_reaches_the_node_and_its_events_come_back(story):
+def test_node_gets_the_request_and_returns_events(story):
     story.tool("read request\necho \"$request\" > got\n"
                """echo '{"version":"0","type":"state_patch","patch":{"node":"'$SLURMD_NODENAME'"}}'\n""" + DONE)
     with story.session() as session:
@@ -77,7 +77,7 @@ def test_request_reaches_the_node_and_its_events_come_back(story):
         assert session.state["node"] in ("n1", "n2")
 
 
-def test_waiting_job_says_why(story):
+def test_pending_job_logs_its_reason(story):
     story.tool(DONE, settings='options = ["--nodelist=n1"]')
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],
                                env=story.cluster.environment, stderr=subprocess.DEVNULL)
@@ -89,7 +89,7 @@ def test_waiting_job_says_why(story):
     assert any("is pending: " in message for message in story.messages()), story.messages()
 
 
-def test_too_much_memory_is_out_of_memory(story):
+def test_exceeded_memory_limit_is_out_of_memory(story):
     story.tool(f"exec {sys.executable} -c 'x = bytearray(300 << 20); import time; time.sleep(60)'\n",
                "small:", 'profiles.small = ["--mem=30M"]')
     story.play()
@@ -97,7 +97,7 @@ def test_too_much_memory_is_out_of_memory(story):
     assert code == "OUT_OF_MEMORY" and "memory limit" in error
 
 
-def test_unknown_partition_fails_with_the_words_of_slurm(story):
+def test_unknown_partition_fails_with_the_message_of_slurm(story):
     story.tool(DONE, settings='options = ["--partition=nowhere"]')
     story.play()
     code, error = story.failure
@@ -171,7 +171,7 @@ def test_cancelled_tool_leaves_no_job(story):
         assert session.play("go").outcome == "cancelled"
 
 
-def test_node_that_goes_down_fails_the_tool(story):
+def test_failed_node_fails_the_tool(story):
     story.tool("sleep 600\n", settings='options = ["--nodelist=n2"]')
 
     def down():

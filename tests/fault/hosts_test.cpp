@@ -62,7 +62,7 @@ protected:
 
 class KilledHost : public Hosts, public testing::WithParamInterface<bool> {};
 
-TEST_P(KilledHost, TakesEveryDescendantWithinASecond) {
+TEST_P(KilledHost, LeavesNoDescendant) {
     const bool with_sibling = GetParam();
     const Witnesses witnesses;
     Forked killed([&] {
@@ -222,7 +222,7 @@ TEST_F(Hosts, WithFiveThousandDescriptorsPassOnNone) {
     EXPECT_LT(with_many, most_microseconds(few));
 }
 
-TEST_F(Hosts, WithTwoGigabytesResidentStartToolsAsFast) {
+TEST_F(Hosts, WithTwoGigabytesResidentStartToolsWithoutDelay) {
     const int64_t small = median_microseconds();
     const size_t size = size_t{2} << 30;
     void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -261,7 +261,7 @@ TEST_F(Hosts, WithBlockedAndIgnoredSignalsPassOnNone) {
 
 // The loop may stall (a sleeping laptop, a debugger, a long frame): a tool that ended in time has
 // not timed out.
-TEST_F(Hosts, ThatStallSeeToolsThatEndedInTime) {
+TEST_F(Hosts, ThatStallDoNotTimeOutToolsThatEndedInTime) {
     make_host();
     const Witnesses witnesses;
     host->begin(plan_json({tool_json("tool", tool_path("one_then_silence"), witnesses.input(),

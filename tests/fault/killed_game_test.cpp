@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that keeps its session in a store is killed at any moment while tools run concurrently.
+// A host with a stored session is killed at random moments while tools run concurrently.
 
 #include <sys/wait.h>
 

@@ -54,7 +54,7 @@ TEST_F(ToolLimits, KillAToolThatIgnoresSigxcpu) {
 }
 
 // Without a limit, the attempt's timeout ends the tool.
-TEST_F(ToolLimits, LeaveAnEndlessToolToTheTimeout) {
+TEST_F(ToolLimits, AreNotNeededToEndAnEndlessTool) {
     EngineOptions options;
     options.times = times(300, 200);
     make_host(std::move(options));

@@ -117,7 +117,7 @@ TEST_F(Lines, HaveAConfigurableLimit) {
               "PROTOCOL_ERROR");
 }
 
-TEST_F(Lines, WithoutEndAreRefusedInBoundedMemory) {
+TEST_F(Lines, WithoutANewlineAreRefusedInBoundedMemory) {
     make_host();
     const MemoryGrowth growth;
     const Json result =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A narrator in C that runs tools while it thinks (narratoria.invoke/1). It invokes every tool that
- * the prompt names, all at once, and answers with the states of their outcomes in the order in which
- * they come. The word "again" invokes the next tool only after the outcome of the one before.
+ * the prompt names, all at once, and answers with the states of their outcomes in the order of
+ * arrival. After the word "again", it waits for the pending outcomes before it invokes the next
+ * tool.
  */
 #include "narratoria/narrator.h"
 
@@ -18,7 +19,7 @@ struct thinker {
     const nar_host_invoke *tools;
     uint64_t token;
     unsigned waiting;
-    char left[ROOM]; /* the words of the prompt that are left */
+    char left[ROOM]; /* the remaining words of the prompt */
     char story[ROOM];
 };
 
@@ -27,7 +28,7 @@ static nar_str text_of(const char *text) {
     return out;
 }
 
-/* Copies the JSON string behind `key`, which has no escapes here. */
+/* Copies the JSON string after `key`, which has no escapes here. */
 static void copy_text(nar_str document, const char *key, char out[ROOM]) {
     char *copy = calloc(1, (size_t)document.size + 1);
     const char *found = NULL;
@@ -53,7 +54,7 @@ static void on_outcome(void *user, uint64_t token, uint64_t number, nar_str outc
     struct thinker *self = user;
     char state[ROOM];
     char words[ROOM];
-    if (token != self->token) return; /* of a request that was cancelled */
+    if (token != self->token) return; /* the request was cancelled */
     copy_text(outcome, "\"state\":\"", state);
     snprintf(words, ROOM, "%u %.900s", (unsigned)number, state);
     tell(self, words);
@@ -61,7 +62,7 @@ static void on_outcome(void *user, uint64_t token, uint64_t number, nar_str outc
     think(self);
 }
 
-/* Invokes what comes next, and answers when nothing is left and nothing runs. */
+/* Invokes the next tools. Answers once no words are left and no tool is running. */
 static void think(struct thinker *self) {
     char plan[2 * ROOM];
     char invocation[2 * ROOM];
