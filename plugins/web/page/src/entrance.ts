@@ -24,7 +24,7 @@ async function arrive(): Promise<void> {
   } catch {
     return show("cookies");
   }
-  // Load the page by a request of its own: after a link from a different site, the browser withholds the cookie.
+  // Load the page with a new request: after a link from a different site, the browser withholds the cookie.
   if (location.hash === "") location.replace("/");
   else location.reload();
 }

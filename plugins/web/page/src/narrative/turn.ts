@@ -290,7 +290,7 @@ function isShown(turn: Turn, entry: TurnEntry): boolean {
   if (entry.what !== "asset") return true;
   const asset = entry.asset;
   if (asset.refused === undefined) return asset.replaced === undefined;
-  // Nor is a refusal shown if a later attempt sent the asset again, refused or not.
+  // A refusal is not shown if a later attempt sent the asset again, refused or not.
   return !turn.assets.some(
     (one) => one.seq > asset.seq && one.planKey === asset.planKey && one.toolId === asset.toolId && one.assetId === asset.assetId,
   );
