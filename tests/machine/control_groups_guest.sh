@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: Apache-2.0
-# The first process of the machine that control_groups.sh boots. Everything of ours runs as an ordinary
-# user, in a group of its own beside the folder that was given to it, as a service would.
+# The first process of the machine that control_groups.sh boots. The command runs as an ordinary
+# user, in its own group next to the folder that it was given, as a service would.
 
 /bin/busybox --install -s /bin
 export PATH=/bin LD_LIBRARY_PATH=/lib HOME=/tmp
@@ -34,7 +34,7 @@ failure() {
     echo " FAILED $1"
     sed 's/^/ | /' /tmp/out /tmp/err 2>/dev/null | tail -n 30
 }
-# check NAME COMMAND…: the command says whether it is so.
+# check NAME COMMAND…: passes if the command succeeds.
 check() {
     name=$1
     shift
@@ -82,7 +82,7 @@ within() { # SECONDS COMMAND…
 }
 clean() { no_groups && nobody daemonizes fork_chain many_children allocates ignores_sigterm; }
 
-# ---- what is normal
+# ---- normal runs
 
 script where <<'END'
 cat >/dev/null
@@ -116,15 +116,15 @@ bomb
 END
 plan bomb /tmp/bomb '{}'
 run bomb --max-processes 40
-check "a fork bomb stops at its limit, which is named" failed_with PROCESS_LIMIT 'the tool reached its limit of 40 processes (processes)'
+check "a fork bomb stops at its limit, and the error names it" failed_with PROCESS_LIMIT 'the tool reached its limit of 40 processes (processes)'
 check "nothing of the fork bomb is left" within 1 nobody bomb
 check "its group is gone as well" clean
 
 plan many /hostile/many_children '{"count":200}'
 run many --max-processes 50
-check "who is refused a process and says so is believed, and the limit is named" \
+check "a tool that reports a refused fork keeps its error, which also names the limit" \
     failed_with TOOL_FAILED 'reached its limit of 50 processes (processes) 1 time)'
-check "it could start no more than that" says '"started":49,"error":"EAGAIN"'
+check "it started no more than 49 children" says '"started":49,"error":"EAGAIN"'
 run many --max-processes 300
 check "200 children within the limit are fine" succeeded
 check "the 200 are gone" clean
@@ -137,7 +137,7 @@ echo '{"version":"0","type":"done","ok":true}'
 END
 plan goes-on /tmp/goes-on '{}'
 as_player narratoria run /tmp/goes-on.json --cgroup $tools --max-processes 5
-check "who goes on without gets a warning" succeeded
+check "a tool that continues after a refused fork succeeds with a warning" succeeded
 check "the warning names the limit" complains 'reached its limit of 5 processes (processes)'
 
 script waits-for-ever <<'END'
@@ -147,14 +147,14 @@ while :; do sleep 1; done
 END
 plan waits-for-ever /tmp/waits-for-ever '{}'
 run waits-for-ever --max-processes 10 --try-ms 3000 --grace-ms 100
-check "a time-out names the limit too" failed_with TIMEOUT 'processes (processes)'
-check "nothing of it is left" clean
+check "a timeout also names the limit" failed_with TIMEOUT 'processes (processes)'
+check "none of its processes is left" clean
 
 # ---- memory
 
 plan hog /hostile/allocates '{"most":0}'
 run hog --max-resident 67108864
-check "a memory hog is killed, and the limit is named" \
+check "a memory hog is killed, and the error names the limit" \
     failed_with MEMORY_LIMIT 'more memory than its limit of 67108864 bytes (resident_bytes)'
 check "it was SIGKILL" says '"signal":9'
 check "nothing of the hog is left" clean
@@ -171,10 +171,10 @@ echo '{"version":"0","type":"done","ok":true}'
 END
 plan hogs /tmp/hogs '{}'
 run hogs --max-resident 67108864
-check "the memory of all its processes and files in memory counts together" \
+check "the limit applies to the sum of all its processes and its files in memory" \
     failed_with MEMORY_LIMIT 'limit of 67108864 bytes'
 run where --max-resident 33554432
-check "what the one before left in memory is not the next one's" succeeded
+check "memory that one tool leaves does not count for the next" succeeded
 rm -f /tmp/filled.*
 run where --max-resident 1048576
 check "1 MiB does not harm the supervisor" sh -c '! grep -q SUPERVISOR_LOST /tmp/out'
@@ -184,10 +184,10 @@ chown -R 1000:1000 $groups/ours/small
 echo 60000000 >$groups/ours/small/memory.max
 echo 0 >$groups/ours/small/memory.swap.max 2>/dev/null
 as_player narratoria run /tmp/hog.json --quiet --cgroup $groups/ours/small --max-resident 200000000
-check "within the limit of its own it is not blamed for one above" \
+check "exceeding a limit of a parent group is not reported as the tool's limit" \
     failed_with OUT_OF_MEMORY 'the kernel killed the tool because memory ran out'
 
-# ---- what is left behind
+# ---- processes that are left behind
 
 plan daemon /hostile/daemonizes '{}'
 run daemon
@@ -210,8 +210,8 @@ echo '{"version":"0","type":"done","ok":true}'
 END
 plan nests /tmp/nests '{}'
 run nests
-check "a tool may make groups of its own" succeeded
-check "they are gone with it" clean
+check "a tool may create its own groups" succeeded
+check "they are removed with its group" clean
 
 # ---- sudden ends
 
@@ -223,8 +223,8 @@ sleep 1000
 END
 plan kills-supervisor /tmp/kills-supervisor '{}'
 run kills-supervisor
-check "a tool that kills its supervisor is told apart" failed_with SUPERVISOR_LOST ''
-check "what it left behind is found all the same" clean
+check "a tool that kills its supervisor fails with SUPERVISOR_LOST" failed_with SUPERVISOR_LOST ''
+check "its remaining processes are ended anyway" clean
 
 script stays <<'END'
 cat >/dev/null
@@ -235,39 +235,39 @@ while :; do sleep 1; done
 END
 plan stays /tmp/stays '{}'
 as_player narratoria run /tmp/stays.json --quiet --cgroup $tools &
-check "a tool with a daemon is there" within 20 test -e /tmp/is-there
-check "so is its group" sh -c "ls -d $tools/*/ >/dev/null"
+check "a tool with a daemon runs" within 20 test -e /tmp/is-there
+check "its group exists" sh -c "ls -d $tools/*/ >/dev/null"
 kill -9 $(pidof narratoria)
-check "all is gone within a second when the host is killed" within 1 clean
-check "and the tool" nobody stays
+check "group and daemon are gone within a second after the host is killed" within 1 clean
+check "the tool is gone as well" nobody stays
 wait
 
 # ---- a folder that cannot be used
 
 as_player narratoria run /tmp/where.json --cgroup $groups/ours/nowhere
-check "refused: not there" refused_with "$groups/ours/nowhere" 'No such file or directory; create it'
+check "refused: a missing folder" refused_with "$groups/ours/nowhere" 'No such file or directory; create it'
 as_player narratoria run /tmp/where.json --cgroup /tmp
-check "refused: not cgroup2" refused_with '"/tmp" is not a cgroup2 folder' 'cgroup2'
+check "refused: a folder outside cgroup2" refused_with '"/tmp" is not a cgroup2 folder' 'cgroup2'
 mkdir $groups/ours/full/inner
 echo 0 >$groups/ours/full/cgroup.procs
 chown 1000 $groups/ours/full/inner
 as_player narratoria run /tmp/where.json --cgroup $groups/ours/full --max-processes 9
-check "refused: processes in it" refused_with "\"$groups/ours/full\" cannot have groups with limits" 'move them into a group below it'
+check "refused: a group that contains processes" refused_with "\"$groups/ours/full\" cannot have groups with limits" 'move them into a group below it'
 echo 0 >$groups/cgroup.procs
 mkdir -p $tools/deep/er
 chown -R 1000 $tools/deep
 as_player narratoria run /tmp/where.json --cgroup $tools/deep/er --max-resident 2000000
-check "refused: no controllers" refused_with 'does not list memory' 'cgroup.subtree_control of the folder above'
+check "refused: a group without the controllers" refused_with 'does not list memory' 'cgroup.subtree_control of the folder above'
 as_player narratoria run /tmp/where.json --cgroup $tools/deep/er
-check "without limits none is needed" succeeded
+check "without limits, no controllers are needed" succeeded
 rmdir $tools/deep/er $tools/deep
 mkdir $groups/roots
 as_player narratoria run /tmp/where.json --cgroup $groups/roots --max-processes 9
-check "refused: somebody else's" refused_with "$groups/roots" 'must belong to the user'
+check "refused: a group of another user" refused_with "$groups/roots" 'must belong to the user'
 su player -c "LD_LIBRARY_PATH=/lib narratoria run /tmp/where.json --cgroup $tools" >/tmp/out 2>/tmp/err
 status=$?
-check "refused: the host is elsewhere" refused_with 'cannot move a process into a group' 'cgroup.procs of the lowest folder above both'
-check "nothing is left of what was refused" clean
+check "refused: the host is in an unrelated group" refused_with 'cannot move a process into a group' 'cgroup.procs of the lowest folder above both'
+check "refused runs leave nothing behind" clean
 
 echo
 echo "$passed passed, $failed failed"
