@@ -40,7 +40,8 @@ std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
     NARRATORIA_LIMIT(line_bytes, uint64_t, 1, "")
 #undef NARRATORIA_LIMIT
 #define NARRATORIA_LIMIT(name, type, least, text) \
-    if (read.name != 0) return "a tool has no limit " #name " of its own; set it for the session";
+    if (read.name != 0)                           \
+        return "the limit " #name " cannot be set for one tool; set it for the session";
     NAR_GROUP_LIMIT_LIST(NARRATORIA_LIMIT)
     NAR_SESSION_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT

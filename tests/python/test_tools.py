@@ -154,10 +154,10 @@ class TestRegistering:
 
     def test_times_and_limits_of_sessions_are_refused_for_tools(self, session: Any) -> None:
         register = session.tools.register_path
-        with pytest.raises(ValueError, match="a tool has no time plan_ms of its own"):
+        with pytest.raises(ValueError, match="the time plan_ms cannot be set for one tool"):
             register("t", "/bin/true", times=Times(plan_ms=5))
         with pytest.raises(
-            narratoria.InvalidArgumentError, match="no limit history_patches of its own"
+            narratoria.InvalidArgumentError, match="limit history_patches cannot be set"
         ):
             register("t", "/bin/true", limits=Limits(history_patches=5))
         with pytest.raises(TypeError, match="times must be a narratoria.Times, not int"):

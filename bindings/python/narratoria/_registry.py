@@ -298,7 +298,7 @@ class Registry:
         annotation :class:`Context` receives one. A function replaces a tool of the same name that
         Python registered; a plugin's tool must be removed first, with ``session.tools.remove``.
 
-        A function that is not async runs in a thread of its own, concurrently with everything else.
+        A function that is not async runs in its own thread, concurrently with everything else.
         It may use the state and the session as usual. At its timeout the attempt ends, but the
         thread continues until the function returns; the function can check
         ``context.is_cancelled``.

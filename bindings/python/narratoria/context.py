@@ -79,7 +79,7 @@ class Context:
         Raises:
             ValueError, TypeError: it is not JSON.
             BusyError: 16 MiB of this tool's events are unread. In an async function, await
-                something and retry. A function in a thread of its own waits instead.
+                something and retry. A function in its own thread waits instead.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:

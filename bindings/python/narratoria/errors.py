@@ -376,7 +376,7 @@ def from_status(status: str, code: str, message: str, details: str) -> BaseExcep
         message = (
             "this call is not allowed in a function that the session calls on its own thread (a sink, a "
             "handler or a narrator that is not async, a tool with thread=False); make it in an async "
-            "function, in a tool that has a thread of its own, or after play or execute has returned"
+            "function, in a tool that runs in its own thread, or after play or execute has returned"
         )
     parsed = None
     if details:

@@ -256,7 +256,9 @@ class Tools(_Base):
         given_times = numbers_of("times", times)
         for member in given_times:
             if member != "try_ms":
-                raise ValueError(f"a tool has no time {member} of its own; set it for the session")
+                raise ValueError(
+                    f"the time {member} cannot be set for one tool; set it for the session"
+                )
         self._use().add_tool_path(
             text_of("the name of a tool", name),
             text_of("the description of a tool", description),

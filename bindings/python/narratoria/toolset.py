@@ -93,7 +93,7 @@ class Toolset:
 
     @property
     def described(self) -> list[tuple[FunctionDescription, bool]]:
-        """The descriptions of its tools, and whether each tool runs in a thread of its own."""
+        """The descriptions of its tools, and whether each tool runs in its own thread."""
         return list(self._tools.values())
 
     def __len__(self) -> int:
