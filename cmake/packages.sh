@@ -41,7 +41,7 @@ test_python() {
     return 1
 }
 
-# The missing modules of that Python, or all modules for the system's Python.
+# pybind11, as a module of that Python or as the system's package.
 probe_pybind11() {
     local python
     python=$(test_python) && "$python" -m pybind11 --cmakedir >/dev/null 2>&1 ||
@@ -179,17 +179,17 @@ install_missing() {
     local list=$1 missing as_root=()
     mapfile -t missing < <(missing_of "$list")
     if [ ${#missing[@]} -eq 0 ]; then
-        echo "Everything that is needed is installed."
+        echo "All required packages are installed."
         return 0
     fi
     if ! probe_command apt-get; then
-        printf '%s\n' "This needs ${missing[*]} (Debian's names), and there is no apt-get here:" \
-            "install them with your system's package tool and run it again." >&2
+        printf '%s\n' "These packages are missing (Debian's names): ${missing[*]}." \
+            "There is no apt-get here: install them with your package manager and try again." >&2
         exit 1
     fi
     if [ "$(id -u)" -ne 0 ]; then
         if ! probe_command sudo; then
-            printf '%s\n' "This needs ${missing[*]}, and installing takes root or sudo. As root:" \
+            printf '%s\n' "${missing[*]} must be installed, which needs root or sudo. As root:" \
                 "    apt-get update && apt-get install ${missing[*]}" >&2
             exit 1
         fi

@@ -70,7 +70,7 @@ def shake_hands(enforced, secrets, request):
 
 
 def keep_only(secrets):
-    """Restarts this program without all other variables, if there are any."""
+    """Keeps only ordinary variables and these secrets: restarts this program without any others."""
     kept = {name: value for name, value in os.environ.items()
             if name in ORDINARY or name in secrets or name.startswith("LC_")}
     if kept != dict(os.environ):
@@ -79,7 +79,7 @@ def keep_only(secrets):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 1024  # concurrent connections that wait
+    request_queue_size = 1024  # connections that may wait to be accepted
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -123,7 +123,8 @@ def main():
     parser.add_argument("--port", type=int, default=8787, help="0: any free port")
     parser.add_argument("--root", type=Path, default=Path(__file__).parent)
     parser.add_argument("--enforced", default="", metavar="NAMES", help="guarantees that the "
-                        "surroundings of this process enforce, for example a container: nothing here does")
+                        "environment of this process enforces, such as a container; this program "
+                        "enforces none")
     parser.add_argument("--secrets", metavar="NAMES", help="the variables with secrets that the tools may "
                         "read, or nothing: the process keeps only these, and ordinary ones such as PATH")
     options = parser.parse_args()
