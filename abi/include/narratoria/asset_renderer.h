@@ -4,8 +4,8 @@
 /*
  * Extension narratoria.asset_renderer/1: a plugin that displays assets (spec 000 §4.3).
  *
- * An asset is rendered once, when it is first referenced: either a ui_event's payload contains its
- * assetId as a string, or the plan that produced it ends. Renderers are called in descending order
+ * An asset is rendered once: when a ui_event's payload first contains its assetId as a string, or
+ * else when the plan that produced it ends. Renderers are called in descending order
  * of priority until one returns NAR_OK. If none does, the event stream receives a record
  * NAR_KIND_ASSET_PLACEHOLDER that describes the asset.
  */

@@ -16,7 +16,7 @@
  *      [init] [deinit]  while the instance's init or deinit runs
  *      [active]         after init has returned and before deinit is called
  * 2. Ownership. A nar_str is a view: UTF-8, not terminated, valid during the call that passes it.
- *    An object that a call returns and the caller owns is a pointer with its own release function.
+ *    If the caller owns a returned object, it is a pointer with its own release function.
  * 3. Growth. A struct that can grow begins with `size`; set it to sizeof the struct. A reader does
  *    not access fields beyond `size`. New fields are appended, and zero in a new field means the
  *    behaviour from before the field existed. The fields of 1.0 are always present: check `size`
@@ -26,8 +26,8 @@
  * 5. Guarantees. No function throws, changes errno or starts a thread, with one exception: the
  *    first session with a store starts a thread (session.h). No function ends the process: wrong
  *    arguments, wrong documents, misbehaving tools and a lack of descriptors return a status. The
- *    library cannot protect itself if the process damages the library's memory, has no memory left
- *    for the event loop, or closes descriptors of the engine: the next driving call or
+ *    library cannot protect itself if the process corrupts the library's memory, has no memory left
+ *    for the event loop, or closes the engine's descriptors: the next driving call or
  *    nar_engine_destroy then aborts. A daemon that closes all descriptors must do so before it
  *    creates an engine. After fork(), calls in the child on objects that were created before return
  *    NAR_FORKED (0 or -1 if the function does not return a status).

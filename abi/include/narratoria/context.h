@@ -2,9 +2,9 @@
 #ifndef NARRATORIA_CONTEXT_H
 #define NARRATORIA_CONTEXT_H
 /*
- * The session's state by keys, with metadata of the keys: the ToolContext of spec 002. A session
- * has one state: setting a key here is equivalent to a state_patch event of a process, with the
- * same records, history and limits. session.h has the same functions for the host.
+ * Key-value access to the session's state, with metadata for each key: the ToolContext of spec 002.
+ * A session has one state: setting a key here is equivalent to a state_patch event from a process,
+ * with the same records, history and limits. session.h has the same functions for the host.
  */
 #include "narratoria/plugin.h"
 
@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * Metadata of a key of the state (spec 002 StateMetadata). It describes the key, not its value: it
- * may be set before the first value, and stays when the value changes.
+ * Metadata of a state key (spec 002 StateMetadata). It describes the key, not its value: it may be
+ * set before the key has a value, and it stays when the value changes.
  *
  * Metadata belongs to the running session. Patches, the history, results and snapshots do not
  * contain it. A store keeps the descriptions (session.h), but not the formatters, which are code:
@@ -26,10 +26,10 @@ typedef struct nar_state_metadata {
     uint32_t reserved;
     nar_str description; /* for people and models; may be empty. At most 4096 bytes.             */
     void *user;
-    /* Writes `value`, which is JSON, as text for a prompt, by calling write(to, text). The default
-     * form is used if `format` is NULL, returns a status other than NAR_OK, or writes more than
-     * 64 KiB, which `write` refuses with NAR_INVALID_ARGUMENT. `format` may call the session's
-     * functions; the state as text has the default form for all keys there.
+    /* Formats `value`, which is JSON, as text for a prompt, and passes the text to write(to, text).
+     * The default format is used if `format` is NULL, returns a status other than NAR_OK, or writes
+     * more than 64 KiB, which `write` refuses with NAR_INVALID_ARGUMENT. `format` may call the
+     * session's functions. If it formats the state there, all keys get the default format.
      * [engine-thread, callback-ok] */
     nar_status (*format)(void *user, nar_str value, nar_write_fn write, void *to);
     /* `format` is not called again after this call: the metadata was replaced or removed, the state
@@ -43,9 +43,9 @@ typedef struct nar_state_metadata {
  *
  * `token` selects the writer. The token of an invocation of this plugin (invocation.h) makes it a
  * write of that tool, which must not have ended or written `done`. The write comes after the tool's
- * earlier output, takes effect before the call returns, appears to sinks and in the result as a
- * state_patch event of the tool, and takes part in the detection of conflicts. With token 0 the
- * write is the plugin's own, as with narratoria.state/1.
+ * earlier output and takes effect before the call returns. In the event stream and in the result it
+ * is a state_patch event of the tool, and it is checked for conflicts. With token 0 the write is
+ * the plugin's own, as with narratoria.state/1.
  *
  * Statuses of the writing functions; *failure, which may be NULL, gets the reason. If the status is
  * not NAR_OK, nothing has changed.
@@ -93,9 +93,10 @@ typedef struct nar_host_context {
     /* formatStateForPrompt: writes the state as text for a model, like
      * nar_session_format_state_for_prompt. [engine-thread, active] */
     nar_status (*format_state_for_prompt)(const nar_host *host, nar_write_fn write, void *user);
-    /* Processes the tool's output so far before it returns, so that a following read sees the
-     * patches in it. Otherwise the loop does this later. NAR_GONE, NAR_STALE and NAR_REENTRANT as
-     * for writes; NAR_INVALID_ARGUMENT for a tool with NAR_TOOL_ANSWERS_AT_ONCE.
+    /* Processes all output that the tool has written so far, so that the next read sees the patches
+     * in it. Without this call, the loop processes the output later. Returns NAR_GONE, NAR_STALE
+     * and NAR_REENTRANT as writes do; NAR_INVALID_ARGUMENT for a tool with
+     * NAR_TOOL_ANSWERS_AT_ONCE.
      * [engine-thread, active] */
     nar_status (*deliver_output)(const nar_host *host, uint64_t token);
 } nar_host_context;

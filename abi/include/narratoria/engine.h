@@ -10,10 +10,9 @@
  *   without waiting  nar_engine_run_for(…, 0)        after poll() reported nar_engine_descriptor
  *   within a budget  nar_engine_run_for(…, 500)      a frame loop
  *
- * An exception of a C++ host's callback is caught and logged with its text; a sink that threw is
- * detached. The driving call finishes its work and then returns NAR_FAILED with the code
- * CALLBACK_THREW. An exception of a callback outside a driving call is reported by the next driving
- * call.
+ * An exception thrown by a C++ host's callback is caught and logged with its text; a sink that
+ * threw is detached. The driving call finishes its work and then returns NAR_FAILED with the code
+ * CALLBACK_THREW. If a callback throws outside a driving call, the next driving call reports it.
  *
  * Lifecycle: create, use from one thread at a time (the engine thread), destroy. A process may have
  * several engines.
@@ -84,7 +83,7 @@ typedef struct nar_log_line {
     uint32_t level;     /* NAR_LOG_…                                                             */
     nar_str message;    /* UTF-8, without a newline at its end                                   */
     nar_str session_id; /* of the session that the line concerns, or empty                       */
-    nar_str code;       /* for programs: set if the event stream reports the same, else empty.
+    nar_str code;       /* for programs: set if the event stream reports it too, else empty.
                            "FALLBACK": a prompt ended with the fallback text.
                            "PLUGIN_LEFT_OUT": the warning with that code                         */
 } nar_log_line;
@@ -101,7 +100,7 @@ enum {
 /* The engine copies everything. Start from a struct of zeros with `size` set. */
 typedef struct nar_engine_options {
     uint32_t size;
-    uint32_t jobs;               /* tools that run at once; 0: the cores in the affinity mask    */
+    uint32_t jobs;               /* most tools at a time; 0: the cores in the affinity mask      */
     nar_str root;                /* working directory of tools; empty: the current one, read now */
     const nar_str *environment;  /* "NAME=value" strings, added to the tools' environment        */
     uint64_t environment_count;
@@ -115,7 +114,7 @@ typedef struct nar_engine_options {
     void *user;
     nar_str supervisor;          /* path of narratoria-supervisor; empty: the embedded one       */
     /* Path of a cgroup2 folder that the process's user owns; empty: none. Each attempt of a tool
-     * runs in a group of its own in it, which is killed as a whole and can be limited by
+     * runs in its own group in this folder. The group is killed as a whole and can be limited by
      * `processes` and `resident_bytes`. If the folder is not usable, nar_engine_create fails with
      * the code CGROUP and a message that says what to do. */
     nar_str cgroup;
@@ -132,11 +131,12 @@ typedef struct nar_engine_options {
     nar_str output;
     uint32_t output_mode;      /* a NAR_OUTPUT_…                                                 */
     uint32_t reserved;
-    /* Guarantees of every tool, enforced by a sandbox around its process: "no_network,no_subprocess",
-     * "secrets_allowed=NAME:NAME", "all" (docs/guarantees.md lists them); empty: none. A tool for
-     * which one cannot be enforced is not started (GUARANTEE_UNAVAILABLE). */
+    /* Guarantees that a sandbox enforces for every tool: "no_network,no_subprocess",
+     * "secrets_allowed=NAME:NAME", "all" (docs/guarantees.md lists them); empty: none. A tool is
+     * not started if one of them cannot be enforced for it (GUARANTEE_UNAVAILABLE). */
     nar_str sandbox;
-    /* The store (store.h) of sessions whose options name none, relative to `root`; empty: none. */
+    /* The store (store.h) for sessions whose options do not name one, relative to `root`; empty:
+     * none. */
     nar_str store;
 } nar_engine_options;
 
@@ -170,8 +170,8 @@ NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, 
  * [engine-thread, callback-ok] */
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);
 
-/* Returns a descriptor that is readable when there is something to do. Poll it, but do not read
- * it. It is valid as long as the engine. -1 on misuse. [engine-thread, callback-ok] */
+/* Returns a descriptor that is readable when the loop has work to do. Poll it, but do not read
+ * from it. It is valid as long as the engine. -1 on misuse. [engine-thread, callback-ok] */
 NAR_API int32_t nar_engine_descriptor(const nar_engine *engine);
 
 /* Returns the milliseconds until the next timer: 0 if one is due, -1 without a timer. Call it

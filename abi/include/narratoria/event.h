@@ -42,9 +42,9 @@ enum {
                                      would loop forever: after 1,000 of them in a row the stream
                                      drops records, with one warning RECORDS_DROPPED. The log
                                      names the plugin.                                           */
-    NAR_KIND_SESSION_MOVED = 18   /* {turn, narrative, choices}: the session went to the end of a
+    NAR_KIND_SESSION_MOVED = 18   /* {turn, narrative, choices}: the session moved to the end of a
                                      turn (nar_session_go_to); 0: to its beginning. It now has the
-                                     state, history and assets of that moment.                   */
+                                     state, history and assets from that point.                  */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */
@@ -63,7 +63,7 @@ typedef struct nar_event {
     uint32_t type;
     uint32_t attempt;   /* from 1; 0 if the record does not concern an attempt                   */
     uint64_t seq;       /* from 1, in order of decoding; gaps only after a RECORDS_DROPPED       */
-    int64_t time_us;    /* the time of reading: microseconds since the Unix epoch                */
+    int64_t time_us;    /* when the runtime read it: microseconds since the Unix epoch           */
     nar_str session_id; /* never empty                                                           */
     nar_str plan_id;    /* empty if the record does not concern a plan                           */
     nar_str tool_id;    /* empty if the record does not concern a tool                           */

@@ -9,11 +9,11 @@
  *
  * Descendants never outlive a process. When the program exits, all its descendants receive SIGKILL
  * before on_exit. When the instance ends, before deinit, its processes receive end of file on their
- * input and SIGTERM; 40 ms later they and all their descendants receive SIGKILL. No callback is
- * called any more. When the host dies, in any way, all receive SIGKILL at once. The processes of a
- * disabled instance receive SIGKILL, and so do all processes whose supervisor is killed or stopped
- * (SUPERVISOR_LOST). One exception: if the supervisor and its parent are killed at the same time
- * and the host has no cgroup folder, descendants of the process survive.
+ * input and SIGTERM; 40 ms later they and all their descendants receive SIGKILL. No further
+ * callbacks are called. However the host dies, all processes receive SIGKILL immediately. The
+ * processes of a disabled instance receive SIGKILL, and so do all processes whose supervisor is
+ * killed or stopped (SUPERVISOR_LOST). One exception: if the supervisor and its parent are killed
+ * at the same time and the host has no cgroup folder, descendants of the process survive.
  *
  * A process does not keep a turn, a plan or nar_engine_run_until_idle running, except while it is
  * being ended.
@@ -35,7 +35,8 @@ typedef struct nar_program {
     const nar_str *arguments;
     uint64_t argument_count;
     /* The whole environment as "NAME=value" strings. NULL: the environment of the session's tools.
-     * Arguments and environment have at most 192 KiB together, each string less than 128 KiB. */
+     * Arguments and environment are limited to 192 KiB in total, and each string to less than
+     * 128 KiB. */
     const nar_str *environment;
     uint64_t environment_count;
     nar_str folder; /* working directory, absolute; empty: that of the session's tools           */
@@ -95,26 +96,25 @@ typedef struct nar_host_process {
     /* Starts a process and returns without waiting for it. On NAR_OK, *process is its handle. A
      * program that is not executable is reported by on_exit (SPAWN_FAILED).
      * NAR_INVALID_ARGUMENT: the program breaks a rule above. NAR_NOT_FOUND: the program is not in
-     * the PATH. NAR_UNSUPPORTED: a limit needs a cgroup folder. NAR_BUSY: 128 processes of the
-     * plugin have not ended. NAR_IO: no descriptors or processes are left, or arguments and
-     * environment are too large. NAR_GONE: the instance is disabled. *failure, which may be NULL,
-     * gets the reason. [engine-thread, active] */
+     * the PATH. NAR_UNSUPPORTED: a limit needs a cgroup folder. NAR_BUSY: the plugin already has
+     * 128 processes that have not ended. NAR_IO: no descriptors or processes are left, or arguments
+     * and environment are too large. NAR_GONE: the instance is disabled. *failure, which may be
+     * NULL, gets the reason. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, const nar_program *program,
                         const nar_process_events *events, void *user, uint64_t *process,
                         nar_failure *failure);
-    /* Appends bytes to its standard input. They are copied and written as the process reads. NAR_BUSY:
-     * more than 64 MiB would be buffered; nothing was taken, and on_drained follows. If the buffer
-     * is empty, a write of any size is taken. NAR_GONE: either side has closed the input.
-     * [engine-thread, active] */
+    /* Appends bytes to its standard input. They are copied and written as the process reads.
+     * NAR_BUSY: more than 64 MiB would be buffered; nothing was written, and on_drained follows. If
+     * the buffer is empty, a write of any size is accepted. NAR_GONE: either side has closed the
+     * input. [engine-thread, active] */
     nar_status (*write)(const nar_host *host, uint64_t process, nar_str bytes);
     /* Closes its standard input after all buffered bytes are written. [engine-thread, active] */
     nar_status (*close_input)(const nar_host *host, uint64_t process);
-    /* Sends SIGTERM to it and all its descendants, and SIGKILL after `grace_ms`. With 0 it sends
-     * SIGKILL at once, also during an earlier grace period. on_exit follows.
-     * [engine-thread, active] */
+    /* Sends SIGTERM to it and all its descendants, and SIGKILL after `grace_ms`. 0 sends SIGKILL
+     * immediately, even during an earlier grace period. on_exit follows. [engine-thread, active] */
     nar_status (*terminate)(const nar_host *host, uint64_t process, uint32_t grace_ms);
-    /* Like terminate, but also closes the input of the process, and the handle is invalid at once:
-     * no callback is called any more. [engine-thread, active] */
+    /* Like terminate, but also closes the input of the process and invalidates the handle: no
+     * further callbacks are called. [engine-thread, active] */
     nar_status (*release)(const nar_host *host, uint64_t process, uint32_t grace_ms);
 } nar_host_process;
 

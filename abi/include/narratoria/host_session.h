@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_HOST_SESSION_H
 #define NARRATORIA_HOST_SESSION_H
-/* Access of a plugin to its session: state, assets and prompts. */
+/* A plugin's access to its session: state, assets and prompts. */
 #include "narratoria/host.h"
 
 #ifdef __cplusplus
@@ -39,8 +39,8 @@ typedef struct nar_host_assets {
 typedef struct nar_host_prompt {
     uint32_t size;
     uint32_t reserved;
-    /* Submits a prompt of the player. The text is copied. Its turn begins when the running turn has
-     * ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
+    /* Submits a prompt for the player. The text is copied. Its turn begins when the running turn
+     * has ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text);
     /* Cancels the running turn or plan and drops waiting ones, as nar_session_cancel does: tools
      * receive SIGTERM and a grace period. Older hosts do not have this function: check `size`

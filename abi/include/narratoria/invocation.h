@@ -59,13 +59,13 @@ typedef struct nar_host_invocation {
     uint32_t size;
     uint32_t reserved;
     /* Appends bytes to the tool's output; any split is allowed, and the bytes are copied. NAR_BUSY
-     * if 16 MiB are unread: nothing was taken, retry later, or pass the last lines to ended as
-     * `last_output`, which always has room. [thread-safe, active] */
+     * if 16 MiB are unread: nothing was written. Retry later, or pass the last lines to `ended` as
+     * `last_output`, which is always accepted. [thread-safe, active] */
     nar_status (*output)(const nar_host *host, uint64_t token, nar_str bytes);
     /* Appends bytes to the tool's diagnostics, the equivalent of stderr. They are copied.
      * [thread-safe, active] */
     nar_status (*diagnostics)(const nar_host *host, uint64_t token, nar_str bytes);
-    /* Reports the end. `end` may be NULL. Call it exactly once, also after cancel; a second call
+    /* Reports the end. `end` may be NULL. Call it exactly once, even after cancel; a second call
      * returns NAR_STALE. [thread-safe, active] */
     nar_status (*ended)(const nar_host *host, uint64_t token, const nar_invocation_end *end);
     /* Hands the invocation over to a process. The runtime starts it with the request on its stdin,

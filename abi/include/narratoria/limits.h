@@ -8,9 +8,8 @@
  * (0 selects the default). The library, the supervisor's protocol, the command and the Python
  * package are generated from these lists, and a test compares the story's schema with them.
  *
- * To add a limit: a row here, the field at the end of nar_limits, its line in story-1.schema.json
- * and in Python's Limits, and the system call in the supervisor. Rows may be added in a later
- * version.
+ * To add a limit, add a row here, a field at the end of nar_limits, a line in story-1.schema.json
+ * and in Python's Limits, and the system call in the supervisor. Later versions may add rows.
  */
 
 /* Set for each process of a tool. */

@@ -35,7 +35,7 @@ typedef struct nar_narrator {
 NAR_API nar_status nar_narrator_reply(nar_engine *engine, uint64_t token, nar_str plan,
                                       nar_error *error);
 
-/* Replies that there will be no plan, with the reason. Uses up a generation.
+/* Replies without a plan and gives the reason. Uses up a generation.
  * [thread-safe, callback-ok] */
 NAR_API nar_status nar_narrator_fail(nar_engine *engine, uint64_t token, nar_str message,
                                      nar_error *error);
@@ -78,7 +78,7 @@ typedef struct nar_host_narrator {
  * Times: narrator_ms does not run while an invoked tool runs; plan_ms limits the time during which
  * any of them runs. Tools that still run when the request ends are cancelled. It ends by the reply
  * (with the warning INVOCATIONS_CANCELLED), a timeout or a cancellation, or when the plugin is
- * disabled. A further request for the same prompt contains the result of its invocations.
+ * disabled. The next request for the same prompt contains the results of its invocations.
  *
  * A host's own narrator gets this service if it is added with nar_session_extend, which returns its
  * nar_host. The narrator of nar_session_options does not have it.
@@ -94,13 +94,13 @@ typedef struct nar_host_invoke {
      * never 0. `on_outcome` receives the outcome
      * (abi/schemas/narrator-outcome-1.schema.json), valid during the call:
      *   {"state": "completed", "ok": true, "result": …, "output": {…}, …}
-     * The loop calls it exactly once, never from within this function, also when the tool is
+     * The loop calls it exactly once, never from within this function, even if the tool is
      * cancelled because the request ends. It is not called if the plugin is disabled. It may invoke
      * further tools, cancel invocations and reply. NAR_INVALID_DOCUMENT: the invocation is not
-     * valid. NAR_BUSY: 1,000 tools of the request have not ended. NAR_GONE: the request has ended
-     * or was replied to, or its plan_ms is used up. *failure, which may be NULL, gets the reason. A
-     * tool that is unknown, disabled (SKILL_DISABLED) or not allowed (TOOL_REFUSED) is an outcome
-     * with "ok": false. [engine-thread, active] */
+     * valid. NAR_BUSY: the request already has 1,000 tools that have not ended. NAR_GONE: the
+     * request has ended or has a reply, or its plan_ms is used up. *failure, which may be NULL,
+     * gets the reason. A tool that is unknown, disabled (SKILL_DISABLED) or not allowed
+     * (TOOL_REFUSED) results in an outcome with "ok": false. [engine-thread, active] */
     nar_status (*invoke)(const nar_host *host, uint64_t token, nar_str invocation,
                          void (*on_outcome)(void *user, uint64_t token, uint64_t number,
                                             nar_str outcome),

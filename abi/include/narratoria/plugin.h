@@ -3,7 +3,7 @@
 #define NARRATORIA_PLUGIN_H
 /*
  * A plugin is a shared library that exports one symbol, nar_plugin_entry. It does not link against
- * libnarratoria. It offers extensions, each with a header of its own: event_sink.h, ui_handler.h,
+ * libnarratoria. It offers extensions, each with its own header: event_sink.h, ui_handler.h,
  * asset_renderer.h, narrator.h, tool_runner.h, tool.h. The services that it can request from the
  * host are listed in host.h. docs/plugin-rules.md numbers the rules.
  *
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-/* The reason of a failure, as text. The struct belongs to the caller. Write a NUL-terminated text
- * (longer ones are truncated), or leave it unchanged. Check `size` before writing: `message` has at
- * least 256 bytes. */
+/* The reason for a failure, as text. The struct belongs to the caller. Write a NUL-terminated text,
+ * truncated to fit, or leave it unchanged. Check `size` before writing: `message` has at least 256
+ * bytes. */
 typedef struct nar_failure {
     uint32_t size;
     char message[508];

@@ -73,9 +73,10 @@ typedef struct nar_session_extension {
 
 /* Adds an extension until the session ends. At equal priority the host's extensions come before the
  * plugins', the latest first. A tool replaces one of the same name; a narrator replaces the
- * session's from the next request on. *host provides its services and is valid as long as the
- * session; `host` may be NULL. NAR_UNSUPPORTED: unknown extension. NAR_BUSY: a narrator request is
- * pending. NAR_INVALID_ARGUMENT: the struct violates the rule in the message. [engine-thread] */
+ * session's narrator, starting with the next request. *host provides its services and is valid as
+ * long as the session; `host` may be NULL. NAR_UNSUPPORTED: unknown extension. NAR_BUSY: a narrator
+ * request is pending. NAR_INVALID_ARGUMENT: the struct violates the rule in the message.
+ * [engine-thread] */
 NAR_API nar_status nar_session_extend(nar_session *session, const nar_session_extension *extension,
                                       const nar_host **host, nar_error *error);
 

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* The name of a kind in JSON, for example "tool_event"; NULL for a kind of a later version. */
+/* The name of a kind in JSON, for example "tool_event"; NULL for a kind from a later version. */
 static inline const char *nar_record_kind(uint32_t kind) {
     static const char *const names[NAR_KIND_SESSION_MOVED + 1] = {
         NULL,             "tool_event",      "prompt",         "narrative",
@@ -62,7 +62,7 @@ static inline char *nar_record_put_2(char *out, uint32_t number, char separator)
 
 /* Writes microseconds since the Unix epoch as 2026-11-21T09:30:00.123456Z, at most 32 bytes. */
 static inline char *nar_record_write_time(int64_t time_us, char *out) {
-    /* Rounded down, also before the epoch. */
+    /* Rounded down, even before the epoch. */
     const int64_t fraction = (time_us % 1000000 + 1000000) % 1000000;
     const int64_t seconds = time_us / 1000000 - (time_us % 1000000 < 0 ? 1 : 0);
     const int64_t of_day = (seconds % 86400 + 86400) % 86400;
@@ -180,7 +180,7 @@ static inline size_t nar_record_room(const nar_event *event) {
 /* Writes the record (abi/schemas/event-record-1.schema.json) as one line without a newline, and
  * returns its end. `out` must have room for nar_record_room(event) bytes. The body is copied byte
  * for byte, except that line ends between its values become spaces; an empty body becomes {}. A
- * kind of a later version is named by its number: "kind_99". */
+ * kind from a later version is named by its number: "kind_99". */
 static inline char *nar_record_write(const nar_event *event, char *out) {
     const char *const kind = nar_record_kind(event->kind);
     out = NAR_RECORD_PUT(out, "{\"seq\":");

@@ -23,8 +23,8 @@ typedef struct nar_script_end {
     nar_str error;      /* {"name","message","line","column","text"}, or empty if ok. line and     */
                         /* column begin at 1; 0: no place in the source. "text" is for people: the */
                         /* error, then the line of the source with a caret below the place         */
-    nar_result *result; /* of its CALLs, as for an executed plan; NULL without CALLs. Retain it to
-                           keep it                                                                 */
+    nar_result *result; /* of its CALLs, as for an executed plan; NULL without CALLs. Valid during
+                           the call unless retained                                                */
 } nar_script_end;
 
 /* `printed` receives each line that the script prints while it runs, without a newline. `ended` is
@@ -55,9 +55,9 @@ typedef struct nar_script {
  *
  * `CALL name {…}` runs the tool `name`: a registered tool, or an executable file of the story's
  * tools folder or of `tools`. The name in scripts is the name of the tool, or the file name without
- * extension. Each character that an identifier cannot have is replaced by "_"; a leading digit and
- * a keyword get "_" in front: tools/torch-lighter.py is torch_lighter, the function "ring-bell" is
- * ring_bell, and tools/3d is _3d. A name that means several tools cannot be called. The arguments
+ * extension. Each character that is not allowed in an identifier is replaced by "_"; a leading
+ * digit and a keyword get the prefix "_": tools/torch-lighter.py is torch_lighter, the function
+ * "ring-bell" is ring_bell, and tools/3d is _3d. An ambiguous name cannot be called. The arguments
  * are the tool's input, and the value is done.result, or null. The tools run like those of a plan:
  * with records for the sinks (the execution is "open", and NAR_KIND_TOOL_PENDING has the "line" of
  * the CALL), retries, limits, state patches and assets. A script that waits for a tool does not

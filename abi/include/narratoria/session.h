@@ -56,11 +56,11 @@ enum {
 /*
  * Sessions in a store
  *
- * `id` identifies the session in its store, so set it. If the store has the session, it continues
- * from its current turn, with the state, history, assets, choices and descriptions of keys of that
- * moment, and `state` is ignored. However the host ends, no turn that was reported durable is lost,
- * and the turn that ran is in the store as interrupted. Patches of the host and of plugins between
- * two turns are stored in the next driving call.
+ * `id` identifies the session in its store, so set it. If the store already has the session, it
+ * continues from its current turn, with the state, history, assets, choices and key descriptions
+ * from that point, and `state` is ignored. However the host ends, no turn that was reported durable
+ * is lost, and the turn that was running is in the store as interrupted. Patches that the host and
+ * plugins make between two turns are stored in the next driving call.
  *
  * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
  * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
@@ -99,8 +99,8 @@ typedef struct nar_turn {
     uint32_t generations; /* requested plans, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
     nar_str narrative;    /* text for the player                                                 */
-    nar_str choices;      /* JSON array of strings: those of all narrative_choice events of the  */
-                          /* plan, joined, without empty and repeated texts; or []              */
+    nar_str choices;      /* JSON array of strings: the choices of all narrative_choice events   */
+                          /* of the plan, without empty and repeated texts; or []               */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
     uint64_t id;          /* in the session's store, from 1; 0: the session has no store         */
     uint64_t durable_seq; /* all records of the stream up to this one are on the disk            */
@@ -124,21 +124,22 @@ typedef struct nar_execution_handler {
 } nar_execution_handler;
 
 /* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo, redo, or
- * a change of branch. Restores the state, history, assets, descriptions of keys and the story's
- * fallback counter of that moment; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
+ * a change of branch. Restores the state, history, assets, key descriptions and the story's
+ * fallback counter from that point; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
  * next prompt starts a new branch. Waits for the disk, and reads at most the size of the state.
  * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist. NAR_INVALID_ARGUMENT: it
- * has not ended. NAR_UNSUPPORTED: the session has no store. Otherwise the errors of stores. After
- * an error, nothing has changed. [engine-thread] */
+ * has not ended. NAR_UNSUPPORTED: the session has no store. Otherwise the store errors of store.h.
+ * After an error, nothing has changed. [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
 
-/* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is its sibling.
- * `turn` is its number, or NAR_TURN_CURRENT for the last prompt. If `tools` is empty, the narrator
- * is asked again. Otherwise it is a JSON array of toolIds of the last plan of that turn: only these
+/* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is a sibling
+ * of the old one. `turn` is the number of the old one, or NAR_TURN_CURRENT for the last prompt. If
+ * `tools` is empty, the narrator is asked again. Otherwise it is a JSON array of toolIds of the
+ * last plan of that turn: only these
  * tools and their dependents run. The narrator is not asked, and the other tools are not started:
  * their events and results come from the store. The narrator is asked for a new plan only if the
- * plan now fails. The host's patches from the time in which such a tool ran are not applied again:
- * they are left to that tool.
+ * plan now fails. Patches that the host made while such a tool ran are not applied again, because
+ * the new run of the tool may cause them again.
  * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan
  * has no such tool; NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session
  * has no narrator (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
@@ -179,18 +180,19 @@ typedef struct nar_replay_handler {
  * with the same numbers, except for times and for effects of plugins. The narrator is not asked and
  * no tool is started; everything else runs as in the original turn. Use it to check that this
  * version of the library computes the same state. A cancelled turn is not equal. Replaying a child
- * of the turn that was just replayed does not read the state from the store. For a session with
- * `replays` only (NAR_UNSUPPORTED). Otherwise the errors of nar_session_go_to. [engine-thread] */
+ * of the turn that was just replayed does not read the state from the store. NAR_UNSUPPORTED if
+ * the session was created without `replays`. Otherwise the errors of nar_session_go_to.
+ * [engine-thread] */
 NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
                                       const nar_replay_handler *handler, nar_error *error);
 
 /* Returns the turns of the session's store as JSON, in the form of nar_store_read_turns; release it with
  * nar_text_release. Waits until the store is up to date. NAR_UNSUPPORTED: the session has no
- * store. Otherwise the errors of stores. [engine-thread, callback-ok] */
+ * store. Otherwise the store errors of store.h. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json, nar_error *error);
 
-/* Submits a prompt of the player (spec 004 PlayerPrompt: not empty). While a turn runs, one prompt
- * may wait; a second one returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */
+/* Submits the player's prompt (spec 004 PlayerPrompt: not empty). While a turn runs, one prompt may
+ * wait; a second one returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_prompt(nar_session *session, nar_str text,
                                       const nar_turn_handler *handler, nar_error *error);
 
@@ -219,12 +221,12 @@ NAR_API nar_status nar_session_read_state(nar_session *session, nar_str pointer,
 NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer, uint64_t *count,
                                           nar_error *error);
 
-/* Merges a patch of the host into the state (RFC 7396). The history records it with an empty
+/* Merges a patch from the host into the state (RFC 7396). The history records it with an empty
  * toolId, and sinks receive NAR_KIND_STATE_PATCHED. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
 
 /* Sets a key of the state to a JSON value, which replaces the previous one (spec 002 setState;
- * context.h has the rules). `metadata` may be NULL. It is a patch of the host, as above.
+ * context.h has the rules). `metadata` may be NULL. The write counts as a patch from the host.
  * NAR_INVALID_DOCUMENT: the value is not valid. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_set_state(nar_session *session, nar_str key, nar_str value,
                                          const nar_state_metadata *metadata, nar_error *error);
@@ -250,11 +252,11 @@ NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_
                                                       nar_error *error);
 
 /*
- * Returns the state as text for the prompt of a model; release it with nar_text_release. It has a
- * line for each key, in the order of the state:
+ * Returns the state as text for a model's prompt; release it with nar_text_release. It has a line
+ * for each key, in the order of the state:
  *   key: value (description)
- * or is "No state information available." Control characters of keys and descriptions are written
- * as in JSON. The formatter of the key's metadata writes the value.
+ * or, for an empty state, is "No state information available." Control characters in keys and
+ * descriptions are escaped as in JSON. The formatter of the key's metadata writes the value.
  * Without a formatter the value is JSON, indented by two, with these exceptions. If the compact
  * JSON of an object or a list is longer than 200 characters, it is cut to 197 characters and "...".
  * A number between 1e9 and 99999999999999 whose key contains "time" or "date" in any case is

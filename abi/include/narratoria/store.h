@@ -15,7 +15,7 @@
  *   STORE_FULL         the disk is full                                            NAR_IO
  *   STORE_LOCKED       the session is already being played, or the file is busy    NAR_BUSY
  *   STORE_DAMAGED      it is not a store, or its content is broken                 NAR_INVALID_DOCUMENT
- *   STORE_NEWER        a newer version of the library has written it               NAR_UNSUPPORTED
+ *   STORE_NEWER        a newer version of the library wrote it                     NAR_UNSUPPORTED
  */
 #include "narratoria/base.h"
 #include "narratoria/status.h"
@@ -36,16 +36,16 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
  *   {"turns": [{id, parent, kind, prompt, status, durable, stateHash, began, ended, narrative,
  *               choices, names}], "current"}
  *   id         from 1; a number
- *   parent     the preceding turn; null: the turn follows the beginning of the session
+ *   parent     the preceding turn; null: the beginning of the session precedes it
  *   kind       "prompt", "plan", "script"; "host": patches of the host and of plugins between turns
  *   prompt     the player's text; "" for other kinds
  *   status     "completed", "fallback", "cancelled", "timeout"; "running": it runs now;
  *              "interrupted": its host died while it ran
  *   durable    true: its end is in the store
- *   stateHash  of the state at its end, 16 hexadecimal digits: equal for equal states, in any order
- *              of their keys; null before its end
+ *   stateHash  hash of the state at its end, 16 hexadecimal digits; does not depend on the order of
+ *              keys; null before its end
  *   began, ended, narrative, choices: as in nar_turn; the last three are null before its end
- *   names      those of nar_store_set_name, sorted
+ *   names      the names given by nar_store_set_name, sorted
  *   current    the turn from which the session continues; null: its beginning
  * NAR_NOT_FOUND: the store has no such session. [thread-safe] */
 NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text **json,
@@ -66,16 +66,18 @@ NAR_API nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t
  * session is being played (call nar_session_go_to then). [thread-safe] */
 NAR_API nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error *error);
 
-/* Names a turn, also while the session is being played. A name belongs to one turn of a session: if
- * a different turn has it, it moves. Errors: those of nar_store_read_state; NAR_INVALID_ARGUMENT
- * also if the name is empty or not UTF-8, or if the turn is the beginning. [thread-safe] */
+/* Names a turn, even while the session is being played. A name belongs to one turn of a session: if
+ * a different turn has it, it moves to this one. Errors: those of nar_store_read_state;
+ * NAR_INVALID_ARGUMENT also if the name is empty or not UTF-8, or if the turn is the beginning.
+ * [thread-safe] */
 NAR_API nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
                                       nar_error *error);
 
 /* Removes a turn and its descendants, with all their data, from a session that is not being played.
  * NAR_TURN_CURRENT removes all turns that are not on the path to the current turn. `removed` gets
- * the number of removed turns and may be NULL. The file becomes smaller, unless a different session
- * in it is in use. The numbers of removed last turns are reused. Errors: those of nar_store_go_to;
+ * the number of removed turns and may be NULL. The file shrinks, unless a different session in it
+ * is in use. If the newest turns are removed, new turns reuse their numbers. Errors: those of
+ * nar_store_go_to;
  * NAR_INVALID_ARGUMENT if the current turn would be removed. [thread-safe] */
 NAR_API nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64_t *removed,
                                    nar_error *error);

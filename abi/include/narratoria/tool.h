@@ -3,9 +3,9 @@
 #define NARRATORIA_TOOL_H
 /*
  * Extension narratoria.tool/1: a plugin with tools that are functions in the host's process. A plan
- * names one by its name alone ("toolPath": "weather"). A plan that names a tool "weather" while there
- * is also an executable file "weather" in the plan's folder or the story's tools folder is refused;
- * "./weather" is always the file. Names consist of letters, digits, _ and -, at most 128.
+ * refers to one by its bare name ("toolPath": "weather"). If the plan's folder or the story's tools
+ * folder also has an executable file "weather", such a plan is refused; "./weather" is always the
+ * file. Names consist of at most 128 letters, digits, _ and -.
  * A host registers its own functions with nar_session_tools_add (tools.h).
  */
 #include "narratoria/invocation.h"
@@ -16,14 +16,16 @@ extern "C" {
 
 #define NAR_EXTENSION_TOOL "narratoria.tool/1"
 
-/* A flag: the tool mostly waits, for a network or a timer, and needs no processor core meanwhile.
- * It takes no job slot (nar_engine_options.jobs); an engine runs up to 1000 such tools at once. */
+/* A flag: the tool mostly waits, for a network or a timer, and needs no processor core while it
+ * does. It takes no job slot (nar_engine_options.jobs); an engine runs up to 1000 such tools
+ * concurrently. */
 #define NAR_TOOL_WAITS 1u
 
 /* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED.
- * The tool must not hand over to a process (run) or change the state by its token
- * (nar_host_context): both return NAR_INVALID_ARGUMENT. A script continues with the result at once,
- * without a round of the loop, if the tool has succeeded and its whole output is one event
+ * The tool must not hand over to a process (run) or use its token to change the state
+ * (nar_host_context): both return NAR_INVALID_ARGUMENT. A script continues with the result
+ * immediately, without a round of the loop, if the tool has succeeded and its whole output is one
+ * event
  *   {"version":"0","type":"done","ok":true,"result":…}
  * in this order, without spaces, and with a newline; "result" may be missing. With any other output
  * the tool runs as without the flag, which is slower. */

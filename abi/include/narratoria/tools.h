@@ -8,8 +8,8 @@
  *   a project  the tools that the session's project binds (nar_session_options.project)
  *   the host   what the host registers here: functions, and names for other tools
  *
- * A host registers its functions with nar_session_tools_add: one at a time, at any time, also inside
- * callbacks, each with its own owner and data, and it can remove them again. nar_session_extend
+ * A host registers its functions with nar_session_tools_add, one by one, at any time, even inside
+ * callbacks. Each has its own owner and data, and the host can remove it again. nar_session_extend
  * (plugins.h) with NAR_EXTENSION_TOOL is for a host that already has an extension in the form of a
  * plugin, for example one that can also be built as a library: its tools are added together, stay
  * until the session ends, and replace tools of the same name.
@@ -29,9 +29,9 @@ extern "C" {
  *
  * Set either `invoke` or `path`. With `invoke` the tool is a function, which runs like a plugin's.
  * It reports through nar_host_invocation (invocation.h) with the token and the nar_host that
- * nar_session_tools_add returned: output, then ended; from inside the call, or later from any
- * thread. It may be cancelled, its time is limited, and its events are those of a process. With
- * `path` the name is an alias of a different tool.
+ * nar_session_tools_add returned: output, then ended, either inside the call or later from any
+ * thread. Cancellation, time limits and events work as for a process. With `path` the name is an
+ * alias of a different tool.
  */
 typedef struct nar_tool_registration {
     uint32_t size;
@@ -53,10 +53,10 @@ typedef struct nar_tool_registration {
      * [engine-thread] */
     void (*cancel)(void *user, uint64_t token);
     /* The last call, exactly once: the tool was removed or replaced, or the session ends, and all
-     * its attempts have ended. May be NULL. Not called for a refused registration. A call that
-     * replaces or removes a tool may call it before it returns; nar_session_tools_add has not
-     * written *host then. It may call the session's functions, even to remove or replace the tool
-     * that replaces its own: the `released` of that tool is then called before its
+     * its attempts have ended. May be NULL. Not called for a refused registration. It may be called
+     * before the call that replaces or removes the tool returns; nar_session_tools_add has not yet
+     * written *host at that point. It may call the session's functions, even to remove or replace
+     * the tool that replaced its own: the `released` of that tool is then called before its
      * nar_session_tools_add returns. [engine-thread] */
     void (*released)(void *user);
 } nar_tool_registration;
@@ -89,7 +89,7 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *   runner                     "process", "function", the scheme of a tool runner, or of a
  *                              project's tool "local", "service", "container"
  *   origin.place               the path of the file, the id of the plugin, the owner in the host
- *   binding                    of a project's tool (spec 001): {"source": "binding" |
+ *   binding                    only for a project's tool (spec 001): {"source": "binding" |
  *                              "installed_pack" | "builtin_pack", "kind", "entry", "purity",
  *                              "pack"?: {"id", "name", "version"}, "guarantees": {"no_network":
  *                              true, …, "secrets_allowed"?: […]}, "sources": {guarantee: "pack" |
@@ -112,7 +112,7 @@ NAR_API nar_status nar_session_tools_find(nar_session *session, nar_str name, na
  * the story's tools folder at each call. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json, nar_error *error);
 
-/* The forms in which interfaces of models accept tools. */
+/* The formats in which model APIs accept tools. */
 #define NAR_TOOLS_OPENAI 1u /* {"type": "function", "function": {"name", "description", "parameters"}} */
 #define NAR_TOOLS_MCP 2u    /* Model Context Protocol: {"name", "description", "inputSchema",
                                "outputSchema"?}; outputSchema only if the result is an object      */
@@ -121,9 +121,9 @@ NAR_API nar_status nar_session_tools_list(nar_session *session, nar_text **json,
  * forms; release it with nar_text_release:
  *   {"tools": [each in that form], "leftOut": [{"name", "reason"}, …]}
  * Both forms require "type": "object" in an input schema; it is added, and a list of types is
- * narrowed to it. leftOut lists tools that cannot run, whose name the form does not allow (OpenAI:
- * 1 to 64 letters, digits, _ and -; MCP: 1 to 128, and also .), or whose input schema allows no
- * object. [engine-thread, callback-ok] */
+ * narrowed to it. leftOut lists the tools that cannot run, that have a name which the form does not
+ * allow (OpenAI: 1 to 64 letters, digits, _ and -; MCP: 1 to 128, and also .), or that have an
+ * input schema which allows no object. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_tools_for_models(nar_session *session, uint32_t form,
                                                 nar_text **json, nar_error *error);
 

@@ -18,8 +18,9 @@ enum {
     NAR_DOCUMENT_TOOL_FILE = 7, /* `text` is the path of a manifest. Also checks that its name is
                                    the NAME of the file NAME.tool.json. NAR_IO: the file cannot be
                                    read                                                          */
-    NAR_DOCUMENT_PROJECT = 8, /* `text` is the path of a Namel3ss project's folder (spec 001): its
-                                 files, and causes of failing calls on this machine              */
+    NAR_DOCUMENT_PROJECT = 8, /* `text` is the path of a Namel3ss project's folder (spec 001).
+                                 Checks its files, and whether its calls can work on this
+                                 machine                                                         */
 
     /* Combined with a kind (NAR_DOCUMENT_EVENTS | NAR_DOCUMENT_WARNINGS) to list warnings among the
      * faults. A warning is a violation that the runtime accepts and reports, for example of the
@@ -29,13 +30,14 @@ enum {
     NAR_DOCUMENT_WARNINGS = 0x100
 };
 
-/* Returns all faults in the order of the text, as JSON; release it with nar_text_release:
+/* Returns all faults as JSON, in the order in which they occur in the text; release it with
+ * nar_text_release:
  *   [{"file", "line", "column", "byte", "pointer", "rule", "level", "tool", "message"}]
- * `file` is present only for a story and a project, `level` ("warning") only in a warning, `tool` (its
- * name) only in a warning about a tool that a plugin of the story may provide (story-tool-plugin).
- * Line and column count from 1, byte from 0; all three are absent if the fault concerns a whole
- * file, such as a missing one. An empty array means that the document is valid. NAR_OK means that
- * the document was checked. [thread-safe] */
+ * `file` is present only for a story and a project. `level` is "warning" in a warning, otherwise
+ * absent. `tool` is present only in a warning about a tool that a plugin of the story may provide
+ * (story-tool-plugin), and is its name. Line and column count from 1, byte from 0; all three are
+ * absent if the fault concerns a whole file, such as a missing one. An empty array means that the
+ * document is valid. NAR_OK means that the document was checked. [thread-safe] */
 NAR_API nar_status nar_validate(uint32_t document, nar_str text, nar_text **faults,
                                 nar_error *error);
 
