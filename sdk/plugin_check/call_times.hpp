@@ -16,8 +16,8 @@ inline double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The shortest time of each called function, in seconds. The shortest, because other programs use
-// the machine too.
+// The shortest time of each called function, in seconds. Uses the minimum because other programs
+// may slow down a single call.
 class CallTimes {
 public:
     void took(const std::string& function, double seconds);

@@ -71,7 +71,7 @@ constexpr off_t kMaxOutput = 64 * 1024;
 // Seconds until a killed process must be gone. Only uninterruptible I/O delays a kill.
 constexpr double kEnding = 5;
 constexpr std::string_view kOverwritten =
-    "it overwrote memory of the check that it was never given";
+    "it overwrote memory of the check that it was never given access to";
 
 TrialPage* this_page = nullptr;
 
@@ -315,14 +315,15 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     if (page.lent == kBeyondEnd) {
         outcome.blamed = "P30";
         outcome.story =
-            fmt::format("touched memory beyond the end of {}, {}: {}", lent, doing, what);
+            fmt::format("accessed memory beyond the end of {}, {}: {}", lent, doing, what);
     } else if (page.lent == kAfterLoan) {
         outcome.blamed = "P41";
         outcome.story =
-            fmt::format("touched {}, which was no longer valid, {}: {}", lent, doing, what);
+            fmt::format("accessed {}, which was no longer valid, {}: {}", lent, doing, what);
     } else if (page.lent == kWritten) {
         outcome.blamed = "P30";
-        outcome.story = fmt::format("wrote to {}, which is the host's, {}: {}", lent, doing, what);
+        outcome.story =
+            fmt::format("wrote to {}, which belongs to the host, {}: {}", lent, doing, what);
     } else if (is_ordinary && page.has_no_memory) {
         outcome.blamed = "P42";
         outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
@@ -454,7 +455,7 @@ bool TrialReport::has_finding(std::string_view rule) {
 void TrialReport::finish() {
     check_page();
     page_->finished = true;
-    // Not exit(): the atexit handlers of the plugin have a trial of their own (try_exit).
+    // Not exit(): a separate trial runs the plugin's atexit handlers (try_exit).
     _exit(0);
 }
 
@@ -522,7 +523,7 @@ TrialOutcome run_trial(const TrialOptions& options,
         if (ended) {
             if (seconds_since(*ended) < kEnding) continue;
             end.remains =
-                fmt::format("process {} could not be ended within {:.0f} s and is left ({})",
+                fmt::format("process {} could not be killed within {:.0f} s and still exists ({})",
                             process, kEnding, shown_process_state(process));
             break;
         }

@@ -34,7 +34,7 @@ namespace {
 constexpr std::uint64_t kReservedAddresses = std::uint64_t{1} << 29;
 // Memory counts as used up when less than this is left: a failed allocation may be this large.
 constexpr std::uint64_t kLargePiece = std::uint64_t{128} << 20;
-// RLIMIT_NPROC counts all tasks of the user. Other programs may start this number meanwhile.
+// RLIMIT_NPROC counts all tasks of the user. Other programs may start this many during a trial.
 constexpr rlim_t kRoomForOthers = 192;
 // Time for stopping before killing begins. Each pass finds processes started during the last.
 constexpr std::chrono::seconds kStopping{2};
@@ -140,10 +140,10 @@ bool is_nearly(__rlimit_resource resource, rlim_t used) noexcept {
            used + kLargePiece >= now.rlim_cur;
 }
 
-// RLIMIT_NPROC counts the tasks of the real user and does not apply to the superuser. So a trial of
-// the superuser takes an unused real user id and drops the capabilities that exempt it. It keeps
-// the effective user, which controls file access. Returns false if this is not the superuser, or if
-// the user namespace does not map the id.
+// RLIMIT_NPROC counts the tasks of the real user and does not apply to root. So a trial that runs
+// as root takes an unused real user id and drops the capabilities that exempt it. It keeps the
+// effective user, which controls file access. Returns false if this process is not root, or if the
+// user namespace does not map the id.
 bool switch_to_unused_user() {
     if (geteuid() != 0) return false;
     const auto number = static_cast<uid_t>(getpid());

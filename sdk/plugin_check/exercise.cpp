@@ -39,7 +39,7 @@ constexpr std::string_view kRequest =
     R"("planFaults":[],"state":{"inventory":{"torch":{"lit":false}}},)"
     R"("tools":[{"name":"torch-lighter","description":"Lights torches","inputSchema":{"type":"object"}}]})";
 
-// A picture of one pixel.
+// A one-pixel image.
 constexpr unsigned char kPicture[] = {
     0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0x00, 0x00, 0x00, 0x0D, 0x49, 0x48,
     0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00,
@@ -555,7 +555,7 @@ private:
         if (has_thrown()) return false;
         if (is_judged() && !cancel && !has_ended()) {
             report.finding("P39", fmt::format("{} had not ended when invoke returned; cancel may "
-                                              "be NULL only if it always has",
+                                              "be NULL only if invoke always ends it",
                                               who));
         }
         if (!cancels && !host_.run_loop(patience(), has_ended)) {

@@ -105,12 +105,12 @@ public:
     NarratorRequest request(std::uint64_t token);
     ObservedInvocation invocation(std::uint64_t token);
 
-    // Reads the reason of a refusal from `failure`, which has `room` bytes for the message. A
+    // Reads the reason for a refusal from `failure`, which has `room` bytes for the message. A
     // missing or invalid reason is a finding of P9.
     static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
                                  std::string_view who);
 
-    // Writes the reason of a refused call for the plugin, unless `failure` is NULL or too small.
+    // Writes the reason for a refused call to `failure`, unless it is NULL or too small.
     static void write_reason(nar_failure* failure, std::string_view why);
 
     // True if the plugin submitted a prompt since the last call of this function.

@@ -15,7 +15,7 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Longest chain of 0 ms timers and posts that start each other. Work that is split ends earlier.
+// Longest chain of 0 ms timers and posts that start each other. Legitimate split work is shorter.
 constexpr unsigned kMaxChain = 250;
 // Consecutive rounds with a ready descriptor that count as one link of a chain: the writer may be a
 // thread or process that writes for a while.
@@ -123,7 +123,7 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
         for (std::size_t index = 1; index < poll_count; ++index) {
             std::unique_lock lock(mutex_);
             const auto found = polls_.find(names[index]);
-            if (found == polls_.end()) continue;  // stopped meanwhile
+            if (found == polls_.end()) continue;  // a callback above has stopped it
             if (waiting[index].revents == 0) {
                 found->second.ready_rounds = 0;
                 continue;

@@ -14,7 +14,7 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Seconds after a cancel in which a reply from a different thread may cross with it.
+// Seconds after a cancel in which a reply from a different thread may race with it.
 constexpr double kCrossing = 0.15;
 constexpr std::size_t kMaxUnread = std::size_t{16} << 20;
 constexpr std::size_t kMaxOutput = std::size_t{64} << 20;

@@ -15,7 +15,7 @@
 namespace narratoria::command::plugin_check {
 namespace {
 
-// Bytes shown of a log message: the plugin's call waits while they are written.
+// Most bytes of a log message that are shown, because the plugin's call waits for the write.
 constexpr std::size_t kMaxShown = 4096;
 constexpr std::string_view kState =
     R"({"inventory":{"torch":{"lit":true}},"visits":3,"name":"Ada \u00e9","nothing":null})";

@@ -46,7 +46,7 @@ public:
         if (data.content() != content) {
             report_.warning("P21",
                             "variables of the library still change when the third instance is "
-                            "used; check that they hold no data of a session");
+                            "used; check that they contain no session data");
         }
         cover(report_, {"P21"});
     }

@@ -15,7 +15,7 @@ void Before::judge_state(TrialReport& report, std::string_view rule, std::string
                                           when, joined(gone)));
     }
     // Reading the state may crash: the plugin may have set environ to any address.
-    report.begins({rule, rule, rule}, "looking at the process");
+    report.begins({rule, rule, rule}, "reading the state of the process");
     for (const std::string& name : ProcessState::now().changed_since(state)) {
         report.finding(rule, fmt::format("{} changed {}", name, when));
     }

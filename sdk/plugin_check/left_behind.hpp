@@ -17,7 +17,7 @@ struct Before {
     std::map<int, std::string> descriptors = open_descriptors();
     std::map<int, std::string> threads = running_threads();
 
-    // Reports changes of the process as findings of `rule`.
+    // Reports changes to the process state as findings of `rule`.
     void judge_state(TrialReport& report, std::string_view rule, std::string_view when) const;
     // Reports threads, descriptors and children that are left after deinit.
     void judge_rest(TrialReport& report) const;

@@ -104,7 +104,7 @@ private:
         }
         if (!identity) refuse_damaged("its header");
         if ((*identity)[EI_CLASS] != ELFCLASS64) {
-            refuse("is built for 32-bit programs; build it for this machine (64-bit)");
+            refuse("is a 32-bit library; build it for this machine (64-bit)");
         }
         if ((*identity)[EI_DATA] != ELFDATA2LSB) {
             refuse("is built for a different byte order; build it for this machine");
@@ -291,7 +291,7 @@ std::string read_library(const std::string& path, const std::string& shown) {
         const ssize_t got = read(file.get(), bytes.data() + have, bytes.size() - have);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw Refused(fmt::format("cannot read {}: {}", shown, reason(errno)));
-        if (got == 0) break;  // the file was truncated meanwhile
+        if (got == 0) break;  // the file was truncated while it was read
         have += static_cast<std::size_t>(got);
     }
     bytes.resize(have);

@@ -71,7 +71,7 @@ void add_float_environment(Values& values) {
     values["the floating-point traps"] = fmt::format("{}", fegetexcept());
 #ifdef __SSE2__
     constexpr unsigned kFlushToZero = 0x8040;
-    values["the floating-point handling of very small numbers"] =
+    values["the floating-point handling of denormal numbers"] =
         fmt::format("{}", __builtin_ia32_stmxcsr() & kFlushToZero);
 #endif
 }
@@ -101,14 +101,14 @@ ProcessState ProcessState::now() {
     values["the locale"] = locale != nullptr ? locale : "";
     values["the locale of the engine's thread"] =
         fmt::format("{}", static_cast<const void*>(uselocale(static_cast<locale_t>(nullptr))));
-    // umask can only be read by setting it. No other code creates a file meanwhile.
+    // umask can only be read by setting it. No other code creates a file in the meantime.
     const mode_t masked = umask(0);
     umask(masked);
     values["the umask"] = fmt::format("{:o}", masked);
     for (int limit = 0; limit < static_cast<int>(RLIM_NLIMITS); ++limit) {
         rlimit both{};
         if (getrlimit(static_cast<__rlimit_resource>(limit), &both) == 0) {
-            values[fmt::format("the resource limit number {}", limit)] =
+            values[fmt::format("resource limit number {}", limit)] =
                 fmt::format("{} {}", both.rlim_cur, both.rlim_max);
         }
     }
@@ -125,7 +125,7 @@ ProcessState ProcessState::now() {
           std::pair{ITIMER_PROF, "the interval timer that raises SIGPROF"}}) {
         itimerval left{};
         getitimer(timer, &left);
-        // Not the remaining time, which changes by itself.
+        // Ignore the remaining time, which changes by itself.
         const bool runs = left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0;
         values[name] = runs ? "runs" : "";
     }

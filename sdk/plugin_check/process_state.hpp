@@ -38,7 +38,7 @@ std::vector<std::string> added(const std::map<int, std::string>& before,
 std::vector<std::string> lost(const std::map<int, std::string>& before,
                               const std::map<int, std::string>& after);
 
-// Threads that are new. Waits a moment, because a joined thread disappears with a delay.
+// Threads that are new. Waits a moment, because a joined thread disappears from /proc with a delay.
 std::vector<std::string> added_threads(const std::map<int, std::string>& before);
 
 // True if this process has children, including zombies.

@@ -54,7 +54,7 @@ constexpr PluginRule kRules[] = {
      "look up the id in the header, including its version"},
     {"P16", "fills each extension's struct",
      "set size to its sizeof; narratoria/*.h says what may be NULL"},
-    {"P17", "creates an instance, also without settings", "provide a default for each setting"},
+    {"P17", "creates an instance, even without settings", "provide a default for each setting"},
     {"P18", "calls only what works in init and deinit",
      "post it in init (narratoria.post/1): it runs when the instance is active"},
     {"P19", "returns from deinit in time", "interrupt its threads, then join them"},
@@ -72,7 +72,7 @@ constexpr PluginRule kRules[] = {
     {"P29", "leaks no memory",
      "build it and its tests with -fsanitize=address, which reports the line "
      "(docs/writing-a-plugin.md)"},
-    {"P30", "touches nothing beyond size, and writes to nothing of the host",
+    {"P30", "accesses nothing beyond size, and does not write to the host's data",
      "compare size first; a nar_str has no terminator; copy data before you change it"},
     {"P31", "continues without an extension of the host",
      "compare the result of get_extension with NULL"},
@@ -84,14 +84,14 @@ constexpr PluginRule kRules[] = {
     {"P36", "replies once", "forget the token with the reply"},
     {"P37", "does not reply after cancel", "forget the token in cancel"},
     {"P38", "replies with Plan JSON without faults", "narratoria validate plan shows the same"},
-    {"P39", "calls ended exactly once, last, also after cancel",
+    {"P39", "calls ended exactly once, as the last call, even after cancel",
      "call ended on every path, and forget the token"},
     {"P40", "writes events that end with done", "narratoria validate event shows the same"},
     {"P41", "keeps no view longer than the call", "copy the data that it needs later"},
     {"P42",
      "stays within 16 processes, 56 threads, 1 GiB, files of 256 MiB and 60 s of processor time",
      "limit processes, threads and buffers; wait for each process before starting many more"},
-    {"P43", "lets the host's loop rest",
+    {"P43", "lets the host's loop become idle",
      "start a timer for the time when work is due; limit the prompts that it submits by itself"},
     {"P44", "stops a poll before it closes the descriptor", "call poll.stop, then close"},
     {"P45", "closes only its own descriptors",
@@ -272,7 +272,8 @@ private:
     }
 
     bool take(const TrialOutcome& outcome) {
-        // In checks with many instances, leftovers (P20, P28) add up and would also break P42.
+        // In checks with many instances, leaked threads and descriptors (P20, P28) add up and would
+        // also break P42.
         const bool leaves_much = is_broken("P20") || is_broken("P28");
         for (const TrialFinding& one : outcome.findings) {
             if (one.rule == "P42" && leaves_much) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The trials of a plugin. Each function runs in a process of its own (run_trial) and reports the
-// rules that it covers and its findings.
+// The trials of a plugin. Each function runs in its own process (run_trial) and reports the rules
+// that it covers and its findings.
 
 #include <initializer_list>
 #include <optional>

@@ -104,7 +104,7 @@ std::optional<Mistake> mistake_in_object(std::string_view text) {
         while (!message.empty() && message.back() == '.') message.pop_back();
         return at(document.GetErrorOffset(), std::move(message));
     }
-    // RapidJSON would stop at a NUL as at the end of the text.
+    // RapidJSON would treat a NUL as the end of the text.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
         return at(nul, "a NUL byte");
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The bottom lines of a terminal, redrawn in place at most 20 times a second, with permanent lines
-// scrolling above them. It never queries the terminal: each drawing gets the size from the kernel,
-// so that a resized window is correct at the next drawing.
+// scrolling above them. It never queries the terminal: each redraw gets the size from the kernel,
+// so that a resized window is correct after the next redraw.
 
 #include <chrono>
 #include <cstddef>
@@ -38,13 +38,13 @@ public:
     // The maximum number of lines of the region.
     std::size_t height() const;
 
-    // Adds a permanent line, without its newline. It is shown at the next drawing.
+    // Adds a permanent line, without its newline. It is shown at the next redraw.
     void above(std::string_view line) {
         above_.append(line);
         above_ += '\n';
     }
 
-    // The time from which the next drawing is allowed.
+    // The earliest time of the next redraw.
     Clock::time_point allowed() const noexcept { return last_drawn_ + kInterval; }
 
     // Replaces the region by these lines, each of at most width() columns.

@@ -11,7 +11,7 @@
 
 namespace narratoria::terminal {
 
-// The maximum line length, also on wider terminals, for readability.
+// The maximum line length, even on wider terminals, for readability.
 inline constexpr std::size_t kStoryWidth = 76;
 
 // A narrative, wrapped to `width` columns and indented, without leading and trailing empty lines.

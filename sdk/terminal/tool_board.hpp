@@ -18,7 +18,7 @@ namespace narratoria::terminal {
 struct EndedTool {
     std::string name;
     std::string state;  // completed, failed, skipped, timeout
-    std::string text;   // printable: its summary, or the reason of its failure
+    std::string text;   // printable: its summary, or the reason for its failure
     double seconds = 0;
     std::uint64_t retries = 0;
     std::uint64_t line = 0;  // in the script that invoked it; 0 for a tool of a plan
@@ -26,8 +26,8 @@ struct EndedTool {
 
 class ToolBoard {
 public:
-    // Takes a record of the stream. It copies a tool's last log and parses it only when a line is
-    // drawn, so that a million logs cost a million copies, not a million parses.
+    // Takes a record of the event stream. It copies a tool's last log and parses it only when a
+    // line is drawn, so that a million logs cost a million copies, not a million parses.
     void note(const Event& event);
 
     // The outcome in a tool_ended record. Call it before note().

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many columns a terminal gives a character: from Unicode 14.0.0 (general category, East Asian
-// width). Kept here, because the C library's wcwidth answers for the locale, and LANG=C knows nothing.
+// The number of terminal columns of each character, from Unicode 14.0.0 (general category, East
+// Asian width). The C library's wcwidth cannot be used, because it depends on the locale, and in
+// LANG=C it knows only ASCII.
 
 namespace narratoria::terminal {
 

@@ -68,11 +68,11 @@ def played(play):
 
 def test_next_play_continues_the_game(play, data):
     game = play()
-    assert f"torch, a new game, kept in {data}/narratoria/games.db; /help" in game.begun
+    assert f"torch, a new game, saved in {data}/narratoria/games.db; /help" in game.begun
     game("examine the door", "Leave")
     game.end()
     game = play()
-    assert f"torch, turn 1, kept in {data}/narratoria/games.db; --new starts over" in game.begun
+    assert f"torch, turn 1, saved in {data}/narratoria/games.db; --new starts over" in game.begun
     assert EXAMINED in game.begun and "Leave" in game.begun
     assert LEFT in game("2", LEFT)
 
@@ -80,7 +80,7 @@ def test_next_play_continues_the_game(play, data):
 @pytest.mark.parametrize("data_home", ["", "relative"])
 def test_default_store_is_in_the_home_folder(play, tmp_path, data_home):
     game = play(XDG_DATA_HOME=data_home, HOME=str(tmp_path))
-    assert "kept in ~/.local/share/narratoria/games.db" in game.begun
+    assert "saved in ~/.local/share/narratoria/games.db" in game.begun
     folder = tmp_path / ".local/share/narratoria"
     assert (folder / "games.db").exists()
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)] == [0o700] * 2
@@ -153,7 +153,7 @@ def test_game_is_played_even_if_the_store_is_unusable(play, data, changes, why):
     (data / "narratoria").mkdir()
     (data / "narratoria/games.db").write_bytes(b"of another program")
     game = play(**changes)
-    assert "this game is not kept: " in game.begun and why in game.begun
+    assert "this game is not being saved: " in game.begun and why in game.begun
     game("open", OPENED)
     game.end()
 

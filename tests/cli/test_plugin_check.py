@@ -91,7 +91,7 @@ CAUGHT = [
     ("changes_priority", "P27", "failed", "the priority"),
     ("renames_thread", "P27", "failed", "the name of the engine's thread"),
     ("sets_terminate", "P27", "failed", "the terminate handler"),
-    ("writes_record", "P30", "crashed", "wrote to the nar_event, which is the host's"),
+    ("writes_record", "P30", "crashed", "wrote to the nar_event, which belongs to the host"),
     ("writes_body", "P30", "crashed", "wrote to an event's body"),
     ("writes_table", "P30", "crashed", "wrote to narratoria.log/1"),
     ("forks_without_end", "P42", "failed", "started more than 16 processes in ui_handler handle"),
@@ -234,7 +234,7 @@ WRONG_FILES = {
     "magic": (b"\x7fELF", "damaged"),
     "random": (random.Random(1).randbytes(10_000), "is not a shared library"),
     "random-elf": (b"\x7fELF\x02\x01\x01" + random.Random(2).randbytes(10_000), "is"),
-    "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is built for 32-bit programs"),
+    "32-bit": (b"\x7fELF\x01\x01\x01" + bytes(45), "is a 32-bit library"),
     "big-endian": (b"\x7fELF\x02\x02\x01" + bytes(57), "a different byte order"),
 }
 
@@ -458,6 +458,6 @@ def test_unkillable_process_is_reported_and_ends_the_check(command):
                   env=environment(LD_PRELOAD=str(shim)))
     rules = {rule["rule"]: rule for rule in json.loads(ran.out)["rules"]}
     assert broken(rules) == {"P23": "hung"}, ran
-    assert re.search(r"process \d+ could not be ended within 5 s and is left \(state ",
+    assert re.search(r"process \d+ could not be killed within 5 s and still exists \(state ",
                      messages(rules["P23"])), ran
     assert "could not be ended" in rules["P33"]["why"], ran

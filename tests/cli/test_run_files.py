@@ -79,7 +79,7 @@ def test_state_of_gigabytes_is_refused_unread(command):
     with open(command.folder / "state.json", "wb") as file:
         file.truncate(3 << 30)
     ran = command("run", command.plan(lit(command)), "--state", "state.json")
-    assert ran.status == 2 and "more than 1 GiB" in ran.err
+    assert ran.status == 2 and "larger than 1 GiB" in ran.err
 
 
 def test_state_file_keeps_its_mode(command):

@@ -168,7 +168,7 @@ def test_history_is_kept_between_sessions(typist, command):
 def test_unwritable_history_is_reported_once(typist, command):
     (command.folder / "state").write_text("a file")
     it = typist()
-    assert "no history is kept in" in it.greeting
+    assert "the history is not saved in" in it.greeting
     assert it.enter("1") == "1\n> "
 
 

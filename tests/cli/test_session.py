@@ -49,7 +49,7 @@ def test_game_continues_in_another_process(play, session):
 def test_continued_game_shows_its_last_turn(play):
     play("I light the torch and examine the door")
     ran = play(stdin=b"1\n")
-    assert "evening, turn 1, kept in " in ran.out
+    assert "evening, turn 1, saved in " in ran.out
     assert "  You reach for the torch on the wall.\n" in ran.out
     assert "    1. Open\n    2. Leave\n" in ran.out
     assert "the door swings inward" in ran.out, "1 selects a choice of the previous turn"

@@ -79,8 +79,9 @@ std::vector<std::string> options_of(const CLI::App& command) {
     return names;
 }
 
-// The mistake in a command line for which the message of CLI11 is not clear, or empty. Scans the
-// words again, because CLI11 reports them out of order, or only the option that lacks something.
+// Describes a mistake for which CLI11's own message is not clear, or returns an empty text. Scans
+// the words again, because CLI11 reports mistakes out of order, or names only the option that lacks
+// a value.
 std::string mistake_in(const CLI::App& application, int argument_count, char** arguments) {
     const auto chain = named_chain(application);
     const CLI::App& named = chain.empty() ? application : *chain.back();

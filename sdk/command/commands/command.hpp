@@ -29,7 +29,7 @@ struct KeptPrompt {
     std::string session;
     std::optional<std::uint32_t> turn;
 };
-// Replays the prompt from the end of the preceding turn, and otherwise behaves as play(). With
+// Plays the prompt again from the end of the preceding turn; otherwise behaves as play(). With
 // `tools` ("a,b"), only these tools run again.
 int play_again(const KeptPrompt& prompt, const std::string& tools);
 // Resumes an interrupted prompt. `flags` are those of nar_session_resume.

@@ -113,7 +113,7 @@ int examine(bool as_json) {
 
 void add_doctor(Command application) {
     Command command = application.subcommand(
-        "doctor", "Show which guarantees this machine can enforce, and what it lacks");
+        "doctor", "Show which guarantees this machine can enforce, and what is missing");
     auto as_json = std::make_shared<bool>(false);
     command.flag("--json", *as_json, "Print the report as JSON");
     command.footer(

@@ -105,13 +105,14 @@ int play_lines(Game& game) {
 void require_no_story(const std::string& prompt) {
     struct stat status {};
     if (stat((prompt + "/story.toml").c_str(), &status) != 0) return;
-    throw Refused(fmt::format("\"{0}\" is a story; a story is given as narratoria play --story {0}",
-                              printable(prompt)));
+    throw Refused(
+        fmt::format("\"{0}\" is a story, not a prompt; to play it: narratoria play --story {0}",
+                    printable(prompt)));
 }
 
-// Opens the game in its store, with a store and a session of the command's choice where the player
-// named none. False if there is no place for a store; `why` says the reason. Throws Error if the store
-// cannot be used.
+// Opens the game in its store. If the player named no store or no session, the command chooses it.
+// Returns false, with the reason in `why`, if there is no folder for the store. Throws Error if the
+// store cannot be used.
 bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why) {
     if (options.store.empty()) {
         const std::optional<std::string> file = story::games_file(why);
@@ -140,7 +141,7 @@ bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why)
                 game.emplace(options);
                 return true;
             } catch (const Error& error) {
-                // A different game has taken the name since it was chosen.
+                // A different process has created a game with this name in the meantime.
                 if (error.code() != "SESSION_EXISTS") throw;
             }
         }
@@ -162,7 +163,7 @@ void open_kept_if_possible(std::optional<Game>& game, const PlayOptions& options
         if (!error.code().starts_with("STORE_")) throw;
         why = printable(error.message());
     }
-    if (!game) complain(fmt::format("this game is not kept: {}", why));
+    if (!game) complain(fmt::format("this game is not being saved: {}", why));
 }
 
 int play(PlayOptions options) {
@@ -210,7 +211,7 @@ int play(PlayOptions options) {
 
 namespace {
 
-// The story of a kept session.
+// The story of a stored session.
 PlayOptions options_of(const KeptPrompt& prompt) {
     PlayOptions options;
     options.store = prompt.store;
@@ -238,7 +239,7 @@ PlayOptions options_of(const KeptPrompt& prompt) {
     return options;
 }
 
-// Plays one turn of a kept session.
+// Plays one turn of a stored session.
 template <typename Play>
 int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
     require_standard_output("the story is written to it");
@@ -273,7 +274,7 @@ void add_play(Command application) {
     Command command = application.subcommand("play", "Play a story in the terminal");
     auto options = std::make_shared<PlayOptions>();
     command.option("PROMPT", options->prompts,
-                   "Prompts of the player, one turn each (default: read line by line)");
+                   "The player's prompts, one turn each (default: read line by line)");
     command
         .option("--story", options->story,
                 "The story's folder (default: the working folder, if it has a story.toml)")
@@ -281,7 +282,7 @@ void add_play(Command application) {
         .not_empty();
     command
         .option("--project", options->project,
-                "The story may call the tools of this Namel3ss project by their names")
+                "Let the story call the tools of this Namel3ss project by name")
         .type_name("FOLDER")
         .not_empty();
     command
@@ -290,28 +291,27 @@ void add_play(Command application) {
         .type_name("NAME");
     command
         .option("--plugin", options->plugins,
-                "Load a further plugin: a file (with a slash) or an id; may be repeated")
+                "Load an additional plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
     command
         .option("--store", options->store,
-                "Keep the game in this file, and go on where it stood (default, on a terminal: "
-                "narratoria/games.db in the folder of the user's data)")
+                "Save the game in this file, and continue a saved game (default, on a terminal: "
+                "narratoria/games.db in the user's data folder)")
         .type_name("FILE")
         .not_empty();
     command
         .option("--session", options->session,
-                "The game's name in the store (default: the story's last game there)")
+                "The game's name in the store (default: the most recent game of the story)")
         .type_name("NAME")
         .not_empty();
-    command.flag("--new", options->is_new,
-                 "Start a new game instead of going on with the last one");
-    command.flag("--no-store", options->is_not_kept, "Do not keep the game");
+    command.flag("--new", options->is_new, "Start a new game instead of continuing the last one");
+    command.flag("--no-store", options->is_not_kept, "Do not save the game");
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "Without prompts, it begins with the story's opening. A number selects a choice, at first "
-        "of\nthe opening. Ctrl-D ends the game; /help lists what else can be typed.\nExit status "
+        "Without prompts, it begins with the story's opening. A number selects one of the choices\n"
+        "shown last. Ctrl-D ends the game; /help lists the commands.\nExit status "
         "with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
         "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "

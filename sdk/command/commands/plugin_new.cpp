@@ -162,7 +162,7 @@ int plugin_new(const PluginNewOptions& options) {
         {"WHAT", std::string(kind.what)},
         // Only this template reads a setting.
         {"SETTING", kind.name == "ui-handler" && !is_c
-                        ? "label = \"It happens\"    # in front of what it logs\n"
+                        ? "label = \"It happens\"    # prefix of its log lines\n"
                         : ""},
         {"LANGUAGE", options.language},
         {"LANGUAGES", is_c ? "C" : "C CXX"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria replay: plays the turns of a kept session as they were, and compares their states.
+// narratoria replay: replays the turns of a stored session and compares the states at their ends.
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -26,7 +26,8 @@ struct Options {
     std::string session;
 };
 
-// Empty if it is not there any more: its limits and fallback texts are missed then.
+// The story's folder. Empty if it no longer exists; the replay then lacks the story's limits and
+// fallback texts.
 std::string story_of(const Store& store, const std::string& name) {
     const json::Document sessions = json::read(store.sessions());
     for (const json::Value& session : sessions.GetArray()) {
@@ -88,9 +89,9 @@ int replay(const Options& options) {
 
 void add_replay(Command application) {
     Command command =
-        application.subcommand("replay", "Play a kept session as it was, and compare its states");
+        application.subcommand("replay", "Replay a stored session and compare its states");
     auto options = std::make_shared<Options>();
-    command.option("--store", options->store, "The file that keeps the sessions")
+    command.option("--store", options->store, "The file that stores the sessions")
         .type_name("FILE")
         .required()
         .not_empty();
@@ -99,7 +100,7 @@ void add_replay(Command application) {
         .required()
         .not_empty();
     command.footer(
-        "The narrator's answers and the tools' events come from the store: the narrator is not "
+        "The narrator's replies and the tools' events come from the store: the narrator is not "
         "asked,\n"
         "and no tool is started. The store is only read.\n"
         "Exit status: 0 if each turn ends in its stored state, 1 if not, 2 if the session\n"

@@ -217,7 +217,7 @@ void add_serve(Command application) {
         .type_name("NAME");
     command
         .option("--plugin", options->plugins,
-                "Load a further plugin: a file (with a slash) or an id; may be repeated")
+                "Load an additional plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
     command.flag("--json", options->as_json,

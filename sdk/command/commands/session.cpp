@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// narratoria session: the sessions that a store keeps.
+// narratoria session: shows and edits the sessions in a store.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ std::string_view word(std::uint64_t count, std::string_view one, std::string_vie
     return count == 1 ? one : many;
 }
 
-// 0 is the beginning, as no turn has it.
+// Turn numbers begin at 1, so 0 means the beginning.
 std::uint64_t turn_number(const std::optional<std::uint32_t>& given) {
     if (!given) return NAR_TURN_CURRENT;
     return *given == 0 ? NAR_TURN_BEGINNING : *given;
@@ -132,7 +132,8 @@ int go(const Options& options) {
 
 int prune(const Options& options) {
     require_standard_output("the number of turns is written to it");
-    if (options.turn == 0u) throw Refused("turn 0 is the beginning of the session and stays");
+    if (options.turn == 0u)
+        throw Refused("turn 0 is the beginning of the session and cannot be removed");
     try {
         const std::uint64_t removed =
             Store(options.store)
@@ -157,7 +158,7 @@ int resume(const Options& options) {
 Command add(Command group, const std::string& name, const std::string& description,
             std::shared_ptr<Options> options, int (*act)(const Options&)) {
     Command command = group.subcommand(name, description);
-    command.option("--store", options->store, "The file that keeps the sessions")
+    command.option("--store", options->store, "The file that stores the sessions")
         .type_name("FILE")
         .required()
         .not_empty();
@@ -169,9 +170,10 @@ Command add(Command group, const std::string& name, const std::string& descripti
 
 void add_session(Command application) {
     Command group = application.group(
-        "session", "Look at sessions that a store keeps, undo turns and play them again");
+        "session", "Show the sessions in a store, undo turns and play them again");
     group.footer(
-        "play --store FILE --session NAME keeps a session. Exit status: 0, or 2 if the store, the\n"
+        "play --store FILE --session NAME stores a session. Exit status: 0, or 2 if the store, "
+        "the\n"
         "session or the turn cannot be read.\n"
         "Example:\n  narratoria session tree --store saves.db --session evening");
     auto options = std::make_shared<Options>();
@@ -184,39 +186,37 @@ void add_session(Command application) {
     };
     add(group, "list", "List the sessions of a store", options, list)
         .flag("--json", options->as_json, "Print the list as JSON (narratoria/store.h)");
-    name_session(add(group, "show", "Tell a session again, up to where it stands", options, show))
+    name_session(
+        add(group, "show", "Print the story of a session up to the current turn", options, show))
         .flag("--json", options->as_json, "Print all its turns as JSON (narratoria/store.h)");
     name_session(add(group, "tree", "Show the turns of a session and its branches", options, tree))
         .flag("--json", options->as_json, "Print the turns as JSON (narratoria/store.h)");
     name_session(add(group, "state", "Print the state at the end of a turn", options, state))
-        .option("--at", options->turn,
-                "The turn, 0 for the beginning (default: where the session stands)")
+        .option("--at", options->turn, "The turn, 0 for the beginning (default: the current turn)")
         .type_name("TURN");
     Command again_command = name_session(
-        add(group, "again", "Play a prompt again, for another answer", options, again));
+        add(group, "again", "Play a prompt again, for a different answer", options, again));
     again_command.option(
         "TURN", options->turn,
-        "The turn of the prompt (default: the last one); the new one is its sibling");
+        "The turn of the prompt (default: the last one); the new turn is its sibling");
     again_command
-        .option(
-            "--tools", options->tools,
-            "Run only these tools again, and those that depend on them; all else stays as it was")
+        .option("--tools", options->tools,
+                "Run only these tools and their dependents again; the others keep their results")
         .type_name("ID,ID")
         .not_empty();
-    name_session(add(group, "prune", "Remove turns for good", options, prune))
+    name_session(add(group, "prune", "Remove turns permanently", options, prune))
         .option("TURN", options->turn,
-                "This turn and those that follow it (default: all that do not lead to where the "
-                "session stands)");
-    Command resume_command = name_session(
-        add(group, "resume", "Go on with a prompt that was interrupted", options, resume));
-    resume_command.option(
-        "TURN", options->turn,
-        "Its turn (default: the last one that was interrupted where the session stands)");
+                "This turn and those that follow it (default: all that do not lead to the current "
+                "turn)");
+    Command resume_command =
+        name_session(add(group, "resume", "Resume a prompt that was interrupted", options, resume));
+    resume_command.option("TURN", options->turn,
+                          "Its turn (default: the last interrupted one after the current turn)");
     resume_command.flag("--repeat", options->repeats,
-                        "Run tools again that had begun and are not repeatable, too");
-    name_session(add(group, "go", "Let a session go on from the end of a turn", options, go))
+                        "Also rerun tools that had started and are not repeatable");
+    name_session(add(group, "go", "Go to the end of a turn, to continue from there", options, go))
         .option("TURN", options->turn,
-                "The turn, 0 for the beginning; the next turn makes another branch")
+                "The turn, 0 for the beginning; the next turn starts a new branch")
         .required();
 }
 

@@ -121,7 +121,7 @@ int list_tools(ToolListOptions options) {
         options.story = ".";
     }
     if (options.as_json && !options.format.empty()) {
-        throw Refused("--json and --format exclude each other; give one of the two");
+        throw Refused("--json and --format cannot be used together; give one of them");
     }
     require_standard_output("the list is written to it");
     EngineOptions engine_options;
@@ -166,7 +166,7 @@ void add_tool_list(Command tool) {
         .not_empty();
     command
         .option("--plugin", options->plugins,
-                "List also the tools of this plugin: a file (with a slash) or an id")
+                "Also list the tools of this plugin: a file (with a slash) or an id")
         .type_name("PLUGIN")
         .one_value();
     command
@@ -179,12 +179,12 @@ void add_tool_list(Command tool) {
     command.flag("--json", options->as_json, "Print the list as JSON (narratoria/tools.h)");
     command
         .option("--format", options->format,
-                "Print the tools in the form of a model's interface: OpenAI, or the Model Context "
+                "Print the tools in the format of a model API: OpenAI, or the Model Context "
                 "Protocol (mcp)")
         .one_of({"openai", "mcp"});
     command.footer(
-        "Exit status: 0 all tools are listed, 1 --format left out a tool that cannot run, or with "
-        "a\nname or an input that the form does not allow (standard error says which and why), "
+        "Exit status: 0 all tools are listed, 1 --format omitted a tool that cannot run, or has "
+        "a\nname or an input that the format does not allow (standard error says which and why), "
         "2 nothing\nwas listed. With --check: 0 no faults, 1 faults, 2 the folder cannot be read.\n"
         "Example:\n  narratoria tool list --story examples/stories/torch --format openai");
     command.action([options] { return list_tools(*options); });

@@ -193,7 +193,7 @@ void add_tool_run(Command tool) {
     command
         .option("TOOL", options->tool,
                 "The tool's program; a bare name is a file in the working folder. With "
-                "--project: the name of a tool of the project")
+                "--project: the name of a tool in the project")
         .required();
     command.option("--project", options->project, "Run a tool of this Namel3ss project by its name")
         .type_name("FOLDER")

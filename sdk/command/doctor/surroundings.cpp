@@ -49,7 +49,7 @@ MachineCheck temporary_folder() {
 MachineCheck control_groups() {
     MachineCheck check{"cgroups", false, "", "", true};
     const std::string advice =
-        "; only --cgroup and its limits need it: systemd-run --user --scope -p Delegate=yes …";
+        "; only --cgroup and its limits need it; run systemd-run --user --scope -p Delegate=yes …";
     struct statfs status {};
     if (statfs("/sys/fs/cgroup", &status) != 0 || status.f_type != CGROUP2_SUPER_MAGIC) {
         check.text = "cgroup2 is not mounted at /sys/fs/cgroup" + advice;
@@ -92,11 +92,11 @@ MachineCheck http_library() {
         if (library != nullptr) found = dlsym(library, "curl_version");
     }
     if (found == nullptr) {
-        check.text = "libcurl was not found; install libcurl4 to run tools that are services";
+        check.text = "libcurl was not found; install libcurl4 to run service tools";
         return check;
     }
     check.is_fine = true;
-    check.text = "HTTP for tools that are services";
+    check.text = "HTTP for service tools";
     check.version = reinterpret_cast<char* (*)()>(found)();
     return check;
 }
@@ -105,7 +105,7 @@ MachineCheck name_lookup() {
     MachineCheck check{"getent", false, "", "", true};
     const std::string file = find_program("getent");
     check.is_fine = !file.empty();
-    check.text = check.is_fine ? shown_path(file) + ", for names of services' hosts"
+    check.text = check.is_fine ? shown_path(file) + ", to look up the hosts of services"
                                : "it is not in PATH; install it (Debian: libc-bin), or give "
                                  "services by IP address";
     return check;
@@ -144,7 +144,7 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
     MachineCheck check{name, false, "", "", true};
     const std::string file = find_program(program);
     if (file.empty()) {
-        check.text = program == name ? "it is not in PATH; only tools that are containers need it"
+        check.text = program == name ? "it is not in PATH; only container tools need it"
                                      : shown_path(program) + " is not a program";
         return check;
     }

@@ -34,7 +34,7 @@ std::vector<Child> living_children() {
                 return read_document_if_there(fmt::format("/proc/{}/stat", entry->d_name),
                                               "status");
             } catch (const Refused&) {
-                return std::nullopt;  // it ended meanwhile
+                return std::nullopt;  // it has ended
             }
         }();
         if (!status) continue;
@@ -59,7 +59,7 @@ void reap_ended_children() {
 }
 
 // Killing a child may orphan its children, which become children of this process. So it repeats
-// until none are left. It gives up on a child that the kernel cannot end after 5 s.
+// until none are left. Gives up after 5 s, because the kernel may be unable to end a child.
 void end_all_children() {
     reap_ended_children();
     if (waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) return;

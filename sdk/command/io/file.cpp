@@ -62,7 +62,7 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     std::size_t used = 0;
     for (;;) {
         if (std::max(size, used) > kLongestDocument) {
-            throw Refused(fmt::format("the {} in {} has more than 1 GiB; give a different file",
+            throw Refused(fmt::format("the {} in {} is larger than 1 GiB; give a different file",
                                       what, shown_path(path)));
         }
         if (text.size() - used < 64 * 1024) text.resize(used + 256 * 1024);
@@ -400,7 +400,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     }
     open_nameless();
     if (exists) {
-        // Only the superuser can keep the owner. The mode must be kept: it protects the content.
+        // Only root can preserve the owner. The mode must be preserved: it protects the content.
         int kept = fchown(file_.get(), status.st_uid, status.st_gid);
         if (kept != 0) kept = fchown(file_.get(), static_cast<uid_t>(-1), status.st_gid);
         static_cast<void>(kept);
@@ -473,7 +473,7 @@ void Replacement::commit() {
     visible_name_.clear();
     if (durability_ == Durability::ForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
         throw Failed(
-            fmt::format("the {} is in {}, but may be lost at a power cut: fsync of the "
+            fmt::format("the {} is in {}, but may be lost if the power fails: fsync of the "
                         "folder failed ({})",
                         what_, shown_, reason(errno)));
     }

@@ -49,8 +49,8 @@ void require_regular_file(const std::string& path, std::string_view what);
 // Follows a chain of symbolic links. The result need not exist. Throws Refused for a loop.
 std::string final_target(const std::string& path, std::string_view what);
 
-// A text that is equal for two paths to the same file, also through links. For "-", the identity of
-// standard input. Empty if it is not a regular file.
+// A text that is equal for two paths to the same file, even through links. For "-", the identity
+// of standard input. Empty if it is not a regular file.
 std::string identity_of_input(const std::string& path);
 
 // The absolute path of the file, without symbolic links. The file need not exist.
@@ -82,10 +82,10 @@ class Replacement {
 public:
     enum class Durability {
         ForReaders,  // readers see either the old or the new file
-        ForPower,    // the same, also after a power cut
+        ForPower,    // the same, even after a power failure
     };
 
-    // Throws Refused when the file cannot be replaced: this is found out before anything runs.
+    // Throws Refused if the file cannot be replaced, so that this is detected before anything runs.
     Replacement(const std::string& path, std::string_view what, Durability durability);
     Replacement(Replacement&&) = delete;
     ~Replacement();
@@ -97,7 +97,7 @@ public:
     // for a device and for a standard stream under /dev.
     const std::string& identity() const noexcept { return identity_; }
 
-    // Throws Failed. The old file is unchanged then.
+    // Throws Failed and then leaves the old file unchanged.
     void commit();
 
 private:

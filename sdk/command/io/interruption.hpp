@@ -2,7 +2,7 @@
 #pragma once
 // Handles Ctrl-C, SIGTERM and SIGHUP. The first signal cancels the running session: its tools get
 // their grace period, result and state are written, and the command exits with 128 + the signal's
-// number. The second signal exits at once; the tools end with the process. Without a running
+// number. The second signal exits immediately; the tools end with the process. Without a running
 // session, the first signal exits.
 
 #include <csignal>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One-line notices for records that a person must see at once, in addition to the progress of the
-// run.
+// One-line notices for records that a person must see immediately, in addition to the progress of
+// the run.
 
 #include <cstdint>
 #include <string>

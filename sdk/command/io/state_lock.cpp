@@ -85,7 +85,7 @@ StateLock::~StateLock() {
     if (created_ && is_current()) unlink(target_.c_str());
 }
 
-// False if the file was created or removed meanwhile.
+// False if the file was created or removed in the meantime.
 bool StateLock::open_file() {
     created_ = false;
     file_ = Descriptor(open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -102,8 +102,8 @@ bool StateLock::open_file() {
 }
 
 // Creates the file, writes its content and locks it before it gets a name, so that no other run
-// finds it empty or unlocked. False with errno set; EEXIST if the file was created meanwhile. Fails
-// on file systems without O_TMPFILE.
+// finds it empty or unlocked. False with errno set; EEXIST if another process has created the file.
+// Fails on file systems without O_TMPFILE.
 bool StateLock::create_locked() {
     const std::size_t slash = target_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : target_.substr(0, slash + 1);

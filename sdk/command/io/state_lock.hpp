@@ -15,8 +15,8 @@ namespace narratoria::command {
 // again unless it was replaced.
 class StateLock {
 public:
-    // Waits up to `wait_ms` for other runs. Throws Refused if one still holds the lock then, or if
-    // the file cannot be locked.
+    // Waits up to `wait_ms` for other runs. Throws Refused if one still holds the lock after that,
+    // or if the file cannot be locked.
     StateLock(const std::string& path, std::uint64_t wait_ms);
     StateLock(StateLock&&) = delete;
     ~StateLock();

@@ -80,7 +80,7 @@ void HistoryFile::append(const std::string& line) {
 }
 
 void HistoryFile::fail(const std::string& why) {
-    complain(fmt::format("no history is kept in {}: {}", printable(*path_), why));
+    complain(fmt::format("the history is not saved in {}: {}", printable(*path_), why));
     path_.reset();
 }
 

@@ -12,15 +12,15 @@ namespace narratoria::command::script {
 class HistoryFile {
 public:
     // Uses $XDG_STATE_HOME/narratoria/script-history; the default of the variable is
-    // ~/.local/state. Without a home folder, no history is kept.
+    // ~/.local/state. Without a home folder, no history is saved.
     HistoryFile();
 
-    // The kept lines, oldest first. Truncates a long file to these lines.
+    // The most recent lines, oldest first. Truncates a long file to these lines.
     std::vector<std::string> load();
     void append(const std::string& line);
 
 private:
-    // Reports the first failure on standard error. No history is kept after it.
+    // Reports the first failure on standard error and saves no more history after it.
     void fail(const std::string& why);
 
     std::optional<std::string> path_;

@@ -56,7 +56,7 @@ public:
 
     Ending read(const std::string& prompt, std::string& line) override {
         prompt_ = prompt;
-        // Before the prompt is shown, so that the terminal does not echo early input a second time.
+        // Called before the prompt is shown, so that the terminal does not echo early input twice.
         el_set(editor_.get(), EL_PREP_TERM, 1);
         int size = 0;
         const char* const text = el_gets(editor_.get(), &size);
@@ -136,7 +136,7 @@ private:
         for (;;) {
             if (interruption::received() != 0) return false;
             if (interruption::was_continued()) {
-                // The shell has changed the terminal mode meanwhile; libedit must set it again.
+                // The shell has changed the terminal mode; libedit must set it again.
                 el_set(editor_.get(), EL_PREP_TERM, 0);
                 el_set(editor_.get(), EL_PREP_TERM, 1);
                 el_set(editor_.get(), EL_REFRESH);

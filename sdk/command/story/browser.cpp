@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kInstead = "open the address yourself";
 
-// The browser outlives this process: it is not in a group that Ctrl-C ends, and takes
-// signals as any program does.
+// The browser outlives this process, so start it outside the process group that Ctrl-C ends and
+// with default signal handling.
 int start(const char* program, char* const arguments[], pid_t& process) {
     posix_spawn_file_actions_t silent;
     posix_spawn_file_actions_init(&silent);
@@ -70,7 +70,7 @@ std::string Browser::make_file(std::string_view address) {
                           "<meta name=\"referrer\" content=\"no-referrer\">"
                           "<title>Narratoria</title>"
                           "<meta http-equiv=\"refresh\" content=\"0;url={0}\">"
-                          "<p><a href=\"{0}\">To the story</a></p></html>\n",
+                          "<p><a href=\"{0}\">Open the story</a></p></html>\n",
                           address));
     return is_whole ? path : std::string();
 }
@@ -91,7 +91,7 @@ void Browser::open(std::string_view address) {
                              kInstead));
         return;
     }
-    // Where the system has none, what ended stays a zombie until this process ends.
+    // Without pidfd support, xdg-open stays a zombie until this process ends.
     ended_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
 }
 

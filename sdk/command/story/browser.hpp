@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The desktop's browser, opened at an address that has a secret in it.
+// Opens the desktop's browser at an address that contains a secret.
 
 #include <sys/types.h>
 
@@ -15,17 +15,17 @@ class Browser {
 public:
     Browser() = default;
     Browser(const Browser&) = delete;
-    // Removes the file; what was started goes on.
+    // Removes the file. xdg-open and the browser keep running.
     ~Browser();
 
-    // Opens the address with xdg-open, without waiting for it; its output is discarded. It gets a file
-    // that redirects to the address, because every user of the machine can read the arguments of a
-    // process. Failures are reported on standard error.
+    // Opens the address with xdg-open, without waiting for it; its output is discarded. xdg-open
+    // gets a file that redirects to the address, because every user of the machine can read the
+    // arguments of a process. Failures are reported on standard error.
     void open(std::string_view address);
 
-    // Readable when it has to be looked after; -1: never.
+    // Readable when xdg-open has exited and look_after() must be called; -1: not running.
     int descriptor() const noexcept { return ended_.get(); }
-    // Takes notice of xdg-open's end.
+    // Reaps xdg-open and reports its failure.
     void look_after();
 
 private:

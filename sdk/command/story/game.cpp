@@ -42,7 +42,7 @@ Game::Game(const GameOptions& options)
       is_live_(is_capable_terminal(STDOUT_FILENO)),
       log_level_(options.log.level()) {
     EngineOptions engine_options;
-    // The paths of assets that it prints stay readable for a day.
+    // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     engine_options.log_line = [this](const nar_log_line& line) {
         take_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
@@ -73,7 +73,7 @@ Game::Game(const GameOptions& options)
     }
 }
 
-// Writes the title, if it is not there yet.
+// Writes the title, unless it has been written.
 void Game::begin() {
     if (is_open_) return;
     write_title(session_->title());
@@ -181,7 +181,7 @@ void Game::tell_again() {
     if (!told_.empty() || !choices_.empty()) tell(told_);
 }
 
-// Says where the game is kept, unless the player named a new game.
+// Says where the game is saved, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
     const TurnTree turns(session_->turns());
     const json::Value* const cut_off = turns.interrupted();
@@ -189,7 +189,7 @@ void Game::describe_session(const GameOptions& options) {
     if (!options.played_elsewhere.empty()) {
         notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
     }
-    notice_ += fmt::format("{}, {}, kept in {}", session_->id(),
+    notice_ += fmt::format("{}, {}, saved in {}", session_->id(),
                            turn_ != 0           ? fmt::format("turn {}", turn_)
                            : cut_off != nullptr ? std::string("the beginning")
                                                 : std::string("a new game"),
@@ -236,12 +236,13 @@ void Game::tell(std::string_view words) {
 void Game::take_log(std::uint32_t level, std::string_view message, std::string_view code) {
     if (level < log_level_) return;
     if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
-        // It cannot write any more; the message says whether the pipe was closed or the disk is full.
+        // The console can no longer write. Its message says whether the pipe was closed or the
+        // disk is full.
         if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
         if (broken_ != EPIPE) complain(printable(message));
         return;
     }
-    // The console has shown the reason of each plan, and the warning.
+    // The console has already shown why each plan failed, and the store's warning.
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
     if (is_open_) {
         remark(message);

@@ -25,33 +25,33 @@ struct GameOptions {
     std::string project;
     std::string narrator;
     std::vector<std::string> plugins;
-    std::string store;  // empty: the game is not kept
+    std::string store;  // empty: the game is not saved
     std::string session;
-    bool must_be_new = false;      // the session
+    bool must_be_new = false;      // the store must not have the session yet
     bool names_session = false;    // the command chose the session, not the player
     std::string played_elsewhere;  // the session that the command would have chosen
     LogOption log;
     GroupOptions groups;
 };
 
-// One game, from the first prompt to the last. The console plugin shows what the tools and the narrator say;
-// the game writes what the player typed and what it says about itself. Both write to standard output, each
-// while the other is at rest.
+// One game, from the first prompt to the last. The console plugin shows the output of the tools and
+// the narrator; the game writes prompts and remarks. Both write to standard output, but never at
+// the same time.
 class Game {
 public:
-    // Throws Error if the store cannot be used or has a session that must be new, otherwise Refused.
+    // Throws Error if the store cannot be used or already has a session that must be new. Throws
+    // Refused for other failures.
     explicit Game(const GameOptions& options);
 
     Engine& engine() noexcept { return *engine_; }
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
     bool is_kept() const noexcept { return !store_.path().empty(); }
-    // errno when standard output can no longer be written: its reader went away (EPIPE), or its disk
-    // is full; otherwise 0.
+    // The errno of the first failed write to standard output (EPIPE: the reader is gone), or 0.
     int broken() const noexcept { return broken_; }
     const Style& style() const noexcept { return style_; }
 
-    // Writes the title, and the opening or the current turn of a kept session.
+    // Writes the title, and the opening or the current turn of a stored session.
     void tell_opening();
     // Writes the current turn, and its narrative and choices.
     void tell_place();
@@ -62,18 +62,18 @@ public:
     // Writes a remark that is not part of the story.
     void remark(std::string_view text);
 
-    // Returns the prompt that a line of the player means: a number selects a choice (spec 000 §4.4). Nothing:
-    // there is no choice with this number.
+    // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
+    // Nothing if there is no choice with this number.
     std::optional<std::string> meaning(const std::string& line) const;
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
     Outcome turn(const std::string& prompt);
-    // `tools`: JSON, as of nar_session_again.
+    // `tools`: JSON, as for nar_session_again.
     Outcome again(std::uint64_t turn, const std::string& tools);
-    // `flags`: as of nar_session_resume.
+    // `flags`: as for nar_session_resume.
     Outcome resume(std::uint64_t turn, std::uint32_t flags);
 
-    // For a game that is kept.
+    // For a game that is saved.
     TurnTree turns() const { return TurnTree(session_->turns()); }
     // 0: the beginning.
     void go_to(std::uint64_t turn);
@@ -103,10 +103,10 @@ private:
     std::string notice_;  // about the session
     // As of the last take_up():
     std::uint64_t turn_ = 0;            // 0: the beginning
-    std::string place_;                 // what turn it is
-    std::string told_;                  // by the last prompt, or the opening
+    std::string place_;                 // describes the current turn
+    std::string told_;                  // the narrative of the last prompt, or the opening
     std::vector<std::string> choices_;  // of the opening, then of the last turn
-    // Last: what they call is gone after them.
+    // Declared last, so that they are destroyed first: their callbacks use the members above.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };

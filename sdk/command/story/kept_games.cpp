@@ -26,7 +26,7 @@ std::string without_links(const std::string& path) {
     return failure ? path : real.string();
 }
 
-// A store that does not exist has none.
+// Empty if the store does not exist.
 json::Document sessions_of(const std::string& store) {
     struct stat status {};
     if (stat(store.c_str(), &status) != 0 || status.st_size == 0) return json::read("[]");
@@ -53,10 +53,10 @@ std::optional<std::string> games_file(std::string& why) {
     } else if (const auto home = folder_of_variable("HOME")) {
         folder = *home + "/.local/share/narratoria";
     } else {
-        why = "neither XDG_DATA_HOME nor HOME is the path of a folder";
+        why = "neither XDG_DATA_HOME nor HOME is set to an absolute path";
         return std::nullopt;
     }
-    // The specification wants 0700 for each folder that is created.
+    // The XDG specification requires mode 0700 for the folders that are created.
     const mode_t before = umask(077);
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
@@ -77,7 +77,8 @@ std::string shown_below_home(const std::string& path) {
 
 std::optional<std::string> last_game(const std::string& store, const std::string& story,
                                      const std::string& project) {
-    // The store has paths without links. A story that is a project need not be given as one.
+    // The store has paths without links. If the story's folder is also the project, the project
+    // need not be given.
     const std::string story_folder = without_links(story);
     const std::string project_folder = project.empty() ? "" : without_links(project);
     const json::Document sessions = sessions_of(store);
@@ -90,7 +91,7 @@ std::optional<std::string> last_game(const std::string& store, const std::string
         if (its_project != project_folder && !(project.empty() && its_project == story_folder)) {
             continue;
         }
-        // If two have the same time, the one that was created later is taken.
+        // If two have the same time, choose the one that was created later.
         const std::string time = last_played(store, session);
         if (time < last_time) continue;
         last = json::text(session, "id");

@@ -11,8 +11,8 @@
 
 namespace narratoria::command::story {
 
-// Reads standard input line by line. While it waits, it notices signals and drives the engine: timers and
-// descriptors of plugins do not wait for the player.
+// Reads standard input line by line. While it waits, it checks for signals and drives the engine,
+// so that timers and descriptors of plugins do not wait for the player.
 class PromptReader {
 public:
     explicit PromptReader(Engine& engine) : engine_(engine) {}
@@ -29,11 +29,11 @@ private:
 bool is_blank(std::string_view text);
 std::string_view trimmed(std::string_view text);
 
-// The number that a line consists of, if it does.
+// The number, if the line consists only of a number.
 std::optional<std::size_t> number_in(std::string_view line);
 
-// Reads "a,b" into the JSON that nar_session_again takes; empty for a blank text. Throws Refused if it names
-// no tool.
+// Converts "a,b" to the JSON that nar_session_again takes; empty for a blank text. Throws Refused
+// if it names no tool.
 std::string tools_in(std::string_view list);
 
 }  // namespace narratoria::command::story

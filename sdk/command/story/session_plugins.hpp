@@ -12,10 +12,10 @@ namespace narratoria::command::story {
 
 struct PluginState {
     bool is_active = false;
-    std::string reason;  // why it is not; printable
+    std::string reason;  // why it is not active; printable
 };
 
-// `wish`: an id or a path, as in the session's options. Nothing: the session has no such plugin.
+// `wish`: an id or a path, as in the session's options. Nothing if the session has no such plugin.
 std::optional<PluginState> state_of_plugin(const Session& session, std::string_view wish);
 
 }  // namespace narratoria::command::story

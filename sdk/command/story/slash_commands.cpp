@@ -15,7 +15,7 @@
 namespace narratoria::command::story {
 namespace {
 
-// The prompts on the way to the current turn. Throws Refused if there is none.
+// The prompts on the path to the current turn. Throws Refused if there is none.
 std::vector<const json::Value*> prompts_of(const TurnTree& turns) {
     std::vector<const json::Value*> prompts = turns.prompts();
     if (prompts.empty()) throw Refused("There is no prompt yet");
@@ -31,7 +31,7 @@ Prompt prompt_in(const json::Value& turn) {
     return {std::string(json::text(turn, "prompt")), json::count(turn, "parent")};
 }
 
-// The one that was interrupted last, or the last one of the current branch.
+// The interrupted prompt after the current turn, or else the last prompt of the current branch.
 Prompt last_prompt(const Game& game) {
     const TurnTree turns = game.turns();
     const json::Value* const cut_off = turns.interrupted();
@@ -69,7 +69,7 @@ void edit(Game& game, const std::string& text) {
     if (text.empty()) throw Refused("Usage: /edit TEXT, instead of: " + last.text);
     if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
     game.go_to(last.before);
-    // The number of a choice that was there before.
+    // A number selects one of the choices that were shown before the last prompt.
     say(game, game.meaning(text).value_or(text));
 }
 
@@ -104,15 +104,15 @@ void load(Game& game, const std::string& argument) {
 struct SlashCommand {
     std::string_view name;
     std::string_view arguments;
-    std::string_view help;  // a line of it is 60 columns at most
+    std::string_view help;  // lines of at most 60 columns
     void (*act)(Game& game, const std::string& argument);
 };
 
 constexpr SlashCommand kCommands[] = {
     {"/undo", "[NUMBER]", "takes back the last prompt, or several", undo},
     {"/again", "[ID,ID]",
-     "plays the last prompt again, for another answer; or only\n"
-     "these of its tools, and those that depend on them",
+     "plays the last prompt again, for a different answer; with\n"
+     "IDs, only runs these tools and their dependents again",
      again},
     {"/resume", "",
      "resumes an interrupted prompt; \"/resume repeat\" also runs\n"
@@ -157,7 +157,8 @@ void obey(Game& game, std::string_view line) {
                         "begin with //",
                         word));
     }
-    if (!game.is_kept()) return game.remark("This game is not kept, so it has no turns to go to");
+    if (!game.is_kept())
+        return game.remark("This game is not saved, so there are no turns to go back to");
     try {
         command->act(game, std::string(trimmed(line.substr(end))));
     } catch (const Refused& refused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Commands that the player types instead of a prompt, to go back in the story: /undo, /again, /help, ...
+// Commands that the player types instead of a prompt: /undo, /again, /help, …
 
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace narratoria::command::story {
 
-// Does what a line that begins with a slash says. Throws Error.
+// Executes a line that begins with a slash. Throws Error.
 void obey(Game& game, std::string_view line);
 
 }  // namespace narratoria::command::story

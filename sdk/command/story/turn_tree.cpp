@@ -12,7 +12,7 @@
 namespace narratoria::command::story {
 namespace {
 
-// The columns of a prompt in a list of turns.
+// The maximum width of a prompt in a list of turns.
 constexpr std::size_t kHeading = 72;
 
 }  // namespace
@@ -53,7 +53,8 @@ std::vector<const json::Value*> TurnTree::prompts() const {
 }
 
 const json::Value* TurnTree::interrupted() const {
-    // Turns of the host after it do not count.
+    // Skip "host" turns: a prompt also counts as interrupted here if only patches of the host are
+    // between it and the current turn.
     const auto skip_host = [&](std::uint64_t id) {
         for (const json::Value* turn = find(id); turn && json::text(*turn, "kind") == "host";
              turn = find(id)) {
@@ -77,12 +78,12 @@ std::string TurnTree::drawn(const Style& style) const {
     for (const auto& [id, turn] : by_id_) children[json::count(*turn, "parent")].push_back(turn);
     std::set<const json::Value*> on_way;
     for (const json::Value* turn : way()) on_way.insert(turn);
-    // Where turns fork, the way to the current turn goes straight on, or the latest one; the others
-    // branch off to the right.
+    // At a fork, the branch with the current turn, or else the latest one, continues straight down;
+    // the others are indented.
     struct Entry {
         const json::Value* turn;
-        std::string left;   // of its number
-        std::string below;  // left of those that follow it
+        std::string left;   // printed to the left of its number
+        std::string below;  // printed to the left of its descendants
     };
     std::vector<Entry> waiting;
     const auto push_children = [&](std::uint64_t id, const std::string& left) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The turns of a session that is kept, for the commands that show them or go to one.
+// The turns of a stored session, for the commands that show them or go to one.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ public:
     // `turns`: what nar_store_read_turns returns.
     explicit TurnTree(std::string_view turns);
 
-    // The turn that the session goes on from; 0: its beginning.
+    // The turn from which the session continues; 0: its beginning.
     std::uint64_t current() const { return json::count(read_, "current"); }
     // Null if there is no such turn.
     const json::Value* find(std::uint64_t id) const;
@@ -30,7 +30,8 @@ public:
     std::vector<const json::Value*> way() const;
     // The prompts of way().
     std::vector<const json::Value*> prompts() const;
-    // The last turn, if it is a prompt that was interrupted at the end of the current one; or null.
+    // The newest turn, if it is an interrupted prompt that follows the current turn; otherwise
+    // null.
     const json::Value* interrupted() const;
 
     // One line for each turn, indented where a branch begins; the current turn is marked.
@@ -41,7 +42,7 @@ private:
     std::map<std::uint64_t, const json::Value*> by_id_;
 };
 
-// The prompt, or the kind of another turn.
+// The prompt of the turn; for a turn of a different kind, a description of the kind.
 std::string heading(const json::Value& turn);
 // " (cancelled)"; empty for a completed turn.
 std::string status_of(const json::Value& turn);

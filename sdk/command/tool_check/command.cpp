@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kShownFindings = 10;
 constexpr std::size_t kShownDiagnostics = 10;
-// Only a tool that takes at least this time is interrupted in a run of its own (T18).
+// Only a tool that takes at least this long is interrupted in a separate run (T18).
 constexpr double kLongRunning = 0.5;
 // Larger than a pipe's buffer, so that a tool that does not read its input is detected.
 constexpr std::size_t kUnknownText = 256 * 1024;

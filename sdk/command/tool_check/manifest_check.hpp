@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checks results of a tool against its manifest. The library does it as when the tool runs.
+// Checks a tool's results against its manifest, with the same code that checks them when the tool
+// runs.
 
 #include <optional>
 #include <string>

@@ -34,9 +34,9 @@ struct ObservedRunOptions {
     std::optional<double> terminate_after;  // seconds, then SIGTERM in any case
 };
 
-// Runs the tool in a session of its own, with the environment and the working folder that the
+// Runs the tool in its own process session, with the environment and the working folder that the
 // runtime gives to tools. All its processes have ended on return. Throws Interrupted if a signal
-// asks the command to end meanwhile.
+// arrives that asks the command to end.
 ObservedRun observe_run(const ObservedRunOptions& options);
 
 }  // namespace narratoria::command::tool_check

@@ -60,16 +60,16 @@ constexpr Rule kRules[] = {
      "derive the id from a counter or from the content"},
     {"T15", "sends narrative_choice with a list of strings", "spec 000 §4.4",
      "use the payload {\"choices\": [\"Open\", \"Leave\"]}"},
-    {"T16", "follows the protocol also without input", "spec 000 §6",
+    {"T16", "follows the protocol even without input", "spec 000 §6",
      "an empty standard input is allowed: report missing input with an error event and done with "
      "ok: false"},
     {"T17", "accepts unknown fields", "spec 000 §6, §8",
-     "ignore unknown fields, also large ones; newer runtimes send more fields"},
+     "ignore unknown fields, even large ones; newer runtimes send more fields"},
     {"T18", "ends on SIGTERM within the grace period", "docs/writing-a-tool.md",
      "do not ignore SIGTERM; exit, or forward it to child processes and then exit"},
     {"T19", "leaves no process behind", "docs/writing-a-tool.md",
      "wait for all child processes before done"},
-    {"T20", "returns what its manifest says", "docs/tool-schemas.md",
+    {"T20", "returns results that match its manifest", "docs/tool-schemas.md",
      "correct the result or the manifest; narratoria validate tool shows the manifest's faults"},
 };
 
@@ -229,8 +229,8 @@ void Judge::judge_end() {
     decide(std::move(findings));
 }
 
-// The library validates each line as when a tool runs. This function only assigns its findings to
-// rules.
+// The library validates each line with the same code as when a tool runs. This function only
+// assigns its findings to rules.
 void Judge::judge_lines_and_events() {
     Findings lines;
     Findings events;

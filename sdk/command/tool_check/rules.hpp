@@ -35,7 +35,7 @@ struct Judgement {
     std::vector<Finding> findings;
 };
 
-// The runs by which the rules are judged.
+// The observed runs that the rules are checked against.
 struct Evidence {
     std::string path;  // of the tool, absolute
     std::string request_id;

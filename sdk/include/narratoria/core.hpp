@@ -22,7 +22,7 @@ namespace narratoria::detail {
 struct Core {
     nar_engine* engine = nullptr;
     // Serializes replies from other threads with the engine's destruction. Recursive, because a
-    // callback that a reply causes may give another reply.
+    // reply can trigger a callback that sends another reply.
     std::recursive_mutex ending;
     // The first exception that a callback threw since the last driving call. [engine-thread]
     std::exception_ptr thrown;

@@ -62,7 +62,7 @@ struct Limits : nar_limits {
 // The constructor of Engine copies everything. Empty and 0 select the default, which each comment
 // names after the semicolon.
 struct EngineOptions {
-    std::uint32_t jobs = 0;      // tools that run at once; the cores in the affinity mask
+    std::uint32_t jobs = 0;      // most tools at a time; the cores in the affinity mask
     std::string_view root = {};  // working directory of tools; the current one, read now
     std::vector<std::string_view> environment =
         {};  // "NAME=value", added to the tools' environment
@@ -202,7 +202,7 @@ public:
     // True while a turn or plan runs or a tool is being ended.
     bool is_busy() const { return nar_engine_is_busy(handle()) != 0; }
 
-    // A descriptor that is readable when there is something to do. Poll it, but do not read it.
+    // A descriptor that is readable when the loop has work to do. Poll it, but do not read from it.
     int descriptor() const { return nar_engine_descriptor(handle()); }
 
     // Time until the next timer, or nothing if there is none. Call it again before each poll().
@@ -212,7 +212,8 @@ public:
         return std::chrono::milliseconds(milliseconds);
     }
 
-    // Makes the calling thread the engine thread. No other thread may use the engine meanwhile.
+    // Makes the calling thread the engine thread. No other thread may use the engine during the
+    // call.
     void adopt_thread() {
         detail::Check check;
         check(nar_engine_adopt_thread(handle(), check.details()));

@@ -65,7 +65,7 @@ public:
     std::uint64_t seq() const noexcept { return event_->seq; }
     // From 1; 0 if the record does not concern an attempt.
     std::uint32_t attempt() const noexcept { return event_->attempt; }
-    // The time at which the runtime read it.
+    // When the runtime read it.
     std::chrono::sys_time<std::chrono::microseconds> time() const noexcept {
         return std::chrono::sys_time<std::chrono::microseconds>(
             std::chrono::microseconds(event_->time_us));

@@ -18,7 +18,7 @@
 namespace narratoria {
 
 // The handle by which a narrator replies to one request. It can be copied and used on any thread,
-// at once or later. After the session or the engine has ended, a reply is dropped.
+// immediately or later. After the session or the engine has ended, a reply is dropped.
 class NarratorReply {
 public:
     // Identifies the request; the same number is passed to Narrator::cancel.
@@ -28,7 +28,7 @@ public:
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const { return answer(nar_narrator_reply, plan); }
 
-    // Replies that there will be no plan, with the reason. Returns false like plan().
+    // Replies without a plan and gives the reason. Returns false like plan().
     bool fail(std::string_view message) const { return answer(nar_narrator_fail, message); }
 
 private:

@@ -47,9 +47,9 @@ private:
 }  // namespace detail
 
 // The handle by which a narrator replies to one request. It can be copied and used on any thread,
-// at once or later. After the instance has ended, a reply does nothing and returns false. If the
-// last copy is destroyed without a reply, the request fails, so that the session does not wait for
-// it.
+// immediately or later. After the instance has ended, a reply does nothing and returns false. If
+// the last copy is destroyed without a reply, the request fails, so that the session does not wait
+// forever.
 class Reply {
 public:
     Reply(std::shared_ptr<detail::Core> core, std::uint64_t token)
@@ -59,7 +59,7 @@ public:
     std::uint64_t token() const noexcept { return asked_->token(); }
 
     // False once the reply is no longer needed: cancelled, timed out, or the instance has ended.
-    // Check it from time to time in long work.
+    // Check it from time to time during long work.
     bool is_wanted() const noexcept { return !asked_->is_cancelled(); }
 
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
@@ -69,7 +69,7 @@ public:
             return host_side.reply(host, token(), detail::to_c(plan));
         });
     }
-    // Replies that there will be no plan, with the reason. Returns false like plan().
+    // Replies without a plan and gives the reason. Returns false like plan().
     bool fail(std::string_view message) const { return asked_->fail(message); }
 
     // Runs a tool before the reply (narratoria.invoke/1). `invocation` is {"tool":"…","input":{…}}
@@ -153,9 +153,9 @@ struct End {
 
 // One attempt of a tool that this plugin runs. The plugin writes the output that a process would
 // print: events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once,
-// also after a cancellation. If the last copy is destroyed without it, the invocation fails with
-// PLUGIN_DROPPED (a function of the host: TOOL_DROPPED). Like Reply, it can be copied and used on
-// any thread.
+// even after a cancellation. If the last copy is destroyed before that, the invocation fails with
+// PLUGIN_DROPPED (for a function of the host: TOOL_DROPPED). Like Reply, it can be copied and used
+// on any thread.
 class Invocation {
 public:
     // `is_of_host` is true for a function of the host, false for a plugin.
@@ -166,10 +166,10 @@ public:
     std::uint64_t token() const noexcept { return running_->token(); }
 
     // True if the invocation should end: cancelled, timed out, its output was invalid, or the
-    // instance has ended. Check it from time to time in long work, and then call ended().
+    // instance has ended. Check it from time to time during long work, and then call ended().
     bool is_cancelled() const noexcept { return running_->is_cancelled(); }
 
-    // The session's state (spec 002 ToolContext). Writes of this tool take effect at once. The
+    // The session's state (spec 002 ToolContext). Writes of this tool take effect immediately. The
     // Context does not keep the invocation open. Engine thread.
     Context context() const { return Context(running_->shared_core(), token()); }
 

@@ -14,10 +14,10 @@
 
 namespace narratoria::plugin {
 
-// The session's state by keys, with metadata of the keys; narratoria/context.h has the rules. A
-// Context from Invocation::context() belongs to the tool: its reads and writes come after the
-// tool's output so far, and a write takes effect before the call returns. A Context made from a
-// Host writes for the plugin.
+// Key-value access to the session's state, with metadata for each key; narratoria/context.h has the
+// rules. A Context from Invocation::context() belongs to the tool: its reads and writes come after
+// the tool's output so far, and a write takes effect before the call returns. A Context made from
+// a Host writes for the plugin.
 //
 // Engine thread. A tool that works on a different thread posts the call (Host::post), or writes a
 // state_patch event. Copies are cheap and safe to keep. Functions that fail throw

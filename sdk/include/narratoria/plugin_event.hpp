@@ -27,7 +27,7 @@ class Event : public narratoria::Event {
 public:
     using narratoria::Event::Event;
 
-    // The name of the kind in JSON, for example "tool_event"; "unknown" for kinds of later
+    // The name of the kind in JSON, for example "tool_event"; "unknown" for kinds from later
     // versions.
     std::string_view kind_name() const noexcept {
         const char* const name = nar_record_kind(raw().kind);

@@ -49,7 +49,7 @@ inline const char* sentence(nar_status status) noexcept {
     case value: return text;
         NAR_STATUS_LIST(NARRATORIA_SENTENCE)
 #undef NARRATORIA_SENTENCE
-        default: return "the host returned a status of a later version";
+        default: return "the host returned a status that this version does not know";
     }
 }
 
@@ -76,9 +76,9 @@ inline std::string current_exception_message() {
 #endif
 }
 
-// A service of the host: the struct of its functions, its id, and the size of the struct when the
-// id was introduced. For a struct that has grown since, this stays the first size; calls of later
-// functions check `size`.
+// A service of the host: the struct of its functions, its id, and the size that the struct had when
+// the id was introduced. That size stays the same when the struct grows; calls of functions that
+// were added later check `size`.
 template <class Functions>
 struct Offer;
 #define NARRATORIA_OFFER(Functions, text)                            \
@@ -213,7 +213,8 @@ public:
     // may call back while it accepts a reply.
     std::recursive_mutex ending;
 
-    // The replies and ends that the host waits for, by service id and token. Guarded by `ending`.
+    // The replies and ends of invocations that the host waits for, by service id and token.
+    // Guarded by `ending`.
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
     // Callbacks for outcomes of invoked tools. Engine thread.
@@ -439,7 +440,7 @@ public:
         return text;
     }
 
-    // Submits a prompt of the player. Its turn begins when the running turn has ended. Returns
+    // Submits a prompt for the player. Its turn begins when the running turn has ended. Returns
     // false if a prompt is already waiting. Engine thread.
     bool submit_prompt(std::string_view text) const {
         const auto& functions = core_->require<nar_host_prompt>();
@@ -502,7 +503,7 @@ public:
         };
         auto either = std::make_shared<Either>(std::forward<Function>(function),
                                                std::forward<Dropped>(dropped), core_);
-        // Set before the host gets it, because the engine thread may run it at once.
+        // Set before the host gets it, because the engine thread may run it immediately.
         either->taken = true;
         NARRATORIA_TRY {
             const bool posted = post([either] {

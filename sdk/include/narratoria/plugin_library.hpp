@@ -29,7 +29,7 @@ struct Instance {
             return Class(Host(core));
         } else {
             static_assert(std::is_default_constructible_v<Class>,
-                          "a plugin's class has a public constructor that takes a const "
+                          "a plugin's class must have a public constructor that takes a const "
                           "narratoria::plugin::Host&, or nothing");
             return Class();
         }
@@ -81,7 +81,7 @@ constexpr std::array<const nar_tool*, Count> pointers_to(
 template <class Struct>
 inline constexpr auto kSize = static_cast<std::uint32_t>(sizeof(Struct));
 
-// ---- for each extension: its id, a test if the class implements it, and its C struct
+// ---- for each extension: its id, whether the class implements it, and its C struct
 
 template <class Class>
 struct EventSinkOf {
@@ -348,9 +348,9 @@ template <class Class, class Description>
 struct Library {
     static_assert(
         is_plugin_id(Description::kId),
-        "a plugin's id has at most 128 of a-z 0-9 . _ - and begins with a letter or digit");
+        "a plugin's id has at most 128 characters a-z 0-9 . _ - and begins with a letter or digit");
     static_assert(is_plain_text(Description::kName) && is_plain_text(Description::kVersion),
-                  "a plugin's name and version are not empty and hold no quote, backslash or "
+                  "a plugin's name and version must not be empty or contain a quote, backslash or "
                   "control character");
     static_assert(are_distinct(Description::kExtensions),
                   "NARRATORIA_PLUGIN names an extension twice");

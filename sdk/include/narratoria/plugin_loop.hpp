@@ -43,14 +43,14 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
     void stop() noexcept {
         const std::uint64_t started = std::exchange(id, 0);
-        // When the instance ends, the host removes the remaining ones.
+        // If the instance has ended, the host has already removed its timers and polls.
         if (started == 0 || !core->is_open()) return;
         core->find<Functions>()->stop(core->host(), started);
     }
 
     std::shared_ptr<Core> core;
     std::function<void()> function;
-    std::function<void(Ready)> on_ready;  // for a Poll that was made with `wanted`
+    std::function<void(Ready)> on_ready;  // for a Poll that was created with `wanted`
     std::uint64_t id = 0;
 };
 
@@ -77,7 +77,7 @@ public:
     }
     ~Timer() { stop(); }
 
-    // Restarts the delay, also after the timer has fired.
+    // Restarts the delay, even after the timer has fired.
     void restart(std::chrono::milliseconds after) {
         if (!waiting_) return;
         waiting_->stop();
@@ -143,13 +143,13 @@ public:
     }
     ~Poll() { stop(); }
 
-    // Changes the conditions. Only for a Poll that was made with `wanted` and is running.
+    // Changes the conditions. Only for a Poll that was created with `wanted` and is running.
     void change(Ready wanted) {
         if (!is_running()) return;
         waiting_->core->template check<nar_host_poll>(
             grown().change(waiting_->core->host(), waiting_->id,
                            static_cast<std::uint32_t>(wanted)),
-            "changing what a descriptor is watched for");
+            "changing the conditions to watch a descriptor for");
     }
     void stop() noexcept {
         if (waiting_) waiting_->stop();

@@ -30,10 +30,11 @@ struct Program {
 };
 
 struct ProcessExit {
-    int status = -1;         // -1: it did not exit by itself
-    unsigned signal = 0;     // the signal that ended it; 0: none
-    std::string error_code;  // SPAWN_FAILED, CPU_LIMIT, …; mostly empty (narratoria/host_process.h)
-    std::string error;       // the message for `error_code`
+    int status = -1;      // -1: it did not exit by itself
+    unsigned signal = 0;  // the signal that ended it; 0: none
+    std::string
+        error_code;     // SPAWN_FAILED, CPU_LIMIT, …; usually empty (narratoria/host_process.h)
+    std::string error;  // the message for `error_code`
     std::uint64_t user_us = 0;
     std::uint64_t system_us = 0;
     std::uint64_t resident_kb = 0;
@@ -58,7 +59,7 @@ struct ProcessEvents {
 enum class Written { Taken, Busy, Closed };
 
 // A process that the host runs and ends like a tool. When this object is destroyed, the process and
-// its descendants are killed, and no function is called any more. When the instance ends, the
+// its descendants are killed, and no further callbacks are called. When the instance ends, the
 // process first gets SIGTERM and a short grace period.
 //
 // Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
@@ -106,7 +107,7 @@ public:
 
     bool is_running() const noexcept { return running_ && running_->handle != 0; }
 
-    // Appends to its standard input. Busy: the buffer is full, nothing was taken, and on_drained
+    // Appends to its standard input. Busy: the buffer is full, nothing was written, and on_drained
     // follows. Closed: either side closed the stream, or the process has ended.
     Written write(std::string_view bytes) {
         if (!is_running()) return Written::Closed;
@@ -124,13 +125,14 @@ public:
             functions->close_input(running_->core->host(), running_->handle);
         }
     }
-    // Sends SIGTERM, and SIGKILL after the grace period; 0 sends SIGKILL at once. on_exit follows.
+    // Sends SIGTERM, and SIGKILL after the grace period; 0 sends SIGKILL immediately. on_exit
+    // follows.
     void terminate(std::uint32_t grace_ms) noexcept {
         if (const auto* functions = reachable()) {
             functions->terminate(running_->core->host(), running_->handle, grace_ms);
         }
     }
-    // Like terminate, but no function is called any more.
+    // Like terminate, but no further callbacks are called.
     void release(std::uint32_t grace_ms) noexcept {
         if (const auto* functions = reachable()) {
             functions->release(running_->core->host(), std::exchange(running_->handle, 0),

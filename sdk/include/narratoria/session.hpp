@@ -154,7 +154,7 @@ public:
         if (core_ && core_->engine != nullptr) nar_session_destroy(session_, nullptr);
     }
 
-    // Submits a prompt of the player. `ended(Turn)` is called exactly once. While a turn runs, one
+    // Submits the player's prompt. `ended(Turn)` is called exactly once. While a turn runs, one
     // prompt may wait; a second one throws NAR_BUSY.
     template <class Ended>
     void prompt(std::string_view text, Ended&& ended) {
@@ -384,7 +384,7 @@ public:
         return true;
     }
 
-    // Merges a patch of the host into the state (RFC 7396).
+    // Merges a patch from the host into the state (RFC 7396).
     void patch_state(std::string_view patch) {
         detail::Check check;
         check(nar_session_patch_state(handle(), detail::to_c(patch), check.details()));
@@ -437,7 +437,7 @@ public:
     // The metadata of all keys, as a JSON object by key.
     Text get_all_state_metadata() const { return read(nar_session_get_all_state_metadata); }
 
-    // The state as text for the prompt of a model: a line "key: value (description)" for each key.
+    // The state as text for a model's prompt: a line "key: value (description)" for each key.
     Text format_state_for_prompt() const { return read(nar_session_format_state_for_prompt); }
 
     // The history as JSON, oldest patch first: {"limit", "dropped", "patches": […]}.
@@ -446,7 +446,7 @@ public:
     // The asset registry as a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
 
-    // The assets whose `seq` is greater than `seq`. Sets `seq` to the greatest one of the registry.
+    // The assets whose `seq` is greater than `seq`. Sets `seq` to the greatest one in the registry.
     Text assets_after(std::uint64_t& seq) const {
         detail::Check check;
         nar_text* json = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Metadata of a key of the state (narratoria/context.h has the rules). Not for direct use:
+// Metadata of a state key (narratoria/context.h has the rules). Not for direct use:
 // include narratoria/engine.hpp or narratoria/plugin.hpp.
 
 #include "narratoria/context.h"
@@ -17,8 +17,8 @@ namespace narratoria {
 // Spec 002 StateMetadata.
 struct StateMetadata {
     std::string description = {};  // for people and models
-    // Converts the value (JSON) to text for a prompt. If it is empty or throws, the default form is
-    // used.
+    // Formats the value (JSON) as text for a prompt. If it is empty or throws, the default format
+    // is used.
     std::function<std::string(std::string_view value)> formatter = {};
 };
 

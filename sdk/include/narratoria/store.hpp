@@ -67,8 +67,8 @@ public:
         return removed;
     }
 
-    // Names a turn, also while the session is being played. A name that a different turn of the
-    // session has moves to this turn. Throws NAR_NOT_FOUND or NAR_INVALID_ARGUMENT.
+    // Names a turn, even while the session is being played. If a different turn of the session has
+    // the name, it moves to this turn. Throws NAR_NOT_FOUND or NAR_INVALID_ARGUMENT.
     void set_name(std::string_view session, std::string_view name,
                   std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;

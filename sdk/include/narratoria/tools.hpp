@@ -36,7 +36,7 @@ struct ToolOptions {
     std::string_view owner = {};          // the registering component, for messages; "host"
     // Timeout of an attempt, 0 for none. A longer one becomes 4294967294 ms; the session's.
     std::optional<std::chrono::milliseconds> time_limit = {};
-    bool waits = false;     // it needs no processor core while it runs (NAR_TOOL_WAITS)
+    bool waits = false;     // it mostly waits and takes no job slot (NAR_TOOL_WAITS)
     bool replaces = false;  // replaces a registered tool of the same name
     // The function reports its end before it returns, so that a script's CALL needs no round of the
     // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
@@ -44,7 +44,7 @@ struct ToolOptions {
     bool repeatable = true;  // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
-// The forms in which interfaces of models accept tools.
+// The formats in which model APIs accept tools.
 enum class ModelForm : std::uint32_t { Openai = NAR_TOOLS_OPENAI, Mcp = NAR_TOOLS_MCP };
 
 namespace detail {
@@ -111,11 +111,12 @@ public:
     explicit SessionTools(nar_session* session) noexcept : session_(session) {}
 
     // Registers a function. `function(const plugin::InvocationRequest&, plugin::Invocation)`
-    // reports through the Invocation, at once or later from any thread; Invocation::is_cancelled()
-    // is true when the outcome is no longer needed. An exception fails the attempt with
-    // TOOL_EXCEPTION. The function is destroyed after the tool was removed or replaced, or the
-    // session has ended, and its last attempt has ended. Throws NAR_INVALID_ARGUMENT (the name is
-    // in use or not valid; the time limit is negative) or NAR_INVALID_DOCUMENT (a schema is not
+    // reports through the Invocation, immediately or later from any thread.
+    // Invocation::is_cancelled() is true when the outcome is no longer needed. An exception fails
+    // the attempt with
+    // TOOL_EXCEPTION. When the tool has been removed or replaced, or the session has ended, the
+    // function is destroyed after its last attempt has ended. Throws NAR_INVALID_ARGUMENT (the name
+    // is in use or not valid; the time limit is negative) or NAR_INVALID_DOCUMENT (a schema is not
     // valid; the details list all faults).
     template <class Function>
     void add(const ToolOptions& options, Function&& function) {

@@ -20,7 +20,7 @@ enum class Document : std::uint32_t {
     Story = NAR_DOCUMENT_STORY,    // the text is the path of the story's folder
     Plugin = NAR_DOCUMENT_PLUGIN,  // a plugin's metadata
     Tool = NAR_DOCUMENT_TOOL,      // a tool's manifest, NAME.tool.json
-    // The text is the path of a manifest. The name in it must be that of the file.
+    // The text is the path of a manifest. The name in the manifest must match the file name.
     ToolFile = NAR_DOCUMENT_TOOL_FILE,
     Project = NAR_DOCUMENT_PROJECT,  // the text is the path of a Namel3ss project's folder
 };
@@ -30,8 +30,9 @@ enum class Warnings : std::uint32_t {
     Listed = NAR_DOCUMENT_WARNINGS,  // among the faults, with "level": "warning"
 };
 
-// Returns all faults in the order of the text, as a JSON array; "[]" without faults. Throws if the
-// document cannot be checked, for example because the story's folder does not exist.
+// Returns all faults as a JSON array, in the order in which they occur in the text; "[]" if there
+// are none. Throws if the document cannot be checked, for example because the story's folder does
+// not exist.
 inline Text validate(Document document, std::string_view text,
                      Warnings warnings = Warnings::Omitted) {
     detail::Check check;

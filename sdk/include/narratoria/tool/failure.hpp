@@ -40,7 +40,7 @@ public:
 };
 
 /// An event could not be written: the runtime has exited or closed its end of the pipe. Do not catch
-/// it; nothing can be reported any more. (Usually SIGPIPE ends the process first.)
+/// it; nothing more can be reported. (Usually SIGPIPE ends the process first.)
 class OutputLost : public std::system_error {
 public:
     explicit OutputLost(int error_number)

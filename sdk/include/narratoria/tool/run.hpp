@@ -21,8 +21,9 @@ namespace narratoria::tool {
 namespace detail {
 
 /// Reserves standard output for events: moves the stream to a new descriptor that children do not
-/// inherit, and redirects standard output to standard error, so that output of libraries and children
-/// cannot violate the protocol. Never undone, because buffered output may still be written at exit.
+/// inherit, and redirects standard output to standard error, so that output from libraries and
+/// children cannot violate the protocol. Never undone, because buffered output may still be written
+/// at exit.
 /// Returns a negative number if the process has no standard error.
 inline int reserve_standard_output() noexcept {
     const int events = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -67,10 +68,11 @@ void call(Function& function, int input, Events& events) {
 /// with `done`. If the function returns without `done`, it is emitted with `ok: true` unless the
 /// function reported an error. An exception becomes an `error` event and `done` with `ok: false`.
 ///
-/// Return the result from `main`: 0 if the end was reported to the runtime, 1 if that was impossible
-/// (the stream is broken, or the function threw after `done`); standard error has the reason.
+/// Return its result from `main`: 0 if the end was reported to the runtime, 1 if that was not
+/// possible (the stream is broken, or the function threw after `done`); the reason is then on
+/// standard error.
 ///
-/// From the call on, standard output is reserved for events: other output of this process and its
+/// Once it is called, standard output is reserved for events: other output of this process and its
 /// children goes to standard error. Tests can pass other descriptors.
 template <class Function>
 int run(Function&& function, int input = STDIN_FILENO, int output = STDOUT_FILENO) {
