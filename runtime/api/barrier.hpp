@@ -53,7 +53,8 @@ inline nar_session* wrap(session::Session* session) {
 
 inline std::string copy(nar_str text) { return std::string(view(text)); }
 
-// Callers refuse such a path, because the kernel would read it only up to the NUL.
+// True for a text with a NUL. Callers refuse such a path, because the kernel would read it only up
+// to the NUL.
 inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_view::npos; }
 
 // Fills `error` and returns `status`. `error` may be NULL.

@@ -15,7 +15,7 @@ constexpr uint32_t kMaxJobs = 4096;
 
 // Resolves a folder to its absolute path.
 nar_status read_root(nar_str given, std::string& root, nar_error* error) {
-    if (has_nul(given)) return refuse_argument(error, "the engine's root holds a NUL character");
+    if (has_nul(given)) return refuse_argument(error, "the engine's root contains a NUL character");
     std::string path = copy(given);
     if (path.empty()) path = ".";
     char* real = ::realpath(path.c_str(), nullptr);
@@ -109,7 +109,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         settings.environment = engine::tool_environment(more);
         for (uint64_t i = 0; i < options.allow_path_count; ++i) {
             if (has_nul(options.allow_paths[i])) {
-                return refuse_argument(error, "one of allow_paths holds a NUL character");
+                return refuse_argument(error, "one of allow_paths contains a NUL character");
             }
             settings.allow_paths.push_back(copy(options.allow_paths[i]));
         }
@@ -126,7 +126,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             }
         }
         if (has_nul(options.output)) {
-            return refuse_argument(error, "the output folder's path holds a NUL character");
+            return refuse_argument(error, "the output folder's path contains a NUL character");
         }
         settings.output = copy(options.output);
         if (!settings.output.empty() && settings.output.front() != '/') {
@@ -137,7 +137,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         }
         settings.output_mode = options.output_mode;
         if (has_nul(options.store)) {
-            return refuse_argument(error, "the store's path holds a NUL character");
+            return refuse_argument(error, "the store's path contains a NUL character");
         }
         settings.store = copy(options.store);
         if (!read_times(options.times, settings.times) ||
@@ -152,7 +152,7 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         }
         settings.log = log_function(options);
         if (has_nul(options.cgroup)) {
-            return refuse_argument(error, "the cgroup folder's path holds a NUL character");
+            return refuse_argument(error, "the cgroup folder's path contains a NUL character");
         }
         auto made = std::make_unique<nar_engine>(std::move(settings));
         std::string why;

@@ -55,7 +55,7 @@ session::ScriptHandler handler_of(const nar_script_handler& read, uint32_t flags
     return handler;
 }
 
-constexpr const char* kNulInTools = "the path of tools holds a NUL character";
+constexpr const char* kNulInTools = "the path of tools contains a NUL character";
 
 // Resolves a relative folder against the engine's root.
 std::string tools_folder(session::Session& its, nar_str given) {

@@ -35,7 +35,7 @@ nar_status refuse_pointer(nar_str pointer, bool malformed, nar_error* error) {
                                    "and write ~ as ~0");
     }
     return fail(error, NAR_NOT_FOUND, "STATE_PATH",
-                "the state has nothing at \"" + copy(pointer) + "\"");
+                "the state has no value at \"" + copy(pointer) + "\"");
 }
 
 // Bounds the warnings of duplicate keys in the initial state.
@@ -91,7 +91,7 @@ nar_status read_store_options(const engine::Engine& engine, const nar_session_op
         return refuse_argument(error, "durability must be one of NAR_DURABILITY_…");
     }
     if (has_nul(options.store)) {
-        return refuse_argument(error, "the store's path holds a NUL character");
+        return refuse_argument(error, "the store's path contains a NUL character");
     }
     if (options.replays > 1) return refuse_argument(error, "replays must be 0 or 1");
     if (options.must_be_new > 1) return refuse_argument(error, "must_be_new must be 0 or 1");
@@ -236,7 +236,7 @@ nar_status read_plugin_settings(nar_str given, std::map<std::string, std::string
 nar_status read_project(engine::Engine& engine, const nar_session_options& options,
                         session::SessionSettings& settings, nar_error* error) {
     if (has_nul(options.project)) {
-        return refuse_argument(error, "the project's path holds a NUL character");
+        return refuse_argument(error, "the project's path contains a NUL character");
     }
     std::string folder = copy(options.project);
     if (folder.empty()) {
@@ -306,7 +306,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (!utf8::is_valid(settings.id)) return refuse_argument(error, "the id must be UTF-8");
 
             if (has_nul(options.story)) {
-                return refuse_argument(error, "the story's path holds a NUL character");
+                return refuse_argument(error, "the story's path contains a NUL character");
             }
             const std::string folder = copy(options.story);
             if (!folder.empty()) {
@@ -534,7 +534,7 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
         nar_execution_handler read;
         if (!read_struct(handler, read))
             return refuse_argument(error, "the handler's size is not set");
-        if (has_nul(folder)) return refuse_argument(error, "the folder holds a NUL character");
+        if (has_nul(folder)) return refuse_argument(error, "the folder contains a NUL character");
         std::string where = copy(folder);
         if (!where.empty() && where.front() != '/')
             where = its.engine().settings().root + "/" + where;
@@ -749,7 +749,7 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
                             "\" for a plugin; use one of the NAR_EXTENSION_… ids of the headers");
         }
         if (own.functions == nullptr) return refuse_argument(error, "functions must not be NULL");
-        // Refuse: the pending answer must come from the narrator that was asked.
+        // Refuse it, because the pending answer must come from the narrator that was asked.
         const bool is_narrator = own.extension == NAR_EXTENSION_NARRATOR;
         if (is_narrator && its->has_question()) {
             return fail(error, NAR_BUSY, "NARRATOR_BUSY",
@@ -772,7 +772,8 @@ nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t pl
         if (const nar_status status = read_plugins(plugins, plugin_count, wishes.listed, error)) {
             return status;
         }
-        if (has_nul(story)) return refuse_argument(error, "the story's path holds a NUL character");
+        if (has_nul(story))
+            return refuse_argument(error, "the story's path contains a NUL character");
         if (!view(story).empty()) {
             Faults faults;
             const auto its = session::load_story(copy(story), faults);
@@ -792,7 +793,7 @@ nar_status nar_plugins_search(nar_str story, const nar_str* plugins, uint64_t pl
 
 nar_status nar_plugins_read_metadata(nar_str path, nar_text** json, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
-        if (has_nul(path)) return refuse_argument(error, "the path holds a NUL character");
+        if (has_nul(path)) return refuse_argument(error, "the path contains a NUL character");
         std::string reason;
         const auto found = plugin::find_metadata(copy(path), reason);
         if (!found) return fail(error, NAR_NOT_FOUND, "PLUGIN_METADATA", reason);

@@ -52,7 +52,7 @@ const char* nar_status_text(nar_status status) {
     case value: return text;
         NAR_STATUS_LIST(NAR_STATUS_CASE)
 #undef NAR_STATUS_CASE
-        default: return "an unknown status, perhaps of a later release";
+        default: return "an unknown status, perhaps from a later release";
     }
 }
 

@@ -18,7 +18,8 @@ template <typename Use>
 nar_status use_store(nar_str path, nar_error* error, Use&& use) {
     return guarded(error, [&]() -> nar_status {
         if (view(path).empty()) return refuse_argument(error, "the store's path must not be empty");
-        if (has_nul(path)) return refuse_argument(error, "the store's path holds a NUL character");
+        if (has_nul(path))
+            return refuse_argument(error, "the store's path contains a NUL character");
         return with_store(error, use);
     });
 }

@@ -15,8 +15,8 @@ inline nar_status status_of(const journal::StoreError& error) {
     return NAR_IO;
 }
 
-// Returns the turn that a value of `turn` (store.h) means; nothing: the beginning of the session.
-// `current`: the turn that the session continues from.
+// Converts a value of `turn` (store.h) to a turn; nothing means the beginning of the session.
+// `current`: the turn from which the session continues.
 inline std::optional<journal::TurnId> turn_of(uint64_t given,
                                               std::optional<journal::TurnId> current) {
     if (given == NAR_TURN_CURRENT) return current;

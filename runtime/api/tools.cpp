@@ -57,7 +57,7 @@ std::string fault_of(const nar_tool_registration& given) {
                "it empty for \"host\"";
     }
     if (view(given.path).empty()) return given.invoke == nullptr ? "set invoke or path" : "";
-    if (has_nul(given.path)) return "the path holds a NUL character";
+    if (has_nul(given.path)) return "the path contains a NUL character";
     if (given.invoke != nullptr || given.cancel != nullptr || given.released != nullptr) {
         return "invoke, cancel and released must be NULL if path is set";
     }

@@ -43,7 +43,7 @@ Faults check_result(std::string_view text) {
     return plan::check_result(document.root());
 }
 
-// The file's name without the ending of a manifest; empty if it does not have that ending.
+// The file's name without the suffix of a manifest; empty if it does not have that suffix.
 std::string_view stem_of_manifest(std::string_view path) {
     if (!path.ends_with(tool::kManifestEnding)) return {};
     path.remove_suffix(tool::kManifestEnding.size());
@@ -69,7 +69,8 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
             case NAR_DOCUMENT_TOOL: tool::Manifest().parse(content, found); break;
             case NAR_DOCUMENT_TOOL_FILE: {
-                if (has_nul(text)) return refuse_argument(error, "the path holds a NUL character");
+                if (has_nul(text))
+                    return refuse_argument(error, "the path contains a NUL character");
                 const std::string path(content);
                 std::string problem;
                 if (!tool::read_manifest(path, file, problem)) {

@@ -27,7 +27,7 @@ std::string not_found(const std::string& path) {
 
 // Returns the reason why a file cannot be read; empty if it can.
 std::string unreadable(const std::string& path) {
-    if (path.find('\0') != std::string::npos) return "its path holds a NUL character";
+    if (path.find('\0') != std::string::npos) return "its path contains a NUL character";
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return not_found(path);
     if (!S_ISREG(status.st_mode)) return "\"" + path + "\" is not a regular file";

@@ -44,10 +44,10 @@ public:
     // list, the asset is registered under its path without symbolic links.
     std::optional<Refusal> add(Asset asset, const std::vector<std::string>* readable = nullptr);
 
-    // Registers an asset of an earlier process of the session, without checks: its file may no
+    // Registers an asset from an earlier run of the session, without checks: its file may no
     // longer exist.
     void put(Asset asset);
-    // Takes all assets of `other`.
+    // Replaces all assets with those of `other`.
     void take_from(Registry&& other);
     // Receives every asset that add() registers. Must outlive the registry.
     void set_listener(std::function<void(const Asset& asset)> listener) {

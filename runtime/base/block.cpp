@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHugePage = 2u * 1024 * 1024;
 // From this size on a block is a separate mapping: growing it moves pages instead of copying, and
-// freeing it returns the memory to the kernel at once.
+// freeing it returns the memory to the kernel immediately.
 constexpr std::size_t kLarge = kHugePage;
 // Below this size huge pages do not pay off: the TLB can hold all small pages, and the kernel
 // zeroes the whole last huge page.

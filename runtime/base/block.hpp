@@ -15,7 +15,7 @@ void* new_block(std::size_t bytes);
 // zeroed. Frees the old block, unless it throws std::bad_alloc.
 void* grow_block(void* block, std::size_t bytes, std::size_t more);
 
-// `bytes` is the size with which the block was allocated or last grown.
+// `bytes` is the current size of the block.
 void free_block(void* block, std::size_t bytes);
 
 }  // namespace narratoria

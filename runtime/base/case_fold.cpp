@@ -7,8 +7,7 @@
 namespace narratoria {
 namespace {
 
-// The folded form of every `step`-th character from `first` to `last` is at the distance
-// `distance`.
+// Every `step`-th character from `first` to `last` is folded by adding `distance`.
 struct Range {
     char32_t first;
     char32_t last;

@@ -45,8 +45,8 @@ int keep_clear_of_standard_streams(Descriptor& descriptor);
 // Creates an unlinked file in TMPDIR. Returns an empty Descriptor with errno set on failure.
 Descriptor unlinked_file();
 
-// Occupies the unused numbers among 0, 1 and 2 while it lives, so that no descriptor opened
-// meanwhile gets one. A host that closed its standard streams may still write to them, and libuv
+// Occupies the unused numbers among 0, 1 and 2 while it exists, so that no descriptor opened during
+// that time gets one. A host that closed its standard streams may still write to them, and libuv
 // aborts on such a descriptor.
 class StandardStreamsGuard {
 public:

@@ -9,8 +9,8 @@ namespace narratoria {
 // The folder of this library, so that an installation can be relocated. Empty if it is unknown.
 std::string library_folder();
 
-// The entries of a list like PATH, without empty and relative ones, which would depend on the
-// working folder.
+// The absolute entries of a list like PATH. Empty and relative entries are dropped, because they
+// would depend on the working folder.
 std::vector<std::string> folders_in(std::string_view list);
 
 }  // namespace narratoria

@@ -28,7 +28,7 @@ void ForeignWatch::start(int descriptor, std::function<void()> on_ready,
     int error = epoll_ ? keep_clear_of_standard_streams(epoll_) : errno;
     number_ = descriptor;
     registered_ = failed_ = lost_ = false;
-    // Register it once in any case, to learn if it can be watched.
+    // Register it once even without events, to find out if it can be watched.
     if (error == 0) error = register_events(kReadable);
     if (error == 0) error = register_events(events);
     if (error != 0) {
@@ -100,7 +100,7 @@ void ForeignWatch::lose() {
 void ForeignWatch::stop() {
     if (!running()) return;
     watch_.stop();
-    // Close it now: libuv removes a stopped poll at once.
+    // Close it now: libuv removes a stopped poll immediately.
     epoll_.close();
     std::erase(loop_.foreign_, this);
 }

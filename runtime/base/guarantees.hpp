@@ -36,7 +36,7 @@ std::optional<Guarantee> guarantee_of(std::string_view name);
 std::string blocked_message(std::string_view tool, Guarantee guarantee);
 std::string blocked_secrets_message(std::string_view tool);
 
-// The origin of a guarantee. Sources add guarantees in this order, and none removes one.
+// The origin of a guarantee. Sources add guarantees in this order; no source removes one.
 enum class GuaranteeSource : uint8_t { None, Pack, Tool, User, Policy };
 std::string_view name_of(GuaranteeSource source);
 
@@ -48,7 +48,7 @@ public:
     }
     // Requires all six and allows no secrets: a pure tool.
     void require_all(GuaranteeSource source);
-    // Allows only these of the secrets that were allowed before.
+    // Restricts the allowed secrets to these.
     void allow_secrets(const std::vector<std::string>& names, GuaranteeSource source);
     // Adds everything that `more` requires.
     void tighten(const Guarantees& more);

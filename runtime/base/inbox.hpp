@@ -130,8 +130,8 @@ public:
     };
     Found find(const void* owner, uint64_t token);
     void deliver_diagnostics(uint64_t token);
-    // Delivers the output sent so far at once, for a call that must follow it. The receiver may
-    // close the token meanwhile.
+    // Delivers the output sent so far immediately, for a call that must follow it. The receiver may
+    // close the token during this call.
     void deliver_output(uint64_t token);
 
     // Delivers everything sent before the call, within the budget of the driving call. Wakes the

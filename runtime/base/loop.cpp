@@ -163,7 +163,7 @@ void Loop::run_due() {
 }
 
 void Loop::run_deferred() {
-    // Tasks deferred meanwhile wait for the next iteration, so that reads get their turn.
+    // Tasks that these tasks defer wait for the next iteration, so that reads get their turn.
     for (size_t left = deferred_.size(); left > 0 && !time_is_up(); --left) {
         std::function<void()> task = std::move(deferred_.front());
         deferred_.pop_front();

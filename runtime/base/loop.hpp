@@ -32,8 +32,8 @@ public:
     Loop& operator=(const Loop&) = delete;
 
     // The driving calls. Each rethrows the first exception of a callback and runs at most one round
-    // of timers. A timer that is started meanwhile waits for the next call, so that a timer that
-    // restarts itself cannot keep a call from returning.
+    // of timers. A timer that is started during a call waits for the next call, so that a timer
+    // that restarts itself cannot keep a call from returning.
     void run_once();                      // waits for an event
     void run_for(uint64_t microseconds);  // never waits; 0: one round
 
@@ -42,7 +42,7 @@ public:
     bool time_is_up() const;
     bool has_budget() const { return deadline_ns_ != 0; }
 
-    // Runs `task` in a driving call, soon. The budget is checked between two tasks.
+    // Runs `task` later in a driving call. The budget is checked between two tasks.
     void defer(std::function<void()> task);
 
     // Thread-safe and async-signal-safe. `on_wake` runs in the loop afterwards.

@@ -13,7 +13,8 @@ std::string make_uuid() {
     size_t have = 0;
     while (have < sizeof bytes) {
         const ssize_t got = getrandom(bytes + have, sizeof bytes - have, 0);
-        if (got < 0 && errno != EINTR) throw std::runtime_error("the kernel gives no random bytes");
+        if (got < 0 && errno != EINTR)
+            throw std::runtime_error("the kernel returned no random bytes");
         if (got > 0) have += static_cast<size_t>(got);
     }
     bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);

@@ -65,11 +65,11 @@ inline script::Limits script_limits(const Limits& limits) {
             .milliseconds = or_none(limits.script_time_ms)};
 }
 
-// Maximum of tools that only wait (NAR_TOOL_WAITS) and run at once.
+// Maximum number of tools that only wait (NAR_TOOL_WAITS) and run at the same time.
 inline constexpr uint32_t kMaxWaitingTools = 1000;
 
 struct EngineSettings {
-    uint32_t jobs = 0;  // tools that run at once; 0: the cores of the affinity mask
+    uint32_t jobs = 0;  // most tools at a time; 0: the cores in the affinity mask
     std::string root;   // absolute
     std::vector<std::string> environment;  // NAME=value, for tools
     std::vector<std::string> allow_paths;
@@ -139,7 +139,7 @@ public:
     void wake() noexcept { loop_.wake(); }
 
     void add(std::unique_ptr<Member> session);
-    // Destroys the session: at once, or after the running callback has returned.
+    // Destroys the session: immediately, or after the running callback has returned.
     void remove(Member* session);
 
     const EngineSettings& settings() const { return settings_; }

@@ -14,7 +14,7 @@
 namespace narratoria::event {
 namespace {
 
-// Returns the faults of one event in the order of its text. Sets `is_done` for a "done".
+// Returns the faults of one event, sorted by position. Sets `is_done` for a "done".
 Faults check_event(Decoder& decoder, std::string_view text, bool& is_done) {
     Event event;
     Faults faults;

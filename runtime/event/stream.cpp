@@ -31,7 +31,7 @@ int64_t coarse_ns() {
 }
 
 // The texts of the first records are compared after each sink, later only those of every 61st tool
-// event. So a plugin that writes into texts is found at once, and the cost for a million events is
+// event. So a plugin that writes into texts is soon found, and the cost for a million events is
 // negligible. The interval is prime, so that it does not match a tool's pattern of events.
 constexpr uint64_t kTextsComparedFirst = 1'000;
 constexpr uint64_t kTextsComparedInterval = 61;

@@ -74,7 +74,7 @@ private:
     std::vector<Transfer*> waiting_;  // to be added to the multi handle
     bool inside_ = false;             // a libcurl function is running
     bool settling_ = false;
-    bool is_due_ = false;  // libcurl asked to be called at once
+    bool is_due_ = false;  // libcurl asked to be called immediately
     std::unordered_map<curl_socket_t, std::unique_ptr<Watch>> watches_;
     Lookup lookup_;
     Timer timer_;
@@ -140,21 +140,21 @@ Transfer& Client::Multi::start(Request request, Listener& listener) {
     } else if (const auto* addresses = lookup_.find(host)) {
         send(transfer, *addresses);
     } else {
-        transfer.query = lookup_.ask(
-            host, [this, &transfer](const std::vector<std::string>& found, const std::string& why) {
-                const auto query = std::move(transfer.query);
-                if (!found.empty()) return send(transfer, found);
-                transfer.fail(Failure::Lookup,
-                              "the name " + transfer.url().host + " cannot be looked up: " + why,
-                              "Is it spelled correctly, and does this machine have a network?");
-                mark_finished(transfer);
-            });
+        transfer.query = lookup_.ask(host, [this, &transfer](const std::vector<std::string>& found,
+                                                             const std::string& why) {
+            const auto query = std::move(transfer.query);
+            if (!found.empty()) return send(transfer, found);
+            transfer.fail(Failure::Lookup,
+                          "the host name " + transfer.url().host + " cannot be resolved: " + why,
+                          "Is it spelled correctly, and does this machine have a network?");
+            mark_finished(transfer);
+        });
     }
     return transfer;
 }
 
 void Client::Multi::send(Transfer& transfer, const std::vector<std::string>& addresses) {
-    // open(): the handle may have been closed while the name was looked up.
+    // Call open() again: the handle may have been closed while the name was looked up.
     if (!open(transfer) || !transfer.prepare(*curl_, addresses, authorities_)) {
         mark_finished(transfer);
     } else if (inside_) {

@@ -34,7 +34,7 @@ private:
 // sent. Starts no threads and raises no signals. Engine thread only.
 class Client {
 public:
-    // `pool` runs the processes that look names up. Both arguments must outlive the client.
+    // `pool` runs the processes that resolve host names. Both arguments must outlive the client.
     Client(Loop& loop, process::Pool& pool);
     // Cancels running exchanges. Must not be called from a listener.
     ~Client();

@@ -15,7 +15,7 @@ struct Header {
     std::string value;
 };
 
-// Milliseconds; 0: no limit.
+// Timeouts in milliseconds; 0: no limit.
 struct Times {
     uint64_t connect_ms = 10'000;  // until the request can be sent: name lookup, connection, TLS
     uint64_t first_byte_ms = 0;    // from then until the first byte of the response

@@ -51,7 +51,7 @@ bool is_address(const std::string& host) {
     return host == "localhost" || host.ends_with(".localhost") || parses(host);
 }
 
-// A process that looks a name up, and the queries that wait for it.
+// A process that resolves a name, and the queries that wait for it.
 class Lookup::Asking : public process::Listener {
 public:
     Asking(Lookup& lookup, std::string name) : lookup_(lookup), name_(std::move(name)) {}
@@ -61,7 +61,7 @@ public:
         process::Command command;
         command.path = process::find_program("getent", environment(), reason);
         if (command.path.empty()) {
-            failure_ = "getent, which looks names up, is not installed: " + reason;
+            failure_ = "getent, which resolves host names, is not installed: " + reason;
             return;
         }
         command.folder = "/";
@@ -80,7 +80,7 @@ public:
         std::string reason;
         std::vector<std::string> addresses;
         if (!exit.started) reason = exit.start_failure;
-        else if (exit.supervisor_lost) reason = "getent was lost";
+        else if (exit.supervisor_lost) reason = "the supervisor of getent was lost";
         else if (WIFEXITED(exit.wait_status) && WEXITSTATUS(exit.wait_status) == 0)
             addresses = addresses_in(output_);
         else if (!WIFEXITED(exit.wait_status) || WEXITSTATUS(exit.wait_status) != kNotFound)

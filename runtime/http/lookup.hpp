@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Looks host names up without blocking. getaddrinfo() blocks, and libcurl would call it in a thread
+// Resolves host names without blocking. getaddrinfo() blocks, and libcurl would call it in a thread
 // for each name, but the library starts no threads. So getent(1), which obeys nsswitch.conf, runs
 // in a child process.
 

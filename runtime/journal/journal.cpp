@@ -10,29 +10,32 @@
 namespace narratoria::journal {
 namespace {
 
-// A part of a turn that runs is written when it has this size.
+// A part of a running turn is written when it reaches this size.
 constexpr size_t kPart = 256 * 1024;
 // The thread waits for the disk each time it has written this many bytes of a running turn.
 constexpr size_t kBetweenWaits = size_t{4} << 20;
-// Going to a turn folds patches of at most this many bytes, or as many as the state has.
+// Bounds the cost of going to a turn: a snapshot is taken when the patches since the last one
+// exceed this many bytes and the size of the state.
 constexpr uint64_t kBetweenSnapshots = 512 * 1024;
 // The cost of folding a turn without patches, in bytes of patches.
 constexpr int64_t kFoldOfATurn = 256;
 
-// A turn that is resumed needs them: which tools are done, and what the narrator said.
+// True for records that a resumed turn needs: which plans and tools have ended. They are written
+// soon.
 bool is_milestone(event::Kind kind) {
     return kind == event::Kind::PlanStarted || kind == event::Kind::PlanEnded ||
            kind == event::Kind::ToolEnded;
 }
 
-// If folding the state takes more than `most`. Returns why there is none, if the store is damaged.
+// Takes a snapshot if folding the state costs more than `most`. If the store is damaged, takes none
+// and returns the reason.
 std::string take_snapshot(StoreFile& file, int64_t session, TurnId turn, uint64_t most,
                           uint64_t digest) {
     if (static_cast<uint64_t>(file.bytes_since_snapshot(session, turn)) <= most) return {};
     const state::Tree state = state_at(file, session, turn);
     if (state.digest() != digest) {
-        return "the patches that the store \"" + file.path() +
-               "\" has do not make the state of turn " + std::to_string(turn);
+        return "the patches in the store \"" + file.path() +
+               "\" do not produce the state of turn " + std::to_string(turn);
     }
     std::string json;
     state.append_json(json);
@@ -49,13 +52,14 @@ int64_t milliseconds(int64_t time_us) { return time_us / 1000; }
 Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view state)
     : loop_(loop), writer_(writer), options_(std::move(options)) {
     opened_.emplace(options_.path, Connection::Access::ReadWrite);
-    // Looking and creating are one step: of two processes that want the same new session, one gets it.
+    // Looking up and creating the session are one transaction, so that only one of two processes
+    // creates it.
     opened_->begin();
     std::optional<SessionRow> row = opened_->session(options_.session);
     if (row && options_.must_be_new) {
         throw TurnError("SESSION_EXISTS", "the store \"" + options_.path +
                                               "\" already has a session \"" + options_.session +
-                                              "\"; give the new one another id");
+                                              "\"; give the new one a different id");
     }
     if (!row) {
         row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
@@ -66,10 +70,10 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
     if (!opened_->lock(row_)) {
         throw StoreError("STORE_LOCKED", "the session \"" + options_.session +
                                              "\" of the store \"" + options_.path +
-                                             "\" is being played already; end that game, or give "
-                                             "this one another name");
+                                             "\" is already being played; end that game, or give "
+                                             "this one a different name");
     }
-    // Again: until it was locked, another process may have gone on with it.
+    // Read it again: before it was locked, another process may have continued it.
     settle(*opened_, row_);
     if (row->about != options_.about) opened_->set_about(row_, options_.about);
     row = opened_->session(options_.session);
@@ -91,7 +95,7 @@ void Journal::settle(StoreFile& file, int64_t session) {
             file.interrupt_turn(session, turn.id);
             continue;
         }
-        // Each of its patches stands alone.
+        // Each patch of a host turn is independent, so the turn counts as complete.
         TurnEnd end;
         end.time_ms = turn.began_ms;
         end.fold_bytes = kFoldOfATurn;
@@ -135,10 +139,11 @@ Journal::Past Journal::read_past(StoreFile& file, uint64_t history_limit, state:
     return past;
 }
 
-// The file, when it has all that happened, until the next task.
+// Waits until the file is up to date. It may be used until the next task is submitted.
 StoreFile& Journal::settled_file() {
     if (!is_listening()) {
-        throw StoreError("STORE_IO", "the session is no longer kept in \"" + options_.path + "\"");
+        throw StoreError("STORE_IO",
+                         "the session is no longer stored in \"" + options_.path + "\"");
     }
     flush();
     writer_.wait_for(target_);
@@ -157,7 +162,7 @@ void Journal::append_turns(std::string& out) {
 
 TurnId Journal::last_prompt() {
     StoreFile& file = settled_file();
-    // It may have been interrupted: then the session stands before it.
+    // If the newest turn was interrupted, it is not the current turn but follows it.
     TurnId latest = last_;
     while (latest > 0 && before_host_turns(file, latest) != latest) --latest;
     if (latest > 0 && is_interrupted_here(file, latest)) return latest;
@@ -166,7 +171,7 @@ TurnId Journal::last_prompt() {
         if (turn.kind == TurnKind::Prompt) return turn.id;
         at = turn.parent;
     }
-    throw TurnError("TURN_MISSING", "the session has no prompt before where it stands");
+    throw TurnError("TURN_MISSING", "the session has no prompt up to its current turn");
 }
 
 TurnId Journal::last_interrupted() {
@@ -174,10 +179,10 @@ TurnId Journal::last_interrupted() {
     for (TurnId id = last_; id > 0; --id) {
         if (is_interrupted_here(file, id)) return id;
     }
-    throw TurnError("TURN_MISSING", "no turn was interrupted where the session stands");
+    throw TurnError("TURN_MISSING", "no turn after the current one was interrupted");
 }
 
-// The turn, or the first one before it that is not the host's.
+// The turn, or its nearest ancestor that is not a host turn.
 std::optional<TurnId> Journal::before_host_turns(StoreFile& file, std::optional<TurnId> turn) {
     while (turn) {
         const std::optional<TurnRow> row = file.turn(row_, *turn);
@@ -257,7 +262,7 @@ void Journal::close() {
     opened_.reset();
 }
 
-// ---- what happens
+// ---- recording
 
 void Journal::on_patch(std::string_view patch, const state::PatchOrigin& origin) {
     if (!is_listening()) return;
@@ -275,7 +280,7 @@ void Journal::on_nulls(std::string_view nulls) {
 
 void Journal::record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
                      const event::Subject& subject, std::string_view body) {
-    // How a turn ended follows from the turn itself.
+    // The end of a turn is stored with the turn (end_turn), not as a record.
     if (!is_listening() || kind == event::Kind::TurnEnded) return;
     add({RecordKind::Event, static_cast<uint8_t>(kind), static_cast<uint8_t>(type), subject.attempt,
          number, time_us, subject.plan_id, subject.tool_id, body});
@@ -308,7 +313,7 @@ void Journal::add(const Record& record) {
     flush();
 }
 
-// Soon, and not now: most turns end before, and need one part.
+// Deferred, because most turns end first and then need only one part.
 void Journal::flush_soon() {
     if (std::exchange(flushes_soon_, true)) return;
     loop_.defer([this, alive = alive_] {
@@ -322,7 +327,8 @@ void Journal::flush() {
     if (!running_ || records_.size() == 0) return;
     std::string part = records_.take();
     const size_t bytes = part.size();
-    // Bit by bit: otherwise, the end of the turn would wait until the disk has taken all of it.
+    // Wait for the disk regularly. Otherwise the end of a long turn would wait until all of it is
+    // written.
     not_waited_for_ += bytes;
     const bool waits = not_waited_for_ >= kBetweenWaits;
     if (waits) not_waited_for_ = 0;
@@ -347,7 +353,7 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
     submit([row = row_, turn, parent, kind, prompt = std::string(prompt),
             time_ms = milliseconds(time_us)](StoreFile& file) {
         file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
-        // It is whole at any moment.
+        // A host turn is complete after each patch, so it becomes current immediately.
         if (kind == TurnKind::Host) file.go_to(row, turn);
     });
 }
@@ -361,7 +367,7 @@ void Journal::end_turn(TurnStatus status, std::function<void(const Kept& kept)> 
         if (!*alive || !is_listening()) return;
         if (failure != nullptr) return fail(*failure);
         durable_seq_ = std::max(durable_seq_, seq);
-        // A later one may have begun to wait, if this one did not.
+        // If end_turn() did not wait, a later turn may be the one that waits now.
         if (seq == ended_seq_) report(ended_turn_, true);
     });
     if (!options_.waits) report(ended_turn_, false);
@@ -421,7 +427,8 @@ void Journal::fail(const StoreFailure& failure) {
     session_.reset();
     records_.take();
     if (on_failure) on_failure(failure);
-    // After the warning of the session, which is deferred, too: a display shows it with the turn.
+    // Deferred, to come after the session's warning, which is deferred too: a display shows the
+    // warning with the turn.
     loop_.defer([this, alive = alive_] {
         if (*alive) report(0, false);
     });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Keeps one session in a store: the records of its stream, the patches of its state, its narrator's
-// questions and answers, turn by turn. Listens to the stream, the state and the assets; nothing else
-// writes to the store.
+// Stores one session turn by turn: the records of its stream, the patches of its state, and the
+// requests to its narrator with their answers. Listens to the stream, the state and the assets.
+// Nothing else writes to the store.
 
 #include <cstdint>
 #include <functional>
@@ -22,27 +22,27 @@
 
 namespace narratoria::journal {
 
-// Belongs to a session. Engine thread only. If the store cannot be written any more, the session goes
-// on without it.
+// Belongs to a session. Engine thread only. If the store becomes unwritable, the session continues
+// without it.
 class Journal final : private state::PatchListener, private event::Recorder {
 public:
     struct Options {
         std::string path;
         std::string session;
-        // Its story and project, as JSON: with them it can be opened again.
+        // The session's story and project as JSON, which are needed to open it again.
         std::string about = "{}";
-        // end_turn() reports a turn when the disk has it; otherwise at once.
+        // True: end_turn() reports a turn once it is on the disk. False: immediately.
         bool waits = true;
         // The store must not have the session yet.
         bool must_be_new = false;
     };
-    // The past of a session that does not live in its objects.
+    // What a restored session needs in addition to state, history and assets.
     struct Past {
-        // TurnEnd::rest of the current turn, and of the latest of all turns; or empty.
+        // TurnEnd::rest of the current turn, and of the newest turn; or empty.
         std::string rest;
         std::string latest_rest;
         // The greatest record number and the number of executions of the interrupted turns after
-        // that one.
+        // the newest turn that has a `rest`.
         uint64_t interrupted_seq = 0;
         uint64_t interrupted_executions = 0;
     };
@@ -53,70 +53,74 @@ public:
         uint64_t durable_seq = 0;
     };
 
-    // Settles turns that a dead host has left in a session that is locked.
+    // Ends turns that were running when the host died. The session must be locked.
     static void settle(StoreFile& file, int64_t session);
 
-    // Opens the session in the store, or creates it with this state (JSON), and makes this its only
-    // writer. Waits for the disk. Throws StoreError, or TurnError if it must be new and is not.
+    // Opens the session in the store, or creates it with this state (JSON), and locks it, so that
+    // this is its only writer. Waits for the disk. Throws StoreError, or TurnError if the session
+    // must be new but exists.
     Journal(Loop& loop, Writer& writer, Options options, std::string_view state);
-    // close()
+    // Calls close().
     ~Journal() override;
 
-    // The turn that the session goes on from; none: its beginning.
+    // The turn from which the session continues; none: its beginning.
     std::optional<TurnId> current() const { return current_; }
 
-    // Puts the past of the session into these, which are new. Once, before listen().
+    // Restores the session into `state` and `assets`, which must be new. Call it once, before
+    // listen().
     Past restore(uint64_t history_limit, state::Store& state, asset::Registry& assets);
 
     struct Session {
         state::Store& state;
         asset::Registry& assets;
         event::Stream& stream;
-        // TurnEnd::rest of a turn of this kind that ends now.
+        // Returns TurnEnd::rest for a turn of this kind that ends now.
         std::function<std::string(TurnKind kind)> rest;
-        // The store cannot be written, which is the last call.
+        // The last call: the store cannot be written.
         std::function<void(const StoreFailure& failure)> on_failure;
-        // The store has a fault; the session is still kept.
+        // The store has a fault; the session is still stored.
         std::function<void(const std::string& warning)> on_warning;
     };
-    // From now on, what happens is kept. All must outlive close().
+    // Starts recording. The referenced objects must outlive close().
     void listen(Session session);
 
     void begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us);
-    // Keeps a change of what TurnEnd::rest contains, also between two turns.
+    // Records a change of what TurnEnd::rest contains, even between two turns.
     void note_change();
-    // A tool begins that is not repeatable. Waits until the disk has that: a later life must know it.
+    // Records that a tool that is not repeatable is about to start. Waits until this is on the
+    // disk, because a process that resumes the turn must know it.
     void note_begun(const event::Subject& subject, std::string_view body);
     void note(RecordKind kind, std::string_view text) { note(kind, text, 0); }
     // `why`: kFinalFailure, kNarratorTimeout or 0.
     void note_failure(std::string_view text, uint8_t why) { note(RecordKind::Failure, text, why); }
-    // Appends the turns of the session (listing.hpp), with all that happened. Waits for the disk. Throws
+    // Appends the turns of the session (listing.hpp). Waits until the store is up to date. Throws
     // StoreError.
     void append_turns(std::string& out);
 
-    // The last prompt on the way to where the session stands, or the one that was interrupted there last
-    // of all; the last turn that was interrupted there. Both wait for the disk. Throw StoreError or
-    // TurnError.
+    // last_prompt(): the newest turn, if it was interrupted and follows the current turn; otherwise
+    // the last prompt on the path to the current turn. last_interrupted(): the newest interrupted
+    // turn that follows the current turn. Both wait for the disk and throw StoreError or TurnError.
     TurnId last_prompt();
     TurnId last_interrupted();
 
     // Waits for the disk. Throws StoreError or TurnError.
     TurnRow turn(TurnId turn);
-    // Reads a turn, to be played again. Waits for the disk. Throws StoreError or TurnError.
+    // Reads a turn for playback. Waits for the disk. Throws StoreError or TurnError.
     std::unique_ptr<Playback> playback(TurnId turn);
 
-    // Goes to the end of a turn, or to the beginning: puts the past of the session into these, which are
-    // new, and lets the next turn follow there. No turn may run. Waits for the disk. Throws StoreError
-    // or TurnError, and the session stands where it stood.
+    // Goes to the end of a turn, or to the beginning: restores the session into `state` and
+    // `assets`, which must be new, and makes the turn the current one. No prompt, plan or script
+    // may be running. Waits for the disk. Throws StoreError or TurnError; the current turn is then
+    // unchanged.
     Past go_to(std::optional<TurnId> turn, uint64_t history_limit, state::Store& state,
                asset::Registry& assets);
 
-    // Calls `then` at once or from the loop.
+    // Calls `then` immediately or from the loop.
     void end_turn(TurnStatus status, std::function<void(const Kept& kept)> then);
 
-    // Waits for the disk, so that end_turn() reports; false if it is not waiting.
+    // If end_turn() is waiting for the disk, waits too and lets it report; otherwise returns false.
     bool finish_end();
-    // Waits for the disk. Everything that happens later is not kept.
+    // Waits for the disk and stops recording.
     void close();
 
 private:
@@ -147,19 +151,19 @@ private:
     const Options options_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::optional<StoreFile> opened_;         // until listen()
-    std::shared_ptr<Writer::Target> target_;  // then
+    std::shared_ptr<Writer::Target> target_;  // from listen() on
     int64_t row_ = 0;                         // of the session in the store
-    std::optional<TurnId> current_;           // the turn that the session goes on from
+    std::optional<TurnId> current_;           // the turn from which the session continues
     TurnId last_ = 0;
     std::optional<Session> session_;
 
     RecordWriter records_;
-    std::optional<TurnKind> running_;  // the kind of the turn that runs, which is last_
-    int64_t position_ = 0;             // of its next part
+    std::optional<TurnKind> running_;  // the kind of the running turn, which is last_
+    int64_t position_ = 0;             // the position of its next part
     int64_t patches_ = 0;
     int64_t patch_bytes_ = 0;
     std::string assets_;         // the elements of TurnEnd::assets
-    size_t not_waited_for_ = 0;  // bytes
+    size_t not_waited_for_ = 0;  // bytes submitted since the last wait for the disk
     bool flushes_soon_ = false;
     uint64_t durable_seq_ = 0;
 

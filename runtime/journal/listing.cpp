@@ -49,7 +49,7 @@ void append_sessions(std::string& out, StoreFile& file) {
 
 void append_turns(std::string& out, StoreFile& file, const SessionRow& session) {
     out += R"({"turns":[)";
-    // Without a writer, no turn of the session runs.
+    // If the session has no writer, none of its turns is running.
     const bool is_played = file.is_locked(session.id);
     json::Document document;
     json::ParseError error;

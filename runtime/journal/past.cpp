@@ -29,14 +29,14 @@ void parse_object(json::Document& document, std::string_view text, const StoreFi
     if (!document.root().is_object()) fail(file, turn, what);
 }
 
-// The way back from `at`, as far as it is needed.
+// The path from a turn back towards the beginning, as far as it is needed.
 struct Way {
     std::vector<Step> steps;  // the latest first
-    size_t fresh = 0;         // the number of those after the nearest snapshot
-    std::string state;        // before them
+    size_t fresh = 0;         // number of steps after the nearest snapshot
+    std::string state;        // the state before the fresh steps, as JSON
 };
 
-// As far as the nearest snapshot, and as that many patches.
+// Goes back until it has found a snapshot and at least `patches` patches.
 Way way_to(StoreFile& file, int64_t session, std::optional<TurnId> at, uint64_t patches) {
     Way way;
     std::optional<TurnId> snapshot;

@@ -53,7 +53,7 @@ public:
           listener(its_listener) {}
     ~RecordedAttempt() override { std::erase(playback_.started_, this); }
 
-    // Its recorded end comes by itself.
+    // Nothing to do: the recorded end is delivered later.
     void terminate() override {}
     std::string diagnostics() const override { return {}; }
     tool::Outcome outcome_of_done() const override {
@@ -195,7 +195,7 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
     }
     is_whole_ = false;
     asked_for_ = tools;
-    // The narrator is asked if the plan does not succeed now.
+    // Drop what followed the plan: if it now fails, the narrator is asked for a new one.
     const auto index = static_cast<uint32_t>(plans_.rend() - last - 1);
     size_t position = 0;
     std::erase_if(items_, [&](const Item& item) {
@@ -207,7 +207,7 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
 
 std::vector<Playback::CutOff> Playback::go_on() {
     is_whole_ = false;
-    // A question without an answer is asked again; what was invoked for it starts over.
+    // A question without an answer is asked again, and its invocations start over.
     size_t end = items_.size();
     while (end > 0 && items_[end - 1].kind > ItemKind::Answer) --end;
     const bool is_asked = end > 0 && items_[end - 1].kind == ItemKind::Question;
@@ -248,7 +248,7 @@ void Playback::ask(std::function<void(const Answer& answer)> take,
                    std::function<void()> no_answer) {
     take_ = std::move(take);
     no_answer_ = std::move(no_answer);
-    // The plans before have ended, or will not be: what they did not take is left out.
+    // Earlier plans have ended or will not run: skip their undelivered items.
     for (size_t i = at_; i < items_.size(); ++i) {
         Item& item = items_[i];
         if (item.kind == ItemKind::Answer || item.kind == ItemKind::Question) break;
@@ -272,7 +272,7 @@ void Playback::begin(const plan::Plan& plan, std::function<void()> wake) {
     wakes_ = false;
     const size_t index = next_plan_++;
     if (index + 1 != plans_.size()) return;
-    // Those that were asked for, and what depends on them.
+    // The requested tools and their dependents.
     std::vector<uint32_t> waiting;
     auto add = [&](uint32_t tool) {
         if (live_.emplace(plan.tools[tool].tool_id).second) waiting.push_back(tool);
@@ -296,7 +296,7 @@ bool Playback::has(std::string_view tool_id) const {
            (tool->second.attempts > 0 || plan.has_ended);
 }
 
-// An item that can be delivered now came first.
+// If an item can be delivered now, deliver it first, because it came first in the recording.
 bool Playback::may_start() {
     const Item* const item = next();
     if (item == nullptr || may_overtake_) return true;
@@ -351,7 +351,7 @@ void Playback::deliver() {
         if (item == nullptr) break;
         bool is_delivered = deliver_item(*item);
         if (!*alive) return;
-        // The schedule differs from that of the recording: its order cannot be kept.
+        // The schedule differs from the recorded one, so the recorded order cannot be kept.
         for (size_t i = at_ + 1; !is_delivered && may_overtake_ && i < items_.size(); ++i) {
             if (items_[i].is_delivered || attempt_of(items_[i]) == nullptr) continue;
             is_delivered = deliver_item(items_[i]);
@@ -369,7 +369,7 @@ void Playback::deliver() {
     }
 }
 
-// The first item that is not delivered; NULL: all are.
+// The first item that has not been delivered; NULL if there is none.
 Playback::Item* Playback::next() {
     for (; at_ < items_.size(); ++at_) {
         Item& item = items_[at_];
@@ -381,7 +381,7 @@ Playback::Item* Playback::next() {
     return nullptr;
 }
 
-// Returns false if no caller waits for it yet.
+// Returns false if nothing waits for the item yet.
 bool Playback::deliver_item(Item& item) {
     switch (item.kind) {
         case ItemKind::Question: item.is_delivered = true; return true;
@@ -424,7 +424,8 @@ bool Playback::deliver_item(Item& item) {
             json::Document document;
             if (!parse(document, item.body)) return true;
             const std::string by = text_member(document.root(), "by");
-            // Plugins are there to do it again, and so is a function of the host that now runs again.
+            // Skip it if it will be made again: by a plugin, or by a function of the host that runs
+            // again.
             if (!is_whole_ && (!by.empty() || left_out_ > 0)) return true;
             actions_.patch(document.root().find("patch"), document.root().find("nulls"), by);
             return true;
@@ -466,7 +467,7 @@ Playback::Item* Playback::find(ItemKind kind, const RecordedAttempt& attempt) {
     return found == items_.end() ? nullptr : &*found;
 }
 
-// May destroy the attempt, and all else.
+// May destroy the attempt and this object.
 void Playback::deliver_event(RecordedAttempt& attempt, const Item& item) {
     line_.assign(item.body).append(json::kPadding, '\0');
     event::Event event;
@@ -485,7 +486,7 @@ void Playback::deliver_event(RecordedAttempt& attempt, const Item& item) {
 
 void Playback::deliver_end(RecordedAttempt& attempt, Item* item) {
     if (item != nullptr) item->is_delivered = true;
-    // Until the execution says so again, what is not started will be.
+    // Keep the recorded order again until the execution calls on_waiting().
     may_overtake_ = false;
     tool::Outcome outcome = outcome_of(attempt, item);
     std::erase(started_, &attempt);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A turn that a store keeps, played again: its narrator's answers and what its tools did, in the order
-// in which they came. The narrator is not asked and no tool is started.
+// Plays a stored turn again: delivers the narrator's answers and the tools' events in the recorded
+// order. The narrator is not asked and no tool is started.
 //
-// It is a list with a place: an answer, an event or the end of an attempt is delivered when all before
-// it are, as soon as someone waits for it. What runs again instead is left out.
+// The items are in one list. An answer, an event or the end of an attempt is delivered once all
+// earlier items have been delivered and a receiver waits for it. Items of tools that run again are
+// skipped.
 
 #include <cstdint>
 #include <deque>
@@ -25,7 +26,7 @@
 
 namespace narratoria::journal {
 
-// Engine thread only. What it calls may destroy it.
+// Engine thread only. Its callbacks may destroy it.
 class Playback final : public plan::Recording {
 public:
     // Reads the turn. Throws StoreError.
@@ -34,23 +35,24 @@ public:
     Playback(const Playback&) = delete;
     Playback& operator=(const Playback&) = delete;
 
-    // Both before it is played; without them everything is as it was.
+    // Call at most one of run_again() and go_on(), before play(). Without them the whole turn comes
+    // from the recording.
     //
-    // These tools of the last plan run again, and those that depend on them. What the narrator answered
-    // after that plan is left out. Throws TurnError if it has no such tool.
+    // Runs these tools of the last plan and their dependents again. Later answers of the narrator
+    // are skipped. Throws TurnError if the plan has no such tool.
     void run_again(const std::set<std::string, std::less<>>& tools);
     struct CutOff {
         std::string id;
         std::string path;
     };
-    // Everything that had not ended runs: the turn was cut off. Returns the tools that had begun and
-    // will begin again.
+    // Continues an interrupted turn: whatever had not ended runs. Returns the tools that had
+    // started and will start again.
     std::vector<CutOff> go_on();
 
     const TurnRow& turn() const { return turn_; }
-    // True: what is not in the recording does not happen.
+    // True if the whole turn comes from the recording: nothing else runs.
     bool is_whole() const { return is_whole_; }
-    // The record of the last plan's start; empty: there is none.
+    // The record of the last plan's start; empty if there is none.
     std::string_view plan() const;
 
     struct Actions {
@@ -61,24 +63,24 @@ public:
         // Everything has been delivered. For turns without a plan and a narrator.
         std::function<void()> end;
     };
-    // Once, before the other calls.
+    // Call it once, before the functions below.
     void play(Actions actions);
 
     struct Answer {
-        std::string_view text;  // the plan, or why there is none
+        std::string_view text;  // the plan, or the reason for a missing plan
         bool is_plan = false;
         bool is_final = false;
         bool is_timeout = false;
-        bool was_executed = false;  // the plan
-        bool was_refused = false;   // likewise
+        bool was_executed = false;  // the plan was executed
+        bool was_refused = false;   // the plan was refused
     };
     bool has_answer() const;
-    // Calls one of these from the loop: `take` with the narrator's next answer, or `no_answer` when all
-    // is played and there is none.
+    // Calls `take` from the loop with the narrator's next answer, or `no_answer` if everything has
+    // been delivered and there is no answer.
     void ask(std::function<void(const Answer& answer)> take, std::function<void()> no_answer);
     // The turn has ended: nothing more is delivered.
     void stop();
-    // The number of its first record; 0: it has none.
+    // The number of the turn's first record; 0 if it has none.
     uint64_t first_seq() const { return first_seq_; }
 
     void begin(const plan::Plan& plan, std::function<void()> wake) override;
@@ -93,8 +95,8 @@ private:
     enum class ItemKind : uint8_t { Question, Answer, Invocation, Patch, Start, Event, End };
     struct Item {
         ItemKind kind;
-        uint8_t flags = 0;  // of an answer
-        uint32_t plan = 0;  // the index in plans_; of an answer: the number of plans before it
+        uint8_t flags = 0;  // only for an answer
+        uint32_t plan = 0;  // the index in plans_; for an answer, the number of earlier plans
         uint32_t attempt = 0;
         std::string_view tool_id;
         std::string_view body;
@@ -129,23 +131,23 @@ private:
     Loop& loop_;
     const TurnRow turn_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    std::deque<std::string> parts_;  // the texts are in them
+    std::deque<std::string> parts_;  // the string_views above point into them
     std::vector<RecordedPlan> plans_;
     std::vector<Item> items_;
     bool is_whole_ = true;
     uint64_t first_seq_ = 0;
-    std::set<std::string, std::less<>> asked_for_;  // run_again()
+    std::set<std::string, std::less<>> asked_for_;  // the argument of run_again()
 
     Actions actions_;
     size_t at_ = 0;                            // the first item that is not delivered
-    size_t next_plan_ = 0;                     // of begin()
-    std::set<std::string, std::less<>> live_;  // the tools of the current plan that run
+    size_t next_plan_ = 0;                     // the number of plans that have begun
+    std::set<std::string, std::less<>> live_;  // tools of the current plan that really run
     std::vector<RecordedAttempt*> started_;
-    int64_t left_out_ = 0;  // attempts that ran here in the recording, of tools that run again
-    std::function<void(const Answer& answer)> take_;  // of ask()
+    int64_t left_out_ = 0;  // attempts, running at this place of the recording, that are skipped
+    std::function<void(const Answer& answer)> take_;  // from ask()
     std::function<void()> no_answer_;
-    std::function<void()> wake_;  // of begin()
-    bool wakes_ = false;          // may_start() has said no
+    std::function<void()> wake_;  // from begin()
+    bool wakes_ = false;          // may_start() has returned false
     bool may_overtake_ = false;
     bool delivers_soon_ = false;
     event::Decoder decoder_;

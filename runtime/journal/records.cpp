@@ -7,21 +7,22 @@
 namespace narratoria::journal {
 namespace {
 
-// A record is: a byte with the kind and flags, [the two ids of the subject,] kind and type of the event,
-// attempt, the differences of seq and time to the record before, the body. Texts come after their size.
-// Numbers have seven bits a byte, the lowest first; differences have their sign in the lowest bit.
-constexpr uint8_t kNewSubject = 0x80;  // otherwise, that of the record before
-// The body is two texts, before and after the last patch; the first one is left out if it is that of the
-// last such event.
+// The format of a record: a byte with the kind and flags, [the two ids of the subject,] kind and
+// type of the event, attempt, the differences of seq and time from the previous record, the body. A
+// text is preceded by its size. Numbers have seven bits per byte, the lowest first. Differences
+// have their sign in the lowest bit.
+constexpr uint8_t kNewSubject = 0x80;  // otherwise the subject of the previous record
+// The body consists of two texts, before and after the last patch. With kSameBefore, the first text
+// is omitted, because it equals that of the last such event.
 constexpr uint8_t kAroundPatch = 0x40;
 constexpr uint8_t kSameBefore = 0x20;
 constexpr uint8_t kFlags = kNewSubject | kAroundPatch | kSameBefore;
 
 constexpr size_t kLongestNumber = 10;
-// All numbers of a record, and its bytes.
+// The maximum size of a record without its texts.
 constexpr size_t kLongestHead = 3 + 8 * kLongestNumber;
 
-// Reads what the functions above write. After the first fault, everything is 0 or empty.
+// Reads the format that RecordWriter writes. After the first fault, all values are 0 or empty.
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -97,7 +98,7 @@ void RecordWriter::add_text(std::string_view text) {
     add_bytes(text);
 }
 
-// The last patch, in the body of this event; empty if it does not have it.
+// Finds the last patch in the body of this event; empty if the body does not contain it.
 std::string_view RecordWriter::patch_in(const Record& event) const {
     if (patch_size_ == 0 || event.seq != patch_seq_) return {};
     const auto begin = reinterpret_cast<uintptr_t>(event.body.data());
@@ -157,7 +158,7 @@ std::string RecordWriter::take() {
     patch_size_ = 0;
     before_patch_.clear();
     std::string part = std::exchange(bytes_, {});
-    // The next one is probably as long.
+    // The next part will probably be as long.
     if (part.size() > room / 2) bytes_.resize(room);
     return part;
 }

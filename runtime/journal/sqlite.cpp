@@ -18,11 +18,11 @@ struct Loaded {
 Loaded load_once() {
     Loaded loaded;
     const std::string needed =
-        "a store needs SQLite 3.37 or newer (Debian: apt-get install libsqlite3-0), and ";
+        "a store needs SQLite 3.37 or newer (Debian: apt-get install libsqlite3-0), but ";
     void* const library = ::dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* why = ::dlerror();
-        loaded.reason = needed + "it could not be loaded: " + (why != nullptr ? why : "?");
+        loaded.reason = needed + "it cannot be loaded: " + (why != nullptr ? why : "?");
         return loaded;
     }
     const char* missing = nullptr;
@@ -33,10 +33,10 @@ Loaded load_once() {
     NARRATORIA_SQLITE_LIST(NARRATORIA_SQLITE_LOAD)
 #undef NARRATORIA_SQLITE_LOAD
     if (missing != nullptr) {
-        loaded.reason = needed + "the one that was found has no " + missing;
+        loaded.reason = needed + "the installed one has no " + missing;
     } else if (const int version = loaded.sqlite.libversion_number(); version < kOldest) {
-        loaded.reason = needed + "the one that was found is " + std::to_string(version / 1000000) +
-                        "." + std::to_string(version / 1000 % 1000);
+        loaded.reason = needed + "the installed one is " + std::to_string(version / 1000000) + "." +
+                        std::to_string(version / 1000 % 1000);
     }
     return loaded;
 }
@@ -111,7 +111,7 @@ Connection::Connection(const std::string& path, Access access)
     const bool is_constant = reads && is_immutable(path);
     const std::string name = is_constant ? immutable_uri(path) : path;
     sqlite3* opened = nullptr;
-    // NOMUTEX: one thread at a time, as promised.
+    // NOMUTEX: the caller guarantees one thread at a time.
     const int result =
         sqlite_.open_v2(name.c_str(), &opened,
                         flags | SQLITE_OPEN_NOMUTEX | (is_constant ? SQLITE_OPEN_URI : 0), nullptr);
@@ -120,7 +120,8 @@ Connection::Connection(const std::string& path, Access access)
     if (result != SQLITE_OK) {
         fail(result, "cannot be opened");
     }
-    // SQLite opens what may not be written for reading only, and says so at the first change.
+    // SQLite opens a file that is not writable as read-only and would report that only at the first
+    // change.
     if (!reads && sqlite_.db_readonly(opened, "main") == 1) {
         throw StoreError("STORE_IO",
                          ("the store \"" + path + "\" cannot be written").append(needs_));
@@ -203,7 +204,7 @@ void Statement::run() {
     }
 }
 
-// Its result repeats what next() has told.
+// Ignore the result: it repeats the error that next() has reported.
 void Statement::reset() noexcept { static_cast<void>(sqlite_.reset(statement_.get())); }
 
 bool Statement::is_null(int column) const {

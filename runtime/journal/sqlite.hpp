@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions of SQLite, loaded when the first store is opened: most hosts never keep a session.
+// The functions of SQLite, loaded when the first store is opened: most hosts never store a session.
 
 #include <sqlite3.h>
 
@@ -48,18 +48,18 @@ struct Sqlite {
     NARRATORIA_SQLITE_LIST(NARRATORIA_SQLITE_MEMBER)
 #undef NARRATORIA_SQLITE_MEMBER
 
-    // Loads the library in the first call of the process; it stays loaded. NULL if it cannot be
-    // used; `reason` then says why and what to install. Thread-safe.
+    // Loads the library in the first call of the process; it stays loaded. Returns NULL if it
+    // cannot be used; `reason` then says why and what to install. Thread-safe.
     static const Sqlite* load(std::string& reason);
 };
 
-// A store that cannot be used, or not now. The code is for programs:
-// STORE_UNAVAILABLE  SQLite is not there
+// A store that cannot be used, perhaps only temporarily. The code is for programs:
+// STORE_UNAVAILABLE  SQLite is not installed
 // STORE_IO           the file cannot be opened, read or written
 // STORE_FULL         the disk is full
-// STORE_LOCKED       another process holds it
+// STORE_LOCKED       another process has locked it
 // STORE_DAMAGED      it is not a store, or its content is broken
-// STORE_NEWER        a newer version of the library has written it
+// STORE_NEWER        a newer version of the library wrote it
 class StoreError : public std::runtime_error {
 public:
     StoreError(const char* code, const std::string& message)
@@ -70,15 +70,14 @@ private:
     const char* code_;
 };
 
-// One connection, and the statements that it has prepared. One thread at a time. Every function throws
-// StoreError.
+// One connection to a database. One thread at a time. Every function throws StoreError.
 class Connection {
 public:
     enum class Access : uint8_t { ReadOnly, ReadWrite };
-    // How long another process is waited for that commits.
+    // How long to wait while another process commits.
     static constexpr int kBusyMs = 5000;
 
-    // A missing file is created for writing.
+    // Creates a missing file, unless it is opened read-only.
     Connection(const std::string& path, Access access);
     ~Connection();
     Connection(const Connection&) = delete;
@@ -88,7 +87,7 @@ public:
     void run(const char* statements);
     int64_t number(const char* query);
     int64_t last_id() const { return sqlite_.last_insert_rowid(handle_.get()); }
-    // Rows that the last statement has changed.
+    // The number of rows that the last statement changed.
     int64_t changes() const { return sqlite_.changes64(handle_.get()); }
 
 private:
@@ -102,13 +101,13 @@ private:
     [[noreturn]] void fail(int result, std::string_view what) const;
 
     std::string path_;
-    std::string_view needs_;  // what to do where it cannot be opened or written
+    std::string_view needs_;  // advice if it cannot be opened or written
     const Sqlite& sqlite_;
     std::unique_ptr<sqlite3, Close> handle_;
 };
 
-// A prepared statement, used any number of times. Parameters and columns count from 0. The connection
-// must outlive it.
+// A prepared statement, which can be used repeatedly. Parameters and columns count from 0. The
+// connection must outlive it.
 class Statement {
 public:
     Statement(Connection& connection, std::string_view text);
@@ -118,11 +117,11 @@ public:
     Statement& text(int parameter, std::string_view value);
     Statement& bytes(int parameter, std::string_view value);
 
-    // True with a row; false at the end, when the statement is ready to be used again.
+    // True if there is a row; false at the end, when the statement is ready to be used again.
     bool next();
-    // All of a statement that has no rows.
+    // Executes a statement that returns no rows.
     void run();
-    // Gives up the rest of its rows.
+    // Discards the remaining rows.
     void reset() noexcept;
 
     // Read the current row. A view is valid until the next call of next() or reset().

@@ -16,12 +16,12 @@
 namespace narratoria::journal {
 namespace {
 
-// "Narr"; `file` and others show it for a store.
+// "Narr": SQLite's application id, which file(1) and other programs show.
 constexpr int64_t kApplication = 0x4E617272;
 
-// The states have tables of their own, because a row that changes is written anew as a whole. The columns
-// `patches`, `bytes_since_snapshot` and `nearest_assets` (a turn) are there so that going to
-// a turn need not read all turns before it.
+// The states have separate tables, because SQLite rewrites a whole row when it changes. The columns
+// `patches`, `bytes_since_snapshot` and `nearest_assets` (a turn) exist so that going to a turn
+// does not read all turns before it.
 constexpr const char* kSchema = R"(
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
@@ -64,7 +64,7 @@ CREATE TABLE snapshot (
 ) STRICT;
 )";
 
-// Newer than the first stores, which get it when they are opened for writing.
+// Older stores do not have this table and get it when they are opened for writing.
 constexpr const char* kNames = R"(
 CREATE TABLE IF NOT EXISTS name (
     session INTEGER NOT NULL REFERENCES session(id),
@@ -93,11 +93,11 @@ void require_store(Connection& connection, const std::string& path) {
                                             std::to_string(version) +
                                             ", and this library reads up to version " +
                                             std::to_string(StoreFile::kVersion) +
-                                            "; use the newer version that has written it");
+                                            "; use the newer version that wrote it");
     }
 }
 
-// A value that no version has written becomes the last one, which claims least.
+// An unknown value becomes the last enumerator, which makes the weakest claim.
 template <typename Enum, size_t kSize>
 Enum enum_of(int64_t number, const std::array<std::string_view, kSize>&) {
     const bool is_known = number >= 0 && number < static_cast<int64_t>(kSize);
@@ -204,7 +204,7 @@ StoreFile::StoreFile(const std::string& path, Connection::Access access)
     : path_(path),
       connection_(std::make_unique<Connection>(path, access)),
       statements_(opened(*connection_, access, path)) {
-    // SQLite follows links, too: a store has one lock, whatever the way to it.
+    // Resolve links, as SQLite does, so that a store has one lock for all paths to it.
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
     if (real) path_ = real.get();
     struct stat status {};
@@ -228,17 +228,17 @@ StoreFile::StoreFile(StoreFile&&) noexcept = default;
 std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
                                                          Connection::Access access,
                                                          const std::string& path) {
-    // FULL: a turn that is reported durable survives the loss of power.
+    // FULL: a turn that is reported durable survives a power failure.
     connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
     bool is_new = is_empty(connection);
     if (access == Connection::Access::ReadOnly && is_new)
         is_new = !wait_for_creation(connection, path);
-    // The database of another program is left as it is.
+    // Do not change the database of another program.
     if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
     if (access == Connection::Access::ReadWrite) {
         switch_to_wal(connection);
         connection.run("BEGIN IMMEDIATE;");
-        // Another process may have been faster.
+        // Another process may have created it in the meantime.
         if (is_empty(connection)) {
             connection.run(kSchema);
             connection.run(("PRAGMA application_id = " + std::to_string(kApplication) +
@@ -274,7 +274,7 @@ TurnRow turn_in(const Statement& row) {
     return turn;
 }
 
-// Gives up the rest of the rows, also when an exception ends the reading.
+// Discards the remaining rows, even if an exception ends the reading.
 class Rows {
 public:
     explicit Rows(Statement& statement) : statement_(statement) {}
@@ -351,13 +351,14 @@ bool StoreFile::is_locked(int64_t session) {
     return file && ::fcntl(file.get(), F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }
 
-// One byte of the file FILE-lock for each session. The lock belongs to the open file, so that two
-// stores of one process exclude each other as well, and ends with it.
+// Locks one byte of the file FILE-lock for each session. The lock belongs to the open file
+// description, so that two stores of one process exclude each other too. It ends when the file is
+// closed.
 bool StoreFile::lock(int64_t session) {
     const std::string path = path_ + "-lock";
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) {
-        throw StoreError("STORE_IO", "the file \"" + path + "\" that says who writes a session " +
+        throw StoreError("STORE_IO", "the lock file \"" + path + "\" of the store " +
                                          "cannot be opened: " + std::strerror(errno));
     }
     struct flock byte = byte_of(session);
@@ -371,7 +372,7 @@ bool StoreFile::lock(int64_t session) {
 }
 
 void StoreFile::begin(bool waits) {
-    // SQLite does not change it within a transaction.
+    // SQLite cannot change it within a transaction.
     if (std::exchange(waits_, waits) != waits) {
         connection_->run(waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     }
@@ -386,10 +387,10 @@ void StoreFile::commit() {
         return;
     }
     throw StoreError("STORE_IO", "the store \"" + path_ +
-                                     "\" was removed or replaced while a session was kept in it");
+                                     "\" was removed or replaced while a session was stored in it");
 }
 
-// Fails only if SQLite has rolled back already.
+// Fails only if SQLite has already rolled back.
 void StoreFile::roll_back() noexcept {
     try {
         connection_->run("ROLLBACK");
@@ -457,9 +458,9 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     for (; at; at = parents.at(*at)) way.insert(*at);
     if (turn) require_turn(session, *turn);
     if (turn && way.contains(*turn)) {
-        throw TurnError("TURN_CURRENT", "the session is at the end of turn " +
-                                            std::to_string(*turn) +
-                                            " or of one that follows it; go to another turn first");
+        throw TurnError("TURN_CURRENT",
+                        "the session is at the end of turn " + std::to_string(*turn) +
+                            " or of one that follows it; go to a different turn first");
     }
     // Parents come before their children.
     std::set<TurnId> removed;
@@ -499,7 +500,7 @@ TurnRow StoreFile::require_turn(int64_t session, TurnId id) {
 
 void StoreFile::require_ended(int64_t session, TurnId turn) {
     const TurnRow found = require_turn(session, turn);
-    // A turn of the host is whole at any moment.
+    // A host turn is complete after each patch.
     if (found.state_digest || found.kind == TurnKind::Host) return;
     throw TurnError("TURN_NOT_ENDED",
                     "turn " + std::to_string(turn) + " has not ended; " +

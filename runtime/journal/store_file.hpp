@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A store: one SQLite file with any number of sessions, each a tree of turns. What happens in a turn
-// is kept in parts while it happens, so that of a turn that was cut off all is there that had
-// happened.
+// A store: one SQLite file with any number of sessions, each a tree of turns. A running turn is
+// written in parts, so that everything before an interruption is in the store.
 //
-// Nothing is overwritten: going back to a turn only changes where the session stands, and the next
-// turn becomes another child of it.
+// Nothing is overwritten: going back to a turn only changes the session's current turn, and the
+// next turn becomes another child of it.
 //
-// One thread at a time, which may wait for the disk: never the engine's while a turn runs.
+// One thread at a time. Calls may wait for the disk, so the engine thread must not make them while
+// a turn runs.
 
 #include <sys/types.h>
 
@@ -34,7 +34,7 @@ enum class TurnKind : uint8_t {
     Prompt = 0,
     Plan = 1,
     Script = 2,
-    Host = 3,  // what the host and plugins did between two others; each patch stands alone
+    Host = 3,  // patches of the host and plugins between two other turns; each is independent
 };
 enum class TurnStatus : uint8_t {
     Running = 0,
@@ -42,7 +42,7 @@ enum class TurnStatus : uint8_t {
     Fallback = 2,
     Cancelled = 3,
     Timeout = 4,
-    Interrupted = 5,  // its host died, or gave up the store, in the middle
+    Interrupted = 5,  // the host died, or stopped using the store, while it ran
 };
 std::string_view name_of(TurnKind kind);
 std::string_view name_of(TurnStatus status);
@@ -51,8 +51,8 @@ struct SessionRow {
     int64_t id = 0;
     std::string name;
     int64_t created_ms = 0;         // since 1970
-    std::string about;              // what it was opened with last, as JSON
-    std::optional<TurnId> current;  // the turn that it goes on from; none: its beginning
+    std::string about;              // the story and project of the last opening, as JSON
+    std::optional<TurnId> current;  // the turn from which it continues; none: its beginning
 };
 
 struct TurnRow {
@@ -78,16 +78,16 @@ struct TurnEnd {
     TurnStatus status = TurnStatus::Completed;
     int64_t time_ms = 0;
     uint64_t state_digest = 0;
-    // Its patches, and what it costs to fold them, in bytes of patches.
+    // The number of its patches, and the cost of folding them, in bytes of patches.
     int64_t patches = 0;
     int64_t fold_bytes = 0;
     // The assets that it registered, as JSON; or empty.
     std::string_view assets;
-    // State and assets apart, all that the next turn needs, as JSON.
+    // What the next turn needs in addition to state and assets, as JSON.
     std::string_view rest;
 };
 
-// A turn on the way back to the beginning of a session.
+// A turn on the path back to the beginning of a session.
 struct Step {
     TurnId turn;
     std::optional<TurnId> parent;
@@ -95,7 +95,8 @@ struct Step {
     bool has_snapshot;  // of the state at its end
 };
 
-// A turn that is not there, or has no end to go to. The code is TURN_MISSING or TURN_NOT_ENDED.
+// A turn that cannot be used: it does not exist, or has not ended. The code is TURN_MISSING or
+// TURN_NOT_ENDED.
 class TurnError : public std::runtime_error {
 public:
     TurnError(const char* code, const std::string& message)
@@ -110,7 +111,7 @@ class StoreFile {
 public:
     static constexpr int64_t kVersion = 1;
 
-    // Opens the store, and creates it unless it is only read. Throws StoreError.
+    // Opens the store, and creates a missing one unless it is opened read-only. Throws StoreError.
     StoreFile(const std::string& path, Connection::Access access);
     ~StoreFile();
     StoreFile(StoreFile&&) noexcept;
@@ -120,22 +121,22 @@ public:
     // In the order of their creation.
     std::vector<SessionRow> sessions();
     std::optional<SessionRow> session(std::string_view name);
-    // `state`: what it begins with, as JSON.
+    // `state`: the initial state, as JSON.
     SessionRow create_session(std::string_view name, int64_t now_ms, std::string_view about,
                               std::string_view state);
     void set_about(int64_t session, std::string_view about);
     std::string initial_state(int64_t session);
 
-    // Makes this the one writer of the session, until the store is closed or the process ends. False
-    // if another store, of this process or of another, is.
+    // Makes this the only writer of the session, until the store is closed or the process ends.
+    // Returns false if a different StoreFile, in this or another process, is the writer.
     bool lock(int64_t session);
-    // True if a store, of this process or of another, is.
+    // True if a StoreFile, in this or another process, is the writer of the session.
     bool is_locked(int64_t session);
 
-    // Everything between begin() and commit() is kept or nothing. A failure takes all of it back.
-    // `waits`: commit() returns when it is on the disk; otherwise, it survives the end of the process
-    // at once, and the loss of power with the next commit that waits. Throws also if the file is no
-    // longer where it was.
+    // A transaction: everything between begin() and commit() is stored, or nothing. With `waits`,
+    // commit() returns when the data is on the disk. Without it, the data survives the end of the
+    // process, but a power failure only after the next commit that waits. commit() also throws if
+    // the file was moved or removed.
     void begin(bool waits = true);
     void commit();
     void roll_back() noexcept;
@@ -144,16 +145,17 @@ public:
     // `position` counts within the turn.
     void add_part(int64_t session, TurnId turn, int64_t position, std::string_view body);
     void end_turn(int64_t session, TurnId turn, const TurnEnd& end);
-    // For a turn that was cut off.
+    // For a turn that was interrupted.
     void interrupt_turn(int64_t session, TurnId turn);
     void add_snapshot(int64_t session, TurnId turn, std::string_view state);
-    // Where the session stands.
+    // Sets the current turn of the session.
     void go_to(int64_t session, std::optional<TurnId> turn);
 
-    // Removes turns: this one and those that follow it; or, without it, all that are not on the way to
-    // where the session stands. Returns their number. Throws TurnError if that turn is one of them.
+    // Removes turns: `turn` and its descendants, or without `turn` all that are not on the path to
+    // the current turn. Returns their number. Throws TurnError if the current turn would be
+    // removed.
     int64_t prune(int64_t session, std::optional<TurnId> turn);
-    // Gives what was removed back to the file system. Throws if the store is in use.
+    // Returns the space of removed turns to the file system. Throws if the store is in use.
     void shrink() { connection_->run("VACUUM;"); }
 
     // By id: parents come before their children.
@@ -163,22 +165,22 @@ public:
     TurnRow require_turn(int64_t session, TurnId id);
     // Throws TurnError unless the session has the turn, and it has ended.
     void require_ended(int64_t session, TurnId turn);
-    TurnId last_turn(int64_t session);  // 0: there is none
-    // A name belongs to one turn of a session, the last that it was given.
+    TurnId last_turn(int64_t session);  // 0 if there is none
+    // A name belongs to one turn of a session: naming a different turn moves it.
     void set_name(int64_t session, std::string_view name, TurnId turn);
-    // By turn; those of a turn are sorted.
+    // Names by turn; the names of each turn are sorted.
     std::multimap<TurnId, std::string> names(int64_t session);
-    // Turns without an end, which only a writer that died has left, unless one writes now.
+    // Turns without an end. If the session has no writer now, an earlier writer died in them.
     std::vector<TurnRow> running_turns(int64_t session);
     std::string rest(int64_t session, TurnId turn);
-    // The nearest turn with assets on the way back from `turn`, itself included, with its assets.
+    // The nearest turn with assets on the path back from `turn`, including `turn`, with its assets.
     struct AssetsRow {
         TurnId turn;
         std::optional<TurnId> parent;
         std::string assets;
     };
     std::optional<AssetsRow> nearest_assets(int64_t session, TurnId turn);
-    // The sum of fold_bytes since the nearest snapshot, on the way to the end of `turn`.
+    // The sum of fold_bytes from the nearest snapshot to the end of `turn`.
     int64_t bytes_since_snapshot(int64_t session, std::optional<TurnId> turn);
     std::optional<Step> step(int64_t session, TurnId turn);
     std::string snapshot(int64_t session, TurnId turn);

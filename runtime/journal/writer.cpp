@@ -27,7 +27,8 @@ struct Writer::Post {
 
 namespace {
 
-// An exception of the thread would end the process, and no task may be lost: it tries again.
+// Retries until there is memory: an exception in the thread would end the process, and no task may
+// be lost.
 template <typename Try>
 void until_memory(Try&& attempt) {
     for (;; ::usleep(1000)) {
@@ -42,7 +43,8 @@ void until_memory(Try&& attempt) {
 
 Writer::Writer(Inbox& inbox) : Poster(SIZE_MAX), inbox_(inbox), made_under_(fork_count()) {}
 
-// There, the thread is missing, and closing the files would harm the parent's: they are leaked.
+// The child of a fork does not have the thread, and closing the files there would break the
+// parent's locks, so it leaks them.
 bool Writer::is_in_fork() const { return made_under_ != fork_count(); }
 
 Writer::~Writer() {
@@ -67,7 +69,7 @@ std::shared_ptr<Writer::Target> Writer::add(StoreFile file) {
 }
 
 void Writer::start() {
-    // The host's signals are handled in its own threads.
+    // Block all signals, so that they are delivered to the host's own threads.
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -136,7 +138,7 @@ void Writer::run() {
     }
 }
 
-// The tasks of the first target, as one transaction.
+// Writes the tasks of the first task's target in one transaction.
 void Writer::write(std::list<Task>& tasks) {
     const std::shared_ptr<Target> target = tasks.front().target;
     std::list<Task> own;
@@ -174,7 +176,7 @@ void Writer::write(std::list<Task>& tasks) {
         try {
             warning = task.then(target->file);
         } catch (const std::exception&) {
-            // A snapshot less.
+            // Ignore it: only a snapshot is missing.
             target->file.roll_back();
         }
         if (warning.empty()) continue;

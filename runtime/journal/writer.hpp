@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The thread of an engine that writes to stores: the only one that the library starts, with the first
-// session that has a store. It calls SQLite and waits for the disk, so that the engine thread need not.
+// The thread that writes an engine's sessions to stores, so that the engine thread does not wait
+// for the disk. It is the only thread that the library starts, with the first session that has a
+// store.
 
 #include <pthread.h>
 
@@ -19,13 +20,13 @@
 
 namespace narratoria::journal {
 
-// Why a session is no longer kept.
+// Why a session is no longer stored.
 struct StoreFailure {
-    std::string code;  // that of a StoreError
+    std::string code;  // the code of a StoreError
     std::string message;
 };
 
-// Engine thread only. Writes what was submitted before it is destroyed.
+// Engine thread only. The destructor waits until all submitted tasks have been written.
 class Writer : private Inbox::Poster {
 public:
     explicit Writer(Inbox& inbox);
@@ -33,32 +34,34 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // The file of one session, which belongs to the thread until wait_for() has returned.
+    // The file of one session. Only the thread may use it, except after wait_for().
     class Target;
     std::shared_ptr<Target> add(StoreFile file);
 
     struct Task {
         std::shared_ptr<Target> target;
         std::function<void(StoreFile& file)> write;
-        // Called after the commit, outside of a transaction, for work that can be done without.
-        // Returns what went wrong, for people; then `warn` is called with it on the engine thread.
+        // Called after the commit, outside a transaction, for optional work. Returns an empty text,
+        // or a human-readable warning, with which `warn` is then called on the engine thread.
         std::function<std::string(StoreFile& file)> then;
         std::function<void(const std::string& warning)> warn;
-        // Called on the engine thread: after a failure, when nothing more is written to the target; and
-        // after a success if it waits. May be empty. Not called once the writer is destroyed.
+        // Called on the engine thread: after a failure, when nothing more is written to the target;
+        // and after a success if the task waits. May be empty. Not called once the writer is
+        // destroyed.
         std::function<void(const StoreFailure* failure)> done;
         // The commit waits for the disk.
         bool waits = false;
-        size_t bytes = 0;  // of memory that it holds
+        size_t bytes = 0;  // the memory that the task uses
     };
-    // Tasks of one target run in their order, those that wait together in one transaction. Waits while
-    // tasks hold more than kMaxWaiting bytes: a disk that cannot keep up would use up the memory.
+    // Queues a task. Tasks of one target run in order; all queued ones run in one transaction.
+    // Blocks while tasks use more than kMaxWaiting bytes, because a disk that cannot keep up would
+    // use up the memory.
     void submit(Task task);
     // Waits until all tasks of the target have run. Their `done` may still follow.
     void wait_for(const std::shared_ptr<Target>& target);
-    // Why the target is no longer written to; NULL if it is. After wait_for() only.
+    // Why nothing more is written to the target, or NULL. Call it only after wait_for().
     static const StoreFailure* failure_of(const Target& target);
-    // For the engine thread, between wait_for() and the next submit().
+    // The file, for the engine thread between wait_for() and the next submit().
     static StoreFile& file_of(Target& target);
 
     static constexpr size_t kMaxWaiting = 256u * 1024 * 1024;
@@ -84,7 +87,7 @@ private:
     std::condition_variable changed_;
     std::list<Task> waiting_;
     uint64_t submitted_ = 0;
-    uint64_t finished_ = 0;  // of those submitted, in their order
+    uint64_t finished_ = 0;  // the number of finished tasks; they finish in order of submission
     size_t waiting_bytes_ = 0;
     bool is_ending_ = false;
 };

@@ -266,7 +266,7 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
     text(id, "toolId", tool.tool_id);
     text(path, "toolPath", tool.tool_path);
     if (has_nul(tool.tool_path)) {
-        fault(faults, path, "plan-tool-path", "\"toolPath\" holds a NUL character");
+        fault(faults, path, "plan-tool-path", "\"toolPath\" contains a NUL character");
     }
     auto boolean = [&](json::Value field, const char* key, bool& out) {
         if (!field) return;
@@ -307,7 +307,7 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                                 "an environment variable must be a string");
                 } else if (has_nul(variable.value.text())) {
                     fault_below(faults, pointer, variable.key, variable.value, "plan-environment",
-                                "an environment variable holds a NUL character");
+                                "an environment variable contains a NUL character");
                 }
                 if (variable.key.empty() || variable.key.find('=') != std::string_view::npos ||
                     has_nul(variable.key)) {

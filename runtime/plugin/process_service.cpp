@@ -145,7 +145,7 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
     if (program.environment == nullptr && program.environment_count > 0) {
         return NAR_INVALID_ARGUMENT;
     }
-    why = "an argument or a variable holds a NUL character";
+    why = "an argument or a variable contains a NUL character";
     std::vector<std::string> environment;
     if (!take_texts(program.arguments, program.argument_count, command.arguments) ||
         !take_texts(program.environment, program.environment_count, environment)) {

@@ -974,7 +974,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
     if (sandboxed != nullptr) request.add_sandbox(*sandboxed);
     if (request.has_nul()) {
         failure.may_retry = false;
-        failure.message = "a path, an argument or a variable holds a NUL character";
+        failure.message = "a path, an argument or a variable contains a NUL character";
         return nullptr;
     }
     if (request.packet().size() > SUPERVISOR_REQUEST_BYTES) {

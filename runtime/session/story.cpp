@@ -96,7 +96,7 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
                                     "the story's folder " + json::quoted(folder) +
                                         " cannot be found: " +
                                         (folder.empty() ? "its name is empty"
-                                         : has_nul      ? "its name holds a NUL character"
+                                         : has_nul      ? "its name contains a NUL character"
                                                         : reason(errno))));
         return false;
     }

@@ -109,7 +109,7 @@ private:
         }
         if (!may_hold_nul && value.find('\0') != std::string::npos) {
             fault(node->source().begin, pointer, "story-nul",
-                  pointer.substr(1) + " holds a NUL character");
+                  pointer.substr(1) + " contains a NUL character");
             return std::nullopt;
         }
         return value;

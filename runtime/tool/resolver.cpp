@@ -51,7 +51,7 @@ void Resolver::restrict_to(const std::vector<std::string>& allow_paths,
 Resolution Resolver::resolve(std::string_view tool_path, const std::string& folder) const {
     Resolution out;
     if (tool_path.find('\0') != std::string_view::npos) {
-        out.error = "its path holds a NUL character";
+        out.error = "its path contains a NUL character";
         return out;
     }
     if (auto registered = registry_.find(tool_path)) {

@@ -110,7 +110,7 @@ def test_prune_removes_branches_permanently(play, session, tmp_path):
     play("I pull the lever")
     before = session("state").out
     refused = session("prune", "1")
-    assert refused.status == 2 and "go to another turn first" in refused.err
+    assert refused.status == 2 and "go to a different turn first" in refused.err
     assert session("prune").out == "removed 1 turn\n"
     assert session("tree").out == "  1 I light the torch\n* 3 I pull the lever\n"
     assert session("state").out == before
@@ -249,7 +249,7 @@ def test_game_in_use_is_not_opened_twice(play, session, tmp_path):
     assert first.stdout.readline()
     second = play("I light the torch")
     assert second.status == 2
-    assert "is being played already" in second.err
+    assert "is already being played" in second.err
     assert session("list").status == 0, "it can be read"
     first.communicate(b"")
 

@@ -292,7 +292,7 @@ class Session(Registry):
         ...             session.resume()
         ...         except narratoria.NotFoundError as error:
         ...             print(error)
-        no turn was interrupted where the session stands
+        no turn after the current one was interrupted
         """
         from narratoria.store import resume_arguments
 

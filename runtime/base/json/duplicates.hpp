@@ -6,8 +6,8 @@
 namespace narratoria::json {
 
 // Returns a warning (rule "json-key-unique") for each member with the key of an earlier member of
-// its object: the last of duplicate keys wins. The warnings are in the order of the text. `byte`
-// refers to the text of the tape.
+// its object: the last of duplicate keys wins. The warnings are sorted by position. `byte` refers
+// to the text of the tape.
 Faults duplicate_keys(Value root);
 
 }  // namespace narratoria::json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads plain JSON: strings without escapes, numbers without an exponent. Nearly every line of a
-// tool is plain. This reader gives up at other JSON and reports no errors; RapidJSON then parses
+// tool is plain. This reader gives up on other JSON and reports no errors; RapidJSON then parses
 // the text from the start and reports the error, if there is one. So this reader may reject any
 // text, but must not accept a text that RapidJSON rejects, and must produce the same tape. The fuzz
 // target "tape" compares both.

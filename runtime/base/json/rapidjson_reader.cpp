@@ -283,13 +283,14 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.byte = text.size();
             error.message = "the text ends in the middle of a value";
         } else if (rest[0] == '\0') {
-            error.message = "the text holds a NUL byte";
+            error.message = "the text contains a NUL byte";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 && rest[0] != '\n' &&
                    rest[0] != '\r' && rest[0] != '\t') {
-            error.message = "the text holds a control character; in a string, write it as \\u00XX";
+            error.message =
+                "the text contains a control character; in a string, write it as \\u00XX";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 &&
                    result.Code() == rapidjson::kParseErrorStringEscapeInvalid) {
-            error.message = "a string holds a line break or tab; write it as \\n, \\r or \\t";
+            error.message = "a string contains a line break or tab; write it as \\n, \\r or \\t";
         } else if (static_cast<unsigned char>(rest[0]) >= 0x80 &&
                    utf8::valid_prefix(rest.substr(0, 4)) == 0) {
             error.kind = ParseError::Kind::InvalidUtf8;
@@ -330,7 +331,7 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
                                              : ParseError::Kind::InvalidUtf8,
                  stream.fault_byte(),
                  stream.fault_is_escape()      ? kHalfASurrogatePair
-                 : stream.fault_is_surrogate() ? "the string holds half of a surrogate pair"
+                 : stream.fault_is_surrogate() ? "the string contains half of a surrogate pair"
                                                : "the bytes are not UTF-8"};
     } else if (builder.number_too_big()) {
         error = describe(

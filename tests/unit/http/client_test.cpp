@@ -272,7 +272,7 @@ TEST_F(HttpClient, ResolvesNamesInAChildProcess) {
     const Error error = fail(request, Failure::Lookup);
     EXPECT_EQ(
         error.text,
-        "http://no-such-name.invalid/: the name no-such-name.invalid cannot be looked up: no "
+        "http://no-such-name.invalid/: the host name no-such-name.invalid cannot be resolved: no "
         "address is known for this name. Is it spelled correctly, and does this machine have a "
         "network?");
     EXPECT_EQ(threads(), before);

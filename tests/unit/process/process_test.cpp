@@ -358,7 +358,7 @@ TEST_F(ProcessTest, RefusesNulInArgument) {
     StartFailure failure;
     EXPECT_EQ(pool->start(command, heard, failure), nullptr);
     EXPECT_FALSE(failure.out_of_descriptors);
-    EXPECT_EQ(failure.message, "a path, an argument or a variable holds a NUL character");
+    EXPECT_EQ(failure.message, "a path, an argument or a variable contains a NUL character");
     EXPECT_EQ(pool->busy(), 0u);
 }
 

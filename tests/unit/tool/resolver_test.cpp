@@ -188,7 +188,7 @@ TEST_F(ResolverTest, DistinguishesSchemesFromFiles) {
 TEST_F(ResolverTest, RefusesNul) {
     const Resolver resolver(registry, runners, "");
     EXPECT_EQ(resolve(resolver, std::string_view("a\0b", 3)),
-              "error: its path holds a NUL character");
+              "error: its path contains a NUL character");
 }
 
 TEST_F(ResolverTest, AllowsFilesBelowAnyRoot) {
