@@ -47,7 +47,7 @@ public:
     virtual ~SinkWatcher() = default;
     // The sink threw and has been detached.
     virtual void on_sink_threw(const char* what) noexcept = 0;
-    // The sink wrote into a record and has been detached.
+    // The sink wrote to a record and has been detached.
     virtual void on_sink_modified_record() noexcept = 0;
     // The batch exceeded its time budget. If `called` is 1, this sink is responsible; otherwise any
     // of the `called` sinks may be.

@@ -54,7 +54,7 @@ void AtOnce::publish_pending(Known& known, std::string_view tool_path, uint32_t 
                          known.pending);
 }
 
-// Publishes in the order of an attempt of a tool that reports everything during its start.
+// Publishes the records in the same order as for a tool that reports everything during its start.
 void AtOnce::publish_rest(const Known& known, std::string_view result, int64_t execution_ms) {
     static const std::string attempt_started = records::attempt_started(1);
     static const std::string attempt_ended = [] {

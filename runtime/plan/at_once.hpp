@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs tools that answer at once (tool::Runner::call). The observable behavior is that of other
-// tools.
+// Runs tools that answer at once (tool::Runner::call). The observable behavior is the same as for
+// other tools.
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +46,7 @@ public:
     AtOnce(const AtOnce&) = delete;
     AtOnce& operator=(const AtOnce&) = delete;
 
-    // Like Execution::call(), which checks first that it is possible. `before`: the index in
+    // Like Execution::call(), which first checks that the call is possible. `before`: the index in
     // Result::tools of the tool that follows this call in the result.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
                                const CallAtOnce& call, uint32_t before);

@@ -39,8 +39,8 @@ bool EventSpool::append(std::string_view bytes, uint64_t& offset) {
         file_size_ += static_cast<uint64_t>(written);
     }
     if (bytes.empty()) return true;
-    // Do not retry: on a full disk each event would cause a failing write. No extent contains the
-    // partly written bytes.
+    // Do not retry: on a full disk each event would cause a failing write. No extent refers to
+    // partially written bytes.
     refused_ = true;
     file_size_ = offset;
     return false;

@@ -20,10 +20,10 @@ namespace {
 
 // Retry interval after a shortage of descriptors.
 constexpr uint64_t kShortagePauseMs = 20;
-// Starts before the loop reads the output of running tools again. A thousand starts in a row would
-// leave it unread for half a second.
+// The number of starts before the loop reads the output of running tools again. A thousand starts
+// in a row would leave it unread for half a second.
 constexpr uint32_t kStartsInARow = 8;
-// Records of pending tools between two checks of the clock: about 100 µs.
+// The number of tool_pending records between two checks of the clock: about 100 µs.
 constexpr uint32_t kAnnouncedInARow = 64;
 
 std::string named(std::string_view text) {
@@ -321,7 +321,7 @@ void Execution::schedule_ready() {
         bool& starting;
         ~Ended() { starting = false; }
     } const ended{starting_};
-    // A start that fails at once settles its tool, which may make other tools ready. This loop
+    // A start that fails immediately settles its tool, which may make other tools ready. This loop
     // starts them; `starting_` prevents the nested call.
     for (uint32_t starts = 0;; ++starts) {
         const uint32_t tool = schedule_.next();
@@ -382,8 +382,7 @@ bool Execution::start_attempt(uint32_t tool) {
     const tool::Resolution resolution = with_.resolver.resolve(entry.tool_path, settings_.folder);
     Start start{tool, std::move(fresh), running, resolution.definition};
     running.starting = &start;
-    // The plan's timeout takes precedence over that of the tool's definition, and that over the
-    // session's.
+    // Precedence of timeouts: the plan's, then that of the tool's definition, then the session's.
     uint64_t try_ms = entry.try_ms.value_or(settings_.try_ms);
     if (!entry.try_ms && resolution.definition) {
         try_ms = resolution.definition->try_ms.value_or(try_ms);
@@ -422,7 +421,7 @@ bool Execution::start_attempt(uint32_t tool) {
             if (guarantees.any()) invocation.guarantees = &guarantees;
         }
         invocation.environment = has_own ? &environment : &with_.environment;
-        // Check before the start: a process that a failed start leaves is not a reason to wait.
+        // Check before the start: a process left by a failed start is not a reason to wait.
         const bool others_end = with_.slots.used() + with_.waiting_slots.used() > 1 ||
                                 (settings_.has_processes && settings_.has_processes());
         if (!resolution.definition->repeatable && settings_.before_unrepeatable) {
@@ -439,7 +438,7 @@ bool Execution::start_attempt(uint32_t tool) {
                 return false;
             }
             failure.message +=
-                "; no running tool would free any at its end, so raise the limit (ulimit -n) or "
+                "; no running tool will free any when it ends, so raise the limit (ulimit -n) or "
                 "close unused descriptors";
         }
     }
@@ -535,7 +534,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
             running.warned_request_id = true;
             with_.stream.warn(subject, "REQUEST_ID",
                               "the tool's requestId is " + named(id.text().substr(0, 80)) +
-                                  ", but that of the invocation is " + named(plan_->request_id));
+                                  ", but the invocation's is " + named(plan_->request_id));
         }
     }
     if (!running.warned_timestamp) {

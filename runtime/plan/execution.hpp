@@ -72,7 +72,7 @@ struct Settings {
     std::function<void(const event::Subject& subject, std::string_view body)> before_unrepeatable;
     // Supervisors cannot be started (`why`), so no tool of any plan can.
     std::function<void(std::string_view why)> on_no_supervisor;
-    // True while processes are ending that no longer hold a slot. May be empty: there are none.
+    // Returns true while processes that no longer hold a slot are ending. May be empty.
     std::function<bool()> has_processes;
     // All tools have settled. Called before the end of the plan is published.
     std::function<void()> on_tools_ended;

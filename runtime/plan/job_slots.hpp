@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Limits how many tools an engine runs at once, over all its sessions.
+// Limits how many tools an engine runs at the same time, across all its sessions.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +30,7 @@ public:
     }
 
     // Returns a slot and wakes the waiters in order. If it returns true, waiters have the next
-    // turn, and the caller should not take a slot at once.
+    // turn, and the caller should not take a slot immediately.
     bool give_back() {
         ++free_;
         --used_;

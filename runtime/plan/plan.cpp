@@ -362,7 +362,7 @@ void Plan::link(Faults& faults) {
         const auto [first, added] = positions.emplace(tools[i].tool_id, i);
         if (!added) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
-                  "the toolId " + json::quoted(tools[i].tool_id) + " is already that of /tools/" +
+                  "the toolId " + json::quoted(tools[i].tool_id) + " is already used by /tools/" +
                       std::to_string(first->second));
         }
     }

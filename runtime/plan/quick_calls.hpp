@@ -35,7 +35,7 @@ public:
 
     // `result`: JSON, of Call::result_size bytes.
     void add(const Call& call, std::string_view result);
-    // About the bytes of the calls' events.
+    // The approximate number of bytes of the calls' events.
     uint64_t event_bytes() const { return results_ + count_ * kEvent; }
 
     // Bytes of memory held for the calls.

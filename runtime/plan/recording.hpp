@@ -22,7 +22,7 @@ public:
     virtual void begin(const Plan& plan, std::function<void()> wake) = 0;
     // True if the tool is recorded; otherwise the execution runs it.
     virtual bool has(std::string_view tool_id) const = 0;
-    // False while a different recorded event must come before the next start of a tool.
+    // False while a different recorded event must be replayed before the next tool starts.
     virtual bool may_start() = 0;
     // Plays an attempt of a recorded tool. Calls the listener from the loop.
     virtual std::unique_ptr<tool::Attempt> start(std::string_view tool_id, uint32_t attempt,

@@ -268,7 +268,7 @@ private:
             if (member.value.is_object()) check_no_null(member.value, below);
             if (!member.value.is_null()) continue;
             fault(member.value, std::move(below), "result-output-null",
-                  "a merged state must not hold null, which removes the key");
+                  "a merged state must not contain null, which removes the key");
         }
     }
 

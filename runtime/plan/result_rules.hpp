@@ -8,7 +8,7 @@
 
 namespace narratoria::plan {
 
-// Returns all faults, in the order of the text that the value's tape points into.
+// Returns all faults, sorted by their position in the text of the value's tape.
 Faults check_result(json::Value root);
 
 }  // namespace narratoria::plan

@@ -567,7 +567,7 @@ std::string Dispatcher::why_not(std::string_view id) const {
     for (const Refused& refused : refused_) {
         if (refused.id == id) return refused.reason;
     }
-    return "no plugin of this id was requested";
+    return "no plugin with this id was requested";
 }
 
 const std::string* Dispatcher::published(std::string_view id, std::string_view name) const {

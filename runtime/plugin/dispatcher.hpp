@@ -69,7 +69,8 @@ public:
     // Loads the plugins that a search selected, in its order.
     void load(const Search& search, const std::map<std::string, std::string>& settings);
 
-    // Attaches all sinks, in the order of loading. Sinks of later extensions attach at once.
+    // Attaches all sinks, in the order of loading. Sinks of later extensions are attached
+    // immediately.
     // `stream` must stay valid as long as the dispatcher is used.
     void attach_sinks(event::Stream& stream);
 
@@ -87,9 +88,9 @@ public:
     // The runner of the functions of all plugins. The session registers it among its runners.
     std::shared_ptr<tool::Runner> functions() const { return functions_; }
 
-    // The reason why no plugin of this id is active; empty if one is.
+    // The reason why no plugin with this id is active; empty if one is.
     std::string why_not(std::string_view id) const;
-    // True if a plugin of this id was loaded, or refused with a logged reason.
+    // True if a plugin with this id was loaded, or refused with a logged reason.
     bool knows(std::string_view id) const;
 
     // The value that the active plugin `id` published under a name, or NULL.

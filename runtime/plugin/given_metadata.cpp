@@ -11,7 +11,7 @@
 namespace narratoria::plugin {
 namespace {
 
-// The limit of a formatted value: a longer text does not suit a prompt.
+// The maximum size of a formatted value: a longer text is too long for a prompt.
 constexpr size_t kLongestText = 64 * 1024;
 
 nar_status append(void* to, nar_str piece) noexcept {

@@ -456,15 +456,16 @@ nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str te
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!is_active(instance)) return NAR_GONE;
         if (!instance.is_narrator()) {
-            instance.report("it answered a narrator's request, but is not this session's narrator");
+            instance.report(
+                "it replied to a narrator's request, but is not this session's narrator");
             return NAR_GONE;
         }
         const nar_status status =
             instance.session().answer(token, is_plan, std::string(view(text)));
         if (status == NAR_STALE) {
-            instance.report("it answered a request twice; the first answer is used");
+            instance.report("it replied to a request twice; the first reply is used");
         } else if (status == NAR_GONE) {
-            instance.report("its answer came too late, or to a request that never existed");
+            instance.report("its reply came too late, or to a request that never existed");
         }
         return status;
     });

@@ -87,7 +87,7 @@ bool Instance::init(std::string& reason) {
     }
     if (status != NAR_OK) {
         reason = message_of(failure);
-        if (reason.empty()) reason = "its init failed without saying why";
+        if (reason.empty()) reason = "its init failed without giving a reason";
         phase_ = Phase::Over;
         return false;
     }
@@ -181,7 +181,7 @@ void Instance::on_sink_threw(const char* what) noexcept { note_thrown("its event
 void Instance::on_sink_modified_record() noexcept {
     try {
         disable(
-            "its event sink wrote into a record of the host; copy a record before you change it "
+            "its event sink wrote to a record of the host; copy a record before you change it "
             "(the "
             "later sinks received the original record)");
     } catch (...) {
@@ -208,7 +208,7 @@ void Instance::on_sink_slow(int64_t milliseconds, size_t called) noexcept {
         if (called == 1) report("its event sink " + time);
         else
             report("its event sink, or another of the " + std::to_string(called) +
-                   " sinks called together, " + time + " (from now on each sink is timed)");
+                   " sinks called together, " + time + " (each sink is timed from now on)");
     } catch (...) {
     }
 }

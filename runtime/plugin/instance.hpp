@@ -52,7 +52,8 @@ public:
     // `settings`: a JSON object. `library` and `session` must outlive the instance.
     Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
              StoryInfo story);
-    // Creates the instance of a host's extension. It is active at once; `released` replaces deinit.
+    // Creates the instance of a host's extension. It is active immediately; `released` replaces
+    // deinit.
     Instance(OwnExtension own, SessionAccess& session, StoryInfo story);
     ~Instance() override;  // calls deinit if init succeeded
     Instance(const Instance&) = delete;
@@ -113,7 +114,7 @@ public:
     const Library& library() const { return library_; }
     // The struct of an extension, or NULL.
     const void* extension(std::string_view id) const;
-    // True for an extension of the host. Its calls have no time budget: the host may take its time.
+    // True for an extension of the host. Its calls have no time budget.
     bool is_own() const { return own_ != nullptr; }
     const nar_host* host() const;
     // For a failed extend(): the host keeps its data, so `released` must not be called.

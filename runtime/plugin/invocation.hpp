@@ -34,10 +34,11 @@ class InvocationReceiver : public Inbox::Receiver {
 public:
     // The plugin delegates the invocation to a program. Closes the token.
     virtual nar_status on_run(std::vector<std::string> arguments) = 0;
-    // True while an event of the invocation is handled. No output may be delivered meanwhile.
+    // True while an event of the invocation is handled. No output may be delivered during that
+    // time.
     virtual bool is_delivering() const = 0;
-    // The tool patches the state by a call, which takes effect at once. `patch`: a JSON object on
-    // one line.
+    // The tool patches the state by a call, which takes effect immediately. `patch`: a JSON object
+    // on one line.
     virtual nar_status on_patch(const state::Replacement& patch, std::string& why) = 0;
 };
 

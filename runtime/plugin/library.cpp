@@ -51,7 +51,7 @@ bool call_entry(nar_plugin_entry_fn entry, const nar_plugin*& plugin, std::strin
     if (status == NAR_OK) reason = "its entry returned NAR_OK without a plugin";
     else if (message.empty())
         reason = "its entry refused this host (ABI " + version_text(NAR_ABI_VERSION) +
-                 ") without saying why";
+                 ") without giving a reason";
     else reason = "it refuses this host (ABI " + version_text(NAR_ABI_VERSION) + "): " + message;
     return false;
 }
@@ -70,7 +70,7 @@ Loaded load(const std::string& path, const Metadata& metadata) {
     if (handle == nullptr) {
         const char* why = ::dlerror();
         out.reason =
-            std::string("it cannot be loaded: ") + (why ? why : "the loader gives no reason");
+            std::string("it cannot be loaded: ") + (why ? why : "the loader gave no reason");
         return out;
     }
     nar_plugin_entry_fn entry = nullptr;
@@ -218,7 +218,7 @@ const Library* load_library(const std::string& path, const Metadata& metadata,
     if (library == nullptr) {
         reason = found->second.reason;
     } else if (library->id != metadata.id || library->version != metadata.version) {
-        reason = "the file was changed after this process had loaded it as " + library->id + " " +
+        reason = "the file was changed after this process loaded it as " + library->id + " " +
                  library->version + "; restart the process";
         return nullptr;
     }

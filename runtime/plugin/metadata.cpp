@@ -30,7 +30,7 @@ constexpr uint16_t kMachine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
 #else
-#error "which machine is this?"
+#error "Unknown machine: add its ELF machine number here."
 #endif
 
 bool read_at(int file, uint64_t offset, void* out, size_t size) {
@@ -60,7 +60,7 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
     }
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
         header.e_machine != kMachine) {
-        return refuse("it is a library for a different kind of machine");
+        return refuse("it is a library for a different processor architecture");
     }
     if (header.e_type != ET_DYN) return refuse("it is not a shared library");
     if (header.e_shoff == 0 || header.e_shnum == 0) return true;
@@ -203,7 +203,8 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
                   "a-z 0-9 . _ -");
     }
     if (!abi.empty() && !parse_abi(abi, out)) {
-        fault("plugin-abi", "/abi", root.find("abi"), "\"" + abi + "\" is not of the form \"1.0\"");
+        fault("plugin-abi", "/abi", root.find("abi"),
+              "\"" + abi + "\" does not have the form \"1.0\"");
     }
     const json::Value extensions = root.find("extensions");
     if (!extensions || !extensions.is_array()) {

@@ -126,7 +126,8 @@ ProcessService::Child* ProcessService::find(uint64_t process) {
 
 nar_status ProcessService::start(const nar_program& program, const nar_process_events& events,
                                  void* user, uint64_t* process, std::string& why) {
-    why = std::to_string(kMaxProcesses) + " processes of the plugin have not ended; wait for one";
+    why = "the plugin already has " + std::to_string(kMaxProcesses) +
+          " running processes; wait until one ends";
     if (children_.size() >= kMaxProcesses) return NAR_BUSY;
     const ProcessDefaults defaults = instance_.session().process_defaults();
     process::Command command;

@@ -190,7 +190,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         take(candidate, out.places.front().place);
         if (candidate.verdict != Verdict::Loads) {
             out.missing.push_back(
-                {wish, "wanted by the host: " + candidate.reason, candidate.reason});
+                {wish, "requested by the host: " + candidate.reason, candidate.reason});
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);

@@ -70,7 +70,7 @@ bool read_form(json::Value root, const std::string& text, bool has_result_schema
     tool::ToolSchema schema;
     schema.read(root, "", faults);
     if (!schema.name.empty() && schema.name != definition.name) {
-        fault(root.find("name"), "the name must be that of the tool, " +
+        fault(root.find("name"), "the name must be the tool's name, " +
                                      json::quoted(definition.name) + ", not " +
                                      json::quoted(schema.name));
     }

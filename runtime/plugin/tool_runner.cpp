@@ -109,7 +109,7 @@ public:
             failure = run_failure_;
         } else if (status != NAR_OK) {
             failure.message = message_of(said);
-            if (failure.message.empty()) failure.message = "the plugin gives no reason";
+            if (failure.message.empty()) failure.message = "the plugin gave no reason";
             failure.message = who + " could not start it: " + failure.message;
             failure.may_retry = status != NAR_NOT_FOUND;
         } else {
@@ -193,7 +193,7 @@ public:
         if (end.error_code.empty() && !end.error.empty()) end.error_code = "TOOL_FAILED";
         if (end.error.empty() && !end.error_code.empty()) {
             end.error = (own_ ? "the function" : "the plugin " + instance_.library().id) +
-                        std::string(" gives no reason");
+                        std::string(" gave no reason");
         }
         attempt_.on_exit(exit, std::move(end.error_code), std::move(end.error));
     }

@@ -3,9 +3,9 @@
 // the frame.
 //
 // IF does not open a scope, so a LET inside it may or may not add a variable to the loop's scope.
-// The compiler knows for each variable if it is unassigned, assigned or perhaps assigned at this
-// point. Only the last case has a cost at run time: a check if the place is defined, and otherwise
-// a read of the outer scope. Such places are made undefined before every round.
+// The compiler tracks whether each variable is unassigned, assigned or perhaps assigned at this
+// point. Only the last case has a cost at run time: a check whether the place is defined, and a
+// read of the outer scope if it is not. Such places are made undefined before every round.
 
 #include <algorithm>
 #include <optional>
@@ -342,7 +342,8 @@ void Compiler::node(uint32_t at) {
         }
         case NodeKind::Function: call_function(self); break;
         case NodeKind::CallBegin:
-            // Completed by end_call(): the calls in the arguments come in between.
+            // end_call() completes it, because the arguments may contain calls, which are compiled
+            // first.
             emit(Operation::FindTool, self.byte, 0, 0, string(self.value));
             break;
         case NodeKind::Property:
@@ -578,7 +579,7 @@ void Compiler::begin_for(const Node& self) {
 }
 
 void Compiler::end_for(const Node& self) {
-    // The loop may have no round, so its assignments do not count after it.
+    // The loop may have no round, so its assignments do not count after the loop.
     const Block& block = blocks_.back();
     undo(block.changes);
     loops_.pop_back();

@@ -17,8 +17,8 @@ struct Limits {
     uint32_t depth = 512;
     // Bytes of the source. At most kMaximumSource, which 0 selects. SizeLimitError.
     uint64_t source_bytes = 16u << 20;
-    // Bytes of one value, and of all variables together when the host receives them: about the
-    // length as JSON. At most kMaximumValue, which 0 selects. SizeLimitError.
+    // Bytes of one value, and of all variables together when the host receives them: approximately
+    // the length as JSON. At most kMaximumValue, which 0 selects. SizeLimitError.
     uint64_t value_bytes = 16u << 20;
     // Bytes of all live values, plus those of Memory::charge(). MemoryLimitError.
     uint64_t memory_bytes = 256u << 20;

@@ -5,7 +5,7 @@
 //     Machine machine(program, tools, options);
 //     State state = machine.run();
 //     while (state == State::Waiting) {          // for machine.call().tool
-//         …                                      // the loop may do other work meanwhile
+//         …                                      // the event loop may do other work here
 //         machine.resume_json("5");
 //         state = machine.run();
 //     }

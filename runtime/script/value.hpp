@@ -29,7 +29,7 @@ struct Member;
 struct Block {
     uint32_t references;  // kImmortal: belongs to a Program and is not counted
     uint32_t count;       // bytes, elements or members
-    uint64_t bytes;       // about its length as JSON; shared parts count each time
+    uint64_t bytes;       // approximate length as JSON; shared parts count each time
     Memory* memory;
     uint16_t depth;
     Type type;
@@ -107,7 +107,7 @@ public:
     // The member of an object, or nullptr.
     const Value* find(std::string_view key) const;
 
-    // About the length of the value as JSON.
+    // The approximate length of the value as JSON.
     uint64_t bytes() const { return is_block() ? block_->bytes : 8; }
     // The nesting of lists and objects; 0 for other values.
     uint32_t depth() const { return is_block() ? block_->depth : 0; }

@@ -686,7 +686,7 @@ void Session::HostSinks::on_sink_threw(const char* what) noexcept {
 void Session::HostSinks::on_sink_modified_record() noexcept {
     try {
         session_.log(NAR_LOG_ERROR,
-                     "an event sink of the host wrote into a record and is now detached; the later "
+                     "an event sink of the host wrote to a record and is now detached; the later "
                      "sinks received the original record; copy a record before you change it");
     } catch (...) {
         // Out of memory; the sink is detached anyway.

@@ -67,7 +67,7 @@ void History::rewind(const Mark& mark) {
         release_text(newest);
         --count_;
     }
-    // Patches from before the mark that were dropped meanwhile count as dropped.
+    // Patches from before the mark that have since been dropped count as dropped.
     dropped_ = mark.total - count_;
 }
 

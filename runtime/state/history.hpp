@@ -44,8 +44,8 @@ public:
         uint64_t total = 0;  // patches up to here, including dropped ones
     };
     Mark mark() const { return {next_ordinal_, dropped_ + count_}; }
-    // Forgets all patches added after the mark. Patches from before it that are no longer here
-    // count as dropped.
+    // Removes all patches added after the mark. Patches from before it that are no longer in the
+    // history count as dropped.
     void rewind(const Mark& mark);
 
     // {"limit", "dropped", "patches": [...]}, oldest first.

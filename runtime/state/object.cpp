@@ -100,7 +100,7 @@ void Object::remove(uint32_t position) {
         uint32_t slot = entry.hash & mask;
         const uint32_t value = value_for(position, entry.hash);
         while (index[slot] != value) slot = (slot + 1) & mask;
-        // Not 0: a free slot would end the search for other keys of the same probe sequence.
+        // Not 0: a free slot would end the search for other keys in the same probe sequence.
         index[slot] = kGap;
     }
     entry.key.release();

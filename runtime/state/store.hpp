@@ -99,7 +99,7 @@ public:
     // Does not notify the listener.
     void fold(json::Value patch, const PatchOrigin& origin);
     void fold_nulls(json::Value nulls);
-    // Takes the state and the history of a store with the same limits. No writer may be open.
+    // Moves the state and the history from a store with the same limits. No writer may be open.
     void take_from(Store&& other);
     // Adds a patch to the history that the state already contains.
     void remember(std::string_view patch, const PatchOrigin& origin);
@@ -146,8 +146,8 @@ public:
 
     // Copies the state and marks the current end of the history.
     Snapshot snapshot() const { return {tree_.clone(), history_.mark()}; }
-    // Restores state and history. Patches recorded after the snapshot are forgotten. Patches
-    // dropped since, or forgotten by another restore, count as dropped. Writers stay open, and
+    // Restores state and history. Patches recorded after the snapshot are removed. Patches
+    // dropped since, or removed by another restore, count as dropped. Writers stay open, and
     // conflict detection continues with the writers stored in the snapshot's entries.
     void restore(const Snapshot& snapshot) {
         restore(Snapshot{snapshot.tree_.clone(), snapshot.history_});

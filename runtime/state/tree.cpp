@@ -526,7 +526,7 @@ void Tree::report(std::string_view key, Writer earlier) {
     overlap_->written_before(path_to(key), earlier);
 }
 
-// All values in a replaced object are overwritten at once. An empty object counts as one value.
+// All values in a replaced object are overwritten together. An empty object counts as one value.
 void Tree::report_entry(const Entry& entry, std::string_view key) {
     const Object* object = child_of(entry);
     if (object == nullptr || object->live == 0) {

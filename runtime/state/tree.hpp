@@ -104,8 +104,8 @@ public:
     bool measure(std::string_view pointer, uint64_t* count, bool& malformed) const;
 
     void append_json(std::string& out) const;
-    // The size of append_json()'s output, without escapes in keys; at most one byte per object too
-    // large. Maintained with each change, at a cost that does not depend on the tree's size.
+    // The size of append_json()'s output, not counting escapes in keys. May be too large by one
+    // byte per object. Updated with each change, at a cost that does not depend on the tree's size.
     uint64_t json_bytes() const { return bytes_; }
     // json_bytes() after a merge of the patch, without merging it. Costs as much as the merge.
     uint64_t json_bytes_after(const Patch& patch) const {

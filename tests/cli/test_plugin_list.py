@@ -46,7 +46,7 @@ def test_file_is_listed_once(command):
 
 def test_requested_but_missing_plugin_is_reported(command):
     ran = command("plugin", "list", "--explain", "--plugin", "org.example.nowhere")
-    assert "org.example.nowhere: wanted by the host: no folder has a plugin with this id" in ran.out
+    assert "org.example.nowhere: requested by the host: no folder has a plugin with this id" in ran.out
 
 
 def test_json_output_lists_the_search_places(command):

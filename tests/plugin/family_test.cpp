@@ -101,14 +101,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"bad_note", Fate::Refused, "not valid"},
                       Variant{"note_lies", Fate::Refused, "metadata does not match"},
                       Variant{"null_plugin", Fate::Refused, "without a plugin"},
-                      Variant{"refuses_silently", Fate::Refused, "without saying why"},
+                      Variant{"refuses_silently", Fate::Refused, "without giving a reason"},
                       Variant{"wrong_major", Fate::Refused, "ABI 2.0"},
                       Variant{"wrong_size", Fate::Refused, "bytes"},
                       Variant{"bad_id", Fate::Refused, "id"},
                       Variant{"forgets_extension", Fate::Refused, "returns NULL"},
                       Variant{"short_extension", Fate::Refused, "bytes"},
                       Variant{"init_fails", Fate::Refused, ""},
-                      Variant{"init_fails_silently", Fate::Refused, "without saying why"}),
+                      Variant{"init_fails_silently", Fate::Refused, "without giving a reason"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Variant{"reads_state_in_init", Fate::Active, "in init or deinit"},
                       Variant{"blocks", Fate::Active, "held the engine thread"},
                       Variant{"throws", Fate::Disabled, "threw an exception"},
-                      Variant{"answers_twice", Fate::Active, "answered a request twice"},
+                      Variant{"answers_twice", Fate::Active, "replied to a request twice"},
                       Variant{"answers_after_cancel", Fate::Active, ""},
                       Variant{"ends_twice", Fate::Active, "ended an invocation twice"}),
     name_of);

@@ -496,7 +496,7 @@ TEST_F(PluginTest, SinkThatModifiesRecordsIsDisabledAndTheyAreRestored) {
         EXPECT_TRUE(run_path(says({ui("probe.show")}))["ok"].boolean());
         EXPECT_EQ(plugin("test.probe")["state"].string(), "disabled") << way;
         EXPECT_THAT(log, HasSubstr("plugin test.probe is disabled for this session: its event sink "
-                                   "wrote into a record"));
+                                   "wrote to a record"));
         uint64_t last = 0;
         for (const auto& record : recorder.records) {
             EXPECT_GT(record.seq, last) << way;
@@ -562,7 +562,7 @@ TEST_F(PluginTest, SecondAnswerIsStaleAndReported) {
     open();
     EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
     EXPECT_THAT(notes(), Contains("second " + std::to_string(NAR_STALE)));
-    EXPECT_THAT(log, HasSubstr("answered a request twice"));
+    EXPECT_THAT(log, HasSubstr("replied to a request twice"));
 }
 
 TEST_F(PluginTest, AnsweredRequestIsNotCancelled) {

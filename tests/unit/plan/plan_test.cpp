@@ -317,8 +317,8 @@ TEST(PlanFaults, DuplicateToolIdNamesTheFirst) {
               R"({"toolId":"a\"b","toolPath":"p"}]})");
     ASSERT_EQ(parsed.faults.size(), 2u);
     EXPECT_EQ(parsed.faults[0].pointer, "/tools/2/toolId");
-    EXPECT_EQ(parsed.faults[0].message, R"(the toolId "a\"b" is already that of /tools/1)");
-    EXPECT_EQ(parsed.faults[1].message, R"(the toolId "a\"b" is already that of /tools/1)");
+    EXPECT_EQ(parsed.faults[0].message, R"(the toolId "a\"b" is already used by /tools/1)");
+    EXPECT_EQ(parsed.faults[1].message, R"(the toolId "a\"b" is already used by /tools/1)");
 }
 
 // covers: 003-13.4.1-detect-cycles

@@ -182,7 +182,7 @@ TEST_F(PluginFile, ThatIsNotALibraryIsNamed) {
 TEST_F(PluginFile, ForAnotherMachineIsNamed) {
     std::string content = library();
     content[offsetof(Elf64_Ehdr, e_machine)] = 8;
-    EXPECT_EQ(reason(content), "it is a library for a different kind of machine");
+    EXPECT_EQ(reason(content), "it is a library for a different processor architecture");
 }
 
 TEST_F(PluginFile, TruncatedFileIsRefused) {

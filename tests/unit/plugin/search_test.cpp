@@ -89,7 +89,7 @@ TEST_F(PluginSearch, RequestedButAbsentPluginIsMissing) {
     EXPECT_THAT(loads({{"x"}, "", {"y"}}), IsEmpty());
     ASSERT_EQ(found.missing.size(), 2U);
     EXPECT_EQ(found.missing[0].wish, "x");
-    EXPECT_THAT(found.missing[0].reason, HasSubstr("wanted by the host"));
+    EXPECT_THAT(found.missing[0].reason, HasSubstr("requested by the host"));
     EXPECT_THAT(found.missing[1].reason, HasSubstr("wanted by the story"));
 }
 
