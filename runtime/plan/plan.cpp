@@ -312,7 +312,7 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                 if (variable.key.empty() || variable.key.find('=') != std::string_view::npos ||
                     has_nul(variable.key)) {
                     fault_below(faults, pointer, variable.key, variable.value, "plan-environment",
-                                "the name of an environment variable must not be empty or hold "
+                                "the name of an environment variable must not be empty or contain "
                                 "\"=\" or NUL");
                 }
             }

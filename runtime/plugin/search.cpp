@@ -178,7 +178,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
                 reason = candidate.path + ": " + candidate.reason;
             }
         }
-        out.missing.push_back({id, std::string("wanted by ") + origin + ": " + reason, reason});
+        out.missing.push_back({id, std::string("requested by ") + origin + ": " + reason, reason});
     };
     size_t paths = 0;
     for (const std::string& wish : wishes.listed) {

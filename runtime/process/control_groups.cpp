@@ -44,7 +44,7 @@ int write_file(int folder, const char* name, std::string_view text) {
 
 std::vector<std::string> folders_in(int folder) {
     std::vector<std::string> names;
-    // A new descriptor: closedir() closes it, and a duplicate would share the read position.
+    // Open a new descriptor: closedir() closes it, and a duplicate would share the read position.
     const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR* list = again < 0 ? nullptr : ::fdopendir(again);
     if (list == nullptr) {
@@ -62,7 +62,7 @@ std::vector<std::string> folders_in(int folder) {
 void kill_group(const Descriptor& group) {
     if (write_file(group.get(), "cgroup.kill", "1") == 0) return;
     // Linux before 5.14 has no cgroup.kill: kills one by one. The next round kills processes that
-    // were forked meanwhile.
+    // were forked in the meantime.
     int error = 0;
     const std::string list = read_file(group, "cgroup.procs", error);
     for (size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1) {

@@ -5,7 +5,7 @@
 
 namespace narratoria::process {
 
-// True for a regular file, also through links, that this process may execute.
+// True if the path leads, possibly through links, to a regular file that this process may execute.
 bool is_program(const std::string& path);
 
 // Finds the program that execvp would run, with the PATH in `environment` (NAME=value). Searches

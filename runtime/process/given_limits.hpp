@@ -10,7 +10,7 @@
 
 namespace narratoria::process {
 
-// Replaces a limit by a given one. 0: not given. The largest value: no limit.
+// Replaces a limit by the given one, unless that is 0. The largest value means no limit.
 template <typename Given, typename Out>
 void apply_limit(Given value, Out& out) {
     if (value == 0) return;

@@ -36,14 +36,14 @@ namespace {
 constexpr int kLargePipe = 1024 * 1024;
 constexpr size_t kKeptIdle = 8;
 constexpr int kPatienceMs = 6000;  // exceeds the supervisor's own timeout for unkillable processes
-constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's
+constexpr int kReportPatienceMs = 8000;  // exceeds the reaper's own timeout
 constexpr int kGroupPatienceMs = 1000;
 constexpr int kLostPatienceMs = 10;
 // The interval at which the pool checks on supervisors that owe an end.
 constexpr int kLookMs = 200;
 // How many times a stopped supervisor is woken before the host ends it.
 constexpr int kWakes = 3;
-// How many new supervisors one start tries: each could be gone before the request is sent.
+// How many new supervisors one start tries: each may exit before the request is sent.
 constexpr int kMaxNewSupervisors = 3;
 
 supervisor_limits protocol_of(const Limits& limits) {
@@ -541,8 +541,8 @@ Pool::Pool(Loop& loop, std::string supervisor_path)
       look_(loop),
       kept_idle_(kKeptIdle) {}
 
-// Order: wait for graceful ends, then close the sockets of all others at once, then wait for the
-// reaper, which waits for all of them. One by one would add up their times.
+// Order: wait for graceful ends, then close the sockets of all others, then wait for the reaper,
+// which waits for all of them. Closing and waiting one by one would add up their times.
 Pool::~Pool() {
     for (const auto& supervisor : all_) {
         if (supervisor->is_awaited) supervisor->wait_for_end(supervisor->awaited_until_ms);
@@ -646,14 +646,14 @@ Supervisor* Pool::take(StartFailure& failure) {
     return start_supervisor(failure);
 }
 
-// Does not wait for the supervisor: a request may be sent to it at once. A report announces a
+// Does not wait for the supervisor: a request may be sent to it immediately. A report announces a
 // failed start.
 Supervisor* Pool::start_supervisor(StartFailure& failure) {
     Descriptor ours, theirs;
     int error = make_socket_pair(ours, theirs);
     if (error != 0) {
         failure.out_of_descriptors = is_shortage(error);
-        failure.message = "no socket for a supervisor: " + error_text(error);
+        failure.message = "cannot create a socket for a supervisor: " + error_text(error);
         return nullptr;
     }
     const uint32_t id = ++last_id_;
@@ -882,8 +882,8 @@ void Pool::press(Supervisor& supervisor) {
     if (state == SupervisorState::Stopped || state == SupervisorState::Traced ||
         (state == SupervisorState::Runs && late_ms >= kPatienceMs)) {
         supervisor.was_stuck = true;
-        // Kills descendants first: adopted ones cannot be found after its end. They may fork
-        // meanwhile, so the next check repeats this.
+        // Kills descendants first: adopted ones cannot be found after its end. They may fork while
+        // this runs, so the next check repeats it.
         if (!kill_descendants(supervisor.its_process) || is_given_up) {
             ::kill(supervisor.its_process, SIGKILL);
         }
@@ -979,7 +979,7 @@ std::unique_ptr<Process> Pool::start_as_given(const Command& command, const Sand
     }
     if (request.packet().size() > SUPERVISOR_REQUEST_BYTES) {
         failure.may_retry = false;
-        failure.message = "its arguments and environment are larger than 192 KiB together";
+        failure.message = "its arguments and environment are larger than 192 KiB in total";
         return nullptr;
     }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs programs as child processes: pipes, limits, exit. Each process runs under a supervisor
-// process of its own, taken from a pool; supervisor/supervisor.c explains why. The supervisors are
-// children of the engine's reaper process, see reaper.hpp. Everything here is for the engine thread
-// only.
+// Runs programs as child processes: pipes, limits, exit. Each process runs under its own supervisor
+// process, taken from a pool; supervisor/supervisor.c explains why. The supervisors are children of
+// the engine's reaper process, see reaper.hpp. Everything here is for the engine thread only.
 
 #include <cstdint>
 #include <functional>
@@ -126,12 +125,12 @@ struct SupervisorReport;
 // ends the program and all descendants; no listener call follows. The pool must outlive it.
 class Process final : private InputPipe::Owner {
 public:
-    ~Process();  // kills all remaining processes at once, unless terminate() was called
+    ~Process();  // immediately kills all remaining processes, unless terminate() was called
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
     // Sends SIGTERM to the process and all its descendants, and SIGKILL after the grace period. 0:
-    // SIGKILL at once.
+    // immediate SIGKILL.
     void terminate(uint32_t grace_ms);
 
     // Lets the process survive the destruction of this object. The pool's destructor waits for it,
@@ -213,16 +212,16 @@ public:
     void set_on_warning(std::function<void(std::string_view)> on_warning) {
         on_warning_ = std::move(on_warning);
     }
-    // Kills every running process at once, except those given to finish() and those in the grace
-    // period of end() or terminate(), for which it waits. Blocks until all supervisors have gone; a
-    // bound applies to all of them together.
+    // Immediately kills every running process, except those given to finish() and those in the
+    // grace period of end() or terminate(), for which it waits. Blocks until all supervisors have
+    // gone; a bound applies to all of them together.
     ~Pool();
 
     // Starts supervisors until `count` are idle, and keeps that number from now on. Returns false
     // and sets `failure` if one cannot be started.
     bool prepare(size_t count, StartFailure& failure);
 
-    // Gives each later invocation a control group of its own in this cgroup2 folder. Call before
+    // Gives each later invocation its own control group in this cgroup2 folder. Call before
     // the first start(). Creates one group as a test; on failure returns false and sets `why`.
     bool use_groups(const std::string& folder, std::string& why);
     // Call before the first command with these group limits. Returns false and sets `why` if they
@@ -250,8 +249,8 @@ public:
     // destructor waits for it.
     void finish(std::unique_ptr<Process> process, uint32_t patience_ms);
 
-    // Kills at once everything started for this owner, including descendants of processes already
-    // destroyed.
+    // Immediately kills everything started for this owner, including descendants of processes
+    // already destroyed.
     void end_all_of(const void* owner);
 
     // The number of invocations that have not ended, including those of destroyed processes, plus

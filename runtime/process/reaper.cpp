@@ -95,7 +95,7 @@ std::unique_ptr<Reaper> Reaper::start(Loop& loop, const std::string& supervisor_
     Descriptor ours, theirs;
     if (const int error = make_socket_pair(ours, theirs)) {
         failure.out_of_descriptors = is_shortage(error);
-        failure.message = "no socket for the supervisors: " + error_text(error);
+        failure.message = "cannot create a socket for the supervisors: " + error_text(error);
         return nullptr;
     }
 

@@ -66,7 +66,7 @@ void add_program(const std::string& program, const std::string& real,
         readable.push_back(path);
         const std::string folder = folder_of(path);
         if (!folder.ends_with("/bin")) continue;
-        // An interpreter's libraries may be next to its folder of programs, like those of a Python
+        // An interpreter's libraries may be next to its bin folder, like those of a Python
         // in /opt or in a virtual environment.
         const std::string prefix = folder_of(folder);
         if (prefix == "/") continue;

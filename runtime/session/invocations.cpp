@@ -143,7 +143,7 @@ nar_status Invocations::invoke(std::string_view invocation, OnOutcome on_outcome
         return NAR_GONE;
     }
     if (result_) {
-        why = "the time of the invoked tools is used up (plan_ms of [times]); answer the request";
+        why = "the time of the invoked tools is used up (plan_ms of [times]); reply to the request";
         return NAR_GONE;
     }
     if (waiting_.size() >= kMaxRunning) {

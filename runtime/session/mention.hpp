@@ -6,7 +6,7 @@
 
 namespace narratoria::session {
 
-// A text of a story that names something outside of its document, such as a file or a plugin. Only
+// A text of a story that names something outside its document, such as a file or a plugin. Only
 // check_story() checks that it exists.
 struct Mention {
     std::string text;

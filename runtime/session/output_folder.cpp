@@ -27,13 +27,13 @@ namespace {
 constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
-// Each session looks at every kept folder, at 24 us each.
+// Each session checks every kept folder, which takes 24 µs per folder.
 constexpr size_t kMaxKept = 500;
 constexpr size_t kMaxIdInName = 100;
 // Retries of create(): another host may remove the base or the new folder between two steps.
 constexpr int kMaxTries = 20;
 
-// A host chooses the id. An id with characters that do not suit a file name is replaced.
+// The host chooses the id. An id with characters that are not suitable for a file name is replaced.
 std::string name_for(std::string_view session_id) {
     const bool is_plain = !session_id.empty() && session_id.size() <= kMaxIdInName &&
                           std::all_of(session_id.begin(), session_id.end(), [](char c) {
@@ -101,7 +101,7 @@ void OutputFolder::remove_abandoned_sometimes(const std::string& base) {
     }
     const size_t left = remove_abandoned(base);
     const std::lock_guard lock(mutex);
-    // Erased at once, so that the map does not grow if each session has its own base.
+    // Erase it now, so that the map does not grow if each session has its own base.
     if (left == 0) sessions_left.erase(base);
     else sessions_left[base] = left;
 }
@@ -126,7 +126,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
         if (!folder) return nullptr;
         if (::mkdirat(folder.get(), name.c_str(), 0700) != 0) {
             why = base + "/" + name + " cannot be created: " + std::strerror(errno);
-            // EEXIST: another session of this id. ENOENT: the base was removed meanwhile.
+            // EEXIST: another session with this id. ENOENT: the base has been removed.
             if (errno == EEXIST) name += "-" + make_uuid().substr(0, 8);
             else if (errno != ENOENT) return nullptr;
             continue;
@@ -206,7 +206,7 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
         if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
         if (may_be_kept && (::fstat(lock.get(), &status) != 0 ||
                             std::time(nullptr) - status.st_mtime < kKeptSeconds)) {
-            // Remove an empty folder at once. unlinkat() fails if it is not empty.
+            // Remove an empty folder immediately. unlinkat() fails if it is not empty.
             if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0) --left;
             else kept.emplace_back(status.st_mtime, name);
             continue;

@@ -11,7 +11,7 @@
 
 namespace narratoria::session {
 
-// Adds a fault for each tool outside of the allowed paths, and for each whose toolPath is both a
+// Adds a fault for each tool outside the allowed paths, and for each whose toolPath is both a
 // registered name and an executable file. `folder` is the base of relative paths.
 void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
                      const std::string& folder, Faults& faults);

@@ -61,7 +61,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     for (const auto& [id, json] : settings.plugin_settings) {
         if (dispatcher.knows(id)) continue;
         engine.log(NAR_LOG_WARN, "plugin_settings has settings for \"" + id +
-                                     "\", but no plugin of that id was requested; list it in "
+                                     "\", but no plugin with that id was requested; list it in "
                                      "plugins");
     }
 }
@@ -89,7 +89,7 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
             id +
             (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
             (settings.without_plugins ? "plugins are switched off"
-             : reason.empty()         ? "the plugin of that id is not a narrator"
+             : reason.empty()         ? "the plugin with that id is not a narrator"
                                       : reason) +
             " (" + list_built_in() + ")";
     return std::nullopt;

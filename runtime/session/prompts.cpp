@@ -21,7 +21,7 @@ public:
         : text_(document.text()), prompts_(prompts), faults_(faults) {}
 
     void read(json::Value root) {
-        if (!is(root, "", json::Type::Object, "prompts.json must hold an object")) return;
+        if (!is(root, "", json::Type::Object, "prompts.json must contain an object")) return;
         allow_keys(root, "", {"prompts", "unmatched"});
         if (const json::Value unmatched = root.find("unmatched")) {
             prompts_.unmatched = read_answer(unmatched, "/unmatched", {});

@@ -41,7 +41,7 @@ struct Prompts {
 };
 
 // Parses the text of a prompts.json. Faults, warnings and mentions have a line and column. Faults
-// are in the order of the text.
+// are sorted by position.
 Prompts read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

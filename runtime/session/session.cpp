@@ -489,7 +489,7 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
             "NOT_REPEATABLE",
             "the tool " + json::quoted(tool.id) + " had started and must not run twice (" +
                 json::quoted(definition->name) +
-                " is not repeatable); allow it to run again, or go on without that turn");
+                " is not repeatable); allow it to run again, or continue without that turn");
     }
     play_again(row, std::move(playback), std::move(handler));
 }
@@ -669,8 +669,8 @@ void Session::apply_cancel() {
         cancel_running(plan::Stop::Cancelled);
     };
     if (running_ && current_.number <= up_to) stop();
-    // Starts and at once ends waiting jobs, so that each handler is called and each prompt is
-    // published.
+    // Starts waiting jobs and ends them immediately, so that each handler is called and each prompt
+    // is published.
     while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
         begin_job();
         stop();

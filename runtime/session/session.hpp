@@ -223,7 +223,7 @@ private:
         explicit HostSinks(Session& session) : session_(session) {}
         void on_sink_threw(const char* what) noexcept override;
         void on_sink_modified_record() noexcept override;
-        void on_sink_slow(int64_t, size_t) noexcept override {}  // the host may take its time
+        void on_sink_slow(int64_t, size_t) noexcept override {}  // the host has no time budget
         void on_sink_flooded(size_t) noexcept override {}        // the stream publishes a warning
 
     private:
@@ -241,7 +241,7 @@ private:
     void end_replay();
     std::string rest(journal::TurnKind kind);
     void begin_turn(journal::TurnKind kind);
-    // Calls `then` when the turn is in the journal; without a journal, at once.
+    // Calls `then` when the turn is in the journal; without a journal, immediately.
     void end_turn(journal::TurnStatus status, std::function<void()> then);
 
     const Dependencies with_;

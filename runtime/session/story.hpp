@@ -86,9 +86,9 @@ inline constexpr const char* kStoryFolderRule = "story-folder";
 // each with file, line and column.
 std::optional<Story> load_story(const std::string& folder, Faults& faults);
 
-// Like load_story(), for an author: also appends warnings of probable mistakes and of names that
-// this machine does not have (story_check.hpp). Each file's faults and warnings are in the order of
-// its text.
+// Like load_story(), for an author: also appends warnings about probable mistakes and about files,
+// plugins and tools that do not exist on this machine (story_check.hpp). The faults and warnings of
+// each file are sorted by position.
 void check_story(const std::string& folder, Faults& faults);
 
 }  // namespace narratoria::session

@@ -110,9 +110,9 @@ private:
             if (is_matched) continue;
             warn(mention, "story-choice-unmatched",
                  "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
-                     ", so a player who takes it " +
+                     ", so a player who chooses it " +
                      (prompts_.unmatched ? "gets the answer of \"unmatched\""
-                                         : "hears that nothing matches"));
+                                         : "is told that nothing matches"));
         }
     }
 
@@ -240,7 +240,7 @@ private:
             const std::string& name = mention.text;
             if (std::find(names.begin(), names.end(), name) != names.end()) continue;
             if (resolver.resolve(name, story_.folder).error.empty()) continue;
-            // A plugin or the faulty project may have it.
+            // A plugin or the faulty project may provide it.
             if (!tool_plugins_.empty() || is_project_broken_) continue;
             const std::vector<std::string_view> known(names.begin(), names.end());
             warn(mention, "story-tool-missing",
@@ -256,7 +256,7 @@ private:
         std::string ids;
         for (const std::string& id : tool_plugins_)
             ids += (ids.empty() ? "" : ", ") + json::quoted(id);
-        return "only a plugin can bring it (" + ids + "); narratoria validate story --plugins " +
+        return "only a plugin can provide it (" + ids + "); narratoria validate story --plugins " +
                process::shell_word(story_.folder) + " loads " +
                (tool_plugins_.size() == 1 ? "it" : "them") + " and checks";
     }

@@ -262,7 +262,8 @@ private:
             if (name.empty() || name.find('=') != std::string::npos ||
                 name.find('\0') != std::string::npos) {
                 fault(key.source().begin, pointer, "story-environment",
-                      "the name of an environment variable must not be empty or hold \"=\" or NUL");
+                      "the name of an environment variable must not be empty or contain \"=\" or "
+                      "NUL");
                 continue;
             }
             if (const auto content = text(&value, pointer, true, false)) {
@@ -303,7 +304,7 @@ private:
             const auto name = text(&element, place, false, false);
             if (name && name->find('=') != std::string::npos) {
                 fault(element.source().begin, place, "story-environment",
-                      "the name of an environment variable must not hold \"=\"");
+                      "the name of an environment variable must not contain \"=\"");
             }
             names.push_back(name.value_or(""));
         }

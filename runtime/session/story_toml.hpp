@@ -12,7 +12,7 @@ namespace narratoria::session {
 inline constexpr const char* kStoryToml = "story.toml";
 
 // Parses the text of a story.toml into `story`; story.folder must be set. Faults have a line and
-// column and are in the order of the text.
+// column and are sorted by position.
 void read_story_toml(std::string_view text, Story& story, Faults& faults);
 
 }  // namespace narratoria::session

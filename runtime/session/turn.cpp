@@ -191,9 +191,9 @@ void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* r
     if (const uint32_t count = invocations_->abandoned(); count > 0) {
         with_.stream.warn(
             {}, "INVOCATIONS_CANCELLED",
-            "the narrator answered while " + std::to_string(count) +
+            "the narrator replied while " + std::to_string(count) +
                 (count == 1 ? " tool that it had invoked was" : " tools that it had invoked were") +
-                " running; wait for each outcome before the answer");
+                " running; wait for each outcome before you reply");
     }
     if (answer.is_plan) return take_plan(answer.text, recorded);
     std::string message = "the narrator gave no plan: " + answer.text;
@@ -241,7 +241,7 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
     if (faults.empty() && recorded != nullptr && recorded->was_refused) {
         faults.push_back({"recorded", "", 0, "the plan was refused in the recorded turn", ""});
     }
-    // Last, because it counts: a refused plan must not use up an execution.
+    // Check this last, because it counts the execution: a refused plan must not use one up.
     if (faults.empty() && !may_execute_again(*plan)) {
         faults.push_back({"plan-execution-limit", "/requestId", 0,
                           "a plan with this requestId was already executed three times in this "

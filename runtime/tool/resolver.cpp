@@ -166,7 +166,7 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
         }
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
-        return "\"" + path + "\" lies outside of the allowed paths (" + listed + ")";
+        return "\"" + path + "\" is outside the allowed paths (" + listed + ")";
     }
     return {};
 }
@@ -178,7 +178,7 @@ std::string Resolver::refusal_of(const project::Binding& binding) const {
     if (binding.runner == project::RunnerKind::Local) return refusal_of(binding.root, runner);
     for (const auto& [roots, schemes] : restrictions_) {
         if (std::find(schemes.begin(), schemes.end(), runner) != schemes.end()) continue;
-        return "the tool " + json::quoted(binding.name) + " runs outside of the allowed paths; " +
+        return "the tool " + json::quoted(binding.name) + " runs outside the allowed paths; " +
                "allow_schemes must list " + json::quoted(runner);
     }
     return {};

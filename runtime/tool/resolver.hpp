@@ -19,7 +19,7 @@ struct Resolution {
     Runner* runner = nullptr;
     std::string target;      // see Invocation
     std::string error;       // a message for the user
-    bool forbidden = false;  // the path is outside of the allowed paths; `error` says so
+    bool forbidden = false;  // the path is outside the allowed paths; `error` says so
 };
 
 // Configured while its session is created. Engine thread only.

@@ -1079,7 +1079,7 @@ def test_allow_paths_also_applies_to_project_code(command):
         (story / name).parent.mkdir(exist_ok=True)
         (story / name).write_text((project.folder / name).read_text())
     checked = command("validate", "story", story)
-    assert "lies outside of the allowed paths" in checked.out, checked
+    assert "is outside the allowed paths" in checked.out, checked
     assert command("play", "--story", story, "hello").status == 1
 
 

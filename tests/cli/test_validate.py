@@ -247,7 +247,7 @@ def test_tool_that_only_a_plugin_can_bring_is_a_warning(command):
     assert ran.lines[0].startswith(f'{folder}/prompts.json:3:') and '"roll" is not a file of the story' in ran.lines[0]
     assert ran.lines[1].startswith(f"{folder}/tale.nuwa:1:1: warning: CALL rool: no file in tools/ has this name")
     for line in ran.lines[:2]:
-        assert "only a plugin can bring it (" in line and "[story-tool-plugin]" in line
+        assert "only a plugin can provide it (" in line and "[story-tool-plugin]" in line
         assert f"narratoria validate story --plugins {folder} loads it and checks" in line
     assert ran.lines[2].endswith("no faults")
     faults = command("validate", "story", folder, "--json").result["files"][0]["faults"]

@@ -78,7 +78,7 @@ TEST_F(Starting, FailsWithATooLargeEnvironment) {
                            std::string(200 * 1024, 'x') + "\"}");
     EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
     EXPECT_EQ(result["/error"].text(),
-              "its arguments and environment are larger than 192 KiB together");
+              "its arguments and environment are larger than 192 KiB in total");
     EXPECT_EQ(result["/retryCount"].number(), 0);
 }
 

@@ -171,7 +171,7 @@ TEST_F(PluginTest, HostMayListAFile) {
 TEST_F(PluginTest, HostSettingsOverrideTheStorys) {
     story("decline");
     open({.plugin_settings = R"({"test.probe":{"do":"read_state"},"test.stranger":{}})"});
-    EXPECT_THAT(log, HasSubstr("settings for \"test.stranger\", but no plugin of that id"));
+    EXPECT_THAT(log, HasSubstr("settings for \"test.stranger\", but no plugin with that id"));
     EXPECT_THAT(log, Not(HasSubstr("settings for \"test.probe\"")));
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(notes(), Contains(HasSubstr("test.probe ui"))) << "\"do\" of the host";

@@ -603,7 +603,7 @@ TEST_F(ToolsTest, NameDoesNotBypassTheAllowedPaths) {
     const Json all(session->tools().list().view());
     EXPECT_FALSE(all[1].has("problem"));
     for (const Json& each : {all[0], all[2]}) {
-        EXPECT_THAT(each["problem"].string(), HasSubstr("outside of the allowed paths"));
+        EXPECT_THAT(each["problem"].string(), HasSubstr("outside the allowed paths"));
     }
 }
 

@@ -135,7 +135,7 @@ static void add_base(void) {
 // Refuses system calls newer than those handled here, up to the last number that x86-64 and aarch64
 // share. 463 to 466: setxattrat and similar calls, 467: open_tree_attr, 469: file_setattr.
 static void refuse_newer(void) {
-    current = "a system call of a newer kernel";
+    current = "a system call from a newer kernel";
     for (int number = 463; number < 512; ++number) {
         check(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0));
     }

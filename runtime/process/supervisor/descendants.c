@@ -117,7 +117,7 @@ static int list_processes(void) {
             closedir(proc);
             return -1;
         }
-        // The process has ended meanwhile.
+        // The process has ended since then.
         if (file < 0) continue;
         char line[512];
         const ssize_t got = read(file, line, sizeof line - 1);

@@ -9,7 +9,8 @@
 
 #include "protocol.h"
 
-/* Before the clone. Creates all that the child needs. Returns 0, or errno with *stage set. */
+/* Before the clone. Creates everything that the child needs. Returns 0, or errno with *stage
+ * set. */
 int prepare_sandbox(uint32_t bits, int has_scratch, char *const *readable, uint32_t readable_count,
                     uint32_t *stage);
 

@@ -190,7 +190,7 @@ static int mark_untouched(int folder) {
     return futimens(folder, times) == 0;
 }
 
-// Returns false if the folder could not be emptied. It must not be used again then.
+// Returns false if the folder could not be emptied; it must then not be used again.
 static int empty_and_mark(void) {
     unsigned number = 0;
     while (remove_in(scratch.folder, scratch.folder, &number) > 0) {

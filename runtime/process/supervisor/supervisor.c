@@ -245,7 +245,7 @@ static int make_group(const struct supervisor_request *request, uint32_t *stage)
 static void kill_group(void) {
     if (group.folder < 0 || write_to_group("cgroup.kill", "1") == 0) return;
     // Linux before 5.14 has no cgroup.kill: kills one by one. The next round kills processes that
-    // were forked meanwhile.
+    // were forked in the meantime.
     char list[4096];
     read_from_group("cgroup.procs", list, sizeof list);
     char *end = list;

@@ -61,7 +61,7 @@ namespace {
 
 std::string unvouched_problem(const Binding& binding) {
     const bool is_service = binding.runner == RunnerKind::Service;
-    return "the pack " + json::quoted(binding.pack->id) + " brings its own " +
+    return "the pack " + json::quoted(binding.pack->id) + " provides its own " +
            (is_service ? "service" : "image") +
            ", and a pack cannot vouch for itself; if you trust it, write enforcement = "
            "\"declared\" for this tool under [capability_overrides] in namel3ss.toml";

@@ -66,7 +66,7 @@ constexpr struct {
     {"url", kService, "only a service has an address"},
     {"image", kContainer, "only a container has an image"},
     {"command", kContainer, "only a container has a command"},
-    {"env", kLocal | kContainer, "a service has an environment of its own"},
+    {"env", kLocal | kContainer, "a service has its own environment"},
     {"purity", kAll, ""},
     {"timeout_ms", kAll, ""},
     {"timeout_seconds", kAll, ""},

@@ -277,7 +277,7 @@ std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
     call.others_require = has_external_guarantees_;
     call.ok = outcome.ok;
     if (outcome.ok) call.result = reply->result;
-    // Without an error type the call was abandoned: the plan was cancelled, or the time is up.
+    // Without an error type the call was abandoned: the plan was cancelled or timed out.
     const bool is_late = outcome.code.ends_with("TIMEOUT");
     call.error_type = !error_type_.empty() ? std::string_view(error_type_)
                       : is_late            ? "TimeoutError"

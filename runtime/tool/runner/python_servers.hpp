@@ -41,7 +41,7 @@ public:
     PythonServers& operator=(const PythonServers&) = delete;
 
     // Sends the request to an idle server, or starts one. Returns NULL and a `failure` if none can
-    // be started. The listener gets the same calls as for a process of its own that prints the
+    // be started. The listener gets the same calls as for a separate process that prints the
     // reply; it must outlive the source. Destroying the source ends the call and its server. If the
     // server can serve only this call, `on_alone` is called once with the reason.
     std::unique_ptr<Source> start(PythonStart start, std::string request,

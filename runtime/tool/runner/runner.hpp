@@ -2,8 +2,8 @@
 #pragma once
 // The runner interface. A runner runs tools of one kind and reports each attempt as a stream of
 // events that ends with `done`. A runner of another protocol translates it to events; all other
-// code knows only events. To add a runner: implement Runner in a file of its own, and register it
-// in session/runners.cpp.
+// code knows only events. To add a runner: implement Runner in a new file, and register it in
+// session/runners.cpp.
 
 #include <cstdint>
 #include <memory>

@@ -90,7 +90,7 @@ TEST_F(PluginSearch, RequestedButAbsentPluginIsMissing) {
     ASSERT_EQ(found.missing.size(), 2U);
     EXPECT_EQ(found.missing[0].wish, "x");
     EXPECT_THAT(found.missing[0].reason, HasSubstr("requested by the host"));
-    EXPECT_THAT(found.missing[1].reason, HasSubstr("wanted by the story"));
+    EXPECT_THAT(found.missing[1].reason, HasSubstr("requested by the story"));
 }
 
 TEST_F(PluginSearch, SafeModeSkipsTheStorysPlugins) {

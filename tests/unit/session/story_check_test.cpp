@@ -179,7 +179,7 @@ TEST_F(StoryCheck, NamesAToolOutsideTheAllowedPaths) {
     toml("[tools]\nallow_paths = [\"tools\"]\n");
     tool("./lamp");
     EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-forbidden"));
-    EXPECT_THAT(messages, HasSubstr("lies outside of the allowed paths"));
+    EXPECT_THAT(messages, HasSubstr("is outside the allowed paths"));
     // A symbolic link to itself resolves to no path, so allow_paths does not apply.
     std::filesystem::create_symlink("loop", folder / "tools/loop");
     tool("tools/loop");
@@ -193,7 +193,7 @@ TEST_F(StoryCheck, NamesThePluginsThatCouldRegisterATool) {
         tool("roll");
         EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-plugin"));
         EXPECT_THAT(messages,
-                    HasSubstr("\"roll\" is not a file of the story; only a plugin can bring it "
+                    HasSubstr("\"roll\" is not a file of the story; only a plugin can provide it "
                               "(\"org.example.dice\"); narratoria validate story --plugins " +
                               folder.string() + " loads it and checks\n"));
         tool("lmap");
@@ -221,7 +221,7 @@ TEST_F(StoryCheck, NamesAnOpeningChoiceThatMatchesNoPattern) {
     tool("lamp");
     toml("[opening]\nchoices = [\"Go home.\", \"sing\"]\n");
     EXPECT_THAT(places(), ElementsAre("story.toml:3:24 /opening/choices/1 story-choice-unmatched"));
-    EXPECT_THAT(messages, HasSubstr("hears that nothing matches"));
+    EXPECT_THAT(messages, HasSubstr("is told that nothing matches"));
     toml("[opening]\nchoices = [\"sing\"]\n[narrator]\nname = \"org.example.bard\"\n");
     EXPECT_THAT(warning(), HasSubstr("the narrator \"")) << "another narrator may know it";
 }

@@ -88,7 +88,7 @@ TEST(StoryToml, RefusesInvalidGuarantees) {
     EXPECT_EQ(message_of("title = 'T'\n[tools.weather]\nno_network = 'yes'\n"),
               "tools/weather/no_network must be true or false, not string");
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nsecrets_allowed = ['A=B']\n"),
-              R"(the name of an environment variable must not hold "=")");
+              R"(the name of an environment variable must not contain "=")");
     EXPECT_EQ(message_of("title = 'T'\n[tools]\nallow_path = []\n"),
               R"("allow_path" is not a key of [tools]; did you mean "allow_paths"?)");
 }

@@ -200,8 +200,8 @@ TEST_F(ResolverTest, AllowsFilesBelowAnyRoot) {
     EXPECT_EQ(resolve(resolver, "there"), root + "/story/tools/there");
     const Resolution found = resolver.resolve(root + "/outside/tool", root + "/plan");
     EXPECT_TRUE(found.forbidden);
-    EXPECT_EQ(found.error, "\"" + root + "/outside/tool\" lies outside of the allowed paths (" +
-                               root + "/plan, " + root + "/story/tools)");
+    EXPECT_EQ(found.error, "\"" + root + "/outside/tool\" is outside the allowed paths (" + root +
+                               "/plan, " + root + "/story/tools)");
 }
 
 TEST_F(ResolverTest, SuggestsRegisteredToolForForbiddenName) {
