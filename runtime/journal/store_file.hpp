@@ -170,7 +170,7 @@ public:
     void set_name(int64_t session, std::string_view name, TurnId turn);
     // Names by turn; the names of each turn are sorted.
     std::multimap<TurnId, std::string> names(int64_t session);
-    // Turns without an end. If the session has no writer now, an earlier writer died in them.
+    // Turns without an end. If the session has no writer now, an earlier writer died during them.
     std::vector<TurnRow> running_turns(int64_t session);
     std::string rest(int64_t session, TurnId turn);
     // The nearest turn with assets on the path back from `turn`, including `turn`, with its assets.

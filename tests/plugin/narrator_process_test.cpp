@@ -490,7 +490,7 @@ TEST_F(NarratorProcessTest, LateAnswerIsNotMistakenForALaterRequests) {
     const Told told = prompt("go");
     EXPECT_EQ(told.narrative, "In time.") << log;
     EXPECT_EQ(told.generations, 2U);
-    EXPECT_THAT(log, Not(HasSubstr("answer came too late")))
+    EXPECT_THAT(log, Not(HasSubstr("reply came too late")))
         << "an answer after a cancel is not a fault";
 }
 

@@ -49,7 +49,7 @@ typedef struct nar_session_options {
 /* Values of nar_session_options.durability */
 enum {
     NAR_DURABILITY_TURN = 0, /* a turn ends when it is on the disk, some milliseconds later      */
-    NAR_DURABILITY_LAZY = 1, /* a turn ends at once and is written soon afterwards               */
+    NAR_DURABILITY_LAZY = 1, /* a turn ends immediately and is written soon afterwards           */
     NAR_DURABILITY_NONE = 2  /* the session is not stored, even if the engine has a store        */
 };
 
@@ -65,7 +65,7 @@ enum {
  * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
  * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
  * also waits before it starts a tool that is not repeatable. Nothing else waits for the disk. The
- * first session with a store starts a thread of the engine. It only writes, calls nothing of the
+ * first session with a store starts a thread of the engine. It only writes, never calls the
  * host, has all signals blocked, and ends with the engine. Other calls wait for this thread only if
  * more than 256 MiB are waiting to be written.
  *
@@ -135,18 +135,17 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is a sibling
  * of the old one. `turn` is the number of the old one, or NAR_TURN_CURRENT for the last prompt. If
  * `tools` is empty, the narrator is asked again. Otherwise it is a JSON array of toolIds of the
- * last plan of that turn: only these
- * tools and their dependents run. The narrator is not asked, and the other tools are not started:
- * their events and results come from the store. The narrator is asked for a new plan only if the
- * plan now fails. Patches that the host made while such a tool ran are not applied again, because
- * the new run of the tool may cause them again.
- * Errors: those of nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan
- * has no such tool; NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session
- * has no narrator (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
+ * last plan of that turn: only these tools and their dependents run. The narrator is not asked, and
+ * the other tools are not started: their events and results come from the store. The narrator is
+ * asked for a new plan only if the plan now fails. Patches that the host made while such a tool ran
+ * are not applied again, because the new run of the tool may cause them again. Errors: those of
+ * nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
+ * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator
+ * (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
                                      const nar_turn_handler *handler, nar_error *error);
 
-/* A flag of nar_session_resume: run tools that are not repeatable, too. */
+/* A flag of nar_session_resume: also run tools that are not repeatable. */
 #define NAR_RESUME_REPEATS 1u
 
 /* Resumes a prompt that was interrupted because its host died. Goes to the end of the preceding

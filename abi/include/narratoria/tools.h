@@ -42,8 +42,8 @@ typedef struct nar_tool_registration {
     nar_str path;          /* a toolPath (spec 003): a file, relative to the story's folder, else to
                               the engine's root, or "scheme:rest". The file's manifest supplies the
                               fields that are empty in `tool`. The attempts obey allow_paths      */
-    const nar_limits *limits; /* of `path`; NULL or 0: those of the session. The limits of a process
-                                 and line_bytes only                                              */
+    const nar_limits *limits; /* of `path`; NULL or 0: those of the session. Only the limits of a
+                                 process and line_bytes                                           */
     void *user;            /* passed to the functions                                             */
     /* As in nar_tool_extension. An exception fails the attempt with TOOL_EXCEPTION.
      * [engine-thread] */

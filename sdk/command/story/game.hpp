@@ -29,7 +29,7 @@ struct GameOptions {
     std::string session;
     bool must_be_new = false;      // the store must not have the session yet
     bool names_session = false;    // the command chose the session, not the player
-    std::string played_elsewhere;  // the session that the command would have chosen
+    std::string played_elsewhere;  // the session that the command chose first, but that is locked
     LogOption log;
     GroupOptions groups;
 };

@@ -1056,7 +1056,7 @@ TEST_F(ExecutionTest, DescriptorShortageFailsAtOnceIfNothingRuns) {
     wait_until([&] { return result != nullptr; });
     EXPECT_FALSE(result->success);
     EXPECT_EQ(of("a").error_code, "SPAWN_FAILED");
-    EXPECT_NE(of("a").error.find("no running tool would free any"), std::string::npos)
+    EXPECT_NE(of("a").error.find("no running tool will free any"), std::string::npos)
         << of("a").error;
     EXPECT_EQ(result->descriptor_wait_ms, 0);
 }
