@@ -17,6 +17,9 @@ SOURCE = Path(os.environ.get("NARRATORIA_SOURCE_DIR", Path(__file__).parents[2])
 BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release"))
 PACKAGES = None if os.environ.get("NARRATORIA_WHEEL") else BUILD / "python"
 
+# The address sanitizer's library is loaded before the interpreter.
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+
 if PACKAGES is not None:
     sys.path.insert(0, str(PACKAGES))
 

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOURCE, child_environment
+from conftest import SANITIZED, SOURCE, child_environment
 from plans import DONE, one
 
 import narratoria
-
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def python(

@@ -63,9 +63,16 @@ def narratoria(tmp_path):
         path.write_text(f"#!{sys.executable}\nfrom narratoria.tool import *\n{body}")
         path.chmod(0o755)
 
+    # The command has the sanitizer inside, and must not get the library that the interpreter needs.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
     def narratoria(*arguments):
         return subprocess.run(
-            [NARRATORIA, *arguments], cwd=tmp_path, capture_output=True, timeout=DEADLINE
+            [NARRATORIA, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=DEADLINE,
+            env=environment,
         )
 
     return narratoria
