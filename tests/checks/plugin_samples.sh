@@ -58,7 +58,7 @@ refused "does not name" \
 refused "a plugin's id has at most 128" "NARRATORIA_PLUGIN(Sink, \"Rain\", \"A\", \"1\", \"$sink\");"
 refused "a plugin's name and version" "NARRATORIA_PLUGIN(Sink, \"a\", \"A \\\"B\\\"\", \"1\", \"$sink\");"
 refused "a plugin's name and version" "NARRATORIA_PLUGIN(Sink, \"a\", \"A\", \"\", \"$sink\");"
-refused "has a public constructor" \
+refused "must have a public constructor" \
     'struct Needy : Sink { explicit Needy(int) {} };' \
     "NARRATORIA_PLUGIN(Needy, \"a\", \"A\", \"1\", \"$sink\");"
 refused "kSchemes" \

@@ -249,7 +249,7 @@ def test_help_lists_the_commands(play):
 
 
 def test_unstored_game_has_nothing_to_undo(play):
-    play("--no-store")("/undo", "This game is not kept")
+    play("--no-store")("/undo", "This game is not saved")
 
 
 def test_again_refuses_an_empty_list_of_tools(played, kept):

@@ -133,7 +133,7 @@ TEST_F(ProcessServiceTest, PluginHasALimitedNumberOfProcesses) {
     std::deque<Heard> heard(128);
     for (Heard& each : heard) shell(each, "read line");
     EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_BUSY);
-    EXPECT_THAT(message, HasSubstr("128 processes"));
+    EXPECT_THAT(message, HasSubstr("128 running processes"));
     processes.front()->close_input();
     ASSERT_TRUE(until([&] { return heard.front().exit.has_value(); }));
     EXPECT_EQ(refusal({{"true"}, {}, {}, nullptr}), NAR_OK);

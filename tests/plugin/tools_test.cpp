@@ -699,7 +699,7 @@ TEST_F(ToolsTest, InvalidRegistrationIsRefusedWithTheReason) {
     says("the size of limits");
     limits.size = sizeof limits;
     limits.processes = 4;
-    says("no limit processes");
+    says("the limit processes cannot be set");
     given.limits = nullptr;
     given.tool = nullptr;
     says("letters, digits");
