@@ -48,7 +48,7 @@ const char* code_of(std::string_view state) {
 Allocation::Allocation(const plugin::Host& host, Queue& queue, Request request, Events events)
     : host_(host), queue_(queue), request_(std::move(request)), events_(std::move(events)) {
     plugin::Program program;
-    program.arguments = {"sbatch", "--parsable", "--output=/dev/null",
+    program.arguments = {"sbatch", "--parsable", "--no-requeue", "--output=/dev/null",
                          "--job-name=" + request_.name};
     program.arguments.insert(program.arguments.end(), request_.options.begin(),
                              request_.options.end());

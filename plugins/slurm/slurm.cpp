@@ -173,12 +173,14 @@ private:
             });
         };
         events.on_lost = [this, each, token](const std::string& code, const std::string& reason) {
-            // The last use of the allocation. Those that run in it end with srun.
+            // This is the last use of the allocation.
             const auto lost = token ? nullptr : std::move(shared_);
             each([&](Run& run) {
                 run.lost_code = code;
                 run.lost_reason = reason;
-                if (!run.has_started) end(run, {});
+                // srun would wait for the answer of a node that is down.
+                if (run.has_started) run.srun.terminate(kGraceMs);
+                else end(run, {});
             });
         };
         return std::make_unique<Allocation>(host_, queue_,
