@@ -213,7 +213,7 @@ TEST_F(StoryCheck, NamesAnUnregisteredScriptToolOnce) {
     EXPECT_THAT(places(), ElementsAre("tale.nuwa:2:1  story-tool-plugin",
                                       "tale.nuwa:4:1  story-tool-plugin"));
     EXPECT_THAT(messages, HasSubstr("CALL roll: no file in tools/ has this name; only a plugin can "
-                                    "bring it (\"org.example.dice\")"));
+                                    "provide it (\"org.example.dice\")"));
     EXPECT_THAT(messages, HasSubstr("did you mean \"lamp\"?"));
 }
 
