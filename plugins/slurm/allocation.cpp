@@ -80,7 +80,14 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
     plugin::Program program;
     program.arguments = {"sh", "-c", kKeeper, "sh", std::to_string(job_)};
     program.environment = request_.environment;
-    keeper_ = plugin::Process(host_, program, {});
+    try {
+        keeper_ = plugin::Process(host_, program, {});
+    } catch (const narratoria::Error& error) {
+        // Without a keeper the lease runs out.
+        const std::string reason(error.message());
+        const auto on_lost = events_.on_lost;
+        return on_lost("ALLOCATION_FAILED", reason);
+    }
     renew();
     queue_.watch(job_, request_.environment, [this](const JobState& state) { take(state); });
 }

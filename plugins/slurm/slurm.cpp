@@ -31,7 +31,7 @@ constexpr std::string_view kProfilesExample = R"(profiles.gpu = ["--gpus=1", "--
 constexpr std::string_view kAllocationExample = R"(allocation = ["--nodes=2", "--exclusive"])";
 constexpr std::string_view kSecondsExample = "lease = 60";
 constexpr std::uint64_t kMostSeconds = 86'400;
-// What srun and the tool get to end after SIGTERM.
+// The time in which srun and the tool may end after SIGTERM.
 constexpr std::uint32_t kGraceMs = 5000;
 
 using Texts = std::vector<std::string>;
@@ -237,7 +237,14 @@ private:
         events.on_exit = [this, call](const plugin::ProcessExit& exit) {
             call([&](Run& its) { end(its, exit); });
         };
-        run.srun = plugin::Process(host_, program, std::move(events));
+        try {
+            run.srun = plugin::Process(host_, program, std::move(events));
+        } catch (const narratoria::Error& error) {
+            plugin::ProcessExit failed;
+            failed.error_code = "SPAWN_FAILED";
+            failed.error = std::string(error.message());
+            return end(run, failed);
+        }
         run.srun.write(run.request);
         run.srun.close_input();
     }
@@ -276,10 +283,6 @@ private:
             reason = run.lost_reason;
         }
         if (run.is_cancelled) code.clear();
-        // The next attempt gets another allocation.
-        if (!run.allocation && (code == "ALLOCATION_FAILED" || code == "JOB_CANCELLED")) {
-            shared_.reset();
-        }
         plugin::End end;
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;

@@ -98,7 +98,8 @@ const Sqlite* Sqlite::load(std::string& reason) {
 
 Connection::Connection(const std::string& path, Access access)
     : path_(path),
-      needs_(access == Access::ReadOnly ? "; it must be a readable file"
+      needs_(access == Access::ReadOnly ? "; the file must be readable, and its folder writable if "
+                                          "FILE-wal exists"
                                         : "; the file and its folder must be writable"),
       sqlite_(loaded_sqlite()),
       handle_(nullptr, Close{&sqlite_}) {

@@ -347,6 +347,14 @@ def test_store_on_a_read_only_medium_is_readable(play, user, tmp_path):
     assert (ran.returncode, ran.stdout) == (0, "* 1 I light the torch\n"), ran
 
 
+def test_wal_file_on_a_read_only_medium_is_reported(play, user, tmp_path):
+    play("I light the torch")
+    (tmp_path / "saves.db-wal").write_bytes(b"")
+    tmp_path.chmod(0o500)
+    ran = user("session", "tree", "--store", tmp_path / "saves.db", "--session", "evening")
+    assert ran.returncode == 2 and "its folder writable if FILE-wal exists" in ran.stderr, ran
+
+
 def test_store_with_two_hard_links_is_refused(play, command, tmp_path):
     play("I light the torch")
     os.link(tmp_path / "saves.db", tmp_path / "other.db")

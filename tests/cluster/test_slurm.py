@@ -70,11 +70,13 @@ def story(tmp_path, cluster):
 
 
 def test_node_gets_the_request_and_returns_events(story):
-    story.tool("read request\necho \"$request\" > got\n"
-               """echo '{"version":"0","type":"state_patch","patch":{"node":"'$SLURMD_NODENAME'"}}'\n""" + DONE)
+    story.tool("read -r request\n"
+               """echo '{"version":"0","type":"state_patch","patch":{"node":"'$SLURMD_NODENAME'"}}'\n"""
+               """echo '{"version":"0","type":"state_patch","patch":{"got":'"$request"'}}'\n""" + DONE)
     with story.session() as session:
         session.play("go")
         assert session.state["node"] in ("n1", "n2")
+        assert session.state["got"]["tool"] == "tool"
 
 
 def test_pending_job_logs_its_reason(story):
@@ -165,7 +167,7 @@ def test_lease_is_renewed(story):
 
 
 def test_cancelled_tool_leaves_no_job(story):
-    story.tool("touch here\nsleep 600\n")
+    story.tool("sleep 600\n")
     with story.session() as session:
         session.add_sink(lambda event: session.cancel(), ["attempt_started"])
         assert session.play("go").outcome == "cancelled"
