@@ -21,6 +21,7 @@ std::string lease_script(std::chrono::milliseconds lease) {
 constexpr const char* kKeeper =
     "trap '' TERM\n"
     "while read -r _; do scancel --quiet --signal=USR1 --batch \"$1\"; done\n"
+    "scancel --quiet --state=PENDING \"$1\"\n"
     "exec scancel --quiet --signal=USR2 --batch \"$1\"\n";
 // The keeper's last command needs some milliseconds.
 constexpr std::uint32_t kGraceMs = 5000;
@@ -88,7 +89,6 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
         const auto on_lost = events_.on_lost;
         return on_lost("ALLOCATION_FAILED", reason);
     }
-    renew();
     queue_.watch(job_, request_.environment, [this](const JobState& state) { take(state); });
 }
 
@@ -108,6 +108,8 @@ void Allocation::take(const JobState& state) {
     }
     if (state.state == "RUNNING" || state.state == "COMPLETING") {
         if (std::exchange(is_running_, true)) return;
+        // Not before: scancel would try for seconds to signal a job that is pending.
+        renew();
         const auto on_running = events_.on_running;
         return on_running();
     }

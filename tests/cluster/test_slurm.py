@@ -91,6 +91,19 @@ def test_pending_job_logs_its_reason(story):
     assert any("is pending: " in message for message in story.messages()), story.messages()
 
 
+def test_cancelled_pending_job_leaves_the_queue(story):
+    story.tool(DONE, settings='options = ["--nodelist=n1"]')
+    blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],
+                               env=story.cluster.environment, stderr=subprocess.DEVNULL)
+    story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+    with story.session() as session:
+        session.add_sink(lambda event: "pending" in str(event.body) and session.cancel(), ["tool_event"])
+        assert session.play("go").outcome == "cancelled"
+    story.cluster.wait_for("the end of the job", lambda: len(story.cluster.jobs()) == 1, deadline=20)
+    blocker.terminate()
+    blocker.wait()
+
+
 def test_exceeded_memory_limit_is_out_of_memory(story):
     story.tool(f"exec {sys.executable} -c 'x = bytearray(300 << 20); import time; time.sleep(60)'\n",
                "small:", 'profiles.small = ["--mem=30M"]')
@@ -162,7 +175,7 @@ def test_killed_host_leaves_no_job(story):
 
 
 def test_lease_is_renewed(story):
-    story.tool("sleep 8\n" + DONE, settings="lease = 3")
+    story.tool("sleep 8 || exit 1\n" + DONE, settings="lease = 3")
     assert story.play().outcome == "completed"
 
 
