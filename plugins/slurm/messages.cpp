@@ -28,9 +28,11 @@ void Messages::judge(std::string_view line) {
     else if (has(line, "DUE TO NODE FAILURE") || has(line, "Node failure"))
         note("NODE_FAILED", line);
     else if (has(line, "DUE TO PREEMPTION")) note("PREEMPTED", line);
-    else if (has(line, "Unable to allocate resources") || has(line, "Unable to create step") ||
-             has(line, "Unable to confirm allocation") || has(line, "Invalid job id"))
+    else if (has(line, "Unable to allocate resources") || has(line, "Unable to create step"))
         note("ALLOCATION_FAILED", line);
+    else if (has(line, "has expired") || has(line, "Unable to confirm allocation") ||
+             has(line, "Invalid job id"))
+        note("ALLOCATION_LOST", line);
     else if (has(line, "Job/step already completing") || has(line, "has been cancelled") ||
              has(line, " CANCELLED AT "))
         note("JOB_CANCELLED", line);

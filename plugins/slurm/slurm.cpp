@@ -283,6 +283,8 @@ private:
             reason = run.lost_reason;
         }
         if (run.is_cancelled) code.clear();
+        // The queue would report it later; the next attempt gets a new allocation.
+        if (!run.allocation && code == "ALLOCATION_LOST") shared_.reset();
         plugin::End end;
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;
