@@ -4,12 +4,12 @@
 
 #include <narratoria/plugin.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shared/named_commands.hpp"
 #include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
 
@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::string_view kId = "narratoria.launcher";
 constexpr std::string_view kCommandExample = R"(command = ["nice"])";
-constexpr std::string_view kCommandsExample = R"(commands.far = ["ssh", "host"])";
 
 using Command = std::vector<std::string>;
 
@@ -63,13 +62,8 @@ private:
                      "there is no setting \"" + name + "\"; the settings are command and commands");
         }
         if (auto command = settings.command("command", kCommandExample)) command_ = *command;
-        for (auto& [name, command] : settings.commands("commands", kCommandsExample)) {
-            if (name.empty() || name.find_first_of(":/") != std::string::npos) {
-                throw settings.wrong("commands", "a table of names without colon and slash",
-                                     kCommandsExample);
-            }
-            commands_[name] = std::move(command);
-        }
+        commands_ = narratoria::plugins::NamedCommands(settings, kId, "commands", "far",
+                                                       R"(["ssh", "host"])");
     }
 
     // Removes the prefix "NAME:", if any, from `path` and returns the command.
@@ -82,22 +76,13 @@ private:
                 "story.toml under [plugins.\"" +
                 std::string(kId) + "\"]: " + std::string(kCommandExample));
         }
-        const auto found = commands_.find(*name);
-        if (found != commands_.end()) return found->second;
-        std::string known;
-        for (const auto& [one, command] : commands_) known += (known.empty() ? "" : ", ") + one;
-        throw plugin::CannotStart("the setting \"commands\" has no \"" + *name +
-                                  "\" (it has: " + (known.empty() ? "none" : known) +
-                                  "); write in story.toml under [plugins.\"" + std::string(kId) +
-                                  "\"]: commands." + *name +
-                                  " = [\"ssh\", \"host\"]; a file whose name has a colon is "
-                                  "written ./a:b");
+        return commands_.of(*name);
     }
 
     const std::string story_;
     std::string fault_;
     Command command_;
-    std::map<std::string, Command> commands_;
+    narratoria::plugins::NamedCommands commands_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/named_commands.hpp"
 #include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
 #include "slurm/allocation.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 constexpr std::string_view kId = "narratoria.slurm";
 constexpr std::string_view kOptionsExample = R"(options = ["--cpus-per-task=4", "--mem=8G"])";
-constexpr std::string_view kProfilesExample = R"(profiles.gpu = ["--gpus=1", "--time=10"])";
 constexpr std::string_view kAllocationExample = R"(allocation = ["--nodes=2", "--exclusive"])";
 constexpr std::string_view kSecondsExample = "lease = 60";
 constexpr std::uint64_t kMostSeconds = 86'400;
@@ -87,7 +87,7 @@ public:
                 "\" does not name a tool; write slurm:PATH or slurm:PROFILE:PATH");
         }
         const auto run = std::make_shared<Run>(std::move(invocation));
-        run->options = profile ? options_of(*profile) : options_;
+        run->options = profile ? profiles_.of(*profile) : options_;
         run->path = plugins::remote_path(path, request.plan_folder());
         for (const std::string_view each : request.environment())
             run->environment.emplace_back(each);
@@ -120,13 +120,8 @@ private:
                           "\"; the settings are options, profiles, allocation, lease and idle");
         }
         if (auto options = settings.command("options", kOptionsExample)) options_ = *options;
-        for (auto& [name, options] : settings.commands("profiles", kProfilesExample)) {
-            if (name.empty() || name.find_first_of(":/") != std::string::npos) {
-                throw settings.wrong("profiles", "a table of names without colon and slash",
-                                     kProfilesExample);
-            }
-            profiles_[name] = std::move(options);
-        }
+        profiles_ = plugins::NamedCommands(settings, kId, "profiles", "gpu",
+                                           R"(["--gpus=1", "--time=10"])");
         allocation_options_ = settings.command("allocation", kAllocationExample);
         const auto seconds = [&](std::string_view name, std::chrono::milliseconds& value) {
             const auto given = settings.number(name, kMostSeconds, kSecondsExample);
@@ -135,18 +130,6 @@ private:
         };
         seconds("lease", lease_);
         seconds("idle", idle_time_);
-    }
-
-    const Texts& options_of(const std::string& profile) const {
-        const auto found = profiles_.find(profile);
-        if (found != profiles_.end()) return found->second;
-        std::string known;
-        for (const auto& [name, options] : profiles_) known += (known.empty() ? "" : ", ") + name;
-        throw plugin::CannotStart("the setting \"profiles\" has no \"" + profile +
-                                  "\" (it has: " + (known.empty() ? "none" : known) +
-                                  "); write in story.toml under [plugins.\"" + std::string(kId) +
-                                  "\"]: " + std::string(kProfilesExample) +
-                                  "; a file whose name has a colon is written ./a:b");
     }
 
     // ---- allocations
@@ -298,7 +281,7 @@ private:
     plugin::Host host_;
     std::string fault_;
     Texts options_;
-    std::map<std::string, Texts> profiles_;
+    plugins::NamedCommands profiles_;
     std::optional<Texts> allocation_options_;
     std::chrono::milliseconds lease_{60'000};
     std::chrono::milliseconds idle_time_{60'000};
