@@ -160,6 +160,7 @@ packages_for_ci() {
 abigail-tools       probe_command abidiff
 doxygen             probe_command doxygen
 ccache              probe_command ccache
+libbenchmark-dev    probe_header benchmark/benchmark.h
 LIST
 }
 

@@ -78,7 +78,7 @@ public:
     Inbox& inbox() override { return inbox_; }
     void give_up(uint64_t, std::string) override {}
     const tool::Registry& registry() const override { return registry_; }
-    const script::Limits& script_limits() const override { return limits_of_scripts_; }
+    script::Limits script_limits() const override { return limits_of_scripts_; }
     plugin::ProcessDefaults process_defaults() override {
         return {pool_, folder_, environment_, limits_};
     }
