@@ -405,18 +405,11 @@ bool Playback::deliver_item(Item& item) {
             json::Document document;
             if (!parse(document, item.body) || !actions_.invoke) return true;
             const uint32_t attempts = plans_[item.plan].tools[item.tool_id].attempts;
-            std::string invocation;
-            json::ObjectWriter writer(invocation);
-            writer.string("tool", text_member(document.root(), "toolPath"));
-            writer.key("retryPolicy");
-            json::ObjectWriter(invocation)
-                .number("maxRetries", std::max<int64_t>(attempts, 1) - 1)
-                .end();
-            if (const int64_t line = number_member(document.root(), "line", 0); line > 0) {
-                writer.number("line", line);
-            }
-            writer.end();
-            actions_.invoke(invocation);
+            plan::ToolInvocation invocation;
+            invocation.tool_path = text_member(document.root(), "toolPath");
+            invocation.max_retries = std::max<uint32_t>(attempts, 1) - 1;
+            invocation.line = static_cast<uint32_t>(number_member(document.root(), "line", 0));
+            actions_.invoke(std::move(invocation));
             return true;
         }
         case ItemKind::Patch: {

@@ -23,6 +23,7 @@
 #include "event/event.hpp"
 #include "journal/store_file.hpp"
 #include "plan/recording.hpp"
+#include "plan/tool_invocation.hpp"
 
 namespace narratoria::journal {
 
@@ -57,7 +58,7 @@ public:
 
     struct Actions {
         // The narrator or a script invokes a tool.
-        std::function<void(std::string_view invocation)> invoke;
+        std::function<void(plan::ToolInvocation invocation)> invoke;
         // The host changed the state (`by` is empty), or a plugin did.
         std::function<void(json::Value patch, json::Value nulls, std::string_view by)> patch;
         // Everything has been delivered. For turns without a plan and a narrator.

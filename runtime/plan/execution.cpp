@@ -192,10 +192,10 @@ void Execution::announce_until(size_t end) {
     }
 }
 
-uint32_t Execution::append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal) {
+uint32_t Execution::append(ToolInvocation invocation, std::optional<ToolRefusal> refusal) {
     if (!settings_.is_open || closed_ || ended_) return kNone;
     const auto position = static_cast<uint32_t>(plan_->tools.size() + appended_.size());
-    appended_.push_back({std::move(tool), std::move(refusal)});
+    appended_.push_back({std::move(invocation), std::move(refusal)});
     plan_time_.resume();
     request_start();
     return position;
@@ -207,7 +207,7 @@ void Execution::take_appended() {
     taken.swap(appended_);
     for (Appended& each : taken) {
         const auto tool = static_cast<uint32_t>(plan_->tools.size());
-        plan_->append(std::move(each.plan));
+        plan_->append(std::move(each.invocation));
         schedule_.grow();
         running_.emplace_back();
         held_.push_back(nullptr);
@@ -412,6 +412,8 @@ bool Execution::start_attempt(uint32_t tool) {
         invocation.attempt = schedule_.attempt(tool);
         invocation.try_ms = try_ms;
         invocation.is_of_script = entry.line > 0;
+        invocation.is_checked =
+            entry.checked_by != nullptr && entry.checked_by == resolution.definition.get();
         invocation.limits = with_.limits;
         tool::apply(resolution.definition->limits, invocation.limits);
         invocation.request = request;

@@ -107,10 +107,9 @@ public:
     // be called in any callback, including a sink's.
 
     static constexpr uint32_t kNone = Schedule::kNone;
-    // Adds the only tool of a parsed plan, which must not have dependencies and must have a new
-    // toolId. Returns its position, or kNone after the end or close(). With a refusal the tool
+    // Adds a tool. Returns its position, or kNone after the end or close(). With a refusal the tool
     // fails without an attempt.
-    uint32_t append(std::unique_ptr<Plan> tool, std::optional<ToolRefusal> refusal = {});
+    uint32_t append(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
     // Runs a tool that answers at once (tool::Runner::call), if the observable behavior is the same
     // as that of append(). If it returns nothing, append() the tool next, with the same toolId.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
@@ -124,7 +123,7 @@ private:
     class Running;
     struct Start;
     struct Appended {
-        std::unique_ptr<Plan> plan;
+        ToolInvocation invocation;
         std::optional<ToolRefusal> refusal;
     };
     // How a stop ends a tool that has not settled.

@@ -122,13 +122,24 @@ bool Plan::parse(std::string_view text, Faults& faults) {
     return faults.size() == before;
 }
 
-void Plan::append(std::unique_ptr<Plan> more) {
-    for (Tool& tool : more->tools) {
-        tools.push_back(tool);
-        dependencies.add_tool();
-        dependents.add_tool();
-    }
-    appended_.push_back(std::move(more));
+void Plan::append(ToolInvocation invocation) {
+    const ToolInvocation& its = appended_.emplace_back(std::move(invocation));
+    Tool& tool = tools.emplace_back();
+    tool.tool_id = its.tool_id;
+    tool.tool_path = its.tool_path;
+    tool.input = its.input;
+    tool.operation = its.operation;
+    if (its.environment) tool.environment = its.environment->root();
+    tool.checked_by = its.checked_by.get();
+    tool.try_ms = its.try_ms;
+    tool.max_retries = its.max_retries;
+    tool.backoff_ms = its.backoff_ms;
+    // The invoker receives a failure and decides what it means.
+    tool.required = false;
+    tool.async = true;
+    tool.line = its.line;
+    dependencies.add_tool();
+    dependents.add_tool();
 }
 
 void Plan::read_root(json::Value root, Faults& faults) {
@@ -236,17 +247,18 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
               std::string("a tool must be an object, not ") + json::type_name(value.type()));
         return;
     }
-    json::Value id, path, dependencies_list, required, async, retry, input, environment, timeout;
+    json::Value id, path, dependencies_list, required, async;
+    Members members;
     for (const json::Member member : value.members()) {
         if (member.key == "toolId") id = member.value;
         else if (member.key == "toolPath") path = member.value;
-        else if (member.key == "input") input = member.value;
+        else if (member.key == "input") members.input = member.value;
         else if (member.key == "dependencies") dependencies_list = member.value;
         else if (member.key == "required") required = member.value;
         else if (member.key == "async") async = member.value;
-        else if (member.key == "retryPolicy") retry = member.value;
-        else if (member.key == "environment") environment = member.value;
-        else if (member.key == "timeoutMs") timeout = member.value;
+        else if (member.key == "retryPolicy") members.retry_policy = member.value;
+        else if (member.key == "environment") members.environment = member.value;
+        else if (member.key == "timeoutMs") members.timeout = member.value;
         else look_for_typo(value, member, kToolMembers);
     }
     auto text = [&](json::Value field, const char* key, std::string_view& out) {
@@ -277,12 +289,31 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
     };
     boolean(required, "required", tool.required);
     boolean(async, "async", tool.async);
-    if (input) {
-        if (input.is_object()) tool.input = input;
-        else fault(faults, input, "plan-field-type", "\"input\" must be an object");
+    read_members(members, tool, faults);
+    if (dependencies_list) {
+        if (!dependencies_list.is_array()) {
+            fault(faults, dependencies_list, "plan-field-type",
+                  "\"dependencies\" must be an array of toolIds");
+        } else {
+            dependency_lists_.back() = dependencies_list;
+            const uint32_t begin = dependencies_list.index() + 1;
+            named_dependencies_ += dependencies_list.tape().next(begin - 1) - 1 - begin;
+        }
     }
-    if (retry) read_retry_policy(retry, tool, faults);
-    if (timeout) {
+}
+
+void Plan::read_members(const Members& members, Tool& tool, Faults& faults) {
+    if (const json::Value input = members.input) {
+        if (input.is_object()) {
+            tool.input = input.raw();
+            const json::Value operation = input.find("operation");
+            if (operation && operation.is_string()) tool.operation = operation.text();
+        } else {
+            fault(faults, input, "plan-field-type", "\"input\" must be an object");
+        }
+    }
+    if (members.retry_policy) read_retry_policy(members.retry_policy, tool, faults);
+    if (const json::Value timeout = members.timeout) {
         const std::optional<int64_t> number = timeout.integer();
         if (!number) {
             fault(faults, timeout, "plan-field-type", "\"timeoutMs\" must be a whole number");
@@ -293,14 +324,13 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
             tool.try_ms = static_cast<uint64_t>(*number);
         }
     }
-    if (environment) {
+    if (const json::Value environment = members.environment) {
         if (!environment.is_object()) {
             fault(faults, environment, "plan-field-type",
                   "\"environment\" must be an object of strings");
         } else {
             tool.environment = environment;
-            const std::string pointer =
-                "/tools/" + std::to_string(entries_.size() - 1) + "/environment";
+            const std::string pointer = pointer_of(environment);
             for (const json::Member variable : environment.members()) {
                 if (!variable.value.is_string()) {
                     fault_below(faults, pointer, variable.key, variable.value, "plan-field-type",
@@ -316,16 +346,6 @@ void Plan::read_tool(json::Value value, Tool& tool, Faults& faults) {
                                 "\"=\" or NUL");
                 }
             }
-        }
-    }
-    if (dependencies_list) {
-        if (!dependencies_list.is_array()) {
-            fault(faults, dependencies_list, "plan-field-type",
-                  "\"dependencies\" must be an array of toolIds");
-        } else {
-            dependency_lists_.back() = dependencies_list;
-            const uint32_t begin = dependencies_list.index() + 1;
-            named_dependencies_ += dependencies_list.tape().next(begin - 1) - 1 - begin;
         }
     }
 }

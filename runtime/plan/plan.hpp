@@ -3,7 +3,7 @@
 // Plan JSON (spec 003 §13.3): parses a plan, or reports every fault.
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +13,7 @@
 #include "base/fault.hpp"
 #include "base/json/tape.hpp"
 #include "base/strict_keys.hpp"
+#include "plan/tool_invocation.hpp"
 
 namespace narratoria::plan {
 
@@ -20,8 +21,11 @@ namespace narratoria::plan {
 struct Tool {
     std::string_view tool_id;
     std::string_view tool_path;
-    json::Value input;        // an object; empty: {}
-    json::Value environment;  // an object of strings, or empty
+    std::string_view input = "{}";       // a JSON object
+    std::string_view operation = "run";  // the member "operation" of the input, if it is a string
+    json::Value environment;             // an object of strings, or empty
+    // The input satisfies the schema of this definition; NULL: unknown.
+    const tool::Definition* checked_by = nullptr;
     // "timeoutMs"; overrides the session's timeout of an attempt; 0: none
     std::optional<uint64_t> try_ms;
     uint32_t max_retries = 3;
@@ -57,17 +61,17 @@ private:
     std::vector<uint32_t> edges_;
 };
 
-// A plan. Immutable after parse(), except by append(). Its texts point into the documents that it
-// owns.
+// A plan. Immutable after parse(), except by append() and release(). Its texts point into the
+// document and the invocations that it owns.
 class Plan {
 public:
     // Parses and checks a plan. On failure returns false with all faults, and the plan must not be
     // used. Copies the text.
     bool parse(std::string_view text, Faults& faults);
 
-    // Adds the tools of a parsed plan, which must not have dependencies. Invalidates references to
-    // `tools`. Amortized constant time per tool.
-    void append(std::unique_ptr<Plan> more);
+    // Adds an optional tool without dependencies. Invalidates references to `tools`. Amortized
+    // constant time.
+    void append(ToolInvocation invocation);
 
     // Warnings of undefined members with a name similar to a defined one. The plan is valid, and
     // the members are ignored. At most kMaxWarnings.
@@ -88,8 +92,15 @@ public:
     Edges dependents;    // the reverse edges
 
 private:
+    friend bool parse(std::string_view text, ToolInvocation& invocation, std::string& why);
+    // The members that a tool of a plan and an invocation share.
+    struct Members {
+        json::Value input, retry_policy, timeout, environment;
+    };
+
     void read_root(json::Value root, Faults& faults);
     void read_tool(json::Value value, Tool& tool, Faults& faults);
+    void read_members(const Members& members, Tool& tool, Faults& faults);
     void read_retry_policy(json::Value value, Tool& tool, Faults& faults);
     void read_metadata(json::Value value, Faults& faults);
     void link(Faults& faults);
@@ -108,7 +119,7 @@ private:
     void look_for_typos(json::Value object, KnownKeys known);
 
     json::Document document_;
-    std::vector<std::unique_ptr<Plan>> appended_;
+    std::deque<ToolInvocation> appended_;
     Faults warnings_;
     std::vector<json::Value> entries_;           // the JSON object of each tool
     std::vector<json::Value> dependency_lists_;  // of each tool; empty if it has none

@@ -23,12 +23,9 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
     json::ObjectWriter request(out);
     request.string("requestId", plan.request_id);
     request.string("tool", skill_of(entry.tool_path));
-    const json::Value operation = entry.input ? entry.input.find("operation") : json::Value();
-    request.string("operation",
-                   operation && operation.is_string() ? operation.text() : std::string_view("run"));
+    request.string("operation", entry.operation);
     request.key("input");
-    if (entry.input) json::append_compact(out, entry.input.raw());
-    else out += "{}";
+    json::append_compact(out, entry.input);
     request.key("dependencies");
     json::ObjectWriter outputs(out);
     for (const uint32_t dependency : plan.dependencies.of(tool)) {

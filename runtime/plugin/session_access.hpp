@@ -91,10 +91,9 @@ public:
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
     // Invokes a tool for the narrator while its question is open. On NAR_OK `on_outcome` is called
     // once, from the loop, before the plugins are destroyed. Otherwise `why` holds the reason.
-    virtual nar_status invoke(
-        uint64_t token, std::string_view invocation,
-        std::function<void(uint64_t number, std::string_view outcome)> on_outcome, uint64_t& number,
-        std::string& why) = 0;
+    using OnOutcomeJson = std::function<void(uint64_t number, std::string_view outcome)>;
+    virtual nar_status invoke(uint64_t token, std::string_view invocation, OnOutcomeJson on_outcome,
+                              uint64_t& number, std::string& why) = 0;
     virtual nar_status cancel_invocation(uint64_t token, uint64_t number) = 0;
     // Thread-safe. The engine's inbox, which outlives the session.
     virtual Inbox& inbox() = 0;

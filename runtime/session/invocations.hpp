@@ -20,8 +20,11 @@
 
 namespace narratoria::session {
 
-// Receives {"toolId","state","ok","result","output",…}, valid during the call.
-using OnOutcome = std::function<void(uint64_t number, std::string_view outcome)>;
+// `outcome` is valid during the call.
+using OnOutcome = std::function<void(uint64_t number, const plan::ToolResult& outcome)>;
+
+// The outcome as narratoria.invoke/1 passes it: {"toolId","state","ok","result","output",…}.
+std::string outcome_json(const plan::ToolResult& outcome);
 
 // Belongs to one question of a Turn or to one job. Engine thread only. A callback must not destroy
 // it.
@@ -46,10 +49,9 @@ public:
     Invocations(const Invocations&) = delete;
     Invocations& operator=(const Invocations&) = delete;
 
-    // Starts a tool. `invocation`: {"tool","input","retryPolicy","timeoutMs","environment","line"}.
-    // On NAR_OK `on_outcome` is called once, from the loop or from end(). Otherwise `why` holds the
-    // reason.
-    nar_status invoke(std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+    // Starts a tool and sets its tool_id. On NAR_OK `on_outcome` is called once, from the loop or
+    // from end(). Otherwise `why` holds the reason.
+    nar_status invoke(plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
                       std::string& why);
     // Runs a tool that answers at once, as plan::Execution::call() does. If it returns nothing, use
     // invoke(). Sets `call.number`.
@@ -65,9 +67,8 @@ public:
     const std::shared_ptr<plan::Result>& result() const { return result_; }
 
 private:
-    std::unique_ptr<plan::Plan> read(std::string_view invocation, uint32_t position,
-                                     std::string& why) const;
-    std::optional<plan::ToolRefusal> refusal_of(const plan::Plan& tool) const;
+    std::optional<plan::ToolRefusal> refusal_of(std::string_view tool_id,
+                                                std::string_view tool_path) const;
     void open();
     void on_settled(uint32_t position, const plan::ToolResult& tool);
 

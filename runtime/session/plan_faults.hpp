@@ -3,6 +3,7 @@
 // Checks that depend on the session: a valid plan must not use forbidden paths or disabled skills.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fault.hpp"
@@ -15,6 +16,12 @@ namespace narratoria::session {
 // registered name and an executable file. `folder` is the base of relative paths.
 void add_path_faults(const plan::Plan& plan, const tool::Resolver& resolver,
                      const std::string& folder, Faults& faults);
+
+// Return the problem of one tool, or empty.
+std::string path_problem(std::string_view tool_path, const tool::Resolver& resolver,
+                         const std::string& folder);
+std::string skill_problem(std::string_view tool_path,
+                          const std::vector<std::string>& disabled_skills);
 
 // Adds a fault for each tool of a disabled skill.
 void add_skill_faults(const plan::Plan& plan, const std::vector<std::string>& disabled_skills,

@@ -16,6 +16,7 @@
 #include "plugin/host_functions.hpp"
 #include "plugin/session_access.hpp"
 #include "session/script_run.hpp"
+#include "session/session.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -54,10 +55,11 @@ public:
         run_ = std::make_unique<ScriptRun>(
             ScriptRun::Context{
                 session_.loop(), ScriptTools(session_.registry(), ""),
-                [this](std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+                [this](plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
                        std::string& why) {
                     has_called_ = true;
-                    return session_.invoke(token_, invocation, std::move(on_outcome), number, why);
+                    return Session::of(session_).invoke(token_, std::move(invocation),
+                                                        std::move(on_outcome), number, why);
                 },
                 nullptr, [this](std::string_view line) { (narrative_ += line) += '\n'; },
                 [this](const ScriptEnd& end) { on_ended(end); }},

@@ -184,38 +184,36 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
             return Outcome::Returned;
         }
     }
-    const std::string path = with_.tools.path_of(call.tool, message);
-    if (path.empty()) return Outcome::Failed;
-    std::string invocation;
-    json::ObjectWriter(invocation)
-        .string("tool", path)
-        .raw("input", input)
-        .number("line", call.line)
-        .end();
+    plan::ToolInvocation invocation;
+    invocation.tool_path = with_.tools.path_of(call.tool, message);
+    if (invocation.tool_path.empty()) return Outcome::Failed;
+    invocation.input = input;
+    if (const script::Value* const operation = call.arguments.find("operation")) {
+        if (operation->is_string()) invocation.operation = operation->text();
+    }
+    invocation.checked_by = tool_;
+    invocation.line = call.line;
     uint64_t number = 0;
     // A narrator's question may outlive its script.
     const nar_status status = with_.invoke(
-        invocation,
-        [this, alive = alive_](uint64_t, std::string_view outcome) {
+        std::move(invocation),
+        [this, alive = alive_](uint64_t, const plan::ToolResult& outcome) {
             if (*alive) on_outcome(outcome);
         },
         number, message);
     return status == NAR_OK ? Outcome::Waiting : Outcome::Failed;
 }
 
-void ScriptRun::on_outcome(std::string_view outcome) {
+void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
     if (ended_) return;
-    json::Document document;
-    json::ParseError error;
-    document.parse(outcome, error);
-    const json::Value root = document.root();
     // The record of a call lives until the result of the script is released, so it is charged.
-    if (!machine_.memory().charge(kCallRecord + outcome.size())) {
+    const size_t texts = outcome.result.size() + outcome.output.size() + outcome.error.size();
+    if (!machine_.memory().charge(kCallRecord + texts)) {
         machine_.resume(script::Value());
-    } else if (root.find("ok").boolean()) {
-        machine_.resume_json(root.find("result").raw());
+    } else if (outcome.ok()) {
+        machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
     } else {
-        machine_.fail(root.find("error").text());
+        machine_.fail(outcome.error);
     }
     // Deferred, because the execution that calls this is not reentrant.
     step_soon();

@@ -62,7 +62,7 @@ public:
         Loop& loop;
         ScriptTools tools;
         // Invocations::invoke() of the job or of the narrator's question.
-        std::function<nar_status(std::string_view invocation, OnOutcome on_outcome,
+        std::function<nar_status(plan::ToolInvocation invocation, OnOutcome on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
         // Invocations::call(); empty: no tool answers at once.
@@ -109,7 +109,7 @@ private:
     bool is_next() const;
     void step();
     void step_soon();
-    void on_outcome(std::string_view outcome);
+    void on_outcome(const plan::ToolResult& outcome);
     void finish(plan::Stop reason);
 
     const Context with_;

@@ -179,9 +179,10 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
     job.script = std::make_unique<ScriptRun>(
         ScriptRun::Context{
             loop(), ScriptTools(registry_, std::string(tools)),
-            [invocations](std::string_view invocation, OnOutcome on_outcome, uint64_t& number,
+            [invocations](plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
                           std::string& why) {
-                return invocations->invoke(invocation, std::move(on_outcome), number, why);
+                return invocations->invoke(std::move(invocation), std::move(on_outcome), number,
+                                           why);
             },
             [invocations](const tool::Registry::Shared& tool, const plan::CallAtOnce& call) {
                 return invocations->call(tool, call);
@@ -575,13 +576,13 @@ void Session::play_recorded() {
             [](bool) {}, current_.playback.get()});
     }
     current_.playback->play(
-        {[this](std::string_view invocation) {
-             const auto ignored = [](uint64_t, std::string_view) {};
+        {[this](plan::ToolInvocation invocation) {
+             const auto ignored = [](uint64_t, const plan::ToolResult&) {};
              uint64_t number;
              std::string why;
-             if (turn_) turn_->invoke(invocation, ignored, number, why);
+             if (turn_) turn_->invoke(std::move(invocation), ignored, number, why);
              else if (current_.invocations) {
-                 current_.invocations->invoke(invocation, ignored, number, why);
+                 current_.invocations->invoke(std::move(invocation), ignored, number, why);
              }
          },
          [this](json::Value patch, json::Value nulls, std::string_view by) {
@@ -843,13 +844,25 @@ void Session::give_up(uint64_t token, std::string message) {
     narrator_.answer(token, {false, std::move(message), true});
 }
 
-nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,
+nar_status Session::invoke(uint64_t token, plan::ToolInvocation invocation, OnOutcome on_outcome,
                            uint64_t& number, std::string& why) {
     if (!narrator_.is_open(token)) {
         why = "the request was answered, cancelled or timed out, or never existed";
         return NAR_GONE;
     }
-    return turn_->invoke(invocation, std::move(on_outcome), number, why);
+    return turn_->invoke(std::move(invocation), std::move(on_outcome), number, why);
+}
+
+nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcomeJson on_outcome,
+                           uint64_t& number, std::string& why) {
+    plan::ToolInvocation parsed;
+    if (!parse(invocation, parsed, why)) return NAR_INVALID_DOCUMENT;
+    return invoke(
+        token, std::move(parsed),
+        [on_outcome = std::move(on_outcome)](uint64_t its, const plan::ToolResult& outcome) {
+            on_outcome(its, outcome_json(outcome));
+        },
+        number, why);
 }
 
 nar_status Session::cancel_invocation(uint64_t token, uint64_t number) {

@@ -74,8 +74,14 @@ public:
     bool execute(std::string_view plan, std::string folder, ExecutionHandler handler,
                  Faults& faults);
 
+    // The session that the narrators of this folder reach through this interface.
+    static Session& of(plugin::SessionAccess& access) { return static_cast<Session&>(access); }
+
     // Runs a tool for the narrator while its question is open (narratoria.invoke/1).
-    nar_status invoke(uint64_t token, std::string_view invocation, OnOutcome on_outcome,
+    nar_status invoke(uint64_t token, plan::ToolInvocation invocation, OnOutcome on_outcome,
+                      uint64_t& number, std::string& why);
+    // The same for a plugin, in JSON.
+    nar_status invoke(uint64_t token, std::string_view invocation, OnOutcomeJson on_outcome,
                       uint64_t& number, std::string& why) override;
     nar_status cancel_invocation(uint64_t token, uint64_t number) override;
 

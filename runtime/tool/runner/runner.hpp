@@ -46,6 +46,8 @@ struct Invocation {
     const std::vector<std::string>* environment = nullptr;  // NAME=value
     // Called from a script: a result of the wrong type is only a warning (spec 002).
     bool is_of_script = false;
+    // The request's input satisfies the definition's schema: do not check it again.
+    bool is_checked = false;
     // Requirements of the host and the story, in addition to the tool's binding; NULL: none.
     const Guarantees* guarantees = nullptr;
 };

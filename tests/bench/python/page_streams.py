@@ -42,15 +42,21 @@ class Served:
         begun = time.perf_counter()
         self.process = subprocess.Popen([narratoria, "serve", "--json", "--story", story],
                                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        told = json.loads(self.process.stdout.readline())
-        self.port = told["port"]
-        answer = self.ask("GET", "/?" + told["url"].partition("?")[2])
-        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
-        self.ask("GET", "/", Cookie=self.cookie)
-        self.first_byte_ms = (time.perf_counter() - begun) * 1e3
+        ready = json.loads(self.process.stdout.readline())
+        self.origin, _, token = ready["url"].partition("/#token=")
+        self.host, self.port = self.origin.removeprefix("http://").split(":")[0], ready["port"]
+        try:
+            self.cookie = None
+            entered = self.post("/api/enter", {"token": token})
+            self.cookie = entered.headers["Set-Cookie"].partition(";")[0]
+            self.ask("GET", "/", Cookie=self.cookie)
+            self.first_byte_ms = (time.perf_counter() - begun) * 1e3
+        except BaseException:
+            self.end()
+            raise
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection = http.client.HTTPConnection(self.host, self.port)
         connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
         answer = connection.getresponse()
         answer.read()
@@ -58,9 +64,13 @@ class Served:
         assert answer.status in (200, 202), answer.status
         return answer
 
+    def post(self, path, body):
+        headers = {"Cookie": self.cookie} if self.cookie else {}
+        return self.ask("POST", path, json.dumps(body).encode(), Content_Type="application/json",
+                        Origin=self.origin, **headers)
+
     def prompt(self):
-        self.ask("POST", "/api/prompt", b'{"text":"count"}', Cookie=self.cookie,
-                 Content_Type="application/json", Origin=f"http://127.0.0.1:{self.port}")
+        self.post("/api/prompt", {"text": "count"})
 
     def end(self):
         self.process.terminate()
@@ -69,8 +79,8 @@ class Served:
 
 
 def open_stream(served, after):
-    one = socket.create_connection(("127.0.0.1", served.port))
-    one.sendall(f"GET /api/events?after={after} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+    one = socket.create_connection((served.host, served.port))
+    one.sendall(f"GET /api/events?after={after} HTTP/1.1\r\nHost: {served.host}:{served.port}\r\n"
                 f"Cookie: {served.cookie}\r\n\r\n".encode())
     return one
 

@@ -199,18 +199,18 @@ protected:
         }
         begin(plan({}, kParallel), std::move(settings));
     }
-    // Appends `name` as an optional, asynchronous tool with the path "/name".
+    // Appends a tool with the path "/name".
     uint32_t append(std::string_view name, std::string_view members = kOnce, uint32_t line = 0,
                     std::optional<ToolRefusal> refusal = {}, std::string_view id = {}) {
-        auto parsed = std::make_unique<Plan>();
-        Faults faults;
-        const std::string entry = R"({"toolId":")" + std::string(id.empty() ? name : id) +
-                                  R"(","toolPath":"/)" + std::string(name) +
-                                  R"(","required":false,"async":true)" +
-                                  (members.empty() ? "" : "," + std::string(members)) + "}";
-        EXPECT_TRUE(parsed->parse(plan({entry}, kParallel), faults));
-        parsed->tools[0].line = line;
-        return execution->append(std::move(parsed), std::move(refusal));
+        ToolInvocation invocation;
+        std::string why;
+        EXPECT_TRUE(parse(R"({"tool":"/)" + std::string(name) + "\"" +
+                              (members.empty() ? "" : "," + std::string(members)) + "}",
+                          invocation, why))
+            << why;
+        invocation.tool_id = id.empty() ? name : id;
+        invocation.line = line;
+        return execution->append(std::move(invocation), std::move(refusal));
     }
 
     std::vector<std::string> settled;

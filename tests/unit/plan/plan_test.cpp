@@ -102,7 +102,7 @@ TEST(Plan, ReadsEveryFieldAndItsDefault) {
     const plan::Tool& bare = plan.tools[0];
     EXPECT_EQ(bare.tool_id, "a");
     EXPECT_EQ(bare.tool_path, "tools/a.sh");
-    EXPECT_FALSE(bare.input);
+    EXPECT_EQ(bare.input, "{}");
     EXPECT_FALSE(bare.environment);
     EXPECT_FALSE(bare.try_ms);
     EXPECT_EQ(bare.max_retries, 3u);
@@ -110,7 +110,7 @@ TEST(Plan, ReadsEveryFieldAndItsDefault) {
     EXPECT_TRUE(bare.required);
     EXPECT_FALSE(bare.async);
     const plan::Tool& full = plan.tools[1];
-    EXPECT_EQ(full.input.raw(), R"({"x": [1]})");
+    EXPECT_EQ(full.input, R"({"x": [1]})");
     EXPECT_EQ(full.environment.find("NAME").text(), "value");
     EXPECT_EQ(full.try_ms, 1500u);
     EXPECT_EQ(full.max_retries, 0u);
@@ -177,7 +177,7 @@ TEST(Plan, KeepsNoReferenceToTheText) {
     *text = std::string(text->size(), '#');
     text.reset();
     EXPECT_EQ(parsed.plan->tools[0].tool_id, "a");
-    EXPECT_EQ(parsed.plan->tools[0].input.raw(), R"({"k":"v"})");
+    EXPECT_EQ(parsed.plan->tools[0].input, R"({"k":"v"})");
 }
 
 TEST(Plan, SkillIsTheFileNameWithoutExtension) {

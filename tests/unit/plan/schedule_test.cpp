@@ -376,14 +376,13 @@ TEST(Schedule, AppendingIndependentToolsEqualsPlanningThem) {
         SCOPED_TRACE(round);
         std::vector<Entry> entries(1 + random() % 20);
         for (Entry& entry : entries) {
-            entry.async = random() % 4 != 0;
-            entry.required = random() % 2 == 0;
+            entry.async = true;
+            entry.required = false;
             entry.max_retries = static_cast<uint32_t>(random() % 3);
         }
-        const bool parallel = random() % 4 != 0;
-        const auto planned_tools = plan_of(entries, parallel);
+        const auto planned_tools = plan_of(entries, true);
         Schedule planned(*planned_tools);
-        const auto grown_tools = plan_of({}, parallel);
+        const auto grown_tools = plan_of({}, true);
         Schedule grown(*grown_tools);
         Tools running, backing_off;
         auto both = [&](auto&& step) {
@@ -391,7 +390,9 @@ TEST(Schedule, AppendingIndependentToolsEqualsPlanningThem) {
             step(grown);
         };
         auto append = [&] {
-            grown_tools->append(plan_of({entries[grown_tools->tools.size()]}, parallel));
+            ToolInvocation invocation;
+            invocation.max_retries = entries[grown_tools->tools.size()].max_retries;
+            grown_tools->append(std::move(invocation));
             grown.grow();
         };
         while (!planned.all_settled()) {

@@ -108,7 +108,7 @@ TEST(TemplateNarrator, AnswersAPromptWithThePlanOfItsPattern) {
     const Answered answer(narrator, {"Light the torch!"});
     ASSERT_EQ(answer.plan().tools.size(), 2u);
     EXPECT_EQ(answer.plan().tools[0].tool_id, "light");
-    EXPECT_EQ(answer.plan().tools[0].input.raw(), R"({"n":1.50})") << "numbers keep their notation";
+    EXPECT_EQ(answer.plan().tools[0].input, R"({"n":1.50})") << "numbers keep their notation";
     EXPECT_EQ(answer.narrative(), "You reach for it.");
     EXPECT_EQ(answer.root().find("note").text(), "Light the torch!") << "other fields are kept";
 }
@@ -201,8 +201,10 @@ TEST(TemplateNarrator, InsertsTextVerbatimIntoStrings) {
             "toolPath":"t","input":{"{words}":["{words}","{{words}}","{prompt}/{words}"]}}]}}]}]})"));
     const std::string said = "\"quoted\" \\ {prompt} {words} }} \n\t\x01 é🔥 \\u0041";
     const Answered answer(narrator, {"say " + said});
-    const json::Value input = answer.plan().tools[0].input;
-    const json::Value list = input.find("{words}");
+    json::Document input;
+    json::ParseError error;
+    ASSERT_TRUE(input.parse(answer.plan().tools[0].input, error));
+    const json::Value list = input.root().find("{words}");
     ASSERT_TRUE(list) << "keys are not replaced";
     std::vector<std::string> strings;
     for (const json::Value element : list.elements()) strings.emplace_back(element.text());
