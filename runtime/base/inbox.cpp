@@ -92,7 +92,7 @@ nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_vie
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->output.append(bytes);
         open->has_output = true;
-        if (open == &held_) return NAR_OK;
+        if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -108,7 +108,7 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
         const size_t waiting = open->diagnostics.size();
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->diagnostics.append(bytes);
-        if (open == &held_) return NAR_OK;
+        if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -127,7 +127,7 @@ nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end,
         open->output.append(last_output);
         open->end = std::move(end);
         open->has_end = true;
-        if (open == &held_) return NAR_OK;
+        if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
@@ -145,13 +145,15 @@ std::optional<nar_status> Inbox::end_held(const void* owner, uint64_t token,
     return NAR_OK;
 }
 
-uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info& end_type) {
+uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info& end_type,
+                     bool is_suspended) {
     const uint64_t number = new_token();
     const std::lock_guard lock(mutex_);
     Token& token = tokens_[number];
     token.owner = owner;
     token.receiver = &receiver;
     token.end_type = &end_type;
+    token.is_suspended = is_suspended;
     return number;
 }
 
@@ -161,6 +163,7 @@ uint64_t Inbox::hold(const void* owner, const std::type_info& end_type) {
     held_number_ = number;
     held_.owner = owner;
     held_.end_type = &end_type;
+    held_.is_suspended = true;
     return number;
 }
 
@@ -176,6 +179,19 @@ void Inbox::take(Held& messages) {
     messages.end.swap(held_.end);
     held_.has_end = held_.has_output = false;
     held_number_ = 0;
+}
+
+void Inbox::release(uint64_t number) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(number);
+        if (found == tokens_.end()) return;
+        Token& token = found->second;
+        token.is_suspended = false;
+        if (!token.has_messages()) return;
+        mark_ready(number, token);
+    }
+    loop_.wake();
 }
 
 void Inbox::close(uint64_t token) {
@@ -195,7 +211,7 @@ void Inbox::end_all(const void* owner, const std::any& end) {
             if (token.owner != owner || token.has_end) continue;
             token.end = end;
             token.has_end = true;
-            mark_ready(number, token);
+            if (!token.is_suspended) mark_ready(number, token);
         }
         if (ready_.empty()) return;
     }
@@ -290,7 +306,7 @@ void Inbox::deliver() {
         if (loop_.time_is_up()) break;
     }
     for (; tokens > 0; --tokens) {
-        deliver_token();
+        deliver_ready();
         if (loop_.time_is_up()) break;
     }
 }
@@ -311,12 +327,8 @@ void Inbox::deliver_post() {
     from->run_post(post);
 }
 
-void Inbox::deliver_token() {
+void Inbox::deliver_ready() {
     uint64_t number = 0;
-    Receiver* receiver = nullptr;
-    std::string output;
-    std::string diagnostics;
-    std::any end;
     {
         const std::lock_guard lock(mutex_);
         if (ready_.empty()) return;
@@ -324,25 +336,45 @@ void Inbox::deliver_token() {
         ready_.pop_front();
         const auto found = tokens_.find(number);
         if (found == tokens_.end()) return;
+        found->second.is_ready = false;
+    }
+    deliver_piece(number);
+}
+
+void Inbox::deliver(uint64_t token) {
+    while (deliver_piece(token)) {
+    }
+}
+
+bool Inbox::deliver_piece(uint64_t number) {
+    Receiver* receiver = nullptr;
+    std::string output;
+    std::string diagnostics;
+    std::any end;
+    bool is_last = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = tokens_.find(number);
+        if (found == tokens_.end()) return false;
         Token& token = found->second;
-        token.is_ready = false;
         receiver = token.receiver;
         diagnostics.swap(token.diagnostics);
         output = token.output.substr(token.delivered, kPiece);
         token.delivered += output.size();
-        if (token.delivered < token.output.size()) {
-            mark_ready(number, token);
+        is_last = token.delivered == token.output.size();
+        if (is_last) {
+            token.output.clear();
+            token.delivered = 0;
+            end = std::move(token.end);
+            token.end.reset();
+        } else {
+            if (!token.is_suspended) mark_ready(number, token);
             // Erase delivered bytes only when they are more than half: erasing each time would take
             // quadratic time.
             if (token.delivered > token.output.size() / 2) {
                 token.output.erase(0, token.delivered);
                 token.delivered = 0;
             }
-        } else {
-            token.output.clear();
-            token.delivered = 0;
-            end = std::move(token.end);
-            token.end.reset();
         }
     }
     auto still_open = [&] {
@@ -352,6 +384,7 @@ void Inbox::deliver_token() {
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
     if (!output.empty() && still_open()) receiver->on_output(std::move(output));
     if (end.has_value() && still_open()) receiver->on_ended(std::move(end));
+    return !is_last;
 }
 
 void Inbox::forget_posts(Poster& from) {

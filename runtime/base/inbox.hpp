@@ -98,8 +98,14 @@ public:
 
     template <typename End>
     uint64_t open(const void* owner, Receiver& receiver) {
-        return open(owner, receiver, typeid(End));
+        return open(owner, receiver, typeid(End), false);
     }
+    // The messages of this token wait, without waking the loop, until release() or deliver(token).
+    template <typename End>
+    uint64_t open_suspended(const void* owner, Receiver& receiver) {
+        return open(owner, receiver, typeid(End), true);
+    }
+    void release(uint64_t token);
     void close(uint64_t token);
     // Opens a held token: its messages wait for take() and do not wake the loop. At most one is
     // open.
@@ -137,6 +143,8 @@ public:
     // Delivers everything sent before the call, within the budget of the driving call. Wakes the
     // loop if something is left.
     void deliver();
+    // Delivers everything sent for a suspended token.
+    void deliver(uint64_t token);
     void deliver_lines();
     // Drops the posts of this poster that have not run.
     void forget_posts(Poster& from);
@@ -154,7 +162,12 @@ private:
         std::any end;
         bool has_end = false;  // stays true after delivery
         bool has_output = false;
+        bool is_suspended = false;
         bool is_ready = false;  // listed in ready_
+
+        bool has_messages() const {
+            return !output.empty() || !diagnostics.empty() || end.has_value();
+        }
     };
     struct Line {
         uint32_t level;
@@ -163,10 +176,13 @@ private:
     };
     class WakeForRest;
 
-    uint64_t open(const void* owner, Receiver& receiver, const std::type_info& end_type);
+    uint64_t open(const void* owner, Receiver& receiver, const std::type_info& end_type,
+                  bool is_suspended);
     uint64_t hold(const void* owner, const std::type_info& end_type);
     void deliver_post();
-    void deliver_token();
+    void deliver_ready();
+    // Delivers the next piece of the token's messages. False if none is left.
+    bool deliver_piece(uint64_t token);
 
     // These functions require the lock.
     Token* find(uint64_t number);

@@ -194,10 +194,25 @@ void Execution::announce_until(size_t end) {
 
 uint32_t Execution::append(ToolInvocation invocation, std::optional<ToolRefusal> refusal) {
     if (!settings_.is_open || closed_ || ended_) return kNone;
-    const auto position = static_cast<uint32_t>(plan_->tools.size() + appended_.size());
+    const uint32_t position = next_position();
     appended_.push_back({std::move(invocation), std::move(refusal)});
     plan_time_.resume();
     request_start();
+    return position;
+}
+
+uint32_t Execution::run(ToolInvocation invocation, std::optional<ToolRefusal> refusal) {
+    // Earlier tools start first.
+    if (closed_ || ended_ || starting_ || start_requested_) {
+        return append(std::move(invocation), std::move(refusal));
+    }
+    const uint32_t position = next_position();
+    notifying_ = true;
+    plan_time_.resume();
+    add({std::move(invocation), std::move(refusal)});
+    schedule_ready();
+    notifying_ = false;
+    notify_settled();
     return position;
 }
 
@@ -205,20 +220,21 @@ uint32_t Execution::append(ToolInvocation invocation, std::optional<ToolRefusal>
 void Execution::take_appended() {
     std::vector<Appended> taken;
     taken.swap(appended_);
-    for (Appended& each : taken) {
-        const auto tool = static_cast<uint32_t>(plan_->tools.size());
-        plan_->append(std::move(each.invocation));
-        schedule_.grow();
-        running_.emplace_back();
-        held_.push_back(nullptr);
-        add_result(tool);
-        announce_until(tool + size_t{1});
-        if (each.refusal) {
-            settle(tool, State::Failed, std::move(each.refusal->code),
-                   std::move(each.refusal->message));
-        }
-    }
+    for (Appended& each : taken) add(std::move(each));
     if (!schedule_.all_settled()) plan_time_.resume();
+}
+
+void Execution::add(Appended appended) {
+    const auto tool = static_cast<uint32_t>(plan_->tools.size());
+    plan_->append(std::move(appended.invocation));
+    schedule_.grow();
+    running_.emplace_back();
+    held_.push_back(nullptr);
+    add_result(tool);
+    announce_until(tool + size_t{1});
+    if (!appended.refusal) return;
+    settle(tool, State::Failed, std::move(appended.refusal->code),
+           std::move(appended.refusal->message));
 }
 
 std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
@@ -462,6 +478,8 @@ bool Execution::start_attempt(uint32_t tool) {
         return true;
     }
     running.try_ms = try_ms;
+    running.attempt->deliver_early();
+    if (running_[tool] == nullptr || running_[tool]->attempt == nullptr) return true;
     // A tool that acted during its start may already have sent `done`, or had a patch refused.
     if (try_ms > 0 && !running.done && !running.refusal) {
         running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
@@ -708,7 +726,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     publish_end(tool);
     running_[tool].reset();
     if (settings_.on_tool_settled) {
-        if (settled_.empty()) {
+        if (settled_.empty() && !notifying_) {
             with_.loop.defer([this, alive = alive_] {
                 if (*alive) notify_settled();
             });

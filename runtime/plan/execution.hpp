@@ -107,9 +107,17 @@ public:
     // be called in any callback, including a sink's.
 
     static constexpr uint32_t kNone = Schedule::kNone;
+    // The position of the tool that is added next.
+    uint32_t next_position() const {
+        return static_cast<uint32_t>(plan_->tools.size() + appended_.size());
+    }
     // Adds a tool. Returns its position, or kNone after the end or close(). With a refusal the tool
     // fails without an attempt.
     uint32_t append(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
+    // Like append(), but starts the tool before it returns, if it may start. If the tool ends within
+    // its start, on_tool_settled is called before this returns. Must not be called in a callback of
+    // this execution or of a sink.
+    uint32_t run(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
     // Runs a tool that answers at once (tool::Runner::call), if the observable behavior is the same
     // as that of append(). If it returns nothing, append() the tool next, with the same toolId.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
@@ -152,6 +160,7 @@ private:
     void add_result(uint32_t tool);
     void announce_until(size_t end);
     void take_appended();
+    void add(Appended appended);
     void notify_settled();
     bool end_tool(uint32_t tool, const Ending& ending);
     void finish();
@@ -186,6 +195,7 @@ private:
     bool has_failed_ = false;  // a tool did not complete
     bool start_requested_ = false;
     bool starting_ = false;
+    bool notifying_ = false;  // notify_settled() runs or will run, without being deferred
     bool ended_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 

@@ -75,7 +75,7 @@ public:
           request_(invocation.request),
           environment_(*invocation.environment),
           grace_(processes.loop()),
-          token_(instance.inbox().open<InvocationEnd>(&instance, *this)) {}
+          token_(instance.inbox().open_suspended<InvocationEnd>(&instance, *this)) {}
 
     ~PluginSource() override {
         *alive_ = false;
@@ -113,9 +113,15 @@ public:
             failure.message = who + " could not start it: " + failure.message;
             failure.may_retry = status != NAR_NOT_FOUND;
         } else {
+            has_ended_early_ = instance_.inbox().has_end(token_);
+            if (!has_ended_early_) instance_.inbox().release(token_);
             return true;
         }
         return false;
+    }
+
+    void deliver_early() override {
+        if (has_ended_early_) instance_.inbox().deliver(token_);
     }
 
     void terminate(uint32_t grace_ms) override {
@@ -274,6 +280,7 @@ private:
     uint64_t token_;
     bool starting_ = false;
     bool started_early_ = false;
+    bool has_ended_early_ = false;  // within start(); its messages wait for deliver_early()
     bool is_delivering_ = false;
     std::optional<uint32_t> ending_ms_;  // grace period of a terminate() during the start
     bool told_to_end_ = false;

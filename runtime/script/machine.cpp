@@ -635,7 +635,7 @@ bool Machine::call_tool(const Instruction& instruction) {
     switch (tools_.start(call_, memory_, result, text)) {
         case Tools::Outcome::Returned: answer(std::move(result)); break;
         case Tools::Outcome::Failed: fail(text); break;
-        case Tools::Outcome::Waiting: return false;
+        case Tools::Outcome::Waiting: break;  // resume() may have been called already
     }
     if (state_ != State::Ready || std::exchange(is_paused_, false)) return false;
     --at_;  // `next` of execute() already points after the call

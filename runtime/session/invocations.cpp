@@ -70,7 +70,7 @@ void Invocations::open() {
                    [this](std::shared_ptr<plan::Result> result) { result_ = std::move(result); });
 }
 
-nar_status Invocations::invoke(plan::ToolInvocation invocation, OnOutcome on_outcome,
+nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnOutcome on_outcome,
                                uint64_t& number, std::string& why) {
     if (is_ending_) {
         why = "the request has ended";
@@ -88,10 +88,12 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, OnOutcome on_out
     if (!execution_) open();
     invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
     auto refusal = refusal_of(invocation.tool_id, invocation.tool_path);
-    const uint32_t position = execution_->append(std::move(invocation), std::move(refusal));
+    const uint32_t position = execution_->next_position();
+    number = uint64_t{position} + 1;
     if (waiting_.empty()) with_.on_running(true);
     waiting_.emplace(position, std::move(on_outcome));
-    number = uint64_t{position} + 1;
+    if (start == Start::Now) execution_->run(std::move(invocation), std::move(refusal));
+    else execution_->append(std::move(invocation), std::move(refusal));
     return NAR_OK;
 }
 

@@ -49,10 +49,13 @@ public:
     Invocations(const Invocations&) = delete;
     Invocations& operator=(const Invocations&) = delete;
 
+    // When the tool starts. Now: before invoke() returns, if it may; then `on_outcome` may be called
+    // before, too. Not in a callback of a sink or of this object.
+    enum class Start : uint8_t { FromLoop, Now };
     // Starts a tool and sets its tool_id. On NAR_OK `on_outcome` is called once, from the loop or
     // from end(). Otherwise `why` holds the reason.
-    nar_status invoke(plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
-                      std::string& why);
+    nar_status invoke(plan::ToolInvocation invocation, Start start, OnOutcome on_outcome,
+                      uint64_t& number, std::string& why);
     // Runs a tool that answers at once, as plan::Execution::call() does. If it returns nothing, use
     // invoke(). Sets `call.number`.
     std::optional<plan::Answer> call(const tool::Registry::Shared& tool, plan::CallAtOnce call);

@@ -195,12 +195,14 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
     invocation.line = call.line;
     uint64_t number = 0;
     // A narrator's question may outlive its script.
+    is_calling_ = true;
     const nar_status status = with_.invoke(
         std::move(invocation),
         [this, alive = alive_](uint64_t, const plan::ToolResult& outcome) {
             if (*alive) on_outcome(outcome);
         },
         number, message);
+    is_calling_ = false;
     return status == NAR_OK ? Outcome::Waiting : Outcome::Failed;
 }
 
@@ -214,6 +216,10 @@ void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
         machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
     } else {
         machine_.fail(outcome.error);
+    }
+    if (is_calling_) {
+        if (clock::steady_ms() - slice_ms_ >= kSliceMs) machine_.pause();
+        return;
     }
     // Deferred, because the execution that calls this is not reentrant.
     step_soon();

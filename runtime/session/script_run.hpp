@@ -125,6 +125,7 @@ private:
     std::optional<int64_t> answered_us_;
     uint64_t answered_steps_ = 0;
     uint32_t answered_at_ = 0;
+    bool is_calling_ = false;  // within start(): the machine goes on by itself
     bool ended_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

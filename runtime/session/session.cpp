@@ -181,8 +181,8 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
             loop(), ScriptTools(registry_, std::string(tools)),
             [invocations](plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
                           std::string& why) {
-                return invocations->invoke(std::move(invocation), std::move(on_outcome), number,
-                                           why);
+                return invocations->invoke(std::move(invocation), Invocations::Start::Now,
+                                           std::move(on_outcome), number, why);
             },
             [invocations](const tool::Registry::Shared& tool, const plan::CallAtOnce& call) {
                 return invocations->call(tool, call);
@@ -580,9 +580,12 @@ void Session::play_recorded() {
              const auto ignored = [](uint64_t, const plan::ToolResult&) {};
              uint64_t number;
              std::string why;
-             if (turn_) turn_->invoke(std::move(invocation), ignored, number, why);
+             if (turn_)
+                 turn_->invoke(std::move(invocation), Invocations::Start::FromLoop, ignored, number,
+                               why);
              else if (current_.invocations) {
-                 current_.invocations->invoke(std::move(invocation), ignored, number, why);
+                 current_.invocations->invoke(std::move(invocation), Invocations::Start::FromLoop,
+                                              ignored, number, why);
              }
          },
          [this](json::Value patch, json::Value nulls, std::string_view by) {
@@ -844,13 +847,14 @@ void Session::give_up(uint64_t token, std::string message) {
     narrator_.answer(token, {false, std::move(message), true});
 }
 
-nar_status Session::invoke(uint64_t token, plan::ToolInvocation invocation, OnOutcome on_outcome,
-                           uint64_t& number, std::string& why) {
+nar_status Session::invoke(uint64_t token, plan::ToolInvocation invocation,
+                           Invocations::Start start, OnOutcome on_outcome, uint64_t& number,
+                           std::string& why) {
     if (!narrator_.is_open(token)) {
         why = "the request was answered, cancelled or timed out, or never existed";
         return NAR_GONE;
     }
-    return turn_->invoke(std::move(invocation), std::move(on_outcome), number, why);
+    return turn_->invoke(std::move(invocation), start, std::move(on_outcome), number, why);
 }
 
 nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcomeJson on_outcome,
@@ -858,7 +862,7 @@ nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcom
     plan::ToolInvocation parsed;
     if (!parse(invocation, parsed, why)) return NAR_INVALID_DOCUMENT;
     return invoke(
-        token, std::move(parsed),
+        token, std::move(parsed), Invocations::Start::FromLoop,
         [on_outcome = std::move(on_outcome)](uint64_t its, const plan::ToolResult& outcome) {
             on_outcome(its, outcome_json(outcome));
         },

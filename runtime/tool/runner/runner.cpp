@@ -19,6 +19,7 @@ public:
     AttemptListener& inner_listener() { return *this; }
     void take(std::unique_ptr<Attempt> inner) { inner_ = std::move(inner); }
 
+    void deliver_early() override { inner_->deliver_early(); }
     void terminate() override { inner_->terminate(); }
     std::string diagnostics() const override { return inner_->diagnostics(); }
     const std::vector<std::string>* readable() const override { return inner_->readable(); }

@@ -104,6 +104,9 @@ public:
 class Attempt {
 public:
     virtual ~Attempt() = default;
+    // Delivers what a tool reported that ended within Runner::start: on_event() and on_ended() are
+    // called before this returns. The owner calls it once, when it is ready for them.
+    virtual void deliver_early() {}
     // Terminates the tool. on_ended() follows within the grace period.
     virtual void terminate() = 0;
     // Returns the diagnostic output so far, for the report of an abandoned attempt.

@@ -28,6 +28,8 @@ private:
 class Source {
 public:
     virtual ~Source() = default;
+    // As Attempt::deliver_early().
+    virtual void deliver_early() {}
     virtual void terminate(uint32_t grace_ms) = 0;
     // Discards all further output.
     virtual void stop_reading() = 0;
@@ -64,6 +66,7 @@ public:
     // output is handled.
     bool take_event(std::string line);
 
+    void deliver_early() override { source_->deliver_early(); }
     void terminate() override;
     std::string diagnostics() const override { return diagnostics_.text(); }
     const std::vector<std::string>* readable() const override { return source_->readable(); }

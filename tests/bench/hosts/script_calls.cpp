@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// script_calls [sink]: CALLs of a host's tool per second of processor time.
+// script_calls [sink] [ordinary]: CALLs of a host's tool per second of processor time.
 //
 // nar_session_run_script makes 100,000 CALLs of an in-process identity tool with a schema,
-// including records and the result. With "sink", a sink receives every record.
+// including records and the result. With "sink", a sink receives every record. With "ordinary", the
+// tool does not promise to answer at once. Prints the rate;
+// with "ordinary", also the resident memory per CALL on standard error.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "memory.hpp"
 #include "narratoria/engine.hpp"
 #include "narratoria/tool.h"
 #include "processor_clock.hpp"
@@ -49,18 +53,22 @@ std::string list(unsigned count) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    const auto is_given = [&](const char* name) {
+        return std::any_of(argv + 1, argv + argc,
+                           [&](const char* each) { return std::strcmp(each, name) == 0; });
+    };
     EngineOptions options;
     options.times = Times{};
     Engine engine(options);
     Session session(engine);
-    if (argc > 1 && std::strcmp(argv[1], "sink") == 0) session.attach([](Event) {});
+    if (is_given("sink")) session.attach([](Event) {});
 
     nar_tool tool{};
     tool.size = sizeof tool;
     tool.name = detail::to_c("identity");
     tool.input_schema = detail::to_c(
         R"({"type":"object","required":["value"],"properties":{"value":{"type":"number"}}})");
-    tool.flags = NAR_TOOL_ANSWERS_AT_ONCE;
+    if (!is_given("ordinary")) tool.flags = NAR_TOOL_ANSWERS_AT_ONCE;
     const nar_tool* const tools[] = {&tool};
     nar_tool_extension functions{};
     functions.size = sizeof functions;
@@ -84,9 +92,13 @@ int main(int argc, char** argv) {
                              end.error.data());
         });
     const double begin = bench::processor_seconds();
+    const uint64_t before = bench::resident_bytes();
     engine.run_until_idle();
     const double seconds = bench::processor_seconds() - begin;
     if (!is_ok) return 1;
     std::printf("%.1f\n", 100000 / seconds);
+    if (is_given("ordinary"))
+        std::fprintf(stderr, "%.0f bytes for each CALL\n",
+                     static_cast<double>(bench::resident_bytes() - before) / 100000);
     return 0;
 }

@@ -70,6 +70,27 @@ public:
                 }};
 };
 
+TEST_F(InboxTest, SuspendedTokenWaitsForItsRelease) {
+    const uint64_t token = inbox.open_suspended<Answer>(this, *this);
+    inbox.send_output(this, token, "a");
+    round();
+    EXPECT_THAT(calls, IsEmpty());
+    inbox.release(token);
+    inbox.send_output(this, token, "b");
+    round();
+    EXPECT_THAT(calls, ElementsAre("output ab"));
+}
+
+TEST_F(InboxTest, DeliversASuspendedTokenAtOnce) {
+    const uint64_t token = inbox.open_suspended<Answer>(this, *this);
+    inbox.send_diagnostics(this, token, "d");
+    inbox.send_output(this, token, std::string(Inbox::kPiece + 1000, 'x'));
+    end(token, "done");
+    inbox.deliver(token);
+    EXPECT_THAT(calls, ElementsAre("diagnostics d", "output " + std::to_string(Inbox::kPiece),
+                                   "output 1000", "end done"));
+}
+
 TEST_F(InboxTest, PostRunsOnceInTheNextRound) {
     int count = 0;
     std::thread([&] { EXPECT_EQ(inbox.post(*this, counting(count)), NAR_OK); }).join();

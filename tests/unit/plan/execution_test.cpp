@@ -1292,6 +1292,37 @@ TEST_F(ExecutionTest, HistoryNamesToolAndAttempt) {
 
 // ---- open executions
 
+TEST_F(ExecutionTest, RunStartsTheToolBeforeItReturns) {
+    open();
+    ToolInvocation invocation;
+    invocation.tool_id = "a";
+    invocation.tool_path = "/a";
+    EXPECT_EQ(execution->run(std::move(invocation)), 0u);
+    EXPECT_THAT(runner.running(), ElementsAre("a"));
+    end("a");
+    EXPECT_THAT(settled, ElementsAre("0 completed"));
+}
+
+TEST_F(ExecutionTest, RunReportsAToolThatEndsWithinItsStart) {
+    open();
+    runner.on_deliver_early = [this](const std::string& name) { runner.end(name, failed()); };
+    ToolInvocation invocation;
+    invocation.tool_id = "a";
+    invocation.tool_path = "/a";
+    invocation.max_retries = 1;
+    invocation.backoff_ms = 0;
+    execution->run(std::move(invocation));
+    EXPECT_THAT(settled, IsEmpty()) << "its second attempt follows";
+    wait_until([this] { return !settled.empty(); });
+    EXPECT_THAT(runner.started(), ElementsAre("a", "a"));
+    runner.on_deliver_early = [this](const std::string& name) { runner.end(name); };
+    ToolInvocation next;
+    next.tool_id = "b";
+    next.tool_path = "/b";
+    execution->run(std::move(next));
+    EXPECT_THAT(settled, ElementsAre("0 failed EXIT_STATUS", "1 completed"));
+}
+
 TEST_F(ExecutionTest, OpenExecutionRunsAppendedToolsUntilClosed) {
     open();
     EXPECT_FALSE(result);

@@ -108,6 +108,7 @@ public:
     std::vector<std::string> terminated;          // tools that were asked to end
     std::vector<std::string> abandoned;           // tools destroyed while running
     std::function<void(const std::string&)> on_start;
+    std::function<void(const std::string&)> on_deliver_early;
 
 private:
     struct FakeAttempt : tool::Attempt {
@@ -118,6 +119,10 @@ private:
             if (gone) return;
             runner.abandoned.push_back(tool);
             std::erase(runner.running_, this);
+        }
+        void deliver_early() override {
+            const auto deliver = runner.on_deliver_early;
+            if (deliver) deliver(std::string(tool));
         }
         void terminate() override { runner.terminated.push_back(tool); }
         std::string diagnostics() const override { return tool + " wrote this"; }
