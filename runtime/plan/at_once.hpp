@@ -46,10 +46,9 @@ public:
     AtOnce(const AtOnce&) = delete;
     AtOnce& operator=(const AtOnce&) = delete;
 
-    // Like Execution::call(), which first checks that the call is possible. `before`: the index in
-    // Result::tools of the tool that follows this call in the result.
+    // Like Execution::call(), which first checks that the call is possible.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
-                               const CallAtOnce& call, uint32_t before);
+                               const CallAtOnce& call);
     // True once for a tool whose tool_pending was published by a call that returned nothing.
     bool has_announced(std::string_view tool_id) {
         const bool is_it = !announced_.empty() && announced_ == tool_id;
@@ -61,11 +60,12 @@ private:
     // The shared data of a tool's calls. `request` and `tool_id` are the parts before the input and
     // the number. `pending` and `started` are the record bodies of the last call.
     struct Known {
-        uint32_t name;
+        Known() : result(nullptr) {}
+
         tool::Limits limits;
         std::string request;
         size_t request_start;
-        std::string tool_id;
+        ToolResult result;  // of the last call
         size_t tool_id_start;
         std::optional<uint32_t> line;
         std::string pending;
@@ -74,7 +74,7 @@ private:
     Known& known(const tool::Definition& tool, std::string_view tool_path);
     int64_t wall_us(int64_t steady_us);
     void publish_pending(Known& known, std::string_view tool_path, uint32_t line);
-    void publish_rest(const Known& known, std::string_view result, int64_t execution_ms);
+    void publish_rest(const Known& known);
 
     const Plan& plan_;
     const Settings& settings_;
@@ -85,8 +85,7 @@ private:
     int64_t read_wall_us_ = 0;
     std::optional<int64_t> read_steady_us_;
     std::string announced_;
-    // The bodies of the last published call.
-    std::string done_;
+    // The body of the last published end.
     std::string ended_;
     std::optional<int64_t> ended_ms_;
 };

@@ -7,21 +7,22 @@
 
 namespace narratoria::plan {
 
-void Conflicts::add_writer(state::Writer writer, uint32_t tool) {
-    if (tools_.empty()) first_ = writer;
-    tools_.push_back(tool);
+void Conflicts::add_writer(state::Writer writer, std::string_view tool_id) {
+    tools_.emplace(writer, tool_id);
 }
 
 void Conflicts::on_conflict(std::string_view path, state::Writer earlier, state::Writer later) {
     if (found_.size() >= kMaxConflicts) return;
-    const uint32_t first = tools_[earlier - first_];
-    const uint32_t second = tools_[later - first_];
-    // The pair is unordered: only its first conflict on a path is reported.
-    std::string key = std::to_string(std::min(first, second)) + ' ' +
-                      std::to_string(std::max(first, second)) + ' ' + std::string(path);
-    if (!known_.insert(std::move(key)).second) return;
-    found_.push_back(
-        records::state_conflict(path, plan_.tools[first].tool_id, plan_.tools[second].tool_id));
+    const std::string& first = tools_.at(earlier);
+    const std::string& second = tools_.at(later);
+    // The pair is unordered: only its first conflict on a path is reported. JSON Pointers and
+    // toolIds may contain any character, so each length is written before its text.
+    std::string key;
+    for (const std::string* each : {&std::min(first, second), &std::max(first, second)}) {
+        key += std::to_string(each->size()) + ' ' + *each;
+    }
+    if (!known_.insert(key.append(path)).second) return;
+    found_.push_back(records::state_conflict(path, first, second));
 }
 
 }  // namespace narratoria::plan

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "plan/plan.hpp"
 #include "state/store.hpp"
 
 namespace narratoria::plan {
@@ -19,12 +19,14 @@ class Conflicts : public state::ConflictListener {
 public:
     static constexpr size_t kMaxConflicts = 1000;
 
-    // Appends each conflict to `found` as JSON, {path, tools}. Plan and list must outlive this
-    // object.
-    Conflicts(const Plan& plan, std::vector<std::string>& found) : plan_(plan), found_(found) {}
+    // Appends each conflict to `found` as JSON, {path, tools}. The list must outlive this object.
+    explicit Conflicts(std::vector<std::string>& found) : found_(found) {}
 
-    // Must be called for each opened writer, in the order of opening.
-    void add_writer(state::Writer writer, uint32_t tool);
+    // Must be called before the writer's first patch.
+    void add_writer(state::Writer writer, std::string_view tool_id);
+
+    // No open writer remains.
+    void forget_writers() { tools_.clear(); }
 
     void on_conflict(std::string_view path, state::Writer earlier, state::Writer later) override;
 
@@ -33,11 +35,9 @@ public:
     const std::string* take() { return taken_ < found_.size() ? &found_[taken_++] : nullptr; }
 
 private:
-    const Plan& plan_;
     std::vector<std::string>& found_;
     size_t taken_ = 0;
-    state::Writer first_ = 0;
-    std::vector<uint32_t> tools_;  // tool of each writer from first_ on
+    std::unordered_map<state::Writer, std::string> tools_;  // toolId of each writer
     std::unordered_set<std::string> known_;
 };
 

@@ -91,6 +91,12 @@ void EventLog::settle() {
     tail_.shrink_to_fit();
 }
 
+void EventLog::drop() {
+    spool_->in_memory_ -= tail_.size();
+    tail_.clear();
+    count_ = 0;
+}
+
 uint64_t EventLog::allocated() const {
     uint64_t bytes = tail_.capacity();
     for (const std::string& chunk : chunks_) bytes += chunk.capacity();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ public:
 
 private:
     friend class EventLog;
-    friend class QuickCalls;
+    friend class EndedTools;
     // Returns false if the file cannot be written; the events then stay in memory.
     bool append(std::string_view bytes, uint64_t& offset);
     void reserve(uint64_t size);
@@ -54,6 +55,13 @@ public:
     // Call after the last event: releases unused memory.
     void settle();
     uint64_t count() const { return count_; }
+    // The events, separated by commas, if they are few. Valid until add().
+    std::optional<std::string_view> if_few() const {
+        if (!extents_.empty() || !chunks_.empty()) return std::nullopt;
+        return tail_;
+    }
+    // Drops events that are few.
+    void drop();
     // Bytes of memory held, used or not.
     uint64_t allocated() const;
 

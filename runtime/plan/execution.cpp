@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -102,7 +101,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       schedule_(*plan_),
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
-      conflicts_(*plan_, result_->conflicts),
+      conflicts_(result_->conflicts),
       at_once_(*plan_, settings_, with_, *result_),
       plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
@@ -147,7 +146,7 @@ void Execution::start() {
     result_->narrative = plan_->narrative;
     result_->generation_attempt = settings_.generation_attempt;
     result_->spool = std::make_shared<EventSpool>();
-    result_->tools.reserve(count);
+    results_.reserve(count);
 
     if (with_.recording != nullptr) {
         with_.recording->begin(*plan_, [this, alive = alive_] {
@@ -177,9 +176,9 @@ void Execution::start() {
 }
 
 void Execution::add_result(uint32_t tool) {
-    result_->tools.emplace_back(result_->spool);
-    result_->tools.back().tool_id = plan_->tools[tool].tool_id;
-    result_->tools.back().line = plan_->tools[tool].line;
+    ToolResult& result = results_.emplace_back(result_->spool);
+    result.tool_id = plan_->tools[tool].tool_id;
+    result.line = plan_->tools[tool].line;
 }
 
 void Execution::announce_until(size_t end) {
@@ -239,19 +238,18 @@ void Execution::add(Appended appended) {
 
 std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
                                       const CallAtOnce& call) {
-    // With a sandbox the attempt must refuse the tool, because it runs inside the host. After a
-    // failure, the order of all calls decides which skills are disabled (see finish()).
-    if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || has_failed_ ||
-        !appended_.empty() || !schedule_.all_settled()) {
+    // With a sandbox the attempt must refuse the tool, because it runs inside the host.
+    if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || next_position() > 0) {
         return std::nullopt;
     }
-    const auto before = static_cast<uint32_t>(result_->tools.size());
-    return at_once_.call(tool, tool_path, call, before);
+    const auto answer = at_once_.call(tool, tool_path, call);
+    if (answer && !failed_skills_.empty()) std::erase(failed_skills_, skill_of(tool_path));
+    return answer;
 }
 
 void Execution::cancel(uint32_t tool) {
-    with_.loop.defer([this, tool, alive = alive_] {
-        if (!*alive || ended_) return;
+    with_.loop.defer([this, tool, batch = batch_, alive = alive_] {
+        if (!*alive || ended_ || batch != batch_) return;
         take_appended();
         if (tool >= plan_->tools.size() || schedule_.is_settled(tool)) return;
         end_tool(tool, {State::Failed, "CANCELLED", "the invocation was cancelled", false});
@@ -274,8 +272,38 @@ void Execution::notify_settled() {
     while (*alive && !settled_.empty()) {
         const uint32_t tool = settled_.front();
         settled_.pop_front();
-        settings_.on_tool_settled(tool, result_->tools[tool]);
+        settings_.on_tool_settled(tool, results_[tool]);
     }
+    if (*alive && next_position() > 0 && appended_.empty() && schedule_.all_settled()) end_batch();
+}
+
+// All tools of an open execution have ended and were reported: moves their results to their
+// compact form and starts over, so that the memory does not grow with tools that have ended.
+void Execution::end_batch() {
+    for (uint32_t i = 0; i < results_.size(); ++i) {
+        ToolResult& result = results_[i];
+        const std::string_view skill = skill_of(plan_->tools[i].tool_path);
+        // The caller learns of a failure and may retry with a better input. A skill is disabled
+        // only if no later tool with it completed.
+        if (result.ok()) {
+            std::erase(failed_skills_, skill);
+        } else if (result.state == State::Failed || result.state == State::Timeout) {
+            result_->failed_tools.push_back(result.tool_id);
+            const bool has_run = !result.attempts.empty() && result.error_code != "CANCELLED";
+            const bool is_new = std::find(failed_skills_.begin(), failed_skills_.end(), skill) ==
+                                failed_skills_.end();
+            if (has_run && is_new) failed_skills_.emplace_back(skill);
+        }
+        result_->add_ended(std::move(result));
+    }
+    results_.clear();
+    running_.clear();
+    held_.clear();
+    plan_->clear();
+    schedule_.clear();
+    conflicts_.forget_writers();
+    announced_ = 0;
+    ++batch_;
 }
 
 void Execution::request_start() {
@@ -411,7 +439,7 @@ bool Execution::start_attempt(uint32_t tool) {
         resolution.definition ? resolution.definition->binding.get() : nullptr;
     std::string request;
     if (resolution.error.empty() || binding != nullptr) {
-        request = request_of(*plan_, tool, result_->tools);
+        request = request_of(*plan_, tool, results_);
     }
     Guarantees guarantees;
     if (resolution.error.empty()) {
@@ -498,15 +526,14 @@ void Execution::report_start(Start& start) {
         running_[tool] = std::move(start.fresh);
         running.first_started_ms = now_ms;
         running.writer = with_.state.open_writer(schedule_.is_exclusive(tool));
-        conflicts_.add_writer(running.writer, tool);
         with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
                              records::tool_started(entry));
     } else {
         // A retry starts from the beginning: only the events and the list of attempts are kept.
         running.record = AttemptRecord();
         running.output.clear();
-        result_->tools[tool].result.clear();
-        result_->tools[tool].diagnostics.clear();
+        results_[tool].result.clear();
+        results_[tool].diagnostics.clear();
     }
     running.record.attempt = schedule_.attempt(tool);
     running.definition = std::move(start.definition);
@@ -514,7 +541,7 @@ void Execution::report_start(Start& start) {
     running.timed_out = running.done = false;
     running.refusal.reset();
     running.warned_request_id = running.warned_timestamp = false;
-    running.record.first_event = result_->tools[tool].events.count();
+    running.record.first_event = results_[tool].events.count();
     running.record.started_us = clock::wall_us();
     with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool),
                          records::attempt_started(running.record.attempt));
@@ -523,7 +550,7 @@ void Execution::report_start(Start& start) {
 void Execution::on_event(uint32_t tool, const event::Event& event) {
     Running& running = *running_[tool];
     const uint64_t number = with_.stream.take_number();
-    result_->tools[tool].events.add(event.line);
+    results_[tool].events.add(event.line);
     std::optional<state::Refusal> refusal;
     switch (event.type) {
         case event::Type::StatePatch: refusal = take_patch(tool, number, event); break;
@@ -576,6 +603,7 @@ std::optional<state::Refusal> Execution::take_patch(uint32_t tool, uint64_t numb
     if (!running.origin) {
         running.origin = std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{
             std::string(plan_->request_id), std::string(plan_->tools[tool].tool_id)});
+        conflicts_.add_writer(running.writer, plan_->tools[tool].tool_id);
     }
     const state::Patch& patch = with_.state.apply(
         event.field(event::Field::Patch), running.writer,
@@ -674,7 +702,7 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
 // `outcome`.
 void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcome) {
     Running& running = *running_[tool];
-    ToolResult& result = result_->tools[tool];
+    ToolResult& result = results_[tool];
     AttemptRecord& record = running.record;
     record.state = state;
     record.code = outcome.code;
@@ -710,7 +738,7 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
 
 // A tool has ended. Publishes its end and settles dependents that are skipped because of it.
 void Execution::settle(uint32_t tool, State state, std::string code, std::string error) {
-    ToolResult& result = result_->tools[tool];
+    ToolResult& result = results_[tool];
     result.state = state;
     if (running_[tool]) {
         result.execution_ms = clock::steady_ms() - running_[tool]->first_started_ms;
@@ -718,7 +746,6 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
         running_[tool]->output.append_json(result.output);
     }
     if (state != State::Completed) {
-        has_failed_ = true;
         result.error_code = std::move(code);
         result.error = std::move(error);
     }
@@ -734,8 +761,8 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
         settled_.push_back(tool);
     }
     for (const auto [skipped, lacking] : schedule_.settle(tool, state == State::Completed)) {
-        const bool failed = result_->tools[lacking].state != State::Skipped;
-        ToolResult& its = result_->tools[skipped];
+        const bool failed = results_[lacking].state != State::Skipped;
+        ToolResult& its = results_[skipped];
         its.state = State::Skipped;
         its.error_code = failed ? "DEPENDENCY_FAILED" : "DEPENDENCY_SKIPPED";
         its.error = "the tool " + named(plan_->tools[lacking].tool_id) + ", on which it depends, " +
@@ -750,7 +777,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
 
 void Execution::publish_end(uint32_t tool) {
     with_.stream.publish(event::Kind::ToolEnded, {plan_->request_id, plan_->tools[tool].tool_id, 0},
-                         records::tool_ended(result_->tools[tool]));
+                         records::tool_ended(results_[tool]));
 }
 
 void Execution::finish_soon() {
@@ -835,32 +862,22 @@ void Execution::finish() {
     result.execution_ms = clock::steady_ms() - started_ms_;
     result.success = !result.cancelled && !result.timed_out;
     result.disabled_skills = settings_.disabled_skills;
-    std::unordered_set<std::string> disabled(result.disabled_skills.begin(),
-                                             result.disabled_skills.end());
-    const auto skill_at = [&](uint32_t tool) { return skill_of(plan_->tools[tool].tool_path); };
-    // In an open execution the caller learns of a failure and may retry with a better input. A
-    // skill is disabled only if no later tool with it completed.
-    std::unordered_map<std::string_view, uint32_t> last_completed;
-    for (uint32_t i = 0; settings_.is_open && i < result.tools.size(); ++i) {
-        if (result.tools[i].ok()) last_completed[skill_at(i)] = i;
-    }
-    for (uint32_t i = 0; i < plan_->tools.size(); ++i) {
-        const ToolResult& tool = result.tools[i];
+    std::unordered_set<std::string_view> disabled(settings_.disabled_skills.begin(),
+                                                  settings_.disabled_skills.end());
+    const auto disable = [&](std::string_view skill) {
+        if (disabled.insert(skill).second) result.disabled_skills.emplace_back(skill);
+    };
+    for (const std::string& skill : failed_skills_) disable(skill);
+    for (uint32_t i = 0; i < results_.size(); ++i) {
+        const ToolResult& tool = results_[i];
         if (plan_->tools[i].required && !tool.ok() && tool.state != State::Skipped) {
             result.success = false;
         }
         if (tool.state != State::Failed && tool.state != State::Timeout) continue;
         result.failed_tools.push_back(tool.tool_id);
-        const std::string skill(skill_at(i));
-        if (settings_.is_open) {
-            const bool has_failed = !tool.attempts.empty() && tool.error_code != "CANCELLED";
-            const auto completed = last_completed.find(skill);
-            if (!has_failed || (completed != last_completed.end() && completed->second > i)) {
-                continue;
-            }
-        }
-        if (disabled.insert(skill).second) result.disabled_skills.push_back(skill);
+        disable(skill_of(plan_->tools[i].tool_path));
     }
+    if (!settings_.is_open) result.tools = std::move(results_);
     result.can_replan =
         !result.success && !result.cancelled && settings_.generation_attempt < kMaxGenerations;
     with_.stream.publish(event::Kind::PlanEnded, {plan_->request_id, {}, 0},

@@ -162,6 +162,7 @@ private:
     void take_appended();
     void add(Appended appended);
     void notify_settled();
+    void end_batch();
     bool end_tool(uint32_t tool, const Ending& ending);
     void finish();
     void finish_soon();
@@ -181,6 +182,7 @@ private:
     Settings settings_;
     std::function<void(std::shared_ptr<Result>)> on_ended_;
     std::shared_ptr<Result> result_;
+    std::vector<ToolResult> results_;  // by tool
 
     Schedule schedule_;
     // By tool, from its first start until it settles.
@@ -191,8 +193,10 @@ private:
     uint32_t announced_ = 0;          // number of tools with a published tool_pending
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not reported to on_tool_settled yet
+    // Of an open execution: the skills whose last tool failed, in the order of those failures.
+    std::vector<std::string> failed_skills_;
+    uint64_t batch_ = 0;  // number of end_batch() calls
     bool closed_ = false;
-    bool has_failed_ = false;  // a tool did not complete
     bool start_requested_ = false;
     bool starting_ = false;
     bool notifying_ = false;  // notify_settled() runs or will run, without being deferred

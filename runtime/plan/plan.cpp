@@ -142,6 +142,13 @@ void Plan::append(ToolInvocation invocation) {
     dependents.add_tool();
 }
 
+void Plan::clear() {
+    tools.clear();
+    appended_.clear();
+    dependencies.clear();
+    dependents.clear();
+}
+
 void Plan::read_root(json::Value root, Faults& faults) {
     if (!root.is_object()) {
         fault(faults, root, "plan-object",

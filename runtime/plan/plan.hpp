@@ -56,12 +56,13 @@ public:
 private:
     friend class Plan;
     void add_tool() { starts_.push_back(static_cast<uint32_t>(edges_.size())); }
+    void clear() { starts_.assign(1, 0); }
 
     std::vector<uint32_t> starts_;
     std::vector<uint32_t> edges_;
 };
 
-// A plan. Immutable after parse(), except by append() and release(). Its texts point into the
+// A plan. Immutable after parse(), except by append() and clear(). Its texts point into the
 // document and the invocations that it owns.
 class Plan {
 public:
@@ -72,6 +73,8 @@ public:
     // Adds an optional tool without dependencies. Invalidates references to `tools`. Amortized
     // constant time.
     void append(ToolInvocation invocation);
+    // Removes all tools of an open execution.
+    void clear();
 
     // Warnings of undefined members with a name similar to a defined one. The plan is valid, and
     // the members are ignored. At most kMaxWarnings.

@@ -112,44 +112,34 @@ bool append_tool(std::string& out, Output& output, const ToolResult& tool, bool 
     return goes_on;
 }
 
-ToolResult expanded(const QuickCalls& all, const QuickCalls::Call& call, std::string_view result) {
-    ToolResult tool(std::make_shared<EventSpool>());
-    tool.tool_id = all.skill(call.name) + "-" + std::to_string(call.number);
-    tool.state = State::Completed;
-    tool.line = call.line;
-    tool.execution_ms = call.execution_ms;
-    tool.result = result;
-    tool.events.add(QuickCalls::done_event(result));
-    tool.events.settle();
-    AttemptRecord record;
-    record.exit_status = 0;
-    record.started_us = call.started_us;
-    record.execution_ms = call.execution_ms;
-    record.event_count = 1;
-    tool.attempts.push_back(record);
-    return tool;
-}
-
-// Passes `tools` and `quick` in their common order to `append`, which returns false to stop.
+// Passes `tools` and `ended` in their common order to `append`, which returns false to stop.
 template <typename Append>
-bool in_order(const std::vector<ToolResult>& tools, const QuickCalls* quick, Append&& append) {
+bool in_order(const std::vector<ToolResult>& tools, const EndedTools& ended, Append&& append) {
     size_t next = 0;
-    if (quick != nullptr) {
-        QuickCalls::Reader reader(*quick);
-        QuickCalls::Call call;
-        std::string_view result;
-        while (reader.next(call, result)) {
-            for (; next < call.before; ++next) {
-                if (!append(tools[next])) return false;
-            }
-            if (!append(expanded(*quick, call, result))) return false;
+    EndedTools::Reader reader(ended);
+    ToolResult tool(std::make_shared<EventSpool>());
+    uint32_t before = 0;
+    while (reader.next(tool, before)) {
+        for (; next < before; ++next) {
+            if (!append(tools[next])) return false;
         }
-        if (reader.has_failed()) return false;
+        if (!append(tool)) return false;
     }
+    if (reader.has_failed()) return false;
     return std::all_of(tools.begin() + static_cast<ptrdiff_t>(next), tools.end(), append);
 }
 
 }  // namespace
+
+void Result::add_ended(ToolResult&& tool) {
+    const auto before = static_cast<uint32_t>(tools.size());
+    if (const auto events = tool.events.if_few()) {
+        ended.add(tool, *events, before);
+        tool.events.drop();
+    } else {
+        tools.push_back(std::move(tool));
+    }
+}
 
 bool Result::write(Output& output, bool with_events) const {
     std::string out;
@@ -164,7 +154,7 @@ bool Result::write(Output& output, bool with_events) const {
     const auto append = [&](const ToolResult& tool) {
         return append_tool(out, output, tool, with_events);
     };
-    if (!in_order(tools, quick ? &*quick : nullptr, append)) return false;
+    if (!in_order(tools, ended, append)) return false;
     out += ']';
     result.key("failedTools");
     append_strings(out, failed_tools);

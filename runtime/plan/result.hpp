@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/json/writer.hpp"
+#include "plan/ended_tools.hpp"
 #include "plan/event_log.hpp"
-#include "plan/quick_calls.hpp"
 
 namespace narratoria::plan {
 
@@ -75,15 +75,16 @@ struct Result {
     std::vector<std::string> failed_tools;
     std::vector<std::string> disabled_skills;
     std::vector<std::string> conflicts;  // {path, tools} as JSON, in the order of detection
-    std::vector<ToolResult> tools;
-    std::optional<QuickCalls> quick;
+    std::vector<ToolResult> tools;       // of an open execution: only those with many events
+    EndedTools ended;                    // the other tools of an open execution
     std::shared_ptr<EventSpool> spool;
+
+    // Adds a tool of an open execution, which has ended.
+    void add_ended(ToolResult&& tool);
 
     // Writes the result as JSON. False if the output stopped.
     bool write(Output& output, bool with_events) const;
-    uint64_t event_bytes() const {
-        return (spool ? spool->total() : 0) + (quick ? quick->event_bytes() : 0);
-    }
+    uint64_t event_bytes() const { return (spool ? spool->total() : 0) + ended.event_bytes(); }
 };
 
 // Writes the members for an attempt's number and end, which results and records share.

@@ -27,6 +27,11 @@ void Schedule::grow() {
     }
 }
 
+void Schedule::clear() {
+    items_.clear();
+    settled_ = 0;
+}
+
 void Schedule::make_ready(uint32_t tool) {
     items_[tool].phase = Phase::Ready;
     ready_.push(tool);

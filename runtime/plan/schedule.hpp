@@ -33,6 +33,8 @@ public:
 
     // Adds tools that were appended to the plan; they are ready. Amortized constant time per tool.
     void grow();
+    // All tools have settled, and were removed from the plan.
+    void clear();
 
     // The tool whose attempt must start next, or kNone if nothing may start now.
     uint32_t next() const;

@@ -88,10 +88,9 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
     if (!execution_) open();
     invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
     auto refusal = refusal_of(invocation.tool_id, invocation.tool_path);
-    const uint32_t position = execution_->next_position();
-    number = uint64_t{position} + 1;
+    number = count_;
     if (waiting_.empty()) with_.on_running(true);
-    waiting_.emplace(position, std::move(on_outcome));
+    waiting_.emplace(execution_->next_position(), Waiting{number, std::move(on_outcome)});
     if (start == Start::Now) execution_->run(std::move(invocation), std::move(refusal));
     else execution_->append(std::move(invocation), std::move(refusal));
     return NAR_OK;
@@ -120,10 +119,12 @@ std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool
 }
 
 nar_status Invocations::cancel(uint64_t number) {
-    const auto position = static_cast<uint32_t>(number - 1);
-    if (number == 0 || number > count_ || !waiting_.contains(position)) return NAR_NOT_FOUND;
-    execution_->cancel(position);
-    return NAR_OK;
+    for (const auto& [position, each] : waiting_) {
+        if (each.number != number) continue;
+        execution_->cancel(position);
+        return NAR_OK;
+    }
+    return NAR_NOT_FOUND;
 }
 
 void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
@@ -132,7 +133,7 @@ void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
     // Report this before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
-    node.mapped()(uint64_t{position} + 1, tool);
+    node.mapped().on_outcome(node.mapped().number, tool);
 }
 
 void Invocations::end(plan::Stop reason) {

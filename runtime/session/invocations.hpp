@@ -83,7 +83,11 @@ private:
     // tool.
     RecentMap<const tool::Definition*, tool::Resolution> checked_;
     std::vector<tool::Registry::Shared> refused_;
-    std::map<uint32_t, OnOutcome> waiting_;  // by position in the execution
+    struct Waiting {
+        uint64_t number;
+        OnOutcome on_outcome;
+    };
+    std::map<uint32_t, Waiting> waiting_;  // by position in the execution
     bool is_ending_ = false;
     uint32_t abandoned_ = 0;
 };

@@ -6,31 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "base/fault.hpp"
-
 namespace narratoria::plan {
 namespace {
 
 class ConflictsTest : public ::testing::Test {
 protected:
     ConflictsTest() {
-        Faults faults;
-        EXPECT_TRUE(plan_.parse(R"({"requestId":"r","narrative":"","tools":[
-            {"toolId":"a","toolPath":"/a"},{"toolId":"b","toolPath":"/b"},
-            {"toolId":"c","toolPath":"/c"}]})",
-                                faults));
         // Writer numbers continue from earlier executions of the session.
-        conflicts_.add_writer(kFirst, 2);
-        conflicts_.add_writer(kFirst + 1, 0);
-        conflicts_.add_writer(kFirst + 2, 1);
+        conflicts_.add_writer(kFirst, "c");
+        conflicts_.add_writer(kFirst + 1, "a");
+        conflicts_.add_writer(kFirst + 2, "b");
     }
 
     static constexpr state::Writer kFirst = 7;
     static constexpr state::Writer kC = kFirst, kA = kFirst + 1, kB = kFirst + 2;
 
-    Plan plan_;
     std::vector<std::string> found_;
-    Conflicts conflicts_{plan_, found_};
+    Conflicts conflicts_{found_};
 };
 
 TEST_F(ConflictsTest, NamesPathAndToolsInTheOrderOfWriting) {
