@@ -270,6 +270,7 @@ void Stream::end_batch() {
 }
 
 void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
+    if (!is_observed()) return;
     const int64_t now = clock::wall_us();
     if (recorder_ != nullptr) recorder_->record(number, kind, 0, now, subject, body);
     // The timestamp is that of the call, not of the later delivery.

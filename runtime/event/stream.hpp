@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "event/event.hpp"
@@ -109,6 +110,12 @@ public:
         const uint64_t number = take_number();
         publish(number, kind, subject, body);
         return number;
+    }
+    // The same with a body that is made only if it is wanted.
+    template <typename MakeBody>
+    requires std::is_invocable_v<MakeBody> uint64_t publish(Kind kind, const Subject& subject,
+                                                            MakeBody&& make_body) {
+        return publish(kind, subject, wanted(kind) ? make_body() : std::string());
     }
     // May be called by a sink. The record is then queued after the current one, so that all sinks
     // see the same order.

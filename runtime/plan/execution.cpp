@@ -153,14 +153,12 @@ void Execution::start() {
             if (*alive) request_start();
         });
     }
-    // Large bodies are built only if a sink wants them.
     event::Stream& stream = with_.stream;
     const event::Subject subject{plan_->request_id, {}, 0};
-    stream.publish(event::Kind::PlanStarted, subject,
-                   stream.wanted(event::Kind::PlanStarted)
-                       ? records::plan_started(*plan_, settings_.generation_attempt,
-                                               settings_.parent_plan_id, settings_.is_open)
-                       : std::string());
+    stream.publish(event::Kind::PlanStarted, subject, [&] {
+        return records::plan_started(*plan_, settings_.generation_attempt, settings_.parent_plan_id,
+                                     settings_.is_open);
+    });
     if (!plan_->narrative.empty()) {
         stream.publish(event::Kind::Narrative, subject, records::narrative(plan_->narrative));
     }
@@ -185,9 +183,7 @@ void Execution::announce_until(size_t end) {
     for (; announced_ < end; ++announced_) {
         if (at_once_.has_announced(plan_->tools[announced_].tool_id)) continue;
         with_.stream.publish(event::Kind::ToolPending, subject_of(announced_),
-                             with_.stream.wanted(event::Kind::ToolPending)
-                                 ? records::tool_pending(*plan_, announced_)
-                                 : std::string());
+                             [&] { return records::tool_pending(*plan_, announced_); });
     }
 }
 
@@ -527,7 +523,7 @@ void Execution::report_start(Start& start) {
         running.first_started_ms = now_ms;
         running.writer = with_.state.open_writer(schedule_.is_exclusive(tool));
         with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
-                             records::tool_started(entry));
+                             [&] { return records::tool_started(entry); });
     } else {
         // A retry starts from the beginning: only the events and the list of attempts are kept.
         running.record = AttemptRecord();
@@ -544,7 +540,7 @@ void Execution::report_start(Start& start) {
     running.record.first_event = results_[tool].events.count();
     running.record.started_us = clock::wall_us();
     with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool),
-                         records::attempt_started(running.record.attempt));
+                         [&] { return records::attempt_started(running.record.attempt); });
 }
 
 void Execution::on_event(uint32_t tool, const event::Event& event) {
@@ -732,7 +728,8 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
                 : std::to_string(outcome.lines_after_done) +
                       " lines came after the done event and were not accepted");
     }
-    with_.stream.publish(event::Kind::AttemptEnded, subject, records::attempt_ended(record));
+    with_.stream.publish(event::Kind::AttemptEnded, subject,
+                         [&] { return records::attempt_ended(record); });
     result.attempts.push_back(record);
 }
 
@@ -777,7 +774,7 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
 
 void Execution::publish_end(uint32_t tool) {
     with_.stream.publish(event::Kind::ToolEnded, {plan_->request_id, plan_->tools[tool].tool_id, 0},
-                         records::tool_ended(results_[tool]));
+                         [&] { return records::tool_ended(results_[tool]); });
 }
 
 void Execution::finish_soon() {

@@ -120,9 +120,8 @@ public:
         return false;
     }
 
-    void deliver_early() override {
-        if (has_ended_early_) instance_.inbox().deliver(token_);
-    }
+    bool has_ended_early() const override { return has_ended_early_; }
+    void deliver_early() override { instance_.inbox().deliver(token_); }
 
     void terminate(uint32_t grace_ms) override {
         if (process_) return process_->terminate(grace_ms);

@@ -87,7 +87,11 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
     }
     if (!execution_) open();
     invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
-    auto refusal = refusal_of(invocation.tool_id, invocation.tool_path);
+    // What was found for a registered tool holds for its later calls.
+    const bool is_known = invocation.checked_by != nullptr &&
+                          resolution_of(invocation.checked_by).definition != nullptr;
+    std::optional<plan::ToolRefusal> refusal;
+    if (!is_known) refusal = refusal_of(invocation.tool_id, invocation.tool_path);
     number = count_;
     if (waiting_.empty()) with_.on_running(true);
     waiting_.emplace(execution_->next_position(), Waiting{number, std::move(on_outcome)});
@@ -99,23 +103,25 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
 std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool,
                                               plan::CallAtOnce call) {
     if (is_ending_ || result_ || !waiting_.empty()) return std::nullopt;
-    const tool::Resolution* known = checked_.find(tool.get());
-    if (known == nullptr) {
-        tool::Resolution resolution;
-        if (!refusal_of(tool_id_of(tool->name, count_ + 1), tool->name)) {
-            resolution = with_.resolver.resolve(tool->name, with_.folder);
-            if (resolution.definition != tool || resolution.runner == nullptr) resolution = {};
-        }
-        // Keep the definition alive: its address is the key of the cache.
-        if (resolution.definition == nullptr) refused_.push_back(tool);
-        known = &checked_.add(tool.get(), std::move(resolution));
-    }
-    if (known->definition == nullptr) return std::nullopt;
+    const tool::Resolution& resolution = resolution_of(tool);
+    if (resolution.definition == nullptr) return std::nullopt;
     if (!execution_) open();
     call.number = count_ + 1;
-    const auto answer = execution_->call(*known, tool->name, call);
+    const auto answer = execution_->call(resolution, tool->name, call);
     if (answer) ++count_;
     return answer;
+}
+
+const tool::Resolution& Invocations::resolution_of(const tool::Registry::Shared& tool) {
+    if (const tool::Resolution* const known = checked_.find(tool.get())) return *known;
+    tool::Resolution resolution;
+    if (!refusal_of(tool_id_of(tool->name, count_ + 1), tool->name)) {
+        resolution = with_.resolver.resolve(tool->name, with_.folder);
+        if (resolution.definition != tool || resolution.runner == nullptr) resolution = {};
+    }
+    // Keep the definition alive: its address is the key of the cache.
+    if (resolution.definition == nullptr) refused_.push_back(tool);
+    return checked_.add(tool.get(), std::move(resolution));
 }
 
 nar_status Invocations::cancel(uint64_t number) {

@@ -72,6 +72,9 @@ public:
 private:
     std::optional<plan::ToolRefusal> refusal_of(std::string_view tool_id,
                                                 std::string_view tool_path) const;
+    // Resolves a registered tool, once. Without a definition: it must not run, or its name means
+    // something else.
+    const tool::Resolution& resolution_of(const tool::Registry::Shared& tool);
     void open();
     void on_settled(uint32_t position, const plan::ToolResult& tool);
 
@@ -79,8 +82,7 @@ private:
     std::unique_ptr<plan::Execution> execution_;
     std::shared_ptr<plan::Result> result_;
     uint32_t count_ = 0;
-    // Tools that call() has checked. A resolution without a definition: call() must not run the
-    // tool.
+    // See resolution_of().
     RecentMap<const tool::Definition*, tool::Resolution> checked_;
     std::vector<tool::Registry::Shared> refused_;
     struct Waiting {

@@ -60,6 +60,12 @@ void StreamAttempt::on_output(char* data, size_t size) {
     if (done_) count_after_done({});
 }
 
+void StreamAttempt::deliver_early() {
+    has_ended_early_ = source_->has_ended_early();
+    // The source may destroy this object.
+    if (has_ended_early_) source_->deliver_early();
+}
+
 bool StreamAttempt::take_event(std::string line) {
     if (done_ || broken_ || line.size() > limits_.line_bytes) return false;
     const size_t size = line.size();
@@ -122,7 +128,7 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
         if (const json::Value result = event.field(event::Field::Result)) {
             result_ = result.raw();
         }
-        linger_.start(settings_.linger_ms(), [this] { on_linger(); });
+        if (!has_ended_early_) linger_.start(settings_.linger_ms(), [this] { on_linger(); });
     } else if (event.type == event::Type::Error) {
         error_code_ = event.text(event::Field::ErrorCode);
         error_message_ = event.text(event::Field::ErrorMessage);

@@ -28,7 +28,8 @@ private:
 class Source {
 public:
     virtual ~Source() = default;
-    // As Attempt::deliver_early().
+    // True if the tool ended within Runner::start; deliver_early() then delivers what it reported.
+    virtual bool has_ended_early() const { return false; }
     virtual void deliver_early() {}
     virtual void terminate(uint32_t grace_ms) = 0;
     // Discards all further output.
@@ -66,7 +67,7 @@ public:
     // output is handled.
     bool take_event(std::string line);
 
-    void deliver_early() override { source_->deliver_early(); }
+    void deliver_early() override;
     void terminate() override;
     std::string diagnostics() const override { return diagnostics_.text(); }
     const std::vector<std::string>* readable() const override { return source_->readable(); }
@@ -106,6 +107,7 @@ private:
     bool broken_ = false;
     bool broken_at_the_end_ = false;  // the error is in a last line without a newline
     bool terminating_ = false;
+    bool has_ended_early_ = false;  // the end follows in deliver_early()
     bool lingered_ = false;
     std::string summary_;
     std::string result_;
