@@ -3,7 +3,7 @@
 
 #include "api/barrier.hpp"
 #include "api/options.hpp"
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "tool/runner/runners.hpp"
 
 using namespace narratoria;

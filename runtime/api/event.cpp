@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/barrier.hpp"
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;

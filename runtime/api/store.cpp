@@ -3,8 +3,8 @@
 
 #include "api/barrier.hpp"
 #include "api/store_error.hpp"
+#include "base/bytes/utf8.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "journal/journal.hpp"
 #include "journal/listing.hpp"
 #include "journal/past.hpp"

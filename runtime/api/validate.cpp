@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "api/barrier.hpp"
-#include "base/json/duplicates.hpp"
+#include "base/duplicates.hpp"
 #include "engine/engine.hpp"
 #include "event/document.hpp"
 #include "plan/plan.hpp"

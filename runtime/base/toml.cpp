@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 namespace narratoria {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "event/event.hpp"
 
 namespace narratoria::event {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/records.hpp"
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::plan::records {
 namespace {

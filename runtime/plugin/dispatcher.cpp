@@ -6,9 +6,9 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "base/view.hpp"
 #include "plugin/own_tool.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 namespace narratoria::plugin {
 namespace {

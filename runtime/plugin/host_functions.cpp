@@ -13,10 +13,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/fork_count.hpp"
 #include "base/given_struct.hpp"
 #include "base/json/pointer.hpp"
-#include "base/utf8.hpp"
 #include "base/view.hpp"
 #include "narratoria/context.h"
 #include "narratoria/host_loop.h"

@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "base/view.hpp"
 
 namespace narratoria::plugin {

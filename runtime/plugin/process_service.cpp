@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes/utf8.hpp"
 #include "base/given_struct.hpp"
-#include "base/utf8.hpp"
 #include "base/view.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/session_access.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/published.hpp"
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 namespace narratoria::plugin {
 

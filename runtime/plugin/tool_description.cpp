@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/bytes/utf8.hpp"
 #include "base/given_struct.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/strict_keys.hpp"
-#include "base/utf8.hpp"
 #include "base/view.hpp"
 #include "narratoria/engine.h"
 #include "tool/tool_schema.hpp"

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::process {
 namespace {

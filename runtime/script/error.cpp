@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::script {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 namespace narratoria::script {
 

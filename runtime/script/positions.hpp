@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::script {
 

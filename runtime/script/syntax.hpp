@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/block.hpp"
+#include "base/bytes/block.hpp"
 #include "script/error.hpp"
 #include "script/lexer.hpp"
 #include "script/limits.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/bytes/utf8.hpp"
 #include "base/case_fold.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::session {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/json/duplicates.hpp"
+#include "base/duplicates.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"

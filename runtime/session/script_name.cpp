@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "script/lexer.hpp"
 #include "tool/manifest.hpp"
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "base/uuid.hpp"
 #include "base/view.hpp"
 #include "narratoria/host.h"

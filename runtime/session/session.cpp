@@ -6,10 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "journal/past.hpp"
 #include "script/state_prompt.hpp"
 #include "session/plan_faults.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/state_change.hpp"
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::session {
 namespace {

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
-#include "base/utf8.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
 #include "plugin/search.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/block.hpp"
+#include "base/bytes/block.hpp"
 
 namespace narratoria::state {
 namespace {

@@ -77,6 +77,20 @@ class IncludeArrows(Tree):
         self.write("runtime/utility/a.cpp", '#include "base/json.hpp"\n')
         self.assertEqual(len(self.found()), 1)
 
+    def test_circle_of_folders_is_a_fault(self):
+        self.write("runtime/base/json/tape.hpp", "#pragma once\n")
+        self.write("runtime/base/loop.cpp", '#include "base/json/tape.hpp"\n')
+        self.assertEqual(list(include_arrows.circle_faults(self.tree)), [])
+        self.write("runtime/base/json/text/read.cpp", '#include "../../loop.hpp"\n')
+        self.write("runtime/base/json/tape.cpp", '#include "text/read.hpp"\n')
+        self.write("runtime/base/loop.hpp", "#pragma once\n")
+        self.write("runtime/base/json/text/read.hpp", "#pragma once\n")
+        faults = list(include_arrows.circle_faults(self.tree))
+        self.assertEqual(len(faults), 1)
+        for place in ("runtime/base/loop.cpp:1", "runtime/base/json/tape.cpp:1",
+                      "runtime/base/json/text/read.cpp:1"):
+            self.assertIn(place, faults[0])
+
     def test_include_of_sdk_from_abi_is_a_fault(self):
         self.write("abi/include/narratoria/engine.h", '#include "narratoria/tool.hpp"\n')
         self.assertEqual(len(self.found()), 1)

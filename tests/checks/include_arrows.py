@@ -5,7 +5,8 @@
 No file outside runtime/ includes a header of runtime/, which proves that the ABI is sufficient.
 Only the tests of internals (INSIDERS) may, because they link the runtime's objects.
 Inside runtime/ a folder includes itself and the folders below it, never one above. abi/ includes
-only itself and the C standard library; sdk/ may also include abi/.
+only itself and the C standard library; sdk/ may also include abi/. No folders include each other in
+a circle, at any depth.
 """
 
 import re
@@ -18,6 +19,10 @@ ORDER = [
     "event", "state", "asset", "http", "process", "base",
 ]
 INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/", "tests/grammar/")
+# The folders that headers are included from, besides that of the including file.
+BASES = ["runtime", "sdk", "sdk/command", "plugins", "plugins/web"]
+# Circles that are known and must not grow.
+KNOWN_CIRCLES = [{"runtime/tool", "runtime/tool/project", "runtime/tool/runner"}]
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inl"}
 FOLDERS = ["abi", "sdk", "runtime", "plugins", "bindings", "examples", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -73,9 +78,69 @@ def faults(tree):
                                f"below it: {' > '.join(ORDER)}")
 
 
+def folder_includes(tree):
+    """{folder: {included folder: a place}}, for folders of the runtime, the SDK and the plugins."""
+    found = {}
+    for top in ("runtime", "sdk", "plugins"):
+        for file in sorted((tree / top).rglob("*")):
+            if file.suffix not in SOURCES or not file.is_file():
+                continue
+            for number, line in enumerate(
+                    file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match or match[1] != '"':
+                    continue
+                for base in (file.parent, *(tree / each for each in BASES)):
+                    target = (base / match[2]).resolve()
+                    if target.is_file() and target.parent.is_relative_to(tree):
+                        folder = target.parent.relative_to(tree).as_posix()
+                        source = file.parent.relative_to(tree).as_posix()
+                        if folder != source:
+                            place = f"{file.relative_to(tree).as_posix()}:{number}: {match[2]}"
+                            found.setdefault(source, {}).setdefault(folder, place)
+                        break
+    return found
+
+
+def circles(includes):
+    """Each set of folders that reach each other, by Tarjan's algorithm."""
+    number, low, path, out = {}, {}, [], []
+
+    def visit(folder):
+        number[folder] = low[folder] = len(number)
+        path.append(folder)
+        for target in includes.get(folder, {}):
+            if target not in number:
+                visit(target)
+                low[folder] = min(low[folder], low[target])
+            elif target in path:
+                low[folder] = min(low[folder], number[target])
+        if low[folder] == number[folder]:
+            group = set(path[path.index(folder):])
+            del path[path.index(folder):]
+            if len(group) > 1:
+                out.append(group)
+
+    for folder in includes:
+        if folder not in number:
+            visit(folder)
+    return out
+
+
+def circle_faults(tree):
+    tree = tree.resolve()
+    includes = folder_includes(tree)
+    for group in circles(includes):
+        if any(group <= known for known in KNOWN_CIRCLES):
+            continue
+        places = [place for folder in sorted(group)
+                  for target, place in sorted(includes[folder].items()) if target in group]
+        yield "folders include each other in a circle: " + "; ".join(places)
+
+
 def main():
     tree = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
-    found = list(faults(tree))
+    found = [*faults(tree), *circle_faults(tree)]
     for fault in found:
         print(fault, file=sys.stderr)
     return 1 if found else 0

@@ -2,8 +2,8 @@
 // One line of a tool. Accepting and fault-finding agree; a strict reader understands an accepted
 // line the same way; the faults of a refused line can be printed.
 
+#include "base/bytes/utf8.hpp"
 #include "base/clock.hpp"
-#include "base/utf8.hpp"
 #include "event/event.hpp"
 #include "json_reference.hpp"
 

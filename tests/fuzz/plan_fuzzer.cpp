@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "plan/plan.hpp"
 #include "require.hpp"
 

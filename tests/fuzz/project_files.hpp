@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "require.hpp"
 #include "tool/project/tree.hpp"
 

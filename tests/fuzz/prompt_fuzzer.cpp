@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes/utf8.hpp"
 #include "base/case_fold.hpp"
-#include "base/utf8.hpp"
 #include "require.hpp"
 #include "session/prompt_pattern.hpp"
 #include "session/text_template.hpp"

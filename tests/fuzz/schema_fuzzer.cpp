@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "require.hpp"
 #include "tool/schema/schema.hpp"
 #include "tool/tool_schema.hpp"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "require.hpp"
 #include "script/machine.hpp"
 #include "script/program.hpp"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "plan/plan.hpp"
 #include "require.hpp"
 #include "session/story.hpp"

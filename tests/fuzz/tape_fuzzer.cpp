@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "json_reference.hpp"
 
 using namespace narratoria;

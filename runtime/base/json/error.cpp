@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 
 namespace narratoria::json {
 

@@ -10,9 +10,9 @@
 
 #include <cstring>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/string_scan.hpp"
 #include "base/json/tape.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::json {
 namespace {

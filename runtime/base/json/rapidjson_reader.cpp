@@ -11,9 +11,9 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/string_scan.hpp"
 #include "base/json/tape.hpp"
-#include "base/utf8.hpp"
 
 namespace narratoria::json {
 namespace {

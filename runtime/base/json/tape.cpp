@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/block.hpp"
+#include "base/bytes/block.hpp"
 
 namespace narratoria::json {
 namespace {

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "tool/project/tree.hpp"
 
 namespace narratoria::tool::project {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "process/limit_end.hpp"
 
 namespace narratoria::tool {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "http/url.hpp"
 #include "tool/runner/call.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <csignal>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
-#include "base/utf8.hpp"
 #include "event/error_code.hpp"
 #include "process/limit_end.hpp"
 

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/utf8.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::tool {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "base/view.hpp"
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"

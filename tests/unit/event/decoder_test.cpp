@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "event/event.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "base/bytes/utf8.hpp"
 #include "support/folders.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/block.hpp"
+#include "base/bytes/block.hpp"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json/duplicates.hpp"
+#include "base/duplicates.hpp"
 
 #include <algorithm>
 #include <set>
