@@ -7,7 +7,7 @@
 #include "base/json/writer.hpp"
 #include "journal/journal.hpp"
 #include "journal/listing.hpp"
-#include "journal/past.hpp"
+#include "journal/restore.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;
@@ -56,7 +56,7 @@ nar_status change_session(nar_str path, nar_str session, nar_error* error, Chang
                 error, NAR_BUSY, "STORE_LOCKED",
                 "the session " + json::quoted(view(session)) + " is being played; end it first");
         }
-        journal::Journal::settle(file, row->id);
+        journal::Journal::end_running_turns(file, row->id);
         change(file, *row);
         return NAR_OK;
     });

@@ -5,20 +5,21 @@
 #include <utility>
 
 #include "journal/listing.hpp"
-#include "journal/past.hpp"
+#include "journal/restore.hpp"
 
 namespace narratoria::journal {
 namespace {
 
 // A part of a running turn is written when it reaches this size.
-constexpr size_t kPart = 256 * 1024;
-// The thread waits for the disk each time it has written this many bytes of a running turn.
-constexpr size_t kBetweenWaits = size_t{4} << 20;
+constexpr size_t kPartSize = 256 * 1024;
+// The thread waits for the disk when it has written this many bytes of a running turn since the
+// last wait.
+constexpr size_t kMaxUnsyncedBytes = size_t{4} << 20;
 // Bounds the cost of going to a turn: a snapshot is taken when the patches since the last one
-// exceed this many bytes and the size of the state.
-constexpr uint64_t kBetweenSnapshots = 512 * 1024;
+// exceed both this many bytes and the size of the state.
+constexpr uint64_t kMinSnapshotBytes = 512 * 1024;
 // The cost of folding a turn without patches, in bytes of patches.
-constexpr int64_t kFoldOfATurn = 256;
+constexpr int64_t kTurnFoldBytes = 256;
 
 // True for records that a resumed turn needs: which plans and tools have ended. They are written
 // soon.
@@ -27,11 +28,12 @@ bool is_milestone(event::Kind kind) {
            kind == event::Kind::ToolEnded;
 }
 
-// Takes a snapshot if folding the state costs more than `most`. If the store is damaged, takes none
+// Takes a snapshot if folding the state costs more than `max_fold_bytes`. If the store is damaged, takes none
 // and returns the reason.
-std::string take_snapshot(StoreFile& file, int64_t session, TurnId turn, uint64_t most,
+std::string take_snapshot(StoreFile& file, int64_t session, TurnId turn, uint64_t max_fold_bytes,
                           uint64_t digest) {
-    if (static_cast<uint64_t>(file.bytes_since_snapshot(session, turn)) <= most) return {};
+    if (static_cast<uint64_t>(file.bytes_since_snapshot(session, turn)) <= max_fold_bytes)
+        return {};
     const state::Tree state = state_at(file, session, turn);
     if (state.digest() != digest) {
         return "the patches in the store \"" + file.path() +
@@ -74,7 +76,7 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
                                              "this one a different name");
     }
     // Read it again: before it was locked, another process may have continued it.
-    settle(*opened_, row_);
+    end_running_turns(*opened_, row_);
     if (row->about != options_.about) opened_->set_about(row_, options_.about);
     row = opened_->session(options_.session);
     current_ = row ? row->current : std::nullopt;
@@ -86,11 +88,11 @@ Journal::~Journal() {
     close();
 }
 
-void Journal::settle(StoreFile& file, int64_t session) {
-    const std::vector<TurnRow> cut_off = file.running_turns(session);
-    if (cut_off.empty()) return;
+void Journal::end_running_turns(StoreFile& file, int64_t session) {
+    const std::vector<TurnRow> running = file.running_turns(session);
+    if (running.empty()) return;
     file.begin();
-    for (const TurnRow& turn : cut_off) {
+    for (const TurnRow& turn : running) {
         if (turn.kind != TurnKind::Host) {
             file.interrupt_turn(session, turn.id);
             continue;
@@ -98,7 +100,7 @@ void Journal::settle(StoreFile& file, int64_t session) {
         // Each patch of a host turn is independent, so the turn counts as complete.
         TurnEnd end;
         end.time_ms = turn.began_ms;
-        end.fold_bytes = kFoldOfATurn;
+        end.fold_bytes = kTurnFoldBytes;
         file.each_part(session, turn.id, [&](std::string_view part) {
             each_record(part, [&](const Record& record) {
                 end.time_ms = std::max(end.time_ms, milliseconds(record.time_us));
@@ -115,32 +117,32 @@ void Journal::settle(StoreFile& file, int64_t session) {
     file.commit();
 }
 
-Journal::Past Journal::restore(uint64_t history_limit, state::Store& state,
-                               asset::Registry& assets) {
-    return read_past(*opened_, history_limit, state, assets);
+Journal::Restored Journal::restore(uint64_t history_limit, state::Store& state,
+                                   asset::Registry& assets) {
+    return restore_from(*opened_, history_limit, state, assets);
 }
 
-Journal::Past Journal::read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
-                                 asset::Registry& assets) {
-    Past past;
-    past.rest = journal::restore(file, row_, current_, history_limit, state, assets);
-    for (TurnId turn = last_; turn > 0 && past.latest_rest.empty(); --turn) {
-        past.latest_rest = file.rest(row_, turn);
-        if (!past.latest_rest.empty()) break;
+Journal::Restored Journal::restore_from(StoreFile& file, uint64_t history_limit,
+                                        state::Store& state, asset::Registry& assets) {
+    Restored restored;
+    restored.rest = journal::restore(file, row_, current_, history_limit, state, assets);
+    for (TurnId turn = last_; turn > 0 && restored.latest_rest.empty(); --turn) {
+        restored.latest_rest = file.rest(row_, turn);
+        if (!restored.latest_rest.empty()) break;
         file.each_part(row_, turn, [&](std::string_view part) {
             each_record(part, [&](const Record& record) {
                 if (record.kind != RecordKind::Event) return;
-                past.interrupted_seq = std::max(past.interrupted_seq, record.seq);
-                past.interrupted_executions +=
+                restored.interrupted_seq = std::max(restored.interrupted_seq, record.seq);
+                restored.interrupted_executions +=
                     record.event_kind == static_cast<uint8_t>(event::Kind::PlanStarted) ? 1 : 0;
             });
         });
     }
-    return past;
+    return restored;
 }
 
 // Waits until the file is up to date. It may be used until the next task is submitted.
-StoreFile& Journal::settled_file() {
+StoreFile& Journal::flushed_file() {
     if (!is_listening()) {
         throw StoreError("STORE_IO",
                          "the session is no longer stored in \"" + options_.path + "\"");
@@ -156,12 +158,12 @@ StoreFile& Journal::settled_file() {
 }
 
 void Journal::append_turns(std::string& out) {
-    StoreFile& file = settled_file();
+    StoreFile& file = flushed_file();
     journal::append_turns(out, file, file.session(options_.session).value());
 }
 
 TurnId Journal::last_prompt() {
-    StoreFile& file = settled_file();
+    StoreFile& file = flushed_file();
     // If the newest turn was interrupted, it is not the current turn but follows it.
     TurnId latest = last_;
     while (latest > 0 && before_host_turns(file, latest) != latest) --latest;
@@ -175,7 +177,7 @@ TurnId Journal::last_prompt() {
 }
 
 TurnId Journal::last_interrupted() {
-    StoreFile& file = settled_file();
+    StoreFile& file = flushed_file();
     for (TurnId id = last_; id > 0; --id) {
         if (is_interrupted_here(file, id)) return id;
     }
@@ -198,25 +200,25 @@ bool Journal::is_interrupted_here(StoreFile& file, TurnId turn) {
            before_host_turns(file, row->parent) == before_host_turns(file, current_);
 }
 
-TurnRow Journal::turn(TurnId turn) { return settled_file().require_turn(row_, turn); }
+TurnRow Journal::turn(TurnId turn) { return flushed_file().require_turn(row_, turn); }
 
 std::unique_ptr<Playback> Journal::playback(TurnId turn) {
-    StoreFile& file = settled_file();
+    StoreFile& file = flushed_file();
     return std::make_unique<Playback>(loop_, file, row_, file.require_turn(row_, turn));
 }
 
-Journal::Past Journal::go_to(std::optional<TurnId> turn, uint64_t history_limit,
-                             state::Store& state, asset::Registry& assets) {
+Journal::Restored Journal::go_to(std::optional<TurnId> turn, uint64_t history_limit,
+                                 state::Store& state, asset::Registry& assets) {
     if (running_) end_running(TurnStatus::Completed, {});
-    StoreFile& file = settled_file();
+    StoreFile& file = flushed_file();
     if (turn) file.require_ended(row_, *turn);
     const std::optional<TurnId> before = std::exchange(current_, turn);
     try {
-        Past past = read_past(file, history_limit, state, assets);
+        Restored restored = restore_from(file, history_limit, state, assets);
         file.begin();
         file.go_to(row_, turn);
         file.commit();
-        return past;
+        return restored;
     } catch (...) {
         file.roll_back();
         current_ = before;
@@ -293,9 +295,9 @@ void Journal::note(RecordKind kind, std::string_view text, uint8_t type) {
     flush_soon();
 }
 
-void Journal::note_begun(const event::Subject& subject, std::string_view body) {
+void Journal::note_tool_starting(const event::Subject& subject, std::string_view body) {
     if (!is_listening()) return;
-    add({RecordKind::Begun, 0, 0, subject.attempt, 0, loop_.wall_us(), subject.plan_id,
+    add({RecordKind::ToolStarting, 0, 0, subject.attempt, 0, loop_.wall_us(), subject.plan_id,
          subject.tool_id, body});
     flush();
     submit([](StoreFile&) {}, {}, true);
@@ -308,7 +310,7 @@ void Journal::note_change() {
 
 void Journal::add(const Record& record) {
     records_.add(record);
-    if (records_.size() < kPart) return;
+    if (records_.size() < kPartSize) return;
     if (!running_) begin_turn(TurnKind::Host, "", loop_.wall_us());
     flush();
 }
@@ -329,9 +331,9 @@ void Journal::flush() {
     const size_t bytes = part.size();
     // Wait for the disk regularly. Otherwise the end of a long turn would wait until all of it is
     // written.
-    not_waited_for_ += bytes;
-    const bool waits = not_waited_for_ >= kBetweenWaits;
-    if (waits) not_waited_for_ = 0;
+    unsynced_bytes_ += bytes;
+    const bool waits = unsynced_bytes_ >= kMaxUnsyncedBytes;
+    if (waits) unsynced_bytes_ = 0;
     submit([row = row_, turn = last_, position = position_++,
             part = std::move(part)](StoreFile& file) { file.add_part(row, turn, position, part); },
            {}, waits, bytes);
@@ -358,7 +360,7 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
     });
 }
 
-void Journal::end_turn(TurnStatus status, std::function<void(const Kept& kept)> then) {
+void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& stored)> then) {
     if (!is_listening()) return then({});
     then_ = std::move(then);
     ended_turn_ = last_;
@@ -380,19 +382,19 @@ void Journal::end_running(TurnStatus status,
     running_.reset();
     current_ = last_;
     const state::Tree& tree = session_->state.tree();
-    const uint64_t most = std::max(kBetweenSnapshots, tree.json_bytes());
+    const uint64_t max_fold_bytes = std::max(kMinSnapshotBytes, tree.json_bytes());
     const uint64_t digest = tree.digest();
     submit(
         [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
-         patches = patches_, fold_bytes = kFoldOfATurn + patch_bytes_,
+         patches = patches_, fold_bytes = kTurnFoldBytes + patch_bytes_,
          assets = assets_.empty() ? std::string() : "[" + assets_ + "]",
          rest = session_->rest(kind)](StoreFile& file) {
             file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
         },
         std::move(done), true, 0,
-        [row = row_, turn = last_, most, digest](StoreFile& file) {
-            return take_snapshot(file, row, turn, most, digest);
+        [row = row_, turn = last_, max_fold_bytes, digest](StoreFile& file) {
+            return take_snapshot(file, row, turn, max_fold_bytes, digest);
         });
 }
 

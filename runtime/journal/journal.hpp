@@ -37,7 +37,7 @@ public:
         bool must_be_new = false;
     };
     // What a restored session needs in addition to state, history and assets.
-    struct Past {
+    struct Restored {
         // TurnEnd::rest of the current turn, and of the newest turn; or empty.
         std::string rest;
         std::string latest_rest;
@@ -46,7 +46,7 @@ public:
         uint64_t interrupted_seq = 0;
         uint64_t interrupted_executions = 0;
     };
-    struct Kept {
+    struct StoredTurn {
         TurnId turn = 0;  // 0: the store does not have it
         bool is_durable = false;
         // All records up to this one are on the disk.
@@ -54,7 +54,7 @@ public:
     };
 
     // Ends turns that were running when the host died. The session must be locked.
-    static void settle(StoreFile& file, int64_t session);
+    static void end_running_turns(StoreFile& file, int64_t session);
 
     // Opens the session in the store, or creates it with this state (JSON), and locks it, so that
     // this is its only writer. Waits for the disk. Throws StoreError, or TurnError if the session
@@ -68,7 +68,7 @@ public:
 
     // Restores the session into `state` and `assets`, which must be new. Call it once, before
     // listen().
-    Past restore(uint64_t history_limit, state::Store& state, asset::Registry& assets);
+    Restored restore(uint64_t history_limit, state::Store& state, asset::Registry& assets);
 
     struct Session {
         state::Store& state;
@@ -89,7 +89,7 @@ public:
     void note_change();
     // Records that a tool that is not repeatable is about to start. Waits until this is on the
     // disk, because a process that resumes the turn must know it.
-    void note_begun(const event::Subject& subject, std::string_view body);
+    void note_tool_starting(const event::Subject& subject, std::string_view body);
     void note(RecordKind kind, std::string_view text) { note(kind, text, 0); }
     // `why`: kFinalFailure, kNarratorTimeout or 0.
     void note_failure(std::string_view text, uint8_t why) { note(RecordKind::Failure, text, why); }
@@ -112,11 +112,11 @@ public:
     // `assets`, which must be new, and makes the turn the current one. No prompt, plan or script
     // may be running. Waits for the disk. Throws StoreError or TurnError; the current turn is then
     // unchanged.
-    Past go_to(std::optional<TurnId> turn, uint64_t history_limit, state::Store& state,
-               asset::Registry& assets);
+    Restored go_to(std::optional<TurnId> turn, uint64_t history_limit, state::Store& state,
+                   asset::Registry& assets);
 
     // Calls `then` immediately or from the loop.
-    void end_turn(TurnStatus status, std::function<void(const Kept& kept)> then);
+    void end_turn(TurnStatus status, std::function<void(const StoredTurn& stored)> then);
 
     // If end_turn() is waiting for the disk, waits too and lets it report; otherwise returns false.
     bool finish_end();
@@ -131,11 +131,11 @@ private:
 
     void note(RecordKind kind, std::string_view text, uint8_t type);
     bool is_listening() const { return session_.has_value(); }
-    StoreFile& settled_file();
+    StoreFile& flushed_file();
     std::optional<TurnId> before_host_turns(StoreFile& file, std::optional<TurnId> turn);
     bool is_interrupted_here(StoreFile& file, TurnId turn);
-    Past read_past(StoreFile& file, uint64_t history_limit, state::Store& state,
-                   asset::Registry& assets);
+    Restored restore_from(StoreFile& file, uint64_t history_limit, state::Store& state,
+                          asset::Registry& assets);
     void add(const Record& record);
     void flush();
     void flush_soon();
@@ -163,12 +163,12 @@ private:
     int64_t patches_ = 0;
     int64_t patch_bytes_ = 0;
     std::string assets_;         // the elements of TurnEnd::assets
-    size_t not_waited_for_ = 0;  // bytes submitted since the last wait for the disk
+    size_t unsynced_bytes_ = 0;  // submitted since the last wait for the disk
     bool flushes_soon_ = false;
     uint64_t durable_seq_ = 0;
 
     // The arguments of end_turn(), while it waits for the disk.
-    std::function<void(const Kept& kept)> then_;
+    std::function<void(const StoredTurn& stored)> then_;
     TurnId ended_turn_ = 0;
     uint64_t ended_seq_ = 0;
 };

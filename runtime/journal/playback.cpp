@@ -44,13 +44,13 @@ bool parse(json::Document& document, std::string_view body) {
 
 class Playback::RecordedAttempt final : public tool::Attempt {
 public:
-    RecordedAttempt(Playback& playback, uint32_t of_plan, std::string_view of_tool,
-                    uint32_t its_number, tool::AttemptListener& its_listener)
+    RecordedAttempt(Playback& playback, uint32_t plan_index, std::string_view recorded_id,
+                    uint32_t attempt_number, tool::AttemptListener& attempt_listener)
         : playback_(playback),
-          plan(of_plan),
-          number(its_number),
-          tool_id(of_tool),
-          listener(its_listener) {}
+          plan(plan_index),
+          number(attempt_number),
+          tool_id(recorded_id),
+          listener(attempt_listener) {}
     ~RecordedAttempt() override { std::erase(playback_.started_, this); }
 
     // Nothing to do: the recorded end is delivered later.
@@ -68,8 +68,8 @@ public:
     const uint32_t number;
     const std::string tool_id;
     tool::AttemptListener& listener;
-    bool is_cut_off = false;  // its end is not recorded
-    std::string result;       // of its `done`, as JSON
+    bool is_interrupted = false;  // its end is not recorded
+    std::string result;           // of its `done`, as JSON
 };
 
 Playback::Playback(Loop& loop, StoreFile& file, int64_t session, TurnRow turn)
@@ -114,7 +114,7 @@ void Playback::read(StoreFile& file, int64_t session) {
                     if (record.event_type == kNarratorTimeout) item.flags = kIsTimeout;
                     return;
                 }
-                case RecordKind::Begun:
+                case RecordKind::ToolStarting:
                     if (!plans_.empty()) plans_.back().tools[record.tool_id].started = record.body;
                     return;
                 case RecordKind::Event: break;
@@ -194,7 +194,7 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
                                             (names.empty() ? "" : "; it has " + names));
     }
     is_whole_ = false;
-    asked_for_ = tools;
+    rerun_tools_ = tools;
     // Drop what followed the plan: if it now fails, the narrator is asked for a new one.
     const auto index = static_cast<uint32_t>(plans_.rend() - last - 1);
     size_t position = 0;
@@ -205,30 +205,32 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
     plans_.resize(index + size_t{1});
 }
 
-std::vector<Playback::CutOff> Playback::go_on() {
+std::vector<Playback::InterruptedTool> Playback::resume() {
     is_whole_ = false;
     // A question without an answer is asked again, and its invocations start over.
     size_t end = items_.size();
     while (end > 0 && items_[end - 1].kind > ItemKind::Answer) --end;
     const bool is_asked = end > 0 && items_[end - 1].kind == ItemKind::Question;
-    const size_t kept = is_asked ? end - 1 : items_.size();
-    std::vector<CutOff> cut_off;
+    const size_t item_count = is_asked ? end - 1 : items_.size();
+    std::vector<InterruptedTool> interrupted;
     json::Document document;
     for (const RecordedPlan& plan : plans_) {
         for (const auto& [id, tool] : plan.tools) {
-            if (tool.started.empty() || (!tool.ended.empty() && plan.first_item <= kept)) continue;
+            if (tool.started.empty() || (!tool.ended.empty() && plan.first_item <= item_count))
+                continue;
             if (!parse(document, tool.started)) continue;
-            cut_off.push_back({std::string(id), text_member(document.root(), "toolPath")});
+            interrupted.push_back({std::string(id), text_member(document.root(), "toolPath")});
         }
     }
     if (is_asked) {
         size_t position = 0;
         std::erase_if(items_, [&](const Item& item) {
-            return position++ >= kept && item.kind != ItemKind::Patch;
+            return position++ >= item_count && item.kind != ItemKind::Patch;
         });
-        std::erase_if(plans_, [&](const RecordedPlan& plan) { return plan.first_item > kept; });
+        std::erase_if(plans_,
+                      [&](const RecordedPlan& plan) { return plan.first_item > item_count; });
     }
-    return cut_off;
+    return interrupted;
 }
 
 void Playback::play(Actions actions) {
@@ -267,9 +269,9 @@ void Playback::stop() {
 
 void Playback::begin(const plan::Plan& plan, std::function<void()> wake) {
     live_.clear();
-    left_out_ = 0;
+    skipped_attempts_ = 0;
     wake_ = std::move(wake);
-    wakes_ = false;
+    must_wake_ = false;
     const size_t index = next_plan_++;
     if (index + 1 != plans_.size()) return;
     // The requested tools and their dependents.
@@ -278,7 +280,7 @@ void Playback::begin(const plan::Plan& plan, std::function<void()> wake) {
         if (live_.emplace(plan.tools[tool].tool_id).second) waiting.push_back(tool);
     };
     for (uint32_t tool = 0; tool < plan.tools.size(); ++tool) {
-        if (asked_for_.contains(plan.tools[tool].tool_id)) add(tool);
+        if (rerun_tools_.contains(plan.tools[tool].tool_id)) add(tool);
     }
     while (!waiting.empty()) {
         const uint32_t tool = waiting.back();
@@ -299,10 +301,10 @@ bool Playback::has(std::string_view tool_id) const {
 // If an item can be delivered now, deliver it first, because it came first in the recording.
 bool Playback::may_start() {
     const Item* const item = next();
-    if (item == nullptr || may_overtake_) return true;
+    if (item == nullptr || may_reorder_) return true;
     const bool is_of_tool = item->kind == ItemKind::Event || item->kind == ItemKind::End;
     if (!is_of_tool || attempt_of(*item) == nullptr) return true;
-    wakes_ = true;
+    must_wake_ = true;
     return false;
 }
 
@@ -310,17 +312,17 @@ std::unique_ptr<tool::Attempt> Playback::start(std::string_view tool_id, uint32_
                                                tool::AttemptListener& listener) {
     const auto plan = static_cast<uint32_t>(next_plan_ - 1);
     auto started = std::make_unique<RecordedAttempt>(*this, plan, tool_id, attempt, listener);
-    started->is_cut_off = find(ItemKind::End, *started) == nullptr;
+    started->is_interrupted = find(ItemKind::End, *started) == nullptr;
     if (Item* const item = find(ItemKind::Start, *started)) item->is_delivered = true;
     started_.push_back(started.get());
-    may_overtake_ = false;
+    may_reorder_ = false;
     deliver_soon();
     return started;
 }
 
 void Playback::on_waiting(uint32_t running) {
     if (running == 0 || running != started_.size()) return;
-    may_overtake_ = true;
+    may_reorder_ = true;
     deliver_soon();
 }
 
@@ -339,11 +341,11 @@ void Playback::deliver() {
     const std::shared_ptr<bool> alive = alive_;
     for (;;) {
         if (loop_.time_is_up()) return deliver_soon();
-        const auto cut_off =
+        const auto interrupted =
             std::find_if(started_.begin(), started_.end(),
-                         [](const RecordedAttempt* attempt) { return attempt->is_cut_off; });
-        if (cut_off != started_.end()) {
-            deliver_end(**cut_off, nullptr);
+                         [](const RecordedAttempt* attempt) { return attempt->is_interrupted; });
+        if (interrupted != started_.end()) {
+            deliver_end(**interrupted, nullptr);
             if (!*alive) return;
             continue;
         }
@@ -351,15 +353,15 @@ void Playback::deliver() {
         if (item == nullptr) break;
         bool is_delivered = deliver_item(*item);
         if (!*alive) return;
-        // The schedule differs from the recorded one, so the recorded order cannot be kept.
-        for (size_t i = at_ + 1; !is_delivered && may_overtake_ && i < items_.size(); ++i) {
+        // The schedule differs from the recorded one, so the recorded order cannot be item_count.
+        for (size_t i = at_ + 1; !is_delivered && may_reorder_ && i < items_.size(); ++i) {
             if (items_[i].is_delivered || attempt_of(items_[i]) == nullptr) continue;
             is_delivered = deliver_item(items_[i]);
             if (!*alive) return;
         }
         if (!is_delivered) break;
     }
-    if (std::exchange(wakes_, false)) wake_();
+    if (std::exchange(must_wake_, false)) wake_();
     if (at_ < items_.size() || !started_.empty()) return;
     if (take_) {
         take_ = nullptr;
@@ -374,9 +376,9 @@ Playback::Item* Playback::next() {
     for (; at_ < items_.size(); ++at_) {
         Item& item = items_[at_];
         if (item.is_delivered) continue;
-        if (!is_left_out(item)) return &item;
-        if (item.kind == ItemKind::Start) ++left_out_;
-        if (item.kind == ItemKind::End) --left_out_;
+        if (!is_skipped(item)) return &item;
+        if (item.kind == ItemKind::Start) ++skipped_attempts_;
+        if (item.kind == ItemKind::End) --skipped_attempts_;
     }
     return nullptr;
 }
@@ -394,9 +396,9 @@ bool Playback::deliver_item(Item& item) {
             const bool is_last =
                 std::none_of(&item + 1, items_.data() + items_.size(),
                              [](const Item& later) { return later.kind == ItemKind::Question; });
-            const bool was_cut_off = is_last && turn_.status == TurnStatus::Interrupted;
+            const bool was_interrupted = is_last && turn_.status == TurnStatus::Interrupted;
             take({item.body, (item.flags & kIsPlan) != 0, (item.flags & kIsFinal) != 0,
-                  (item.flags & kIsTimeout) != 0, was_executed, !was_executed && !was_cut_off});
+                  (item.flags & kIsTimeout) != 0, was_executed, !was_executed && !was_interrupted});
             return true;
         }
         case ItemKind::Invocation: {
@@ -419,7 +421,7 @@ bool Playback::deliver_item(Item& item) {
             const std::string by = text_member(document.root(), "by");
             // Skip it if it will be made again: by a plugin, or by a function of the host that runs
             // again.
-            if (!is_whole_ && (!by.empty() || left_out_ > 0)) return true;
+            if (!is_whole_ && (!by.empty() || skipped_attempts_ > 0)) return true;
             actions_.patch(document.root().find("patch"), document.root().find("nulls"), by);
             return true;
         }
@@ -436,7 +438,7 @@ bool Playback::deliver_item(Item& item) {
 }
 
 // True for items of a tool that runs again.
-bool Playback::is_left_out(const Item& item) const {
+bool Playback::is_skipped(const Item& item) const {
     if (item.kind < ItemKind::Start || item.plan >= next_plan_) return false;
     return item.plan + size_t{1} < next_plan_ || !has(item.tool_id);
 }
@@ -480,7 +482,7 @@ void Playback::deliver_event(RecordedAttempt& attempt, const Item& item) {
 void Playback::deliver_end(RecordedAttempt& attempt, Item* item) {
     if (item != nullptr) item->is_delivered = true;
     // Keep the recorded order again until the execution calls on_waiting().
-    may_overtake_ = false;
+    may_reorder_ = false;
     tool::Outcome outcome = outcome_of(attempt, item);
     std::erase(started_, &attempt);
     attempt.listener.on_ended(std::move(outcome));

@@ -36,19 +36,19 @@ public:
     Playback(const Playback&) = delete;
     Playback& operator=(const Playback&) = delete;
 
-    // Call at most one of run_again() and go_on(), before play(). Without them the whole turn comes
+    // Call at most one of run_again() and resume(), before play(). Without them the whole turn comes
     // from the recording.
     //
     // Runs these tools of the last plan and their dependents again. Later answers of the narrator
     // are skipped. Throws TurnError if the plan has no such tool.
     void run_again(const std::set<std::string, std::less<>>& tools);
-    struct CutOff {
+    struct InterruptedTool {
         std::string id;
         std::string path;
     };
     // Continues an interrupted turn: whatever had not ended runs. Returns the tools that had
     // started and will start again.
-    std::vector<CutOff> go_on();
+    std::vector<InterruptedTool> resume();
 
     const TurnRow& turn() const { return turn_; }
     // True if the whole turn comes from the recording: nothing else runs.
@@ -126,7 +126,7 @@ private:
     void deliver_end(RecordedAttempt& attempt, Item* item);
     RecordedAttempt* attempt_of(const Item& item) const;
     Item* find(ItemKind kind, const RecordedAttempt& attempt);
-    bool is_left_out(const Item& item) const;
+    bool is_skipped(const Item& item) const;
     tool::Outcome outcome_of(const RecordedAttempt& attempt, const Item* item);
 
     Loop& loop_;
@@ -137,19 +137,19 @@ private:
     std::vector<Item> items_;
     bool is_whole_ = true;
     uint64_t first_seq_ = 0;
-    std::set<std::string, std::less<>> asked_for_;  // the argument of run_again()
+    std::set<std::string, std::less<>> rerun_tools_;  // the argument of run_again()
 
     Actions actions_;
     size_t at_ = 0;                            // the first item that is not delivered
     size_t next_plan_ = 0;                     // the number of plans that have begun
     std::set<std::string, std::less<>> live_;  // tools of the current plan that really run
     std::vector<RecordedAttempt*> started_;
-    int64_t left_out_ = 0;  // attempts, running at this place of the recording, that are skipped
+    int64_t skipped_attempts_ = 0;  // skipped ones that run at this place of the recording
     std::function<void(const Answer& answer)> take_;  // from ask()
     std::function<void()> no_answer_;
     std::function<void()> wake_;  // from begin()
-    bool wakes_ = false;          // may_start() has returned false
-    bool may_overtake_ = false;
+    bool must_wake_ = false;      // may_start() has returned false
+    bool may_reorder_ = false;
     bool delivers_soon_ = false;
     event::Decoder decoder_;
     std::string line_;

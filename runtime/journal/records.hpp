@@ -18,7 +18,8 @@ enum class RecordKind : uint8_t {
     Question = 4,  // to the narrator, without the state and the tools
     Answer = 5,    // of the narrator: its plan
     Failure = 6,   // of the narrator: why it gave no plan
-    Begun = 7,     // a tool that is not repeatable may have started: the body of its ToolStarted
+    ToolStarting =
+        7,  // a tool that is not repeatable may have started: the body of its ToolStarted
 };
 
 // Record::event_type of a Failure.

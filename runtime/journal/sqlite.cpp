@@ -98,9 +98,10 @@ const Sqlite* Sqlite::load(std::string& reason) {
 
 Connection::Connection(const std::string& path, Access access)
     : path_(path),
-      needs_(access == Access::ReadOnly ? "; the file must be readable, and its folder writable if "
-                                          "FILE-wal exists"
-                                        : "; the file and its folder must be writable"),
+      advice_(access == Access::ReadOnly
+                  ? "; the file must be readable, and its folder writable if "
+                    "FILE-wal exists"
+                  : "; the file and its folder must be writable"),
       sqlite_(loaded_sqlite()),
       handle_(nullptr, Close{&sqlite_}) {
     struct stat status {};
@@ -125,7 +126,7 @@ Connection::Connection(const std::string& path, Access access)
     // change.
     if (!reads && sqlite_.db_readonly(opened, "main") == 1) {
         throw StoreError("STORE_IO",
-                         ("the store \"" + path + "\" cannot be written").append(needs_));
+                         ("the store \"" + path + "\" cannot be written").append(advice_));
     }
     sqlite_.busy_timeout(opened, kBusyMs);
 }
@@ -140,7 +141,7 @@ void Connection::fail(int result, std::string_view what) const {
     std::string message = "the store \"" + path_ + "\" ";
     message.append(what).append(": ").append(why != nullptr ? why : "?");
     const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
-    if (reason == SQLITE_CANTOPEN || reason == SQLITE_READONLY) message.append(needs_);
+    if (reason == SQLITE_CANTOPEN || reason == SQLITE_READONLY) message.append(advice_);
     throw StoreError(code_of(reason), message);
 }
 

@@ -101,7 +101,7 @@ private:
     [[noreturn]] void fail(int result, std::string_view what) const;
 
     std::string path_;
-    std::string_view needs_;  // advice if it cannot be opened or written
+    std::string_view advice_;  // if it cannot be opened or written
     const Sqlite& sqlite_;
     std::unique_ptr<sqlite3, Close> handle_;
 };

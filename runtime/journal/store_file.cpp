@@ -172,8 +172,9 @@ struct StoreFile::Statements {
           add_snapshot(connection,
                        "INSERT INTO snapshot(turn, state) VALUES("
                        "(SELECT id FROM turn WHERE session = ? AND number = ?), ?)"),
-          begin_again(connection,
-                      "UPDATE turn SET bytes_since_snapshot = 0 WHERE session = ? AND number = ?"),
+          reset_fold_bytes(
+              connection,
+              "UPDATE turn SET bytes_since_snapshot = 0 WHERE session = ? AND number = ?"),
           all_turns(connection, turns_where("WHERE session = ? ORDER BY number")),
           one_turn(connection, turns_where("WHERE session = ? AND number = ?")),
           running_turns(connection,
@@ -196,14 +197,14 @@ struct StoreFile::Statements {
                "snapshot.turn = turn.id) FROM turn WHERE session = ? AND number = ?") {}
 
     Statement all_sessions, one_session, add_session, add_beginning, set_about, initial_state, move,
-        interrupt, add_turn, end_turn, add_part, add_snapshot, begin_again, all_turns, one_turn,
-        running_turns, last_turn, rest, assets, since_snapshot, parts, snapshot, step;
+        interrupt, add_turn, end_turn, add_part, add_snapshot, reset_fold_bytes, all_turns,
+        one_turn, running_turns, last_turn, rest, assets, since_snapshot, parts, snapshot, step;
 };
 
 StoreFile::StoreFile(const std::string& path, Connection::Access access)
     : path_(path),
       connection_(std::make_unique<Connection>(path, access)),
-      statements_(opened(*connection_, access, path)) {
+      statements_(open_statements(*connection_, access, path)) {
     // Resolve links, as SQLite does, so that a store has one lock for all paths to it.
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
     if (real) path_ = real.get();
@@ -225,9 +226,9 @@ StoreFile::StoreFile(const std::string& path, Connection::Access access)
 StoreFile::~StoreFile() = default;
 StoreFile::StoreFile(StoreFile&&) noexcept = default;
 
-std::unique_ptr<StoreFile::Statements> StoreFile::opened(Connection& connection,
-                                                         Connection::Access access,
-                                                         const std::string& path) {
+std::unique_ptr<StoreFile::Statements> StoreFile::open_statements(Connection& connection,
+                                                                  Connection::Access access,
+                                                                  const std::string& path) {
     // FULL: a turn that is reported durable survives a power failure.
     connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
     bool is_new = is_empty(connection);
@@ -438,7 +439,7 @@ void StoreFile::interrupt_turn(int64_t session, TurnId turn) {
 
 void StoreFile::add_snapshot(int64_t session, TurnId turn, std::string_view state) {
     statements_->add_snapshot.number(0, session).number(1, turn).text(2, state).run();
-    statements_->begin_again.number(0, session).number(1, turn).run();
+    statements_->reset_fold_bytes.number(0, session).number(1, turn).run();
 }
 
 void StoreFile::go_to(int64_t session, std::optional<TurnId> turn) {
@@ -449,15 +450,15 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     const std::vector<TurnRow> all = turns(session);
     std::map<TurnId, std::optional<TurnId>> parents;
     for (const TurnRow& each : all) parents[each.id] = each.parent;
-    std::set<TurnId> way;
+    std::set<TurnId> path;
     Statement current(*connection_, "SELECT current FROM session WHERE id = ?");
-    const auto stands = first_of(current.number(0, session),
-                                 [](const Statement& row) { return row.optional_number(0); });
+    const auto current_turn = first_of(current.number(0, session),
+                                       [](const Statement& row) { return row.optional_number(0); });
     std::optional<TurnId> at;
-    if (stands) at = *stands;
-    for (; at; at = parents.at(*at)) way.insert(*at);
+    if (current_turn) at = *current_turn;
+    for (; at; at = parents.at(*at)) path.insert(*at);
     if (turn) require_turn(session, *turn);
-    if (turn && way.contains(*turn)) {
+    if (turn && path.contains(*turn)) {
         throw TurnError("TURN_CURRENT",
                         "the session is at the end of turn " + std::to_string(*turn) +
                             " or of one that follows it; go to a different turn first");
@@ -466,7 +467,7 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     std::set<TurnId> removed;
     for (const TurnRow& each : all) {
         const bool follows = each.parent && removed.contains(*each.parent);
-        if (turn ? each.id == *turn || follows : !way.contains(each.id)) removed.insert(each.id);
+        if (turn ? each.id == *turn || follows : !path.contains(each.id)) removed.insert(each.id);
     }
     const std::string of_turn =
         " WHERE turn = (SELECT id FROM turn WHERE session = ? AND number = ?)";

@@ -191,8 +191,9 @@ public:
 private:
     struct Statements;
 
-    static std::unique_ptr<Statements> opened(Connection& connection, Connection::Access access,
-                                              const std::string& path);
+    static std::unique_ptr<Statements> open_statements(Connection& connection,
+                                                       Connection::Access access,
+                                                       const std::string& path);
 
     std::string path_;
     std::unique_ptr<Connection> connection_;

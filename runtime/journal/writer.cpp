@@ -41,11 +41,12 @@ void until_memory(Try&& attempt) {
 
 }  // namespace
 
-Writer::Writer(Inbox& inbox) : Poster(SIZE_MAX), inbox_(inbox), made_under_(fork_count()) {}
+Writer::Writer(Inbox& inbox)
+    : Poster(SIZE_MAX), inbox_(inbox), fork_count_at_creation_(fork_count()) {}
 
 // The child of a fork does not have the thread, and closing the files there would break the
 // parent's locks, so it leaks them.
-bool Writer::is_in_fork() const { return made_under_ != fork_count(); }
+bool Writer::is_in_fork() const { return fork_count_at_creation_ != fork_count(); }
 
 Writer::~Writer() {
     if (is_in_fork()) {
@@ -169,7 +170,7 @@ void Writer::write(std::list<Task>& tasks) {
             fail("STORE_IO", "the store cannot be written: ", error.what());
         }
     }
-    for (Task& task : own) tell(task, target->failure.get());
+    for (Task& task : own) post_done(task, target->failure.get());
     for (Task& task : own) {
         if (!task.then || target->failure != nullptr) continue;
         std::string warning;
@@ -184,7 +185,7 @@ void Writer::write(std::list<Task>& tasks) {
     }
 }
 
-void Writer::tell(Task& task, const StoreFailure* failure) {
+void Writer::post_done(Task& task, const StoreFailure* failure) {
     if (!task.done || (failure == nullptr && !task.waits)) return;
     until_memory([&] {
         if (failure == nullptr) return post([done = task.done] { done(nullptr); });
@@ -193,13 +194,13 @@ void Writer::tell(Task& task, const StoreFailure* failure) {
 }
 
 void Writer::post(std::function<void()> call) {
-    auto made = std::make_unique<Post>(Post{std::move(call)});
-    if (inbox_.post(*this, {nullptr, nullptr, made.get()}) == NAR_OK) made.release();
+    auto post = std::make_unique<Post>(Post{std::move(call)});
+    if (inbox_.post(*this, {nullptr, nullptr, post.get()}) == NAR_OK) post.release();
 }
 
 void Writer::run_post(const Inbox::Post& post) {
-    const std::unique_ptr<Post> made(static_cast<Post*>(post.user));
-    made->call();
+    const std::unique_ptr<Post> own(static_cast<Post*>(post.user));
+    own->call();
 }
 
 void Writer::drop_post(const Inbox::Post& post) { delete static_cast<Post*>(post.user); }

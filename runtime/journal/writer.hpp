@@ -76,11 +76,11 @@ private:
     void start();
     void run();
     void write(std::list<Task>& tasks);
-    void tell(Task& task, const StoreFailure* failure);
+    void post_done(Task& task, const StoreFailure* failure);
     void post(std::function<void()> call);
 
     Inbox& inbox_;
-    const uint64_t made_under_;  // fork_count()
+    const uint64_t fork_count_at_creation_;
     bool has_thread_ = false;
     pthread_t thread_{};
     std::mutex mutex_;

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/json/writer.hpp"
-#include "journal/past.hpp"
+#include "journal/restore.hpp"
 #include "script/state_prompt.hpp"
 #include "session/plan_faults.hpp"
 #include "session/plugin_setup.hpp"
@@ -332,7 +332,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
         }
     };
     settings.before_unrepeatable = [this](const event::Subject& subject, std::string_view body) {
-        if (with_.journal) with_.journal->note_begun(subject, body);
+        if (with_.journal) with_.journal->note_tool_starting(subject, body);
     };
     settings.has_processes = [this] { return with_.engine.pool().busy() > 0; };
     settings.on_tools_ended = [this, number] { presentation_.on_tools_ended(number); };
@@ -396,7 +396,7 @@ void Session::on_script_ended(const ScriptEnd& end) {
 
 void Session::restore_from_journal() {
     journal::Journal& journal = *with_.journal;
-    const journal::Journal::Past past =
+    const journal::Journal::Restored past =
         journal.restore(settings_.limits.history_patches, *with_.store, assets_);
     json::Document document;
     // Event and execution numbers stay unique, even if the session continues from an older turn.
@@ -450,7 +450,7 @@ void Session::take_rest(const std::string& rest) {
 void Session::go_to(std::optional<journal::TurnId> turn) {
     state::Store state(settings_.limits.history_patches);
     asset::Registry assets(with_.engine.settings().root);
-    const journal::Journal::Past past =
+    const journal::Journal::Restored past =
         with_.journal->go_to(turn, settings_.limits.history_patches, state, assets);
     with_.store->take_from(std::move(state));
     assets_.take_from(std::move(assets));
@@ -483,7 +483,7 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
             "turn " + std::to_string(turn) + " was not interrupted; play it again instead");
     }
     auto playback = with_.journal->playback(turn);
-    for (const journal::Playback::CutOff& tool : playback->go_on()) {
+    for (const journal::Playback::InterruptedTool& tool : playback->resume()) {
         const auto definition = resolver_.resolve(tool.path, folder_).definition;
         if (repeats || !definition || definition->repeatable) continue;
         throw journal::TurnError(

@@ -106,7 +106,7 @@ void Turn::end(TurnOutcome outcome) {
                             [this, outcome](const auto& kept) { publish_end(outcome, kept); });
 }
 
-void Turn::publish_end(TurnOutcome outcome, const journal::Journal::Kept& kept) {
+void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept) {
     std::string choices = with_.presentation.choices();
     std::string body;
     json::ObjectWriter writer(body);

@@ -36,7 +36,7 @@ struct TurnEnd {
     std::string choices;  // JSON array
     std::shared_ptr<const plan::Result> result;
     std::string fault;  // human-readable fault of the last plan; set for a fallback only
-    journal::Journal::Kept kept;
+    journal::Journal::StoredTurn kept;
 };
 
 // The parts of the session that a turn uses. All must outlive the turn.
@@ -113,7 +113,7 @@ private:
     bool may_execute_again(const plan::Plan& plan);
     NarratorRequest request() const;
     void end(TurnOutcome outcome);
-    void publish_end(TurnOutcome outcome, const journal::Journal::Kept& kept);
+    void publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept);
 
     const TurnContext with_;
     Actions actions_;

@@ -123,14 +123,14 @@ TEST_F(StoreFileTest, StepsHaveSnapshotsAndTheBytesSinceThem) {
     add_turn(store, session, one, "elsewhere", 5);
     const TurnId three = add_turn(store, session, two, "three", 40);
     EXPECT_EQ(store.bytes_since_snapshot(session, three), 40);
-    std::vector<std::string> way;
+    std::vector<std::string> steps;
     for (std::optional<TurnId> at = three; at;) {
         const Step step = store.step(session, *at).value();
-        way.push_back(std::to_string(step.turn) + (step.has_snapshot ? "*" : ""));
+        steps.push_back(std::to_string(step.turn) + (step.has_snapshot ? "*" : ""));
         EXPECT_EQ(step.patches, 3);
         at = step.parent;
     }
-    EXPECT_THAT(way, ElementsAre("4", "2*", "1"));
+    EXPECT_THAT(steps, ElementsAre("4", "2*", "1"));
     EXPECT_EQ(store.snapshot(session, two), R"({"a":1})");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "journal/past.hpp"
+#include "journal/restore.hpp"
 
 #include <memory>
 #include <string>
@@ -30,28 +30,28 @@ void parse_object(json::Document& document, std::string_view text, const StoreFi
 }
 
 // The path from a turn back towards the beginning, as far as it is needed.
-struct Way {
+struct Path {
     std::vector<Step> steps;  // the latest first
     size_t fresh = 0;         // number of steps after the nearest snapshot
     std::string state;        // the state before the fresh steps, as JSON
 };
 
 // Goes back until it has found a snapshot and at least `patches` patches.
-Way way_to(StoreFile& file, int64_t session, std::optional<TurnId> at, uint64_t patches) {
-    Way way;
+Path path_to(StoreFile& file, int64_t session, std::optional<TurnId> at, uint64_t patches) {
+    Path path;
     std::optional<TurnId> snapshot;
     uint64_t found = 0;
     while (at && !(snapshot && found >= patches)) {
         const std::optional<Step> step = file.step(session, *at);
         if (!step) fail(file, *at, "the beginning");
         if (step->has_snapshot && !snapshot) snapshot = at;
-        if (!snapshot) ++way.fresh;
+        if (!snapshot) ++path.fresh;
         found += static_cast<uint64_t>(step->patches);
-        way.steps.push_back(*step);
+        path.steps.push_back(*step);
         at = step->parent;
     }
-    way.state = snapshot ? file.snapshot(session, *snapshot) : file.initial_state(session);
-    return way;
+    path.state = snapshot ? file.snapshot(session, *snapshot) : file.initial_state(session);
+    return path;
 }
 
 void each_record_of(StoreFile& file, int64_t session, TurnId turn,
@@ -64,15 +64,15 @@ void each_record_of(StoreFile& file, int64_t session, TurnId turn,
 }  // namespace
 
 state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at) {
-    const Way way = way_to(file, session, at, 0);
+    const Path path = path_to(file, session, at, 0);
     state::Tree tree;
     json::Document document;
-    parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
+    parse_object(document, path.state, file, at.value_or(0), "the state before a patch");
     tree.assign(document.root());
     tree.keep_digest();
     state::Patch patch;
-    for (size_t i = way.fresh; i-- > 0;) {
-        const TurnId turn = way.steps[i].turn;
+    for (size_t i = path.fresh; i-- > 0;) {
+        const TurnId turn = path.steps[i].turn;
         each_record_of(file, session, turn, [&](const Record& record) {
             if (record.kind != RecordKind::Patch && record.kind != RecordKind::Nulls) return;
             parse_object(document, record.body, file, turn, "a patch");
@@ -86,14 +86,14 @@ state::Tree state_at(StoreFile& file, int64_t session, std::optional<TurnId> at)
 
 void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
                    uint64_t history_limit, state::Store& into) {
-    const Way way = way_to(file, session, at, history_limit);
+    const Path path = path_to(file, session, at, history_limit);
     json::Document document;
-    parse_object(document, way.state, file, at.value_or(0), "the state before a patch");
+    parse_object(document, path.state, file, at.value_or(0), "the state before a patch");
     into.assign(document.root());
     auto by = std::make_shared<const state::HistoryOrigin>();
-    for (size_t i = way.steps.size(); i-- > 0;) {
-        const TurnId turn = way.steps[i].turn;
-        const bool is_fresh = i < way.fresh;
+    for (size_t i = path.steps.size(); i-- > 0;) {
+        const TurnId turn = path.steps[i].turn;
+        const bool is_fresh = i < path.fresh;
         each_record_of(file, session, turn, [&](const Record& record) {
             if (record.kind == RecordKind::Patch) {
                 if (by->plan_id != record.plan_id || by->tool_id != record.tool_id) {
