@@ -14,21 +14,21 @@ constexpr double kDeinitBudget = 2;
 
 }  // namespace
 
-void CallTimes::took(const std::string& function, double seconds) {
-    const auto [found, is_new] = least_.emplace(function, seconds);
+void CallTimes::record(const std::string& function, double seconds) {
+    const auto [found, is_new] = shortest_.emplace(function, seconds);
     if (!is_new) found->second = std::min(found->second, seconds);
 }
 
 void CallTimes::judge(TrialReport& report) const {
-    for (const auto& [function, seconds] : least_) {
+    for (const auto& [function, seconds] : shortest_) {
         const bool is_deinit = function == "deinit";
         const double budget = is_deinit                                   ? kDeinitBudget
                               : function == "init" || function == "entry" ? kInitBudget
                                                                           : kCallBudget;
         if (seconds <= budget) continue;
-        report.finding(is_deinit ? "P19" : "P23",
-                       fmt::format("{} took at least {:.0f} ms; the limit is {:.0f} ms", function,
-                                   seconds * 1000, budget * 1000));
+        report.add_finding(is_deinit ? "P19" : "P23",
+                           fmt::format("{} took at least {:.0f} ms; the limit is {:.0f} ms",
+                                       function, seconds * 1000, budget * 1000));
     }
 }
 

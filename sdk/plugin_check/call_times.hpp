@@ -20,11 +20,11 @@ inline double seconds_since(Clock::time_point begin) {
 // may slow down a single call.
 class CallTimes {
 public:
-    void took(const std::string& function, double seconds);
+    void record(const std::string& function, double seconds);
     void judge(TrialReport& report) const;
 
 private:
-    std::map<std::string, double> least_;
+    std::map<std::string, double> shortest_;
 };
 
 }  // namespace narratoria::command::plugin_check

@@ -31,7 +31,7 @@
 
 namespace narratoria::command::plugin_check {
 
-constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
+constexpr std::size_t kMaxReport = std::size_t{4} << 20;
 
 // Memory shared by the trial and its parent. The parent reads `progress` and `busy` at any time and
 // the rest after the trial has ended. Reports are in memory, not on a pipe, so that a plugin that
@@ -39,20 +39,20 @@ constexpr std::size_t kMaxSaid = std::size_t{4} << 20;
 struct TrialPage {
     std::atomic<std::uint64_t> progress;
     std::atomic<bool> busy;  // in the plugin
-    char crash[8];
-    char hang[8];
-    char leaving[8];
-    char doing[200];
+    char crash_rule[8];
+    char hang_rule[8];
+    char exit_rule[8];
+    char activity[200];
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
     std::atomic<bool> has_no_memory;  // when it crashed
     // kYes is true; other values are false or were written by the plugin:
-    std::atomic<int> by_outliving;    // the crashed thread was not joined in deinit
+    std::atomic<int> unjoined_thread_crashed;  // the crashed thread was not joined in deinit
     std::atomic<int> has_copy;        // a child that the plugin forked returned to the check
     std::atomic<int> is_overwritten;  // the plugin unlocked lent memory and wrote to it
     std::atomic<bool> finished;
-    std::atomic<std::size_t> said_size;
-    char said[kMaxSaid];
+    std::atomic<std::size_t> report_size;
+    char report[kMaxReport];
 };
 
 namespace {
@@ -66,10 +66,10 @@ constexpr int kYes = 1;
 // Interval at which a trial's processes are counted.
 constexpr int kTickMilliseconds = 20;
 // Seconds that the check itself may need between two calls into the plugin.
-constexpr double kOwnWork = 30;
+constexpr double kCheckSeconds = 30;
 constexpr off_t kMaxOutput = 64 * 1024;
 // Seconds until a killed process must be gone. Only uninterruptible I/O delays a kill.
-constexpr double kEnding = 5;
+constexpr double kKillSeconds = 5;
 constexpr std::string_view kOverwritten =
     "it overwrote memory of the check that it was never given access to";
 
@@ -102,17 +102,17 @@ struct Region {
 Region regions[16384];
 std::atomic<std::size_t> region_count{0};
 // The `region` of a piece that was allocated with malloc.
-constexpr std::size_t kOfMalloc = SIZE_MAX;
+constexpr std::size_t kNoRegion = SIZE_MAX;
 
 // Threads that deinit left running, read by a signal handler. Larger than a plugin's thread limit.
-std::atomic<pid_t> outliving[kMaxTrialThreads];
-std::atomic<std::size_t> outliving_count{0};
+std::atomic<pid_t> unjoined_threads[kMaxTrialThreads];
+std::atomic<std::size_t> unjoined_thread_count{0};
 
 void classify_crash(int signal, siginfo_t* information, void*) {
     this_page->has_no_memory = memory_is_used_up();
     const pid_t thread = gettid();
-    for (const std::atomic<pid_t>& one : outliving) {
-        if (one.load() == thread) this_page->by_outliving = kYes;
+    for (const std::atomic<pid_t>& one : unjoined_threads) {
+        if (one.load() == thread) this_page->unjoined_thread_crashed = kYes;
     }
     const char* address = static_cast<const char*>(information->si_addr);
     const std::size_t count = std::min(region_count.load(), std::size(regions));
@@ -175,28 +175,28 @@ std::size_t page_size() {
     close(output);
     this_page = page;
     watch_crashes();
-    TrialReport told(page);
+    TrialReport report(page);
     try {
-        trial(told);
+        trial(report);
     } catch (const std::exception& error) {
-        told.begins({"P26", "P23", "P25"}, "the check itself");
+        report.begin_call({"P26", "P23", "P25"}, "the check itself");
         fprintf(stderr, "the check itself failed: %s\n", error.what());
         _exit(1);
     }
-    told.finish();
+    report.finish();
 }
 
-std::string end_of(int output) {
+std::string last_output(int output) {
     const off_t size = lseek(output, 0, SEEK_END);
     if (size <= 0) return {};
-    const off_t kept = std::min(size, kMaxOutput);
-    std::string text(static_cast<std::size_t>(kept), '\0');
-    const ssize_t got = pread(output, text.data(), text.size(), size - kept);
+    const off_t size_kept = std::min(size, kMaxOutput);
+    std::string text(static_cast<std::size_t>(size_kept), '\0');
+    const ssize_t got = pread(output, text.data(), text.size(), size - size_kept);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return text;
 }
 
-void take_line(std::string_view line, TrialOutcome& outcome) {
+void parse_report_line(std::string_view line, TrialOutcome& outcome) {
     std::vector<std::string_view> parts;
     for (;;) {
         const std::size_t tab = line.find('\t');
@@ -242,39 +242,41 @@ struct TrialEnd {
 
 // Sets the rule and the description for a process that a signal ended.
 void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end,
-                  const std::string& doing) {
+                  const std::string& activity) {
     const int signal = WTERMSIG(end.wait_status);
-    const std::string what = shown_wait_status(end.wait_status);
+    const std::string what = describe_wait_status(end.wait_status);
     // A trial that blames crashes on one rule (P32, P33, …) blames that rule for any signal.
-    const bool is_ordinary = outcome.blamed == "P26";
-    if (page.by_outliving == kYes) {
-        outcome.blamed = "P20";
-        outcome.story = fmt::format(
-            "a thread that still ran after deinit had returned crashed {}: {}", doing, what);
+    const bool is_ordinary = outcome.broken_rule == "P26";
+    if (page.unjoined_thread_crashed == kYes) {
+        outcome.broken_rule = "P20";
+        outcome.description = fmt::format(
+            "a thread that still ran after deinit had returned crashed {}: {}", activity, what);
         return;
     }
     if (end.has_seccomp && (signal == SIGKILL || signal == SIGSYS)) {
-        outcome.blamed = "P27";
-        outcome.story = fmt::format(
-            "a restriction of the process's system calls (seccomp) ended it {}: {}", doing, what);
+        outcome.broken_rule = "P27";
+        outcome.description =
+            fmt::format("a restriction of the process's system calls (seccomp) ended it {}: {}",
+                        activity, what);
         return;
     }
     switch (signal) {
         case SIGXFSZ:
-            outcome.blamed = "P42";
-            outcome.story =
-                fmt::format("wrote more than {} MiB to a file {}", kMaxTrialFile >> 20, doing);
+            outcome.broken_rule = "P42";
+            outcome.description =
+                fmt::format("wrote more than {} MiB to a file {}", kMaxTrialFile >> 20, activity);
             return;
         case SIGALRM:
         case SIGVTALRM:
         case SIGPROF:
-            outcome.blamed = "P27";
-            outcome.story = fmt::format("a timer of the process ended it {}: {}", doing, what);
+            outcome.broken_rule = "P27";
+            outcome.description =
+                fmt::format("a timer of the process ended it {}: {}", activity, what);
             return;
         case SIGXCPU:
-            outcome.blamed = "P42";
-            outcome.story = fmt::format("used more than {} s of processor time {}",
-                                        kMaxTrialProcessorSeconds, doing);
+            outcome.broken_rule = "P42";
+            outcome.description = fmt::format("used more than {} s of processor time {}",
+                                              kMaxTrialProcessorSeconds, activity);
             return;
         case SIGHUP:
         case SIGINT:
@@ -284,101 +286,101 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
         case SIGUSR1:
         case SIGUSR2:
             if (signal == SIGKILL && end.processor_seconds >= kMaxTrialProcessorSeconds) {
-                outcome.blamed = "P42";
-                outcome.story = fmt::format("used more than {} s of processor time {}",
-                                            kMaxTrialProcessorSeconds, doing);
+                outcome.broken_rule = "P42";
+                outcome.description = fmt::format("used more than {} s of processor time {}",
+                                                  kMaxTrialProcessorSeconds, activity);
                 return;
             }
-            outcome.blamed = "P46";
-            outcome.story =
-                fmt::format("a signal to its process group ended the host {}: {}", doing, what);
+            outcome.broken_rule = "P46";
+            outcome.description =
+                fmt::format("a signal to its process group ended the host {}: {}", activity, what);
             return;
         case SIGABRT: {
-            outcome.story = fmt::format("crashed {}: {}", doing, what);
+            outcome.description = fmt::format("crashed {}: {}", activity, what);
             if (!is_ordinary) return;
             if (const std::string damage = damage_in(outcome.output); !damage.empty()) {
-                outcome.story = fmt::format("crashed {}: {}", doing, damage);
+                outcome.description = fmt::format("crashed {}: {}", activity, damage);
             } else if (outcome.output.find("terminate called after throwing") !=
                        std::string::npos) {
-                outcome.blamed = "P24";
-                outcome.story = fmt::format(
-                    "an exception left a thread or a noexcept function {}: {}", doing, what);
+                outcome.broken_rule = "P24";
+                outcome.description = fmt::format(
+                    "an exception left a thread or a noexcept function {}: {}", activity, what);
             } else {
-                outcome.blamed = text_in(page.leaving);
+                outcome.broken_rule = text_in(page.exit_rule);
             }
             return;
         }
         default: break;
     }
-    outcome.story = fmt::format("crashed {}: {}", doing, what);
+    outcome.description = fmt::format("crashed {}: {}", activity, what);
     const std::string lent = text_in(page.lent_what);
     if (page.lent == kBeyondEnd) {
-        outcome.blamed = "P30";
-        outcome.story =
-            fmt::format("accessed memory beyond the end of {}, {}: {}", lent, doing, what);
+        outcome.broken_rule = "P30";
+        outcome.description =
+            fmt::format("accessed memory beyond the end of {}, {}: {}", lent, activity, what);
     } else if (page.lent == kAfterLoan) {
-        outcome.blamed = "P41";
-        outcome.story =
-            fmt::format("accessed {}, which was no longer valid, {}: {}", lent, doing, what);
+        outcome.broken_rule = "P41";
+        outcome.description =
+            fmt::format("accessed {}, which was no longer valid, {}: {}", lent, activity, what);
     } else if (page.lent == kWritten) {
-        outcome.blamed = "P30";
-        outcome.story =
-            fmt::format("wrote to {}, which belongs to the host, {}: {}", lent, doing, what);
+        outcome.broken_rule = "P30";
+        outcome.description =
+            fmt::format("wrote to {}, which belongs to the host, {}: {}", lent, activity, what);
     } else if (is_ordinary && page.has_no_memory) {
-        outcome.blamed = "P42";
-        outcome.story = fmt::format("crashed when {} MiB were in use, {}: {}",
-                                    kMaxTrialMemory >> 20, doing, what);
+        outcome.broken_rule = "P42";
+        outcome.description = fmt::format("crashed when {} MiB were in use, {}: {}",
+                                          kMaxTrialMemory >> 20, activity, what);
     }
 }
 
 void judge_end(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& end) {
-    const std::string doing =
-        fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.doing));
+    const std::string activity =
+        fmt::format("{} {}", page.busy.load() ? "in" : "after", text_in(page.activity));
     if (end.is_traced) {
-        outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = "P27";
-        outcome.story = fmt::format("made its parent trace it (PTRACE_TRACEME) {}", doing);
+        outcome.end = TrialOutcome::End::Exited;
+        outcome.broken_rule = "P27";
+        outcome.description = fmt::format("made its parent trace it (PTRACE_TRACEME) {}", activity);
     } else if (!end.excess.empty()) {
         outcome.end = TrialOutcome::End::Exceeded;
-        outcome.blamed = "P42";
-        outcome.story = fmt::format("{} {}", end.excess, doing);
+        outcome.broken_rule = "P42";
+        outcome.description = fmt::format("{} {}", end.excess, activity);
     } else if (end.out_of_time) {
         outcome.end = TrialOutcome::End::Hung;
-        outcome.blamed = text_in(page.hang);
-        outcome.story = fmt::format("did not return {}", doing);
+        outcome.broken_rule = text_in(page.hang_rule);
+        outcome.description = fmt::format("did not return {}", activity);
         if (!end.stopped.empty()) {
-            outcome.blamed = "P46";
-            outcome.story =
-                fmt::format("the host was stopped or traced {}: {}", doing, end.stopped);
+            outcome.broken_rule = "P46";
+            outcome.description =
+                fmt::format("the host was stopped or traced {}: {}", activity, end.stopped);
         }
     } else if (WIFSIGNALED(end.wait_status)) {
         outcome.end = TrialOutcome::End::Crashed;
-        outcome.blamed = text_in(page.crash);
-        judge_signal(outcome, page, end, doing);
+        outcome.broken_rule = text_in(page.crash_rule);
+        judge_signal(outcome, page, end, activity);
     } else if (!page.finished) {
-        outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = text_in(page.leaving);
-        outcome.story =
-            fmt::format("ended the process {} ({})", doing, shown_wait_status(end.wait_status));
+        outcome.end = TrialOutcome::End::Exited;
+        outcome.broken_rule = text_in(page.exit_rule);
+        outcome.description = fmt::format("ended the process {} ({})", activity,
+                                          describe_wait_status(end.wait_status));
         // A sanitizer exits without a signal after it has reported an error.
         if (const std::string damage = damage_in(outcome.output);
-            outcome.blamed == "P25" && !damage.empty()) {
+            outcome.broken_rule == "P25" && !damage.empty()) {
             outcome.end = TrialOutcome::End::Crashed;
-            outcome.blamed = "P26";
-            outcome.story = fmt::format("crashed {}: {}", doing, damage);
+            outcome.broken_rule = "P26";
+            outcome.description = fmt::format("crashed {}: {}", activity, damage);
         }
     } else if (end.wait_status != 0 && !has_sanitizers_allocator()) {
-        outcome.end = TrialOutcome::End::Left;
-        outcome.blamed = text_in(page.leaving);
-        outcome.story = fmt::format("changed the exit status of the process {}: {}", doing,
-                                    shown_wait_status(end.wait_status));
+        outcome.end = TrialOutcome::End::Exited;
+        outcome.broken_rule = text_in(page.exit_rule);
+        outcome.description = fmt::format("changed the exit status of the process {}: {}", activity,
+                                          describe_wait_status(end.wait_status));
     }
 }
 
 }  // namespace
 
 void mark_unjoined_thread(pid_t thread) {
-    outliving[outliving_count++ % std::size(outliving)] = thread;
+    unjoined_threads[unjoined_thread_count++ % std::size(unjoined_threads)] = thread;
 }
 
 // ---------------------------------------------------------------- TrialReport
@@ -386,81 +388,81 @@ void mark_unjoined_thread(pid_t thread) {
 TrialReport::TrialReport(TrialPage* page) : page_(page), process_(getpid()) {}
 
 // Ends a child that the plugin forked and that returned to the check: it would continue the trial.
-void TrialReport::end_copies() {
+void TrialReport::exit_forked_copy() {
     if (getpid() == process_) return;
     page_->has_copy = kYes;
     _exit(0);
 }
 
-void TrialReport::begins(const Blame& blame, std::string_view doing) {
-    end_copies();
-    check_page();
-    copy_text(page_->crash, blame.crash);
-    copy_text(page_->hang, blame.hang);
-    copy_text(page_->leaving, blame.leaving);
-    copy_text(page_->doing, doing);
+void TrialReport::begin_call(const Blame& blame, std::string_view activity) {
+    exit_forked_copy();
+    check_overwritten();
+    copy_text(page_->crash_rule, blame.crash_rule);
+    copy_text(page_->hang_rule, blame.hang_rule);
+    copy_text(page_->exit_rule, blame.exit_rule);
+    copy_text(page_->activity, activity);
     page_->busy = true;
     ++page_->progress;
 }
 
-void TrialReport::ends() {
-    end_copies();
+void TrialReport::end_call() {
+    exit_forked_copy();
     page_->busy = false;
     ++page_->progress;
 }
 
-void TrialReport::lives() { ++page_->progress; }
+void TrialReport::extend_deadline() { ++page_->progress; }
 
-void TrialReport::say(const std::string& line) {
-    if (line.size() > kMaxSaid - said_size_) return;
-    std::memcpy(page_->said + said_size_, line.data(), line.size());
-    said_size_ += line.size();
-    page_->said_size = said_size_;
+void TrialReport::append_report(const std::string& line) {
+    if (line.size() > kMaxReport - report_size_) return;
+    std::memcpy(page_->report + report_size_, line.data(), line.size());
+    report_size_ += line.size();
+    page_->report_size = report_size_;
 }
 
-void TrialReport::check_page() {
+void TrialReport::check_overwritten() {
     const std::lock_guard lock(mutex_);
-    if (page_->said_size == said_size_) return;
+    if (page_->report_size == report_size_) return;
     // The plugin may have damaged the previous line, so begin with a newline.
-    say(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
+    append_report(fmt::format("\nfinding\tP30\t{}\n", kOverwritten));
 }
 
-void TrialReport::finding(std::string_view rule, std::string_view message) {
+void TrialReport::add_finding(std::string_view rule, std::string_view message) {
     const std::lock_guard lock(mutex_);
-    auto& said = said_[std::string(rule)];
-    if (said.size() >= kMaxFindings || !said.insert(std::string(message)).second) return;
-    say(fmt::format("finding\t{}\t{}\n", rule, printable(message)));
+    auto& reported = reported_[std::string(rule)];
+    if (reported.size() >= kMaxFindings || !reported.insert(std::string(message)).second) return;
+    append_report(fmt::format("finding\t{}\t{}\n", rule, printable(message)));
 }
 
-void TrialReport::warning(std::string_view rule, std::string_view message) {
+void TrialReport::add_warning(std::string_view rule, std::string_view message) {
     const std::lock_guard lock(mutex_);
-    say(fmt::format("warning\t{}\t{}\n", rule, printable(message)));
+    append_report(fmt::format("warning\t{}\t{}\n", rule, printable(message)));
 }
 
-void TrialReport::covers(std::string_view rule) {
+void TrialReport::add_covered(std::string_view rule) {
     const std::lock_guard lock(mutex_);
-    say(fmt::format("covers\t{}\n", rule));
+    append_report(fmt::format("covers\t{}\n", rule));
 }
 
-void TrialReport::skips(std::string_view rule, std::string_view why) {
+void TrialReport::add_skipped(std::string_view rule, std::string_view why) {
     const std::lock_guard lock(mutex_);
-    say(fmt::format("skips\t{}\t{}\n", rule, printable(why)));
+    append_report(fmt::format("skips\t{}\t{}\n", rule, printable(why)));
 }
 
 bool TrialReport::has_finding(std::string_view rule) {
     const std::lock_guard lock(mutex_);
-    return said_.contains(std::string(rule));
+    return reported_.contains(std::string(rule));
 }
 
 void TrialReport::finish() {
-    check_page();
+    check_overwritten();
     page_->finished = true;
     // Not exit(): a separate trial runs the plugin's atexit handlers (try_exit).
     _exit(0);
 }
 
 void TrialReport::finish_as_a_host() {
-    check_page();
+    check_overwritten();
     page_->finished = true;
     std::exit(0);
 }
@@ -521,16 +523,16 @@ TrialOutcome run_trial(const TrialOptions& options,
             break;
         }
         if (ended) {
-            if (seconds_since(*ended) < kEnding) continue;
+            if (seconds_since(*ended) < kKillSeconds) continue;
             end.remains =
                 fmt::format("process {} could not be killed within {:.0f} s and still exists ({})",
-                            process, kEnding, shown_process_state(process));
+                            process, kKillSeconds, describe_process_state(process));
             break;
         }
-        if (options.is_alive) options.is_alive();
+        if (options.on_progress) options.on_progress();
         end.excess = excess(use_of(process));
-        if (end.excess.empty() && seconds_since(began) > options.whole) {
-            end.excess = fmt::format("did not end within {:.0f} s", options.whole);
+        if (end.excess.empty() && seconds_since(began) > options.total_limit) {
+            end.excess = fmt::format("did not end within {:.0f} s", options.total_limit);
         }
         if (!end.excess.empty()) {
             stop();
@@ -538,9 +540,9 @@ TrialOutcome run_trial(const TrialOptions& options,
             progress = now;
             progressed = Clock::now();
         } else if (seconds_since(progressed) >
-                   (page->busy.load() ? options.limit : options.limit + kOwnWork)) {
+                   (page->busy.load() ? options.limit : options.limit + kCheckSeconds)) {
             end.out_of_time = true;
-            const std::string state = shown_process_state(process);
+            const std::string state = describe_process_state(process);
             if (state.starts_with("state T") || state.starts_with("state t")) end.stopped = state;
             stop();
         }
@@ -549,12 +551,12 @@ TrialOutcome run_trial(const TrialOptions& options,
     end_trial(process);
     if (end.remains.empty()) end_all_children();
 
-    std::string_view rest(page->said, std::min(page->said_size.load(), kMaxSaid));
+    std::string_view rest(page->report, std::min(page->report_size.load(), kMaxReport));
     for (std::size_t at; (at = rest.find('\n')) != std::string_view::npos;) {
-        take_line(rest.substr(0, at), outcome);
+        parse_report_line(rest.substr(0, at), outcome);
         rest.remove_prefix(at + 1);
     }
-    outcome.output = end_of(output.get());
+    outcome.output = last_output(output.get());
     judge_end(outcome, *page, end);
     if (page->has_copy == kYes) {
         outcome.findings.push_back({"P28", false,
@@ -567,8 +569,8 @@ TrialOutcome run_trial(const TrialOptions& options,
              fmt::format("it made {} writable and wrote to it", text_in(page->lent_what))});
     }
     if (!end.remains.empty()) {
-        outcome.story += "; " + end.remains;
-        outcome.is_left = true;
+        outcome.description += "; " + end.remains;
+        outcome.has_survivor = true;
     }
     return outcome;
 }
@@ -586,16 +588,16 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
         if (begin == nullptr) throw std::bad_alloc();
         if (size > 0) std::memcpy(begin, content, size);
         std::memset(begin + size, 0xA5, room + kRoom);
-        pieces_.push_back({begin, size, kOfMalloc, {}, begin, what});
+        pieces_.push_back({begin, size, kNoRegion, {}, begin, what});
         return begin;
     }
-    const std::size_t whole = size + room;
-    const std::size_t data = std::max<std::size_t>((whole + page - 1) / page, 1) * page;
+    const std::size_t total = size + room;
+    const std::size_t data = std::max<std::size_t>((total + page - 1) / page, 1) * page;
     void* mapped =
         mmap(nullptr, data + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     char* begin = static_cast<char*>(mapped);
-    char* at = begin + data - whole;
+    char* at = begin + data - total;
     if (size > 0) std::memcpy(at, content, size);
     std::memset(at + size, 0xA5, room);
     mprotect(begin + data, page, PROT_NONE);
@@ -624,7 +626,7 @@ nar_failure* Loan::failure(std::size_t room) {
 
 Loan::~Loan() {
     for (const Piece& piece : pieces_) {
-        if (piece.region == kOfMalloc) {
+        if (piece.region == kNoRegion) {
             std::memset(piece.begin, 0xDD, piece.size);
             std::free(piece.begin);
             continue;

@@ -22,16 +22,16 @@ namespace narratoria::command::plugin_check {
 
 // The rules that the plugin breaks if it does not return from a call.
 struct Blame {
-    std::string_view crash = "P26";
-    std::string_view hang = "P23";
-    std::string_view leaving = "P25";  // it ended the process
+    std::string_view crash_rule = "P26";
+    std::string_view hang_rule = "P23";
+    std::string_view exit_rule = "P25";  // it ended the process
 };
 
 // Applies in addition to the limits of containment.hpp.
 struct TrialOptions {
-    double limit = 5;                // seconds without progress
-    double whole = 100;              // seconds in all
-    std::function<void()> is_alive;  // called while the trial runs; may be empty
+    double limit = 5;                   // seconds without progress
+    double total_limit = 100;           // seconds in all
+    std::function<void()> on_progress;  // called while the trial runs; may be empty
 };
 
 struct TrialFinding {
@@ -41,11 +41,11 @@ struct TrialFinding {
 };
 
 struct TrialOutcome {
-    enum class End { Finished, Crashed, Hung, Left, Exceeded };
+    enum class End { Finished, Crashed, Hung, Exited, Exceeded };
     End end = End::Finished;
-    std::string blamed;             // the rule, unless it finished
-    std::string story;              // "crashed (signal 11, Segmentation fault) in init"
-    bool is_left = false;           // its process could not be ended
+    std::string broken_rule;        // the rule, unless it finished
+    std::string description;        // "crashed (signal 11, Segmentation fault) in init"
+    bool has_survivor = false;      // its process could not be ended
     std::set<std::string> covered;  // rules that were checked completely
     std::map<std::string, std::string> skipped;  // rules that do not apply, and why
     std::vector<TrialFinding> findings;
@@ -58,31 +58,31 @@ public:
     explicit TrialReport(struct TrialPage* page);
 
     // Bracket each call into the plugin.
-    void begins(const Blame& blame, std::string_view doing);
-    void ends();
+    void begin_call(const Blame& blame, std::string_view activity);
+    void end_call();
     // Restarts the timeout of the trial, because there is progress.
-    void lives();
+    void extend_deadline();
 
-    void finding(std::string_view rule, std::string_view message);
-    void warning(std::string_view rule, std::string_view message);
-    void covers(std::string_view rule);
-    void skips(std::string_view rule, std::string_view why);
+    void add_finding(std::string_view rule, std::string_view message);
+    void add_warning(std::string_view rule, std::string_view message);
+    void add_covered(std::string_view rule);
+    void add_skipped(std::string_view rule, std::string_view why);
     bool has_finding(std::string_view rule);
-    // Ends the trial as finished. A process that exits in any other way counts as Left.
+    // Ends the trial as finished. A process that exits in any other way counts as Exited.
     [[noreturn]] void finish();
     // The same, but exits as a host does: atexit handlers and destructors run.
     [[noreturn]] void finish_as_a_host();
 
 private:
-    void say(const std::string& line);  // the caller holds the lock
-    void check_page();
-    void end_copies();
+    void append_report(const std::string& line);  // the caller holds the lock
+    void check_overwritten();
+    void exit_forked_copy();
 
     std::mutex mutex_;
     struct TrialPage* page_;
     const pid_t process_;
-    std::size_t said_size_ = 0;  // the plugin can write into the page
-    std::map<std::string, std::set<std::string>> said_;
+    std::size_t report_size_ = 0;  // the plugin can write into the page
+    std::map<std::string, std::set<std::string>> reported_;
 };
 
 // Called in a trial for a thread that still runs after deinit: if it crashes, the plugin breaks

@@ -56,7 +56,7 @@ public:
         if (is_live_ && !shown_.empty()) write_all(STDERR_FILENO, "\r\x1b[K");
     }
 
-    void tell(std::string_view rules) {
+    void show(std::string_view rules) {
         const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
         if (rules == shown_ || (!is_live_ && seconds < kQuietSeconds)) return;
         shown_ = rules;
@@ -76,7 +76,7 @@ private:
 bool is_finding(PluginVerdict verdict) { return verdict >= PluginVerdict::Failed; }
 
 std::string coloured(const Style& style, PluginVerdict verdict) {
-    const std::string word = fmt::format("{:<8}", shown(verdict));
+    const std::string word = fmt::format("{:<8}", verdict_name(verdict));
     if (verdict == PluginVerdict::Passed) return style.green(word);
     if (verdict == PluginVerdict::Warning) return style.yellow(word);
     return is_finding(verdict) ? style.red(word) : style.dim(word);
@@ -126,7 +126,7 @@ std::string as_json(const std::string& file, const PluginExamination& examinatio
     for (const PluginJudgement& one : examination.judgements) {
         out +=
             fmt::format("{}\n{{\"rule\":\"{}\",\"title\":{},\"verdict\":\"{}\"", first ? "" : ",",
-                        one.rule->id, json::quoted(one.rule->title), shown(one.verdict));
+                        one.rule->id, json::quoted(one.rule->title), verdict_name(one.verdict));
         first = false;
         if (!one.why.empty()) out += fmt::format(",\"why\":{}", json::quoted(one.why));
         if (!one.findings.empty()) {
@@ -147,12 +147,12 @@ std::string read_settings(const std::string& given) {
     const bool is_file = given == "-" || given.starts_with('@');
     const std::string file = given == "-" ? given : given.substr(1);
     std::string text = is_file ? read_document(file, "settings") : given;
-    if (const auto mistake = json::mistake_in_object(text)) {
+    if (const auto error = json::object_error(text)) {
         throw Refused(fmt::format(
             "{}:{}:{}: {}; give the settings as one JSON object, for example '{{\"colour\": "
             "\"blue\"}}', as @FILE, or as - for standard input",
-            is_file ? shown_path(file) : "--settings", mistake->line, mistake->column,
-            mistake->message));
+            is_file ? display_path(file) : "--settings", error->line, error->column,
+            error->message));
     }
     return text;
 }
@@ -230,7 +230,7 @@ int plugin_check(const PluginCheckOptions& options) {
     try {
         std::optional<CheckProgress> progress;
         progress.emplace();
-        examined.is_alive = [&](std::string_view rules) { progress->tell(rules); };
+        examined.on_progress = [&](std::string_view rules) { progress->show(rules); };
         const PluginExamination examination = examine_plugin(file, examined);
         progress.reset();
         const bool ok =

@@ -194,7 +194,7 @@ TrialUse use_of(pid_t trial) {
     return {descendants_of(trial).size(), entries_of(fmt::format("/proc/{}/task", trial)).size()};
 }
 
-std::string shown_process_state(pid_t process) {
+std::string describe_process_state(pid_t process) {
     constexpr std::string_view kState = "\nState:\t";
     const std::string status = text_of(fmt::format("/proc/{}/status", process));
     const std::size_t at = status.find(kState);

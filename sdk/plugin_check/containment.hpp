@@ -33,7 +33,7 @@ struct TrialUse {
 TrialUse use_of(pid_t trial);
 
 // The kernel's description, "state D (disk sleep)", or "ended" if the process does not exist.
-std::string shown_process_state(pid_t process);
+std::string describe_process_state(pid_t process);
 
 // True if a seccomp filter or the strict mode applies to the process.
 bool has_seccomp(pid_t process);

@@ -26,17 +26,17 @@ bool list_is_whole(const nar_plugin& plugin) {
 
 void judge_name(TrialReport& report, nar_str text, const char* what) {
     if (text.data == nullptr || text.size == 0) {
-        report.finding("P12", fmt::format("its {} is empty", what));
+        report.add_finding("P12", fmt::format("its {} is empty", what));
     } else if (!is_plain_utf8(to_view(text))) {
-        report.finding("P12", fmt::format("its {} is not UTF-8", what));
+        report.add_finding("P12", fmt::format("its {} is not UTF-8", what));
     }
 }
 
 void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginMetadata& metadata) {
     const auto differs = [&](std::string_view what, std::string_view there,
                              std::string_view loaded) {
-        report.finding("P7", fmt::format("the {} is \"{}\" in {}, but \"{}\" when loaded", what,
-                                         there, metadata.source, loaded));
+        report.add_finding("P7", fmt::format("the {} is \"{}\" in {}, but \"{}\" when loaded", what,
+                                             there, metadata.source, loaded));
     };
     // P12 reports an invalid id.
     if (metadata.id != to_view(plugin.id) && is_plugin_id(to_view(plugin.id))) {
@@ -61,45 +61,46 @@ void judge_metadata(TrialReport& report, const nar_plugin& plugin, const PluginM
     if (loaded != there) {
         differs("list of extensions", joined(there), joined(loaded));
     }
-    report.covers("P7");
+    report.add_covered("P7");
 }
 
 // Checks the struct itself. The later checks run only if it is complete.
 bool judge_plugin(TrialReport& report, const nar_plugin& plugin) {
-    report.begins({"P11", "P11", "P11"}, "reading its nar_plugin");
+    report.begin_call({"P11", "P11", "P11"}, "reading its nar_plugin");
     cover(report, {"P11"});
     if (plugin.size < sizeof(nar_plugin) || plugin.size > kMaxStructSize) {
-        report.finding("P11", fmt::format("size is {}, and nar_plugin has {} bytes in ABI 1.0",
-                                          plugin.size, sizeof(nar_plugin)));
+        report.add_finding("P11", fmt::format("size is {}, and nar_plugin has {} bytes in ABI 1.0",
+                                              plugin.size, sizeof(nar_plugin)));
         return false;
     }
     if (plugin.init == nullptr || plugin.deinit == nullptr || plugin.get_extension == nullptr) {
-        report.finding("P11", "init, deinit or get_extension is NULL");
+        report.add_finding("P11", "init, deinit or get_extension is NULL");
         return false;
     }
     if (!list_is_whole(plugin)) {
-        report.finding("P11", fmt::format("its list of extensions is NULL, or longer than {}: {}",
-                                          kMaxExtensions, plugin.extension_count));
+        report.add_finding("P11",
+                           fmt::format("its list of extensions is NULL, or longer than {}: {}",
+                                       kMaxExtensions, plugin.extension_count));
         return false;
     }
     for (std::uint64_t index = 0; index < plugin.extension_count; ++index) {
         if (!is_extension_id(to_view(plugin.extensions[index]))) {
-            report.finding("P11", fmt::format("number {} of its extensions is not an id of the "
-                                              "form \"narratoria.ui_handler/1\"",
-                                              index + 1));
+            report.add_finding("P11", fmt::format("number {} of its extensions is not an id of the "
+                                                  "form \"narratoria.ui_handler/1\"",
+                                                  index + 1));
             return false;
         }
     }
-    report.covers("P12");
+    report.add_covered("P12");
     if (!is_plugin_id(to_view(plugin.id))) {
-        report.finding("P12",
-                       fmt::format("its id is \"{}\"; use at most 128 characters a-z 0-9 . _ "
-                                   "-, the first a letter or digit",
-                                   to_view(plugin.id)));
+        report.add_finding("P12",
+                           fmt::format("its id is \"{}\"; use at most 128 characters a-z 0-9 . _ "
+                                       "-, the first a letter or digit",
+                                       to_view(plugin.id)));
     }
     judge_name(report, plugin.name, "name");
     judge_name(report, plugin.version, "version");
-    report.ends();
+    report.end_call();
     return true;
 }
 
@@ -108,13 +109,14 @@ template <typename Extension>
 bool judge_size(TrialReport& report, std::string_view id, const Extension& extension,
                 std::size_t least = sizeof(Extension)) {
     if (reinterpret_cast<std::uintptr_t>(&extension) % alignof(Extension) != 0) {
-        report.finding("P16", fmt::format("{}: the address of its struct is not a multiple of {}",
-                                          id, alignof(Extension)));
+        report.add_finding("P16",
+                           fmt::format("{}: the address of its struct is not a multiple of {}", id,
+                                       alignof(Extension)));
         return false;
     }
     if (extension.size >= least && extension.size <= kMaxStructSize) return true;
-    report.finding("P16", fmt::format("{}: size is {}, and the struct has {} bytes", id,
-                                      extension.size, least));
+    report.add_finding("P16", fmt::format("{}: size is {}, and the struct has {} bytes", id,
+                                          extension.size, least));
     return false;
 }
 
@@ -122,18 +124,18 @@ void judge_list(TrialReport& report, std::string_view id, std::string_view what,
                 const nar_str* list, std::uint64_t count,
                 const std::function<bool(std::string_view)>& is_good) {
     if (count > 0 && list == nullptr) {
-        report.finding("P16", fmt::format("{}: the list of {} is NULL", id, what));
+        report.add_finding("P16", fmt::format("{}: the list of {} is NULL", id, what));
         return;
     }
     std::set<std::string_view> seen;
     for (std::uint64_t index = 0; index < count; ++index) {
         const std::string_view text = to_view(list[index]);
         if (text.empty() || !is_plain_utf8(text) || !is_good(text)) {
-            report.finding(
+            report.add_finding(
                 "P16", fmt::format("{}: \"{}\" is not allowed in the list of {}", id, text, what));
         } else if (!seen.insert(text).second) {
-            report.finding("P16",
-                           fmt::format("{}: \"{}\" is repeated in the list of {}", id, text, what));
+            report.add_finding(
+                "P16", fmt::format("{}: \"{}\" is repeated in the list of {}", id, text, what));
         }
     }
 }
@@ -155,7 +157,7 @@ bool is_media_pattern(std::string_view text) {
 // `which` of a manifest.
 std::string schema_trouble(std::string_view which, std::string_view text) {
     if (text.empty()) return {};
-    if (json::mistake_in_object(text)) return "is not a JSON object";
+    if (json::object_error(text)) return "is not a JSON object";
     const json::Document schema = json::read(text);
     const auto has = [&](const char* name) { return json::member(schema, name) != nullptr; };
     // An input schema may have the form of specification 002, which is a complete manifest.
@@ -174,7 +176,7 @@ std::string schema_trouble(std::string_view which, std::string_view text) {
 
 void judge_extension(TrialReport& report, std::string_view id, const void* found) {
     const auto require = [&](bool holds, std::string_view what) {
-        if (!holds) report.finding("P16", fmt::format("{}: {} is NULL", id, what));
+        if (!holds) report.add_finding("P16", fmt::format("{}: {} is NULL", id, what));
     };
     const auto any = [](std::string_view) { return true; };
     if (id == NAR_EXTENSION_EVENT_SINK) {
@@ -218,16 +220,16 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
             auto require_schema = [&](const char* which, nar_str schema) {
                 const std::string why = schema_trouble(which, to_view(schema));
                 if (why.empty()) return;
-                report.finding("P16", fmt::format("{}: the {}_schema of {} {}", id, which,
-                                                  to_view(tool->name), why));
+                report.add_finding("P16", fmt::format("{}: the {}_schema of {} {}", id, which,
+                                                      to_view(tool->name), why));
             };
             require_schema("input", tool->input_schema);
             if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {
                 require_schema("result", tool->result_schema);
             }
             if (!is_plain_utf8(to_view(tool->description))) {
-                report.finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,
-                                                  to_view(tool->name)));
+                report.add_finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,
+                                                      to_view(tool->name)));
             }
         }
         judge_list(report, id, "tools", names.data(), names.size(),
@@ -251,43 +253,43 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
         known.push_back(id);
         const std::string doing = "get_extension for " + id;
         const Blame blame;
-        const void* first = ask_extension(report, *plugin, to_c(id), blame, doing);
-        const void* second = ask_extension(report, *plugin, to_c(id), blame, doing);
+        const void* first = query_extension(report, *plugin, to_c(id), blame, doing);
+        const void* second = query_extension(report, *plugin, to_c(id), blame, doing);
         const void* elsewhere = nullptr;
         std::thread([&] {
-            elsewhere = ask_extension(report, *plugin, to_c(id), blame, doing);
+            elsewhere = query_extension(report, *plugin, to_c(id), blame, doing);
         }).join();
         if (report.has_finding("P24")) return;
         if (first == nullptr) {
-            report.finding("P13",
-                           fmt::format("get_extension returns NULL for {}, which it lists", id));
+            report.add_finding(
+                "P13", fmt::format("get_extension returns NULL for {}, which it lists", id));
             continue;
         }
         if (first != second || first != elsewhere) {
-            report.finding(
+            report.add_finding(
                 "P13",
                 fmt::format("get_extension returns a different struct each time for {}", id));
             continue;
         }
         if (std::find(std::begin(kKnownExtensions), std::end(kKnownExtensions), id) ==
             std::end(kKnownExtensions)) {
-            report.warning("P15", fmt::format("{} is not an extension of ABI {}.{}", id,
-                                              NAR_ABI_MAJOR, NAR_ABI_MINOR));
+            report.add_warning("P15", fmt::format("{} is not an extension of ABI {}.{}", id,
+                                                  NAR_ABI_MAJOR, NAR_ABI_MINOR));
             continue;
         }
-        report.begins({"P16", "P16", "P16"}, "reading the struct of " + id);
+        report.begin_call({"P16", "P16", "P16"}, "reading the struct of " + id);
         judge_extension(report, id, first);
-        report.ends();
+        report.end_call();
     }
     cover(report, {"P13", "P15", "P16"});
 
     const auto must_be_unknown = [&](const std::string& id) {
         if (std::find(known.begin(), known.end(), id) != known.end()) return;
-        const void* found = ask_extension(report, *plugin, to_c(id), {"P14", "P23", "P25"},
-                                          fmt::format("get_extension for \"{}\"", id));
+        const void* found = query_extension(report, *plugin, to_c(id), {"P14", "P23", "P25"},
+                                            fmt::format("get_extension for \"{}\"", id));
         if (found == nullptr) return;
-        report.finding("P14", fmt::format("get_extension returns a struct for \"{}\"",
-                                          id.size() > 100 ? "a very long id" : id));
+        report.add_finding("P14", fmt::format("get_extension returns a struct for \"{}\"",
+                                              id.size() > 100 ? "a very long id" : id));
     };
     for (const std::string_view id : kKnownExtensions) {
         const std::string whole(id);
@@ -303,11 +305,11 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     }
     must_be_unknown(std::string(100'000, 'x'));
     must_be_unknown("narratoria.event_sink/1\xFF");
-    if (ask_extension(report, *plugin, nar_str{nullptr, 0}, {"P14", "P23", "P25"},
-                      "get_extension for the empty id") != nullptr) {
-        report.finding("P14", "get_extension returns a struct for the empty id (NULL, 0)");
+    if (query_extension(report, *plugin, nar_str{nullptr, 0}, {"P14", "P23", "P25"},
+                        "get_extension for the empty id") != nullptr) {
+        report.add_finding("P14", "get_extension returns a struct for the empty id (NULL, 0)");
     }
-    report.covers("P14");
+    report.add_covered("P14");
 }
 
 void try_unterminated_ids(TrialReport& report, const std::string& path) {
@@ -319,8 +321,8 @@ void try_unterminated_ids(TrialReport& report, const std::string& path) {
             Loan loan(LentMemory::Guarded);
             const auto* id = static_cast<const char*>(
                 loan.bytes(known.data(), size, "the id that get_extension was asked for"));
-            static_cast<void>(ask_extension(report, *plugin, nar_str{id, size},
-                                            {"P30", "P23", "P25"}, "get_extension"));
+            static_cast<void>(query_extension(report, *plugin, nar_str{id, size},
+                                              {"P30", "P23", "P25"}, "get_extension"));
         }
     }
     cover(report, {"P30"});

@@ -259,7 +259,7 @@ private:
 
     void require_status(nar_status status, const char* function) {
         if (status <= 0 && status >= NAR_STATUS_LAST_) return;
-        host_.report().finding(
+        host_.report().add_finding(
             "P34", fmt::format("{} returned {}, which is not a nar_status", function, status));
     }
 
@@ -348,7 +348,7 @@ private:
     void turns_of_prompts() {
         if (!is_judged()) return;
         unsigned turns = 0;
-        while (turns < kMaxTurns && host_.take_prompt()) {
+        while (turns < kMaxTurns && host_.consume_prompt()) {
             ++turns;
             const auto* sink = wanted<nar_event_sink_extension>(NAR_EXTENSION_EVENT_SINK);
             if (sink != nullptr) {
@@ -363,7 +363,7 @@ private:
             host_.run_loop(0.001, [] { return false; });
         }
         if (turns < kMaxTurns) return;
-        host_.report().finding(
+        host_.report().add_finding(
             "P43", fmt::format("it submits a prompt in each turn of its own prompts, {} "
                                "times: the session is never idle",
                                kMaxTurns));
@@ -447,7 +447,7 @@ private:
         const Text faults = validate(Document::Plan, request.plan);
         const json::Document list = json::read(faults.view());
         if (!list.IsArray() || list.Empty()) return;
-        host_.report().warning(
+        host_.report().add_warning(
             "P38", fmt::format("the plan has a fault: {}: {}", json::text(list[0], "pointer"),
                                json::text(list[0], "message")));
     }
@@ -469,9 +469,10 @@ private:
                                                  [&] { return host_.request(token).answers > 0; });
             left = std::max(0.0, left - seconds_since(began));
             if (is_judged() && !answered && !has_thrown()) {
-                host_.report().finding("P35", fmt::format("a request had no reply after {} s; call "
-                                                          "reply or fail (--time allows more time)",
-                                                          patience()));
+                host_.report().add_finding("P35",
+                                           fmt::format("a request had no reply after {} s; call "
+                                                       "reply or fail (--time allows more time)",
+                                                       patience()));
             }
             if (is_judged() && answered) judge_plan(host_.request(token));
             cancel(*narrator, token);
@@ -514,7 +515,7 @@ private:
         const Text faults = validate(Document::Events, seen.output);
         const json::Document list = json::read(faults.view());
         if (list.IsArray() && !list.Empty()) {
-            report.finding(
+            report.add_finding(
                 "P40", fmt::format("{}: line {} of its output: {}", who,
                                    json::count(list[0], "line"), json::text(list[0], "message")));
             return;
@@ -532,9 +533,10 @@ private:
             done += json::text(json::read(line), "type") == "done";
         }
         if (done != 1 || json::text(json::read(last), "type") != "done") {
-            report.finding("P40", fmt::format("{}: its output has {} done events{}; a tool ends "
-                                              "with exactly one, as the last",
-                                              who, done, done == 1 ? ", not the last" : ""));
+            report.add_finding("P40",
+                               fmt::format("{}: its output has {} done events{}; a tool ends "
+                                           "with exactly one, as the last",
+                                           who, done, done == 1 ? ", not the last" : ""));
         }
     }
 
@@ -554,13 +556,14 @@ private:
         // A plugin that throws is disabled and has no more duties.
         if (has_thrown()) return false;
         if (is_judged() && !cancel && !has_ended()) {
-            report.finding("P39", fmt::format("{} had not ended when invoke returned; cancel may "
-                                              "be NULL only if invoke always ends it",
-                                              who));
+            report.add_finding("P39",
+                               fmt::format("{} had not ended when invoke returned; cancel may "
+                                           "be NULL only if invoke always ends it",
+                                           who));
         }
         if (!cancels && !host_.run_loop(patience(), has_ended)) {
-            report.finding("P39",
-                           fmt::format("{} did not call ended within {} s", who, patience()));
+            report.add_finding("P39",
+                               fmt::format("{} did not call ended within {} s", who, patience()));
             cancels = true;
         }
         if (cancels && !has_ended() && cancel) {
@@ -571,8 +574,9 @@ private:
                 host_.run_loop(is_judged() ? kGrace : std::min(brief_left_, patience()), has_ended);
             if (!is_judged()) brief_left_ = std::max(0.0, brief_left_ - seconds_since(began));
             if (is_judged() && !ended) {
-                report.finding("P39", fmt::format("{} did not call ended within {} s after cancel",
-                                                  who, kGrace));
+                report.add_finding(
+                    "P39",
+                    fmt::format("{} did not call ended within {} s after cancel", who, kGrace));
             }
         }
         if (is_judged() && has_ended()) judge_output(host_.invocation(token), who);
@@ -703,31 +707,32 @@ std::string odd_text(std::uint64_t seed, unsigned number) {
 
 Library load_library(TrialReport& report, const std::string& path) {
     Library library;
-    report.begins({"P5", "P5", "P5"}, "loading");
+    report.begin_call({"P5", "P5", "P5"}, "loading");
     library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    report.ends();
+    report.end_call();
     if (library.handle == nullptr) {
         const char* why = dlerror();
-        report.finding("P1", fmt::format("it cannot be loaded: {}", why != nullptr ? why : "?"));
+        report.add_finding("P1",
+                           fmt::format("it cannot be loaded: {}", why != nullptr ? why : "?"));
         return library;
     }
     library.entry = reinterpret_cast<nar_plugin_entry_fn>(dlsym(library.handle, NAR_PLUGIN_ENTRY));
     if (library.entry == nullptr) {
-        report.finding("P2", "it does not export " NAR_PLUGIN_ENTRY);
+        report.add_finding("P2", "it does not export " NAR_PLUGIN_ENTRY);
     }
     return library;
 }
 
-const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
-                          const Blame& blame, std::string_view doing) {
+const void* query_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
+                            const Blame& blame, std::string_view doing) {
     const void* found = nullptr;
-    report.begins(blame, doing);
+    report.begin_call(blame, doing);
     try {
         found = plugin.get_extension(id);
     } catch (...) {
-        report.finding("P24", fmt::format("{} threw an exception", doing));
+        report.add_finding("P24", fmt::format("{} threw an exception", doing));
     }
-    report.ends();
+    report.end_call();
     return found;
 }
 
@@ -741,18 +746,18 @@ const nar_plugin* enter(TrialReport& report, const Library& library) {
     nar_failure failure{};
     failure.size = sizeof failure;
     const nar_plugin* plugin = nullptr;
-    report.begins({}, "entry");
+    report.begin_call({}, "entry");
     nar_status status = NAR_FAILED;
     try {
         status = library.entry(&description, &plugin, &failure);
     } catch (...) {
-        report.finding("P24", "the entry threw an exception");
+        report.add_finding("P24", "the entry threw an exception");
     }
-    report.ends();
+    report.end_call();
     return status == NAR_OK ? plugin : nullptr;
 }
 
-bool PluginInstance::start() { return host_.init(plugin_, &instance_, &why_not_) == NAR_OK; }
+bool PluginInstance::start() { return host_.init(plugin_, &instance_, &refusal_) == NAR_OK; }
 
 void PluginInstance::exercise(const ExerciseOptions& options) {
     Session(host_, plugin_, instance_, options).play();

@@ -12,8 +12,8 @@
 namespace narratoria::command::plugin_check {
 
 // Calls get_extension outside an instance's calls. A crash, a hang or an exception is a finding.
-const void* ask_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
-                          const Blame& blame, std::string_view doing);
+const void* query_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
+                            const Blame& blame, std::string_view doing);
 
 // The extension's struct, or NULL if the plugin does not list it.
 template <typename Extension>
@@ -57,19 +57,19 @@ public:
     PluginInstance(PluginCheckHost& host, const nar_plugin& plugin)
         : host_(host), plugin_(plugin) {}
 
-    // False if init refused; why_not() has the reason.
+    // False if init refused; refusal() has the reason.
     bool start();
     void exercise(const ExerciseOptions& options);
     void end();
 
     void* address() const { return instance_; }
-    const std::string& why_not() const { return why_not_; }
+    const std::string& refusal() const { return refusal_; }
 
 private:
     PluginCheckHost& host_;
     const nar_plugin& plugin_;
     void* instance_ = nullptr;
-    std::string why_not_;
+    std::string refusal_;
 };
 
 // Returns one of the kOddTexts malformed or unexpected texts of a seed.

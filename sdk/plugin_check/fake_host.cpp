@@ -129,53 +129,54 @@ bool PluginCheckHost::call(const std::string& doing, const std::string& function
     PluginCheckHost* const before = current;
     current = this;
     Blame blame = options_.blame;
-    if (function == "deinit") blame.hang = "P19";
-    report_.begins(blame, doing);
+    if (function == "deinit") blame.hang_rule = "P19";
+    report_.begin_call(blame, doing);
     const Clock::time_point began = Clock::now();
-    bool came_back = true;
+    bool returned = true;
     try {
         ask();
     } catch (const abi::__forced_unwind&) {
-        report_.finding("P25", fmt::format("{} ended the engine's thread (pthread_exit)", doing));
+        report_.add_finding("P25",
+                            fmt::format("{} ended the engine's thread (pthread_exit)", doing));
         throw;
     } catch (const std::bad_alloc& error) {
-        came_back = false;
-        report_.finding(memory_is_used_up() ? "P42" : "P24",
-                        fmt::format("{} threw an exception: {}", doing, error.what()));
+        returned = false;
+        report_.add_finding(memory_is_used_up() ? "P42" : "P24",
+                            fmt::format("{} threw an exception: {}", doing, error.what()));
     } catch (const std::exception& error) {
-        came_back = false;
-        report_.finding("P24", fmt::format("{} threw an exception: {}", doing, error.what()));
+        returned = false;
+        report_.add_finding("P24", fmt::format("{} threw an exception: {}", doing, error.what()));
     } catch (...) {
-        came_back = false;
-        report_.finding("P24",
-                        fmt::format("{} threw an exception that is not a std::exception", doing));
+        returned = false;
+        report_.add_finding(
+            "P24", fmt::format("{} threw an exception that is not a std::exception", doing));
     }
-    times_.took(function, seconds_since(began));
-    report_.ends();
+    times_.record(function, seconds_since(began));
+    report_.end_call();
     current = before;
-    return came_back;
+    return returned;
 }
 
 std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& failure,
                                        std::size_t room, std::string_view who) {
     const char* end = static_cast<const char*>(std::memchr(failure.message, '\0', room));
     if (end == nullptr) {
-        report.finding("P9",
-                       fmt::format("{} refused with a reason that does not end with a NUL", who));
+        report.add_finding(
+            "P9", fmt::format("{} refused with a reason that does not end with a NUL", who));
         return std::string(failure.message, room);
     }
     std::string text(failure.message, end);
     if (text.empty()) {
-        report.finding("P9", fmt::format("{} refused without a reason; write it to "
-                                         "failure->message",
-                                         who));
+        report.add_finding("P9", fmt::format("{} refused without a reason; write it to "
+                                             "failure->message",
+                                             who));
     } else if (!is_plain_utf8(text)) {
-        report.finding("P9", fmt::format("{} refused with a reason that is not UTF-8", who));
+        report.add_finding("P9", fmt::format("{} refused with a reason that is not UTF-8", who));
     }
     return text;
 }
 
-nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std::string* why_not) {
+nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std::string* refusal) {
     {
         const std::lock_guard lock(mutex_);
         life_ = Life::Init;
@@ -187,18 +188,18 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
     nar_status status = NAR_FAILED;
     *instance = nullptr;
     count_instance();
-    const bool came_back =
+    const bool returned =
         call("init", "init", [&] { status = plugin.init(host_, instance, failure); });
     judge_use();
-    if (came_back && status != NAR_OK) {
-        *why_not = reason_in(report_, *failure, kRoom, "init");
-    } else if (!came_back) {
-        *why_not = "it threw an exception";
+    if (returned && status != NAR_OK) {
+        *refusal = reason_in(report_, *failure, kRoom, "init");
+    } else if (!returned) {
+        *refusal = "it threw an exception";
         status = NAR_FAILED;
     }
     // Posts of init run when the instance is active. If init fails, they are dropped.
     if (status != NAR_OK) {
-        take_loop_away();
+        stop_loop();
         forget_instance();
     }
     const std::lock_guard lock(mutex_);
@@ -207,7 +208,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
 }
 
 void PluginCheckHost::deinit(const nar_plugin& plugin, void* instance) {
-    take_loop_away();
+    stop_loop();
     {
         const std::lock_guard lock(mutex_);
         life_ = Life::Deinit;
@@ -220,7 +221,7 @@ void PluginCheckHost::deinit(const nar_plugin& plugin, void* instance) {
 
 void PluginCheckHost::judge_use() {
     const std::string more = excess(use_of(getpid()));
-    if (!more.empty()) report_.finding("P42", more);
+    if (!more.empty()) report_.add_finding("P42", more);
 }
 
 bool PluginCheckHost::owns(const void* address) const {
@@ -244,10 +245,10 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     if (self == nullptr) {
         *status = NAR_INVALID_ARGUMENT;
         if (current_report != nullptr && was_there && host != nullptr) {
-            current_report->finding(
+            current_report->add_finding(
                 "P20", fmt::format("{} was called after deinit had returned", function));
         } else if (current_report != nullptr) {
-            current_report->finding(
+            current_report->add_finding(
                 "P34", fmt::format("{} was called with a nar_host that does not exist", function));
         }
         return nullptr;
@@ -255,7 +256,7 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     TrialReport& report = self->report_;
     const bool on_engine_thread = self->is_engine_thread();
     if (belongs_to_engine_thread && !on_engine_thread) {
-        report.finding(
+        report.add_finding(
             "P22",
             fmt::format("{} was called on a thread other than the engine's; use narratoria.post/1",
                         function));
@@ -263,9 +264,9 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
         return nullptr;
     }
     if (on_engine_thread && current != nullptr && current != self) {
-        report.finding("P21",
-                       fmt::format("{} was called with the nar_host of {} during a call of {}",
-                                   function, self->options_.name, current->options_.name));
+        report.add_finding("P21",
+                           fmt::format("{} was called with the nar_host of {} during a call of {}",
+                                       function, self->options_.name, current->options_.name));
     }
     const std::lock_guard lock(self->mutex_);
     *status = NAR_GONE;
@@ -273,18 +274,19 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
         case Life::Active: break;
         case Life::Init:
             if ((allowed & kInInit) != 0) break;
-            report.finding("P18", fmt::format("{} was called in init", function));
+            report.add_finding("P18", fmt::format("{} was called in init", function));
             return nullptr;
         case Life::Deinit:
             if ((allowed & kInDeinit) != 0) break;
             // A thread that deinit is joining cannot know that deinit has begun, so allow its call.
             if (on_engine_thread) {
-                report.finding("P18", fmt::format("{} was called in deinit", function));
+                report.add_finding("P18", fmt::format("{} was called in deinit", function));
             }
             return nullptr;
-        case Life::Before:
+        case Life::ProcessSnapshot:
         case Life::Ended:
-            report.finding("P20", fmt::format("{} was called after deinit had returned", function));
+            report.add_finding("P20",
+                               fmt::format("{} was called after deinit had returned", function));
             return nullptr;
     }
     *status = NAR_OK;
@@ -293,13 +295,13 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
 
 bool PluginCheckHost::text_is_good(nar_str text, const char* function, const char* what) {
     if (text.data == nullptr && text.size > 0) {
-        report_.finding("P34",
-                        fmt::format("{}: {} is NULL with {} bytes", function, what, text.size));
+        report_.add_finding("P34",
+                            fmt::format("{}: {} is NULL with {} bytes", function, what, text.size));
         return false;
     }
     if (!is_plain_utf8(to_view(text))) {
         if (options_.gives_odd_data) return false;
-        report_.finding("P34", fmt::format("{}: {} is not UTF-8", function, what));
+        report_.add_finding("P34", fmt::format("{}: {} is not UTF-8", function, what));
         return false;
     }
     return true;
@@ -307,10 +309,10 @@ bool PluginCheckHost::text_is_good(nar_str text, const char* function, const cha
 
 bool PluginCheckHost::object_is_good(nar_str text, const char* function) {
     if (!text_is_good(text, function, "the JSON")) return false;
-    const auto mistake = json::mistake_in_object(to_view(text));
-    if (!mistake) return true;
+    const auto error = json::object_error(to_view(text));
+    if (!error) return true;
     if (options_.gives_odd_data) return false;
-    report_.finding("P34", fmt::format("{}: not a JSON object: {}", function, mistake->message));
+    report_.add_finding("P34", fmt::format("{}: not a JSON object: {}", function, error->message));
     return false;
 }
 

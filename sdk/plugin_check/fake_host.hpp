@@ -56,7 +56,7 @@ struct NarratorRequest {
     std::string plan;
     std::string message;
     bool is_cancelled = false;
-    bool is_told = false;  // the plugin's cancel was called
+    bool was_notified = false;  // the plugin's cancel was called
     Clock::time_point cancelled_at;
 };
 
@@ -90,7 +90,7 @@ public:
               const std::function<void()>& ask);
 
     // Create and destroy the instance. Deinit first removes timers, polls and posts, as hosts do.
-    nar_status init(const nar_plugin& plugin, void** instance, std::string* why_not);
+    nar_status init(const nar_plugin& plugin, void** instance, std::string* refusal);
     void deinit(const nar_plugin& plugin, void* instance);
 
     // Runs posts, timers and polls until `is_enough` returns true, for at most `seconds`. Returns
@@ -99,7 +99,7 @@ public:
 
     std::uint64_t new_request();
     std::uint64_t new_invocation();
-    void will_cancel_request(std::uint64_t token, bool is_told);
+    void will_cancel_request(std::uint64_t token, bool was_notified);
     void will_cancel_invocation(std::uint64_t token);
     void forget_refused(std::uint64_t token);
     NarratorRequest request(std::uint64_t token);
@@ -114,7 +114,7 @@ public:
     static void write_reason(nar_failure* failure, std::string_view why);
 
     // True if the plugin submitted a prompt since the last call of this function.
-    bool take_prompt();
+    bool consume_prompt();
 
     // Reports a finding if more processes or threads exist than a plugin may have.
     void judge_use();
@@ -124,7 +124,7 @@ public:
     bool owns(const void* address) const;
 
 private:
-    enum class Life { Before, Init, Active, Deinit, Ended };
+    enum class Life { ProcessSnapshot, Init, Active, Deinit, Ended };
     static constexpr unsigned kInInit = 1, kInActive = 2, kInDeinit = 4;
 
     // The number of callbacks that led to this one without a pause.
@@ -163,7 +163,7 @@ private:
     void publish(const char* id, const Extension& functions);
     void publish_extensions();
     nar_status answer(std::uint64_t token, const char* function, nar_str text, bool is_plan);
-    void take_loop_away();
+    void stop_loop();
 
     static const void* host_get_extension(const nar_host* host, nar_str id);
     static void log_write(const nar_host* host, std::uint32_t level, nar_str message);
@@ -254,7 +254,7 @@ private:
     FakeProcesses processes_;  // engine thread only
 
     mutable std::mutex mutex_;  // guards all members below
-    Life life_ = Life::Before;
+    Life life_ = Life::ProcessSnapshot;
     std::map<std::string, void*, std::less<>> extensions_;
     std::deque<Post> posts_;
     std::map<std::uint64_t, Timer> timers_;

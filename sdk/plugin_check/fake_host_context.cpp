@@ -29,7 +29,8 @@ bool PluginCheckHost::use(const nar_state_metadata* metadata, const char* functi
     std::uint32_t size = 0;
     std::memcpy(&size, metadata, sizeof size);
     if (size < sizeof size || size > kMaxStructSize) {
-        report_.finding("P34", fmt::format("{}: nar_state_metadata.size is {}", function, size));
+        report_.add_finding("P34",
+                            fmt::format("{}: nar_state_metadata.size is {}", function, size));
         write_reason(failure, "the size of the metadata is not valid");
         return false;
     }
@@ -61,7 +62,7 @@ nar_status PluginCheckHost::context_set_state(const nar_host* host, std::uint64_
     json::Document document;
     if (value.data != nullptr) document.Parse(value.data, value.size);
     if (value.data == nullptr || document.HasParseError()) {
-        self->report_.finding("P34", "context.set_state: the value is not JSON");
+        self->report_.add_finding("P34", "context.set_state: the value is not JSON");
         write_reason(failure, "the value is not JSON");
         return NAR_INVALID_DOCUMENT;
     }

@@ -37,7 +37,7 @@ std::uint32_t from_poll(short revents, std::uint32_t events) {
 
 }  // namespace
 
-void PluginCheckHost::take_loop_away() {
+void PluginCheckHost::stop_loop() {
     processes_.end_all();
     std::deque<Post> dropped;
     {
@@ -56,7 +56,7 @@ void PluginCheckHost::take_loop_away() {
 bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_enough) {
     const Clock::time_point began = Clock::now();
     for (;;) {
-        report_.lives();
+        report_.extend_deadline();
         if (is_enough()) {
             chain_ = 0;
             return true;
@@ -131,10 +131,11 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
             const ChainLength chain = ++found->second.ready_rounds / kRoundsForAChain;
             longest = std::max(longest, chain);
             if (chain > kMaxChain) {
-                report_.finding("P43", fmt::format("a descriptor that it polls is always ready, {} "
-                                                   "times without a pause: the host's loop never "
-                                                   "rests",
-                                                   kMaxChain * kRoundsForAChain));
+                report_.add_finding("P43",
+                                    fmt::format("a descriptor that it polls is always ready, {} "
+                                                "times without a pause: the host's loop never "
+                                                "rests",
+                                                kMaxChain * kRoundsForAChain));
             }
             const Poll one = found->second;
             if (!is_still_open(one)) {
@@ -166,9 +167,10 @@ void PluginCheckHost::run_chained(ChainLength chain, const char* name,
                                   const std::function<void()>& ask) {
     chain_ = chain;
     if (chain > kMaxChain) {
-        report_.finding("P43", fmt::format("{} starts itself again each time, {} times without a "
-                                           "pause: the host's loop never rests",
-                                           name, kMaxChain));
+        report_.add_finding("P43",
+                            fmt::format("{} starts itself again each time, {} times without a "
+                                        "pause: the host's loop never rests",
+                                        name, kMaxChain));
     }
     call(name, name, ask);
 }
@@ -179,9 +181,9 @@ bool PluginCheckHost::is_still_open(const Poll& poll) {
         now.st_ino == poll.inode) {
         return true;
     }
-    report_.finding("P44", fmt::format("descriptor {} was closed while it was polled; call "
-                                       "poll.stop before close",
-                                       poll.descriptor));
+    report_.add_finding("P44", fmt::format("descriptor {} was closed while it was polled; call "
+                                           "poll.stop before close",
+                                           poll.descriptor));
     return false;
 }
 
@@ -191,7 +193,7 @@ nar_status PluginCheckHost::post_post(const nar_host* host, void (*function)(voi
     PluginCheckHost* self = entered(host, "post", kInInit | kInActive, false, &status);
     if (self == nullptr) return status;
     if (function == nullptr) {
-        self->report_.finding("P34", "post: the function is NULL");
+        self->report_.add_finding("P34", "post: the function is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     {
@@ -210,7 +212,7 @@ nar_status PluginCheckHost::timer_start(const nar_host* host, std::uint32_t mill
     PluginCheckHost* self = entered(host, "timer.start", kInActive, true, &status);
     if (self == nullptr) return status;
     if (on_time == nullptr || timer == nullptr) {
-        self->report_.finding("P34", "timer.start: on_time or timer is NULL");
+        self->report_.add_finding("P34", "timer.start: on_time or timer is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     const std::lock_guard lock(self->mutex_);
@@ -232,13 +234,15 @@ nar_status PluginCheckHost::add_poll(const char* function, Poll one, std::uint64
     struct stat information {};
     if ((one.on_readable == nullptr && one.on_ready == nullptr) || poll == nullptr ||
         fstat(one.descriptor, &information) != 0) {
-        report_.finding("P34", fmt::format("{}: the function or poll is NULL, or the descriptor "
-                                           "is invalid",
-                                           function));
+        report_.add_finding("P34",
+                            fmt::format("{}: the function or poll is NULL, or the descriptor "
+                                        "is invalid",
+                                        function));
         return NAR_INVALID_ARGUMENT;
     }
     if ((one.events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
-        report_.finding("P34", fmt::format("{}: events has bits that are not defined", function));
+        report_.add_finding("P34",
+                            fmt::format("{}: events has bits that are not defined", function));
         return NAR_INVALID_ARGUMENT;
     }
     if (S_ISREG(information.st_mode)) return NAR_IO;
@@ -275,7 +279,7 @@ nar_status PluginCheckHost::poll_change(const nar_host* host, std::uint64_t poll
     PluginCheckHost* self = entered(host, "poll.change", kInActive, true, &status);
     if (self == nullptr) return status;
     if ((events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
-        self->report_.finding("P34", "poll.change: events has bits that are not defined");
+        self->report_.add_finding("P34", "poll.change: events has bits that are not defined");
         return NAR_INVALID_ARGUMENT;
     }
     const std::lock_guard lock(self->mutex_);

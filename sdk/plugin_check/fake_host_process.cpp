@@ -45,7 +45,7 @@ nar_status PluginCheckHost::process_start(const nar_host* host, const nar_progra
         what.arguments[0].size == 0 ||
         (what.environment == nullptr && what.environment_count > 0) ||
         (what.folder.size > 0 && what.folder.data[0] != '/')) {
-        self->report_.finding(
+        self->report_.add_finding(
             "P34",
             "process.start: a struct is NULL or its size is wrong, nar_program names no program, "
             "or its folder is not absolute");
@@ -78,7 +78,7 @@ nar_status PluginCheckHost::process_write(const nar_host* host, std::uint64_t pr
     PluginCheckHost* self = entered(host, "process.write", kInActive, true, &status);
     if (self == nullptr) return status;
     if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.finding("P34", "process.write: bytes is NULL");
+        self->report_.add_finding("P34", "process.write: bytes is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     return self->processes_.write(process, to_view(bytes));

@@ -22,10 +22,10 @@ constexpr std::size_t kMaxOutput = std::size_t{64} << 20;
 // Reports a token that this host did not give: a different instance's, or an invented one.
 void tell_unknown_token(TrialReport& report, const char* function, std::uint64_t token) {
     if (is_given_token(token)) {
-        report.finding("P21",
-                       fmt::format("{}: the token belongs to a different instance", function));
+        report.add_finding("P21",
+                           fmt::format("{}: the token belongs to a different instance", function));
     } else {
-        report.finding("P34", fmt::format("{}: the token is unknown", function));
+        report.add_finding("P34", fmt::format("{}: the token is unknown", function));
     }
 }
 
@@ -45,11 +45,11 @@ std::uint64_t PluginCheckHost::new_invocation() {
     return token;
 }
 
-void PluginCheckHost::will_cancel_request(std::uint64_t token, bool is_told) {
+void PluginCheckHost::will_cancel_request(std::uint64_t token, bool was_notified) {
     const std::lock_guard lock(mutex_);
     NarratorRequest& request = requests_[token];
     request.is_cancelled = true;
-    request.is_told = is_told;
+    request.was_notified = was_notified;
     request.cancelled_at = Clock::now();
 }
 
@@ -65,7 +65,7 @@ void PluginCheckHost::forget_refused(std::uint64_t token) {
     ObservedInvocation& invocation = invocations_[token];
     invocation.is_refused = true;
     if (invocation.ends > 0) {
-        report_.finding("P39", "start refused an invocation after it called ended for it");
+        report_.add_finding("P39", "start refused an invocation after it called ended for it");
     }
 }
 
@@ -92,13 +92,13 @@ nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, na
     }
     NarratorRequest& request = found->second;
     if (request.answers++ > 0) {
-        report_.finding("P36", fmt::format("{}: this request already has a reply", function));
+        report_.add_finding("P36", fmt::format("{}: this request already has a reply", function));
         return NAR_STALE;
     }
     if (request.is_cancelled) {
-        if (request.is_told &&
+        if (request.was_notified &&
             (is_engine_thread() || seconds_since(request.cancelled_at) > kCrossing)) {
-            report_.finding("P37", fmt::format("{}: this request was cancelled", function));
+            report_.add_finding("P37", fmt::format("{}: this request was cancelled", function));
         }
         return NAR_GONE;
     }
@@ -132,7 +132,7 @@ nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t toke
     PluginCheckHost* self = entered(host, "invoke.invoke", kInActive, true, &status);
     if (self == nullptr) return status;
     if (on_outcome == nullptr) {
-        self->report_.finding("P34", "invoke.invoke: the function is NULL");
+        self->report_.add_finding("P34", "invoke.invoke: the function is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     if (!self->text_is_good(invocation, "invoke.invoke", "the invocation")) {
@@ -182,7 +182,7 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
     PluginCheckHost* self = entered(host, "invocation.output", kInActive, false, &status);
     if (self == nullptr) return status;
     if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.finding("P34", "invocation.output: bytes is NULL");
+        self->report_.add_finding("P34", "invocation.output: bytes is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     const std::lock_guard lock(self->mutex_);
@@ -193,10 +193,10 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
     }
     ObservedInvocation& one = found->second;
     if (one.ends > 0 || one.is_handed_over || one.is_refused) {
-        self->report_.finding("P39", fmt::format("invocation.output was called after {}",
-                                                 one.ends > 0         ? "ended"
-                                                 : one.is_handed_over ? "run"
-                                                                      : "start had refused"));
+        self->report_.add_finding("P39", fmt::format("invocation.output was called after {}",
+                                                     one.ends > 0         ? "ended"
+                                                     : one.is_handed_over ? "run"
+                                                                          : "start had refused"));
         return NAR_GONE;
     }
     if (one.unread > 0 && one.unread + bytes.size > kMaxUnread) return NAR_BUSY;
@@ -218,11 +218,11 @@ nar_status PluginCheckHost::invocation_diagnostics(const nar_host* host, std::ui
         return NAR_GONE;
     }
     if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.finding("P34", "invocation.diagnostics: bytes is NULL");
+        self->report_.add_finding("P34", "invocation.diagnostics: bytes is NULL");
         return NAR_INVALID_ARGUMENT;
     }
     if (found->second.ends > 0) {
-        self->report_.finding("P39", "invocation.diagnostics was called after ended");
+        self->report_.add_finding("P39", "invocation.diagnostics was called after ended");
         return NAR_GONE;
     }
     return NAR_OK;
@@ -236,7 +236,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     nar_invocation_end read{};
     if (end != nullptr) {
         if (end->size < 2 * sizeof(std::uint32_t) || end->size > kMaxStructSize) {
-            self->report_.finding(
+            self->report_.add_finding(
                 "P34", fmt::format("invocation.ended: nar_invocation_end.size is {}", end->size));
             return NAR_INVALID_ARGUMENT;
         }
@@ -254,12 +254,12 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     }
     ObservedInvocation& one = found->second;
     if (one.ends++ > 0) {
-        self->report_.finding("P39", "invocation.ended was called a second time");
+        self->report_.add_finding("P39", "invocation.ended was called a second time");
         return NAR_STALE;
     }
     if (one.is_handed_over || one.is_refused) {
-        self->report_.finding("P39", fmt::format("invocation.ended was called after {}",
-                                                 one.is_refused ? "start had refused" : "run"));
+        self->report_.add_finding("P39", fmt::format("invocation.ended was called after {}",
+                                                     one.is_refused ? "start had refused" : "run"));
         return NAR_GONE;
     }
     one.ended_at = Clock::now();
@@ -283,12 +283,12 @@ nar_status PluginCheckHost::invocation_run(const nar_host* host, std::uint64_t t
     if (command == nullptr || command->size < sizeof(nar_command) ||
         command->size > kMaxStructSize || command->argument_count == 0 ||
         command->arguments == nullptr) {
-        self->report_.finding("P34", "invocation.run: the nar_command names no program");
+        self->report_.add_finding("P34", "invocation.run: the nar_command names no program");
         return NAR_INVALID_ARGUMENT;
     }
     ObservedInvocation& one = found->second;
     if (one.ends > 0 || !one.output.empty() || one.is_handed_over) {
-        self->report_.finding("P39", "invocation.run was called after output, ended or run");
+        self->report_.add_finding("P39", "invocation.run was called after output, ended or run");
         return NAR_GONE;
     }
     one.is_handed_over = true;

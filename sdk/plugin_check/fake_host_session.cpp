@@ -28,7 +28,7 @@ void PluginCheckHost::log_write(const nar_host* host, std::uint32_t level, nar_s
         entered(host, "log.write", kInInit | kInActive | kInDeinit, false, &status);
     if (self == nullptr) return;
     if (level < 1 || level > 4) {
-        self->report_.finding(
+        self->report_.add_finding(
             "P34",
             fmt::format("log.write: the level is {}; valid are 1 debug, 2 info, 3 warning, 4 error",
                         level));
@@ -77,15 +77,17 @@ nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, n
     const std::string_view text = to_view(name);
     if (text.empty() || text.size() > most_name_bytes ||
         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != text.npos) {
-        self->report_.finding("P34", fmt::format("config.publish: the name is \"{}\"; a name is "
-                                                 "a-z 0-9 . _ -, 1 to {} bytes",
-                                                 printable(text), most_name_bytes));
+        self->report_.add_finding("P34",
+                                  fmt::format("config.publish: the name is \"{}\"; a name is "
+                                              "a-z 0-9 . _ -, 1 to {} bytes",
+                                              printable(text), most_name_bytes));
         return NAR_INVALID_ARGUMENT;
     }
     if (value.size > most_value_bytes) {
-        self->report_.finding("P34", fmt::format("config.publish: the value has {} bytes; at most "
-                                                 "{} are allowed",
-                                                 value.size, most_value_bytes));
+        self->report_.add_finding("P34",
+                                  fmt::format("config.publish: the value has {} bytes; at most "
+                                              "{} are allowed",
+                                              value.size, most_value_bytes));
         return NAR_INVALID_ARGUMENT;
     }
     const std::lock_guard lock(self->mutex_);
@@ -94,7 +96,7 @@ nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, n
     } else if (self->published_.size() < most_names) {
         self->published_.emplace(text);
     } else if (!self->published_.contains(text)) {
-        self->report_.finding(
+        self->report_.add_finding(
             "P34", fmt::format("config.publish: \"{}\" exceeds the limit of {} names that have a "
                                "value at a time",
                                printable(text), most_names));
@@ -120,7 +122,7 @@ nar_status PluginCheckHost::state_read(const nar_host* host, nar_str pointer, na
     }
     const rapidjson::Pointer path(pointer.data != nullptr ? pointer.data : "", pointer.size);
     if (!path.IsValid()) {
-        self->report_.finding(
+        self->report_.add_finding(
             "P34", fmt::format("state.read: {} is not a JSON Pointer", to_view(pointer)));
         return NAR_INVALID_ARGUMENT;
     }
@@ -169,7 +171,7 @@ nar_status PluginCheckHost::prompt_cancel(const nar_host* host) {
     return NAR_OK;
 }
 
-bool PluginCheckHost::take_prompt() {
+bool PluginCheckHost::consume_prompt() {
     const std::lock_guard lock(mutex_);
     return std::exchange(prompt_pending_, false);
 }

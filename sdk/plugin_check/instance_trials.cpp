@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "plugin_check/fake_host.hpp"
-#include "plugin_check/left_behind.hpp"
+#include "plugin_check/leak_check.hpp"
 #include "plugin_check/trials.hpp"
 
 namespace narratoria::command::plugin_check {
@@ -18,21 +18,21 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
         options.settings = settings;
         PluginCheckHost host(report, times, options);
         PluginInstance instance(host, *plugin);
-        const Before before;
+        const ProcessSnapshot before;
         if (!instance.start()) {
             // P9 reports a refusal without a reason, P24 an exception.
             if (!report.has_finding("P9") && !report.has_finding("P24")) {
-                report.finding("P17", fmt::format("init refused: {}", instance.why_not()));
+                report.add_finding("P17", fmt::format("init refused: {}", instance.refusal()));
             }
-            report.covers("P9");
-            before.judge_rest(report);
+            report.add_covered("P9");
+            before.report_leaks(report);
             return;
         }
         host.run_loop(0.02, [] { return false; });
-        before.judge_state(report, "P27", "after init");
+        before.report_state_changes(report, "P27", "after init");
         instance.end();
-        before.judge_state(report, "P27", "after deinit");
-        before.judge_rest(report);
+        before.report_state_changes(report, "P27", "after deinit");
+        before.report_leaks(report);
         times.judge(report);
         if (report.has_finding("P19")) break;  // repeating a slow deinit finds nothing new
     }
@@ -45,23 +45,23 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
     const nar_plugin* plugin = enter(report, library);
     // Without the extension, its rules stay skipped.
     if (plugin == nullptr) return;
-    report.begins({}, "get_extension for " + exercise.only);
+    report.begin_call({}, "get_extension for " + exercise.only);
     const bool is_offered = extension_of<void>(*plugin, exercise.only) != nullptr;
-    report.ends();
+    report.end_call();
     if (!is_offered) return;
     CallTimes times;
     PluginCheckHostOptions options;
     options.settings = settings;
     PluginCheckHost host(report, times, options);
     PluginInstance instance(host, *plugin);
-    const Before before;
+    const ProcessSnapshot before;
     if (!instance.start()) return;
     instance.exercise(exercise);
     host.judge_use();
-    before.judge_state(report, "P27", fmt::format("after {} was used", exercise.only));
+    before.report_state_changes(report, "P27", fmt::format("after {} was used", exercise.only));
     instance.end();
-    before.judge_state(report, "P27", "after deinit");
-    before.judge_rest(report);
+    before.report_state_changes(report, "P27", "after deinit");
+    before.report_leaks(report);
     times.judge(report);
     cover(report, {"P19", "P20", "P22", "P23", "P24", "P25", "P26", "P27", "P28", "P34", "P42",
                    "P43", "P44", "P45", "P46"});
@@ -72,7 +72,7 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
         if (narrator != nullptr && narrator->cancel != nullptr) {
             cover(report, {"P37"});
         } else {
-            report.skips("P37", "its cancel is NULL");
+            report.add_skipped("P37", "its cancel is NULL");
         }
     }
     if (exercise.only == NAR_EXTENSION_TOOL_RUNNER || exercise.only == NAR_EXTENSION_TOOL) {
@@ -127,7 +127,7 @@ void try_exit(TrialReport& report, const std::string& path, const std::string& s
         instance.end();
     }
     cover(report, {"P47"});
-    report.begins({"P47", "P47", "P47"}, "the end of the process");
+    report.begin_call({"P47", "P47", "P47"}, "the end of the process");
     report.finish_as_a_host();
 }
 

@@ -30,8 +30,8 @@ public:
         if (!begin(first, data) || !begin(second, data)) return;
         if (first.instance.address() != nullptr &&
             first.instance.address() == second.instance.address()) {
-            report_.finding("P21",
-                            "two instances that exist at the same time have the same address");
+            report_.add_finding("P21",
+                                "two instances that exist at the same time have the same address");
         }
         use(first, data);
         use(second, data);
@@ -44,9 +44,9 @@ public:
         use(third, data);
         third.instance.end();
         if (data.content() != content) {
-            report_.warning("P21",
-                            "variables of the library still change when the third instance is "
-                            "used; check that they contain no session data");
+            report_.add_warning("P21",
+                                "variables of the library still change when the third instance is "
+                                "used; check that they contain no session data");
         }
         cover(report_, {"P21"});
     }
@@ -62,7 +62,7 @@ private:
             PluginCheckHostOptions options;
             options.name = name;
             options.settings = settings;
-            options.blame.crash = "P21";
+            options.blame.crash_rule = "P21";
             return options;
         }
         PluginCheckHost host;
@@ -71,9 +71,9 @@ private:
 
     bool begin(One& one, const WritableData& data) {
         if (!one.instance.start()) {
-            report_.finding("P21",
-                            fmt::format("init of {} refused while another instance exists: {}",
-                                        one.host.options().name, one.instance.why_not()));
+            report_.add_finding("P21",
+                                fmt::format("init of {} refused while another instance exists: {}",
+                                            one.host.options().name, one.instance.refusal()));
             return false;
         }
         living_.push_back(&one.host);
@@ -96,9 +96,10 @@ private:
                                       std::any_of(living_.begin(), living_.end(),
                                                   [&](const auto* one) { return one->owns(word); });
                 if (is_hosts) {
-                    report_.finding("P21",
-                                    "a global variable points to the host of one instance, or to "
-                                    "one of its extensions");
+                    report_.add_finding(
+                        "P21",
+                        "a global variable points to the host of one instance, or to "
+                        "one of its extensions");
                     return;
                 }
             }

@@ -307,7 +307,7 @@ void find_metadata(PluginFile& file) {
         const json::Document place = json::read(Text(found).view());
         const std::string_view beside = json::text(place, "file");
         metadata.source = beside.empty() ? "the section " NAR_PLUGIN_NOTE_SECTION
-                                         : shown_path(std::string(beside));
+                                         : display_path(std::string(beside));
         if (json::count(place, "notes") > 1) {
             metadata.faults.push_back(
                 "the section has more than one note; use NAR_PLUGIN_NOTE once per library");
@@ -350,7 +350,7 @@ bool is_metadata_with(std::string_view id, std::string_view extension) {
 
 PluginFile read_plugin_file(const std::string& given) {
     const auto began = std::chrono::steady_clock::now();
-    const std::string shown = shown_path(given);
+    const std::string shown = display_path(given);
     PluginFile file;
     file.path = absolute_path(given);
     const ElfImage image(read_library(file.path, shown));

@@ -139,12 +139,12 @@ bool names_rule(std::string_view rules, std::string_view rule) {
 }
 
 const PluginRule* rule_named(std::string_view id) {
-    const auto found = std::find_if(std::begin(kRules), std::end(kRules),
-                                    [&](const PluginRule& rule) { return rule.id == id; });
-    return found != std::end(kRules) ? found : nullptr;
+    const auto add_finding = std::find_if(std::begin(kRules), std::end(kRules),
+                                          [&](const PluginRule& rule) { return rule.id == id; });
+    return add_finding != std::end(kRules) ? add_finding : nullptr;
 }
 
-std::string in_case(std::string_view text, int (*change)(int)) {
+std::string with_case(std::string_view text, int (*change)(int)) {
     std::string changed;
     for (const char one : text) {
         changed += static_cast<char>(change(static_cast<unsigned char>(one)));
@@ -201,12 +201,12 @@ public:
     }
 
     PluginExamination run() {
-        look_at_file();
-        look_at_entry();
-        look_at_life();
-        look_at_extensions();
-        look_at_the_rest();
-        for (PluginJudgement& one : result_.judgements) settle(one);
+        check_file();
+        check_entry();
+        check_life_cycle();
+        check_extensions();
+        check_robustness();
+        for (PluginJudgement& one : result_.judgements) decide_verdict(one);
         std::erase_if(result_.judgements, [&](const PluginJudgement& one) {
             return !is_wanted(one.rule->id) && one.verdict < PluginVerdict::Failed;
         });
@@ -221,8 +221,8 @@ private:
         return result_.judgements[static_cast<std::size_t>(known - kRules)];
     }
 
-    void found(std::string_view rule, const std::string& message,
-               PluginVerdict verdict = PluginVerdict::Failed) {
+    void add_finding(std::string_view rule, const std::string& message,
+                     PluginVerdict verdict = PluginVerdict::Failed) {
         if (rule_named(rule) == nullptr) return;  // a plugin wrote into the trial's page
         PluginJudgement& one = judgement(rule);
         one.verdict = one.findings.empty() ? verdict : std::max(one.verdict, verdict);
@@ -231,7 +231,7 @@ private:
         }
     }
 
-    void covers(std::string_view rule) {
+    void add_covered(std::string_view rule) {
         if (rule_named(rule) != nullptr) covered_.insert(std::string(rule));
     }
 
@@ -249,53 +249,54 @@ private:
     TrialOutcome run(const Check& check, const Trial& what) {
         const double left = options_.total - seconds_since(began_);
         if (left <= 0) {
-            found("P42", fmt::format("the checks took longer than {:.0f} s in total; the remaining "
-                                     "checks were skipped (--total allows more time)",
-                                     options_.total));
+            add_finding("P42",
+                        fmt::format("the checks took longer than {:.0f} s in total; the remaining "
+                                    "checks were skipped (--total allows more time)",
+                                    options_.total));
             stop("the total time for the checks was used up (--total)");
             return {};
         }
-        if (is_left_) return {};
+        if (has_survivor_) return {};
         TrialOptions options;
         options.limit = options_.time_limit;
-        options.whole = std::min(left, std::max(kTrialSeconds, 20 * options_.time_limit));
-        if (options_.is_alive) {
-            options.is_alive = [&] { options_.is_alive(check.rules); };
-            options.is_alive();
+        options.total_limit = std::min(left, std::max(kTrialSeconds, 20 * options_.time_limit));
+        if (options_.on_progress) {
+            options.on_progress = [&] { options_.on_progress(check.rules); };
+            options.on_progress();
         }
         return run_trial(options, what);
     }
 
     // False if the plugin did not return. True if the check is not selected.
     bool trial(const Check& check, const Trial& what) {
-        return !is_wanted(check) || take(run(check, what));
+        return !is_wanted(check) || evaluate(run(check, what));
     }
 
-    bool take(const TrialOutcome& outcome) {
+    bool evaluate(const TrialOutcome& outcome) {
         // In checks with many instances, leaked threads and descriptors (P20, P28) add up and would
         // also break P42.
-        const bool leaves_much = is_broken("P20") || is_broken("P28");
+        const bool has_leaks = is_broken("P20") || is_broken("P28");
         for (const TrialFinding& one : outcome.findings) {
-            if (one.rule == "P42" && leaves_much) continue;
-            found(one.rule, one.message,
-                  one.is_warning ? PluginVerdict::Warning : PluginVerdict::Failed);
+            if (one.rule == "P42" && has_leaks) continue;
+            add_finding(one.rule, one.message,
+                        one.is_warning ? PluginVerdict::Warning : PluginVerdict::Failed);
         }
-        for (const std::string& rule : outcome.covered) covers(rule);
+        for (const std::string& rule : outcome.covered) add_covered(rule);
         for (const auto& [rule, why] : outcome.skipped) {
             if (rule_named(rule) != nullptr) judgement(rule).why = why;
         }
         if (outcome.end == TrialOutcome::End::Finished) return true;
-        if (outcome.end == TrialOutcome::End::Exceeded && leaves_much) return false;
+        if (outcome.end == TrialOutcome::End::Exceeded && has_leaks) return false;
         // An excess counts as failed: the check ended it.
         PluginVerdict verdict = PluginVerdict::Failed;
         if (outcome.end == TrialOutcome::End::Crashed) verdict = PluginVerdict::Crashed;
         if (outcome.end == TrialOutcome::End::Hung) verdict = PluginVerdict::Hung;
         // The plugin can overwrite the page that names the rule.
-        const bool is_known = rule_named(outcome.blamed) != nullptr;
-        found(is_known ? outcome.blamed : "P30", outcome.story, verdict);
+        const bool is_known = rule_named(outcome.broken_rule) != nullptr;
+        add_finding(is_known ? outcome.broken_rule : "P30", outcome.description, verdict);
         if (result_.output.empty()) result_.output = outcome.output;
-        if (outcome.is_left) {
-            is_left_ = true;
+        if (outcome.has_survivor) {
+            has_survivor_ = true;
             stop("a process of the check could not be ended");
         }
         return false;
@@ -310,12 +311,12 @@ private:
         return judgement(rule).verdict >= PluginVerdict::Failed;
     }
 
-    void look_at_file();
-    void look_at_entry();
-    void look_at_life();
-    void look_at_extensions();
-    void look_at_the_rest();
-    void settle(PluginJudgement& one);
+    void check_file();
+    void check_entry();
+    void check_life_cycle();
+    void check_extensions();
+    void check_robustness();
+    void decide_verdict(PluginJudgement& one);
 
     const PluginFile& file_;
     const PluginExaminationOptions& options_;
@@ -325,46 +326,49 @@ private:
     PluginExamination result_;
     std::set<std::string> covered_;
     std::string stopped_;
-    bool is_left_ = false;  // a trial's process still exists and may hold resources
+    bool has_survivor_ = false;  // a trial's process still exists and may hold resources
     bool may_use_all_ = true;
 };
 
-void Examination::look_at_file() {
-    std::vector<std::string> surplus = file_.exported;
-    const auto entry = std::find(surplus.begin(), surplus.end(), NAR_PLUGIN_ENTRY);
-    const bool has_entry = entry != surplus.end();
-    if (has_entry) surplus.erase(entry);
-    if (!surplus.empty()) found("P2", fmt::format("it also exports {}", joined(surplus)));
+void Examination::check_file() {
+    std::vector<std::string> extra_symbols = file_.exported;
+    const auto entry = std::find(extra_symbols.begin(), extra_symbols.end(), NAR_PLUGIN_ENTRY);
+    const bool has_entry = entry != extra_symbols.end();
+    if (has_entry) extra_symbols.erase(entry);
+    if (!extra_symbols.empty())
+        add_finding("P2", fmt::format("it also exports {}", joined(extra_symbols)));
     for (const std::string& library : file_.libraries) {
-        if (library.starts_with("libnarratoria")) found("P3", fmt::format("it links {}", library));
+        if (library.starts_with("libnarratoria"))
+            add_finding("P3", fmt::format("it links {}", library));
     }
-    covers("P3");
-    if (file_.has_text_relocations) found("P4", "it has text relocations");
-    if (file_.has_executable_stack) found("P4", "it requires an executable stack");
-    covers("P4");
-    for (const std::string& fault : file_.metadata.faults) found("P6", fault);
+    add_covered("P3");
+    if (file_.has_text_relocations) add_finding("P4", "it has text relocations");
+    if (file_.has_executable_stack) add_finding("P4", "it requires an executable stack");
+    add_covered("P4");
+    for (const std::string& fault : file_.metadata.faults) add_finding("P6", fault);
     // Other programs use the machine too: judge the fastest of three measurements.
     double milliseconds = file_.metadata.milliseconds;
     for (unsigned turn = 0; turn < 2 && milliseconds > kMetadataBudget; ++turn) {
         milliseconds = std::min(milliseconds, read_plugin_file(file_.path).metadata.milliseconds);
     }
     if (milliseconds > kMetadataBudget) {
-        found("P6", fmt::format("reading its metadata took {:.0f} ms; the limit is {:.0f} ms; "
+        add_finding("P6",
+                    fmt::format("reading its metadata took {:.0f} ms; the limit is {:.0f} ms; "
                                 "strip the library",
                                 milliseconds, kMetadataBudget));
     }
-    covers("P6");
+    add_covered("P6");
     judgement("P6").why =
         fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, milliseconds);
     if (!file_.metadata.faults.empty()) judgement("P7").why = "its metadata is not valid";
     if (!has_entry) {
-        found("P2", "it does not export " NAR_PLUGIN_ENTRY
-                    "; mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\"");
+        add_finding("P2", "it does not export " NAR_PLUGIN_ENTRY
+                          "; mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\"");
         stop("it does not export " NAR_PLUGIN_ENTRY);
     }
 }
 
-void Examination::look_at_entry() {
+void Examination::check_entry() {
     if (!stopped_.empty()) return;
     // Other programs use the machine too: judge the fastest of three loads.
     TrialOutcome loading;
@@ -374,16 +378,16 @@ void Examination::look_at_entry() {
                                           [](const TrialFinding& one) { return one.rule == "P5"; });
         if (!was_slow) break;
     }
-    if (!take(loading) || is_broken("P1")) return stop("it cannot be loaded");
+    if (!evaluate(loading) || is_broken("P1")) return stop("it cannot be loaded");
     // All later checks need the entry and the description, so these run for any `only`.
-    if (!take(run(kEntry, [&](TrialReport& report) { try_entry(report, file_.path); })) ||
+    if (!evaluate(run(kEntry, [&](TrialReport& report) { try_entry(report, file_.path); })) ||
         is_broken("P8") || is_broken("P9") || is_broken("P10") || is_broken("P24")) {
         return stop("its entry returns no plugin for this host");
     }
     trial(kVersions, [&](TrialReport& report) { try_other_major(report, file_.path); });
     trial(kVersions, [&](TrialReport& report) { try_other_minor(report, file_.path, 0xFFFF); });
     trial(kVersions, [&](TrialReport& report) { try_other_minor(report, file_.path, 0); });
-    if (!take(run(
+    if (!evaluate(run(
             kDescription,
             [&](TrialReport& report) { try_description(report, file_.path, file_.metadata); })) ||
         is_broken("P11") || is_broken("P16") || is_broken("P13") || is_broken("P24")) {
@@ -391,23 +395,24 @@ void Examination::look_at_entry() {
     }
 }
 
-void Examination::look_at_life() {
+void Examination::check_life_cycle() {
     if (!stopped_.empty()) return;
-    const bool came_back =
+    const bool returned =
         trial(kLife, [&](TrialReport& report) { try_life(report, file_.path, options_.settings); });
-    if (!came_back) return stop("init and deinit do not return");
+    if (!returned) return stop("init and deinit do not return");
     if (is_broken("P17") || is_broken("P9")) stop("init refused to create an instance");
     if (is_broken("P24")) stop("init threw an exception");
 }
 
-void Examination::look_at_extensions() {
+void Examination::check_extensions() {
     if (!stopped_.empty()) return;
     // Valid metadata saves the trials of extensions that it does not list. Without it, each trial
     // asks the loaded plugin; a trial of an extension that the plugin lacks covers no rules.
-    const bool is_believed = file_.metadata.faults.empty() && !is_broken("P7");
-    const std::vector<std::string>& said = file_.metadata.extensions;
+    const bool has_valid_metadata = file_.metadata.faults.empty() && !is_broken("P7");
+    const std::vector<std::string>& listed = file_.metadata.extensions;
     for (const std::string_view id : kKnownExtensions) {
-        if (is_believed && std::find(said.begin(), said.end(), id) == said.end()) continue;
+        if (has_valid_metadata && std::find(listed.begin(), listed.end(), id) == listed.end())
+            continue;
         ExerciseOptions one = exercise_;
         one.only = id;
         may_use_all_ &= trial(kUse, [&](TrialReport& report) {
@@ -422,7 +427,7 @@ void Examination::look_at_extensions() {
     }
 }
 
-void Examination::look_at_the_rest() {
+void Examination::check_robustness() {
     if (!stopped_.empty()) return;
     if (!may_use_all_) return stop("its extensions do not return in normal use");
     if (is_broken("P23")) return stop("its calls take too long (P23) for this check");
@@ -456,7 +461,7 @@ void Examination::look_at_the_rest() {
     trial(kExit, [&](TrialReport& report) { try_exit(report, file_.path, options_.settings); });
 }
 
-void Examination::settle(PluginJudgement& one) {
+void Examination::decide_verdict(PluginJudgement& one) {
     if (!one.findings.empty()) {
         one.why.clear();
         return;
@@ -484,7 +489,7 @@ void Examination::settle(PluginJudgement& one) {
 
 }  // namespace
 
-std::string_view shown(PluginVerdict verdict) {
+std::string_view verdict_name(PluginVerdict verdict) {
     switch (verdict) {
         case PluginVerdict::Passed: return "passed";
         case PluginVerdict::Warning: return "warning";
@@ -508,13 +513,13 @@ std::vector<PluginRuleChecks> plugin_rule_checks() {
 }
 
 const PluginRule* find_plugin_rule(std::string_view id) {
-    return rule_named(in_case(id, std::toupper));
+    return rule_named(with_case(id, std::toupper));
 }
 
 std::vector<const PluginRule*> near_plugin_rules(std::string_view text) {
     constexpr std::size_t kShortestWord = 4;
-    const std::string id = in_case(text, std::toupper);
-    const std::string word = in_case(text, std::tolower);
+    const std::string id = with_case(text, std::toupper);
+    const std::string word = with_case(text, std::tolower);
     std::vector<const PluginRule*> near;
     for (const PluginRule& rule : kRules) {
         if (is_one_change_away(id, rule.id) ||

@@ -20,7 +20,7 @@ struct PluginRule {
 
 enum class PluginVerdict { Passed, Warning, Skipped, Failed, Crashed, Hung };
 
-std::string_view shown(PluginVerdict verdict);
+std::string_view verdict_name(PluginVerdict verdict);
 
 struct PluginJudgement {
     const PluginRule* rule;
@@ -36,7 +36,7 @@ struct PluginExaminationOptions {
     double total = 120;             // seconds for all trials
     std::vector<std::string> only;  // the ids of rules; empty: all
     // Called when a trial begins and while it runs, with its rules. May be empty.
-    std::function<void(std::string_view rules)> is_alive;
+    std::function<void(std::string_view rules)> on_progress;
 };
 
 struct PluginExamination {

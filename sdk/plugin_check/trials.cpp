@@ -16,7 +16,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 void cover(TrialReport& report, std::initializer_list<std::string_view> rules) {
-    for (const std::string_view rule : rules) report.covers(rule);
+    for (const std::string_view rule : rules) report.add_covered(rule);
 }
 
 }  // namespace narratoria::command::plugin_check

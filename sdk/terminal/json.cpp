@@ -86,14 +86,15 @@ std::string line(const Value& value) {
     return {buffer.GetString(), buffer.GetSize()};
 }
 
-std::optional<Mistake> mistake_in_object(std::string_view text) {
+std::optional<ObjectError> object_error(std::string_view text) {
     const auto at = [&](std::size_t offset, std::string message) {
         offset = std::min(offset, text.size());
         const std::string_view before = text.substr(0, offset);
         const std::size_t last_break = before.rfind('\n');
-        return Mistake{static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-                       last_break == std::string_view::npos ? offset + 1 : offset - last_break,
-                       std::move(message)};
+        return ObjectError{
+            static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+            last_break == std::string_view::npos ? offset + 1 : offset - last_break,
+            std::move(message)};
     };
     if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is not UTF-8");
     rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());

@@ -38,11 +38,11 @@ std::string quoted(std::string_view text);
 std::string line(const Value& value);
 
 // The place and the message of the first fault in a text that must be one JSON object.
-struct Mistake {
+struct ObjectError {
     std::size_t line;    // from 1
     std::size_t column;  // from 1, in bytes
     std::string message;
 };
-std::optional<Mistake> mistake_in_object(std::string_view text);
+std::optional<ObjectError> object_error(std::string_view text);
 
 }  // namespace narratoria::terminal::json

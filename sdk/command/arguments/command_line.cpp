@@ -55,9 +55,9 @@ std::string did_you_mean(std::string_view given, const std::vector<std::string>&
     std::string_view nearest;
     std::size_t least = given.size() <= 5 ? 2 : 3;
     for (const std::string& name : names) {
-        const std::size_t far = distance(given, name);
-        if (far >= least) continue;
-        least = far;
+        const std::size_t edits = distance(given, name);
+        if (edits >= least) continue;
+        least = edits;
         nearest = name;
     }
     return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
@@ -79,10 +79,11 @@ std::vector<std::string> options_of(const CLI::App& command) {
     return names;
 }
 
-// Describes a mistake for which CLI11's own message is not clear, or returns an empty text. Scans
+// Describes a usage error for which CLI11's own message is not clear, or returns an empty text. Scans
 // the words again, because CLI11 reports mistakes out of order, or names only the option that lacks
 // a value.
-std::string mistake_in(const CLI::App& application, int argument_count, char** arguments) {
+std::string describe_usage_error(const CLI::App& application, int argument_count,
+                                 char** arguments) {
     const auto chain = named_chain(application);
     const CLI::App& named = chain.empty() ? application : *chain.back();
     const std::vector<std::string> words(arguments + std::min(argument_count, 1),
@@ -200,9 +201,9 @@ Command Command::subcommand(const std::string& name, const std::string& descript
 }
 
 Command Command::group(const std::string& name, const std::string& description) {
-    CLI::App* made = application_->add_subcommand(name, description);
-    made->require_subcommand(1);
-    return {*made, *chosen_};
+    CLI::App* group = application_->add_subcommand(name, description);
+    group->require_subcommand(1);
+    return {*group, *chosen_};
 }
 
 template <class Value>
@@ -277,7 +278,7 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
         if (word.size() < 4 || !word.starts_with("--") || !word.ends_with('=')) continue;
         if (word.find('=') != word.size() - 1) continue;
         const std::string_view name = word.substr(0, word.size() - 1);
-        return outcome(Parsed::Kind::Mistake,
+        return outcome(Parsed::Kind::UsageError,
                        fmt::format("{} has no value; write an empty value as {} \"\"",
                                    terminal::printable(word), terminal::printable(name)));
     }
@@ -293,8 +294,8 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
     } catch (const CLI::CallForVersion& version) {
         return outcome(Parsed::Kind::Print, std::string(version.what()) + "\n");
     } catch (const CLI::ParseError& error) {
-        std::string what = mistake_in(*application_, argument_count, arguments);
-        return outcome(Parsed::Kind::Mistake,
+        std::string what = describe_usage_error(*application_, argument_count, arguments);
+        return outcome(Parsed::Kind::UsageError,
                        what.empty() ? std::string(terminal::printable(error.what())) : what);
     }
 }

@@ -83,10 +83,10 @@ private:
 
 // The result of parsing a command line.
 struct Parsed {
-    enum class Kind { Run, Print, Mistake };
+    enum class Kind { Run, Print, UsageError };
 
     Kind kind;
-    // The text to print, or the mistake.
+    // The text to print, or the usage error.
     std::string text;
     // The chain of named commands: "tool run".
     std::string command;

@@ -26,13 +26,13 @@ std::string read_object(const ObjectOption& option, const std::optional<std::str
     if (*given == "-" || given->starts_with('@')) {
         const std::string file = file_of_object(*given);
         text = read_document(file, fmt::format("value of {}", option.name));
-        shown = shown_path(file);
+        shown = display_path(file);
     }
-    if (const std::optional<json::Mistake> mistake = json::mistake_in_object(text)) {
+    if (const std::optional<json::ObjectError> error = json::object_error(text)) {
         throw Refused(fmt::format(
             "{}:{}:{}: {}; give {} as one JSON object, for example '{}', as @FILE, or as - for "
             "standard input",
-            shown, mistake->line, mistake->column, mistake->message, option.is, option.example));
+            shown, error->line, error->column, error->message, option.is, option.example));
     }
     return text;
 }

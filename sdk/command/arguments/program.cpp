@@ -32,7 +32,7 @@ int run_command_line(int argument_count, char** arguments, void (*declare)(Comma
     const Parsed parsed = command_line.parse(argument_count, arguments);
     if (parsed.kind == Parsed::Kind::Print) return print(parsed.text);
     if (!parsed.command.empty()) set_command_name(parsed.command);
-    if (parsed.kind == Parsed::Kind::Mistake) {
+    if (parsed.kind == Parsed::Kind::UsageError) {
         complain(fmt::format("{}{} See: narratoria {}{}--help", parsed.text,
                              parsed.text.ends_with('?') ? "" : ".", parsed.command,
                              parsed.command.empty() ? "" : " "));
@@ -45,7 +45,7 @@ int run_command_line(int argument_count, char** arguments, void (*declare)(Comma
 
 int run_program(int argument_count, char** arguments, void (*declare)(Command root)) {
     try {
-        hold_standard_streams();
+        reserve_standard_streams();
         interruption::install();
         return run_command_line(argument_count, arguments, declare);
     } catch (const Refused& refused) {

@@ -20,15 +20,15 @@ ToolFile find_tool(const std::string& given) {
         throw Refused(
             fmt::format("cannot find the tool {} ({}); give the path of a program, for example "
                         "./tools/dice (PATH is not searched)",
-                        shown_path(given), reason(error)));
+                        display_path(given), reason(error)));
     }
     if (S_ISDIR(status.st_mode)) {
-        throw Refused(
-            fmt::format("{} is a folder; give the path of the tool's program", shown_path(given)));
+        throw Refused(fmt::format("{} is a folder; give the path of the tool's program",
+                                  display_path(given)));
     }
     if (access(path.c_str(), X_OK) != 0) {
         throw Refused(fmt::format("{} cannot be run ({}); make it executable: chmod +x {}",
-                                  shown_path(given), reason(errno), shell_word(given)));
+                                  display_path(given), reason(errno), shell_word(given)));
     }
     return {path, path.substr(path.rfind('/') + 1)};
 }

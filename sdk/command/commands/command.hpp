@@ -24,16 +24,16 @@ void add_replay(Command application);
 void add_plugin(Command application);
 
 // A stored prompt to play again. Without `turn`, the last one.
-struct KeptPrompt {
+struct StoredPrompt {
     std::string store;
     std::string session;
     std::optional<std::uint32_t> turn;
 };
 // Plays the prompt again from the end of the preceding turn; otherwise behaves as play(). With
 // `tools` ("a,b"), only these tools run again.
-int play_again(const KeptPrompt& prompt, const std::string& tools);
+int play_again(const StoredPrompt& prompt, const std::string& tools);
 // Resumes an interrupted prompt. `flags` are those of nar_session_resume.
-int resume_prompt(const KeptPrompt& prompt, std::uint32_t flags);
+int resume_prompt(const StoredPrompt& prompt, std::uint32_t flags);
 
 // For `narratoria plugin check`: replaces this process by narratoria-plugin-check, with the same
 // arguments, and does not return. Otherwise does nothing.

@@ -13,8 +13,8 @@
 #include "arguments/guarantee_names.hpp"
 #include "commands/command.hpp"
 #include "display.hpp"
+#include "doctor/environment.hpp"
 #include "doctor/machine_check.hpp"
-#include "doctor/surroundings.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
@@ -33,7 +33,7 @@ constexpr std::string_view kPlan =
     R"("retryPolicy":{"maxRetries":0}}]})";
 
 // Checks a guarantee, in the form of nar_engine_options.sandbox. If empty, checks that tools start.
-doctor::MachineCheck look_at(std::string_view guarantee) {
+doctor::MachineCheck check_guarantee(std::string_view guarantee) {
     doctor::MachineCheck check{
         guarantee.empty() ? "programs" : std::string(guarantee.substr(0, guarantee.find('='))),
         false, "", "", false};
@@ -81,10 +81,10 @@ doctor::MachineCheck look_at(std::string_view guarantee) {
 }
 
 int examine(bool as_json) {
-    std::vector<doctor::MachineCheck> checks{look_at({})};
-    for (const std::string_view name : kGuaranteeNames) checks.push_back(look_at(name));
-    checks.push_back(look_at("secrets_allowed=PATH"));
-    for (doctor::MachineCheck& check : doctor::find_surroundings())
+    std::vector<doctor::MachineCheck> checks{check_guarantee({})};
+    for (const std::string_view name : kGuaranteeNames) checks.push_back(check_guarantee(name));
+    checks.push_back(check_guarantee("secrets_allowed=PATH"));
+    for (doctor::MachineCheck& check : doctor::check_environment())
         checks.push_back(std::move(check));
     bool all_fine = true;
     std::string out;

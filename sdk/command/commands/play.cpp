@@ -24,8 +24,8 @@
 #include "output.hpp"
 #include "story/folder.hpp"
 #include "story/game.hpp"
-#include "story/kept_games.hpp"
 #include "story/player_input.hpp"
+#include "story/saved_games.hpp"
 #include "story/slash_commands.hpp"
 
 namespace narratoria::command {
@@ -36,11 +36,11 @@ using story::Game;
 struct PlayOptions : story::GameOptions {
     std::vector<std::string> prompts;
     bool is_new = false;
-    bool is_not_kept = false;
+    bool no_store = false;
 };
 
 // A broken pipe needs no message: its reader closed it.
-int could_not_tell(int error) {
+int report_write_error(int error) {
     // The console has reported EIO.
     if (error != EPIPE && error != EIO) {
         complain(fmt::format("cannot write the story to standard output: {}", reason(error)));
@@ -51,22 +51,22 @@ int could_not_tell(int error) {
 int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
-        const std::string prompt = game.meaning(given).value_or(given);
-        if (game.is_live()) game.player_says(prompt);
+        const std::string prompt = game.to_prompt(given).value_or(given);
+        if (game.is_live()) game.write_prompt(prompt);
         all_completed = game.turn(prompt) == Outcome::Completed && all_completed;
         if (interruption::received() != 0) return kExitSignal + interruption::received();
-        if (game.broken() != 0) return could_not_tell(game.broken());
+        if (game.write_error() != 0) return report_write_error(game.write_error());
     }
     return all_completed ? kExitSuccess : kExitFailure;
 }
 
 int play_lines(Game& game) {
-    game.tell_opening();
+    game.show_opening();
     const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     story::PromptReader reader(game.engine());
     for (;;) {
         interruption::record_first();
-        if (asks) game.prompt_sign();
+        if (asks) game.write_prompt_sign();
         const std::optional<std::string> line = reader.next();
         if (!line) {
             if (asks) write_all(STDOUT_FILENO, "\n");
@@ -75,7 +75,7 @@ int play_lines(Game& game) {
         }
         if (story::is_blank(*line)) continue;
         const bool is_command = line->starts_with('/');
-        std::optional<std::string> prompt = is_command ? *line : game.meaning(*line);
+        std::optional<std::string> prompt = is_command ? *line : game.to_prompt(*line);
         if (!prompt && asks) {
             game.remark(game.choice_count() == 1
                             ? std::string("There is one choice: 1")
@@ -84,7 +84,7 @@ int play_lines(Game& game) {
         }
         if (!prompt) prompt = *line;
         try {
-            if (is_command) story::obey(game, *line);
+            if (is_command) story::execute_slash_command(game, *line);
             else game.turn(*prompt);
         } catch (const Error& error) {
             const bool is_of_prompt =
@@ -92,7 +92,7 @@ int play_lines(Game& game) {
             if (!is_of_prompt && !is_command) throw;
             game.remark(error.message());
         }
-        if (game.broken() != 0) return could_not_tell(game.broken());
+        if (game.write_error() != 0) return report_write_error(game.write_error());
         if (const int signal = interruption::received(); signal != 0) {
             // At a terminal, Ctrl-C in a turn cancels that turn, not the whole game.
             if (!asks || signal != SIGINT) return kExitSignal + signal;
@@ -113,14 +113,14 @@ void require_no_story(const std::string& prompt) {
 // Opens the game in its store. If the player named no store or no session, the command chooses it.
 // Returns false, with the reason in `why`, if there is no folder for the store. Throws Error if the
 // store cannot be used.
-bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why) {
+bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why) {
     if (options.store.empty()) {
         const std::optional<std::string> file = story::games_file(why);
         if (!file) return false;
         options.store = *file;
     }
     if (options.session.empty()) {
-        options.names_session = true;
+        options.session_was_chosen = true;
         if (!options.is_new) {
             options.session = story::last_game(options.store, options.story, options.project)
                                   .value_or(std::string());
@@ -150,15 +150,15 @@ bool open_kept(std::optional<Game>& game, PlayOptions options, std::string& why)
     game.emplace(options);
     if (!other.empty()) {
         complain(fmt::format("the game {} was played with the story {} until now",
-                             printable(options.session), shown_path(other)));
+                             printable(options.session), display_path(other)));
     }
     return true;
 }
 
-void open_kept_if_possible(std::optional<Game>& game, const PlayOptions& options) {
+void open_saved_if_possible(std::optional<Game>& game, const PlayOptions& options) {
     std::string why;
     try {
-        open_kept(game, options, why);
+        open_saved(game, options, why);
     } catch (const Error& error) {
         if (!error.code().starts_with("STORE_")) throw;
         why = printable(error.message());
@@ -180,12 +180,12 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
-    const bool is_kept = !options.store.empty() || !options.session.empty();
-    if (options.is_not_kept && (is_kept || options.is_new)) {
+    const bool is_saved = !options.store.empty() || !options.session.empty();
+    if (options.no_store && (is_saved || options.is_new)) {
         throw Refused(fmt::format("--no-store contradicts {}; give one of them",
-                                  options.is_new                     ? "--new"
-                                  : is_kept && options.store.empty() ? "--session"
-                                                                     : "--store"));
+                                  options.is_new                      ? "--new"
+                                  : is_saved && options.store.empty() ? "--session"
+                                                                      : "--store"));
     }
     if (options.is_new && !options.session.empty()) {
         throw Refused(
@@ -194,16 +194,16 @@ int play(PlayOptions options) {
     }
     require_standard_output("the story is written to it");
     std::optional<Game> game;
-    if (is_kept) {
+    if (is_saved) {
         std::string why;
-        if (!open_kept(game, options, why)) throw Refused(why);
+        if (!open_saved(game, options, why)) throw Refused(why);
     } else {
         // A script gives the same result each time.
         const bool is_played = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
-        if (is_played && !options.is_not_kept) open_kept_if_possible(game, options);
+        if (is_played && !options.no_store) open_saved_if_possible(game, options);
         if (!game) game.emplace(options);
     }
-    if (game->broken() != 0) return could_not_tell(game->broken());
+    if (game->write_error() != 0) return report_write_error(game->write_error());
     return options.prompts.empty() ? play_lines(*game) : play_given_prompts(*game, options.prompts);
 }
 
@@ -212,7 +212,7 @@ int play(PlayOptions options) {
 namespace {
 
 // The story of a stored session.
-PlayOptions options_of(const KeptPrompt& prompt) {
+PlayOptions options_of(const StoredPrompt& prompt) {
     PlayOptions options;
     options.store = prompt.store;
     options.session = prompt.session;
@@ -232,7 +232,7 @@ PlayOptions options_of(const KeptPrompt& prompt) {
         is_known = true;
     }
     if (!is_known || options.story.empty()) {
-        throw Refused(fmt::format("the store {} has no session {}{}", shown_path(prompt.store),
+        throw Refused(fmt::format("the store {} has no session {}{}", display_path(prompt.store),
                                   printable(json::quoted(prompt.session)),
                                   is_known ? " of a story" : ""));
     }
@@ -241,7 +241,7 @@ PlayOptions options_of(const KeptPrompt& prompt) {
 
 // Plays one turn of a stored session.
 template <typename Play>
-int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
+int play_stored(const StoredPrompt& prompt, Play&& play_turn) {
     require_standard_output("the story is written to it");
     if (prompt.turn == 0u) throw Refused("turn 0 is the beginning of the session, not a prompt");
     Game game(options_of(prompt));
@@ -253,21 +253,21 @@ int play_kept(const KeptPrompt& prompt, Play&& play_turn) {
         throw Refused(printable(error.message()) + (is_refused ? " (--repeat runs it again)" : ""));
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
-    if (game.broken() != 0) return could_not_tell(game.broken());
+    if (game.write_error() != 0) return report_write_error(game.write_error());
     return outcome == Outcome::Completed ? kExitSuccess : kExitFailure;
 }
 
 }  // namespace
 
-int play_again(const KeptPrompt& prompt, const std::string& tools) {
-    return play_kept(prompt, [&](Game& game, std::uint64_t turn) {
+int play_again(const StoredPrompt& prompt, const std::string& tools) {
+    return play_stored(prompt, [&](Game& game, std::uint64_t turn) {
         return game.again(turn, story::tools_in(tools));
     });
 }
 
-int resume_prompt(const KeptPrompt& prompt, std::uint32_t flags) {
-    return play_kept(prompt,
-                     [&](Game& game, std::uint64_t turn) { return game.resume(turn, flags); });
+int resume_prompt(const StoredPrompt& prompt, std::uint32_t flags) {
+    return play_stored(prompt,
+                       [&](Game& game, std::uint64_t turn) { return game.resume(turn, flags); });
 }
 
 void add_play(Command application) {
@@ -306,7 +306,7 @@ void add_play(Command application) {
         .type_name("NAME")
         .not_empty();
     command.flag("--new", options->is_new, "Start a new game instead of continuing the last one");
-    command.flag("--no-store", options->is_not_kept, "Do not save the game");
+    command.flag("--no-store", options->no_store, "Do not save the game");
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(

@@ -41,12 +41,12 @@ Text search(const PluginListOptions& options) {
         check(nar_plugins_search(detail::to_c(options.story), listed.data(), listed.size(), &text,
                                  check.details()));
     } catch (const Error& error) {
-        refuse_document(error, shown_path(options.story), "story", "nothing was searched");
+        refuse_document(error, display_path(options.story), "story", "nothing was searched");
     }
     return Text(text);
 }
 
-std::string said(const json::Value& file) {
+std::string verdict_text(const json::Value& file) {
     const std::string_view verdict = json::text(file, "verdict");
     std::string out(verdict);
     if (verdict == "available") out = "not requested";
@@ -83,7 +83,7 @@ std::string explained(const json::Value& found, const Style& style) {
                 "    {}{}: {}\n", name,
                 id.empty() ? ""
                            : fmt::format(" ({} {})", id, printable(json::text(file, "version"))),
-                said(file));
+                verdict_text(file));
         }
     }
     for (const json::Value& missing : json::member(found, "missing")->GetArray()) {
@@ -102,11 +102,11 @@ std::string listed(const json::Value& found, const Style& style) {
         for (const json::Value& file : json::member(place, "files")->GetArray()) {
             const std::string_view id = json::text(file, "id");
             if (id.empty()) continue;
-            out += fmt::format("{} {}  {}  {}\n", style.bold(printable(id)),
-                               printable(json::text(file, "version")),
-                               printable(json::text(file, "name")),
-                               style.dim(fmt::format(
-                                   "({}; {})", printable(json::text(file, "path")), said(file))));
+            out += fmt::format(
+                "{} {}  {}  {}\n", style.bold(printable(id)),
+                printable(json::text(file, "version")), printable(json::text(file, "name")),
+                style.dim(fmt::format("({}; {})", printable(json::text(file, "path")),
+                                      verdict_text(file))));
         }
     }
     return out;

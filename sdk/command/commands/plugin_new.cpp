@@ -112,19 +112,20 @@ std::string release() {
     return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
-using Words = std::vector<std::pair<std::string_view, std::string>>;
+using Replacements = std::vector<std::pair<std::string_view, std::string>>;
 
-std::string filled(std::string_view text, const Words& words) {
+std::string substitute(std::string_view text, const Replacements& replacements) {
     std::string out;
     while (!text.empty()) {
         const std::size_t mark = text.find('@');
         out += text.substr(0, mark);
         if (mark == std::string_view::npos) break;
         text.remove_prefix(mark);
-        const auto word = std::find_if(words.begin(), words.end(), [text](const auto& one) {
-            return text.substr(1, one.first.size() + 1) == std::string(one.first) + '@';
-        });
-        if (word == words.end()) {
+        const auto word =
+            std::find_if(replacements.begin(), replacements.end(), [text](const auto& one) {
+                return text.substr(1, one.first.size() + 1) == std::string(one.first) + '@';
+            });
+        if (word == replacements.end()) {
             out += '@';
             text.remove_prefix(1);
         } else {
@@ -153,7 +154,7 @@ int plugin_new(const PluginNewOptions& options) {
                                   printable(options.language)));
     }
     const bool is_c = options.language == "c";
-    const Words words = {
+    const Replacements replacements = {
         {"NAME", options.name},
         {"TITLE", title(options.name)},
         {"CLASS", class_name(options.name)},
@@ -196,7 +197,7 @@ int plugin_new(const PluginNewOptions& options) {
                                      reason(error.value())));
         }
         for (const auto& [from, to] : files) {
-            write_file(folder / to, filled(plugin_template(from), words));
+            write_file(folder / to, substitute(plugin_template(from), replacements));
         }
     } catch (const Failed&) {
         // Every file in it was created here. An incomplete plugin would block the next attempt.
@@ -204,11 +205,11 @@ int plugin_new(const PluginNewOptions& options) {
         throw;
     }
 
-    const std::string told = fmt::format(
+    const std::string summary = fmt::format(
         "{0}/ is a plugin in {1}: {2}. It builds and passes its test unchanged:\n  cd {0}\n  cmake "
         "-B build && cmake --build build && ctest --test-dir build\n",
         options.name, is_c ? "C" : "C++", kind.what);
-    print_output(told, "what was created");
+    print_output(summary, "what was created");
     return kExitSuccess;
 }
 

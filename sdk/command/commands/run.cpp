@@ -71,29 +71,32 @@ std::vector<std::string> files_of_tools(const std::string& plan, const std::stri
 struct Outputs {
     Outputs(const RunOptions& options, const std::string& plan, const std::string& folder) {
         using enum Replacement::Durability;
-        const auto replaced = [](const std::optional<std::string>& path, std::string_view what,
-                                 Replacement::Durability durability) {
+        const auto open_replacement = [](const std::optional<std::string>& path,
+                                         std::string_view what,
+                                         Replacement::Durability durability) {
             return path ? std::make_unique<Replacement>(*path, what, durability) : nullptr;
         };
-        state = replaced(options.state, "state", ForPower);
-        result = replaced(options.result, "result", ForReaders);
-        trace = replaced(options.trace, "trace", ForReaders);
+        state = open_replacement(options.state, "state", Durable);
+        result = open_replacement(options.result, "result", Atomic);
+        trace = open_replacement(options.trace, "trace", Atomic);
         if (options.events) events = std::make_unique<LineFile>(*options.events, "events");
         if (!result) {
             require_standard_output("give a file for the result with --result FILE");
         }
         OutputCheck check;
-        check.reads(options.plan, "PLAN");
+        check.add_input(options.plan, "PLAN");
         for (const std::string& tool : files_of_tools(plan, folder)) {
-            check.reads(tool, shown_path(tool));
+            check.add_input(tool, display_path(tool));
         }
-        check.belongs_to(options.project);
+        check.add_folder(options.project);
         // Any content of the state file may be replaced (""), because it is read first.
-        if (state) check.writes("--state", *options.state, state->identity(), {""});
-        if (result) check.writes("--result", *options.result, result->identity(), {kResultBegin});
-        if (trace) check.writes("--trace", *options.trace, trace->identity(), {Trace::kBegin});
-        if (events) check.writes("--events", *options.events, events->identity(), {kRecordBegin});
-        if (!result) check.writes_standard_output();
+        if (state) check.add_output("--state", *options.state, state->identity(), {""});
+        if (result)
+            check.add_output("--result", *options.result, result->identity(), {kResultBegin});
+        if (trace) check.add_output("--trace", *options.trace, trace->identity(), {Trace::kBegin});
+        if (events)
+            check.add_output("--events", *options.events, events->identity(), {kRecordBegin});
+        if (!result) check.add_standard_output();
     }
 
     std::unique_ptr<Replacement> state;
@@ -109,7 +112,7 @@ std::string starting_state(const RunOptions& options) {
         throw Refused(
             fmt::format("the state file {} is empty; write {{}} into it to start with an empty "
                         "state, or remove the file",
-                        shown_path(*options.state)));
+                        display_path(*options.state)));
     }
     return state.value_or(std::string());
 }
@@ -119,9 +122,9 @@ Session session_with_state(Engine& engine, const RunOptions& options, const std:
         return Session(engine, {.state = state, .project = options.project});
     } catch (const Error& error) {
         if (error.code() == "PROJECT") {
-            refuse_document(error, shown_path(options.project), "project", "nothing was run");
+            refuse_document(error, display_path(options.project), "project", "nothing was run");
         }
-        refuse_document(error, shown_path(options.state.value_or("state")), "state",
+        refuse_document(error, display_path(options.state.value_or("state")), "state",
                         "nothing was run, and the file is unchanged");
     }
 }
@@ -132,7 +135,7 @@ void warn_of_duplicates(const std::string& plan, const std::string& shown, Progr
     const json::Document faults = json::read(text.view());
     for (const json::Value& fault : faults.GetArray()) {
         if (json::text(fault, "rule") != "json-key-unique") continue;
-        progress.tell(fmt::format("{}:{}:{}: {}: {}", shown, json::count(fault, "line"),
+        progress.warn(fmt::format("{}:{}:{}: {}: {}", shown, json::count(fault, "line"),
                                   json::count(fault, "column"), json::text(fault, "pointer"),
                                   json::text(fault, "message")));
     }
@@ -140,25 +143,25 @@ void warn_of_duplicates(const std::string& plan, const std::string& shown, Progr
 
 int run(const RunOptions& options) {
     // An empty `result` means standard output. Map "-" and the device names to it.
-    RunOptions asked = options;
+    RunOptions effective = options;
     for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
-        if (asked.result == name) asked.result.reset();
+        if (effective.result == name) effective.result.reset();
     }
-    if (asked.state == "-") {
+    if (effective.state == "-") {
         throw Refused(
             "--state: cannot be standard input; give a file, which is replaced at the end");
     }
-    if (asked.state) require_regular_file(*asked.state, "state");
+    if (effective.state) require_regular_file(*effective.state, "state");
 
-    const std::string plan = read_document(asked.plan, "plan");
-    const std::string folder = folder_of_document(asked.plan);
-    Outputs outputs(asked, plan, folder);
+    const std::string plan = read_document(effective.plan, "plan");
+    const std::string folder = folder_of_document(effective.plan);
+    Outputs outputs(effective, plan, folder);
     // Held from before the state is read until it is replaced.
     std::optional<StateLock> lock;
-    if (asked.state) {
-        lock.emplace(*asked.state, static_cast<std::uint64_t>(asked.state_wait * 1000));
+    if (effective.state) {
+        lock.emplace(*effective.state, static_cast<std::uint64_t>(effective.state_wait * 1000));
     }
-    const std::string state = starting_state(asked);
+    const std::string state = starting_state(effective);
 
     // Declared before the session, so that they outlive it: sinks and handlers refer to them.
     std::optional<Progress> progress;
@@ -168,24 +171,24 @@ int run(const RunOptions& options) {
     EngineOptions engine_options;
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
-    engine_options.jobs = asked.jobs;
+    engine_options.jobs = effective.jobs;
     Times times;
-    times.try_ms = time_of(asked.try_ms);
-    times.plan_ms = time_of(asked.plan_ms);
-    times.grace_ms = time_of(asked.grace_ms);
+    times.try_ms = time_of(effective.try_ms);
+    times.plan_ms = time_of(effective.plan_ms);
+    times.grace_ms = time_of(effective.grace_ms);
     engine_options.times = times;
-    asked.groups.apply_to(engine_options);
-    if (!asked.quiet) {
+    effective.groups.apply_to(engine_options);
+    if (!effective.quiet) {
         progress.emplace();
         engine_options.log = [&](std::uint32_t level, std::string_view message) {
-            if (level >= NAR_LOG_WARN) progress->tell(message);
+            if (level >= NAR_LOG_WARN) progress->warn(message);
         };
     }
     Engine engine(engine_options);
-    Session session = session_with_state(engine, asked, state);
+    Session session = session_with_state(engine, effective, state);
 
     if (progress) {
-        session.attach([&](const Event& event) { progress->take(event); },
+        session.attach([&](const Event& event) { progress->on_event(event); },
                        Progress::wanted_kinds());
     }
     if (outputs.events) {
@@ -193,23 +196,23 @@ int run(const RunOptions& options) {
     }
     if (outputs.trace) {
         trace.emplace(outputs.trace->descriptor());
-        session.attach([&](const Event& event) { trace->take(event); }, Trace::wanted_kinds());
+        session.attach([&](const Event& event) { trace->record(event); }, Trace::wanted_kinds());
     }
 
     try {
         session.execute(plan, folder, [&](Result ended) { result = std::move(ended); });
     } catch (const Error& error) {
-        refuse_document(error, shown_path(asked.plan), "plan", "nothing was run");
+        refuse_document(error, display_path(effective.plan), "plan", "nothing was run");
     }
     if (outputs.events) outputs.events->start();
-    if (progress) warn_of_duplicates(plan, shown_path(asked.plan), *progress);
+    if (progress) warn_of_duplicates(plan, display_path(effective.plan), *progress);
 
     const auto after_batch = [&] {
         if (outputs.events) outputs.events->flush();
         if (progress) progress->refresh();
     };
     {
-        const interruption::CancelsSession cancels(session.raw());
+        const interruption::CancelSessionOnSignal cancels(session.raw());
         if (progress && progress->is_live()) {
             drive_until_idle(engine, after_batch, [&] { return progress->next_refresh(); });
         } else {
@@ -269,7 +272,7 @@ int run(const RunOptions& options) {
     });
 
     if (!result.success() && interruption::received() == 0) {
-        complain_lines(lines_about_failure(result, !asked.quiet));
+        complain_lines(lines_about_failure(result, !effective.quiet));
         complain("the plan failed; see the outcome of each tool in the result");
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();

@@ -61,7 +61,7 @@ std::string as_json(const std::string& output, const script::ScriptSession::Outc
 // Prints the place as compilers do, then the line with its caret.
 void complain_of(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
-    std::string place = shown_path(file);
+    std::string place = display_path(file);
     if (const auto line = json::count(read, "line")) {
         place += fmt::format(":{}:{}", line, json::count(read, "column"));
     }
@@ -76,7 +76,7 @@ void complain_of(const script::ScriptError& error, const std::string& file) {
 void complain_to_editor(const script::ScriptError& error, const std::string& file) {
     const json::Document read = json::read(error);
     complain_lines(
-        {fmt::format("{}:{}:{}: error: {}: {}", shown_path(file),
+        {fmt::format("{}:{}:{}: error: {}: {}", display_path(file),
                      std::max<std::uint64_t>(json::count(read, "line"), 1),
                      std::max<std::uint64_t>(json::count(read, "column"), 1),
                      printable(json::text(read, "name")), printable(json::text(read, "message")))});
@@ -101,12 +101,12 @@ std::unique_ptr<CallTrace> trace_of(const ScriptOptions& options) {
         throw Refused("--trace: works only with a project's tools; give its folder with --project");
     }
     OutputCheck check;
-    if (!options.file.empty()) check.reads(options.file, "FILE");
-    if (options.scope) check.reads(file_of_object(*options.scope), "--scope");
-    check.belongs_to(options.project);
-    check.belongs_to(options.story.value_or(""));
+    if (!options.file.empty()) check.add_input(options.file, "FILE");
+    if (options.scope) check.add_input(file_of_object(*options.scope), "--scope");
+    check.add_folder(options.project);
+    check.add_folder(options.story.value_or(""));
     auto trace = std::make_unique<CallTrace>(*options.trace, check);
-    check.writes_standard_output();
+    check.add_standard_output();
     return trace;
 }
 
@@ -148,7 +148,7 @@ void require_tools_folder(const std::optional<std::string>& folder) {
     if (!failure) return;
     throw Refused(
         fmt::format("--tools {}: {}; give a folder with the executable files that the script calls",
-                    folder->empty() ? "''" : shown_path(*folder), reason(failure.value())));
+                    folder->empty() ? "''" : display_path(*folder), reason(failure.value())));
 }
 
 int run_script(ScriptOptions options) {

@@ -49,13 +49,13 @@ constexpr std::string_view kWeb = "narratoria.web";
 // The plugin publishes the page's address under this name.
 constexpr std::string_view kUrl = "url";
 
-class Served {
+class StoryServer {
 public:
-    explicit Served(const ServeOptions& options)
+    explicit StoryServer(const ServeOptions& options)
         : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
         EngineOptions engine_options;
         engine_options.log = [this](std::uint32_t level, std::string_view message) {
-            take_log(level, message);
+            on_log(level, message);
         };
         options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
@@ -68,7 +68,8 @@ public:
                                                       .narrator_id = options.narrator,
                                                       .plugin_settings = settings});
         } catch (const Error& error) {
-            refuse_document(error, shown_path(options.story), "story", "the story was not served");
+            refuse_document(error, display_path(options.story), "story",
+                            "the story was not served");
         }
         for (const std::string& plugin : options.plugins) {
             const auto state = story::state_of_plugin(*session_, plugin);
@@ -78,7 +79,7 @@ public:
         }
         require_page();
         is_open_ = true;
-        for (const std::string& line : logged_early_) complain(line);
+        for (const std::string& line : early_log_) complain(line);
     }
 
     // Runs until a signal arrives. Returns the exit code.
@@ -89,18 +90,18 @@ public:
             if (const int signal = interruption::received(); signal != 0) {
                 return kExitSignal + signal;
             }
-            if (!is_told_) {
+            if (!address_reported_) {
                 const auto address = session_->published(kWeb, kUrl);
-                if (address && !tell_address(address->view())) return kExitFailure;
+                if (address && !report_address(address->view())) return kExitFailure;
             }
-            browser_.look_after();
+            browser_.reap();
             // poll(2) ignores a negative descriptor.
             pollfd ready[] = {{engine_->descriptor(), POLLIN, 0},
                               {interruption::descriptor(), POLLIN, 0},
                               {browser_.descriptor(), POLLIN, 0}};
             const auto due = engine_->timeout();
             int wait = due ? static_cast<int>(due->count()) : -1;
-            if (!is_told_) {
+            if (!address_reported_) {
                 // The plugin publishes its address before the engine first has to wait. Without an
                 // address no browser can connect, so refuse to wait.
                 if (poll(ready, 1, 0) == 0 && wait != 0) fail_without_address();
@@ -145,15 +146,15 @@ private:
             kWeb));
     }
 
-    void take_log(std::uint32_t level, std::string_view message) {
+    void on_log(std::uint32_t level, std::string_view message) {
         if (level < log_level_) return;
         // Until the page is open, collect the log: a refusal already has the plugin's reason.
         if (is_open_) complain(printable(message));
-        else logged_early_.push_back(printable(message));
+        else early_log_.push_back(printable(message));
     }
 
     // False if writing to standard output fails.
-    bool tell_address(std::string_view address) {
+    bool report_address(std::string_view address) {
         std::string text;
         if (as_json_) {
             const std::size_t colon = address.rfind(':');
@@ -162,7 +163,7 @@ private:
         } else {
             text = fmt::format("The story is at {}\nCtrl-C ends it.\n", address);
         }
-        is_told_ = true;
+        address_reported_ = true;
         if (!write_all(STDOUT_FILENO, text)) {
             complain(fmt::format("cannot write the page's address to standard output: {}",
                                  reason(errno)));
@@ -176,9 +177,9 @@ private:
     const bool opens_;
     const std::uint32_t log_level_;
     bool is_open_ = false;
-    bool is_told_ = false;
+    bool address_reported_ = false;
     story::Browser browser_;
-    std::vector<std::string> logged_early_;
+    std::vector<std::string> early_log_;
     // Declared last, so that they are destroyed first: their callbacks use the members above.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
@@ -187,7 +188,7 @@ private:
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
     require_standard_output("the page's address is written to it");
-    Served served(options);
+    StoryServer served(options);
     return served.drive();
 }
 

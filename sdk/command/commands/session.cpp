@@ -89,7 +89,7 @@ int show(const Options& options) {
     const story::TurnTree turns = read_turns(options, out);
     if (!options.as_json) {
         const Style style = Style::for_descriptor(STDOUT_FILENO);
-        for (const json::Value* const turn : turns.way()) {
+        for (const json::Value* const turn : turns.path()) {
             out += fmt::format("{} {}{}\n", style.cyan("›"), style.bold(story::heading(*turn)),
                                style.dim(story::status_of(*turn)));
             for (const std::string& line :
@@ -108,7 +108,7 @@ int tree(const Options& options) {
     require_standard_output("the tree is written to it");
     std::string out;
     const story::TurnTree turns = read_turns(options, out);
-    if (!options.as_json) out = turns.drawn(Style::for_descriptor(STDOUT_FILENO));
+    if (!options.as_json) out = turns.draw(Style::for_descriptor(STDOUT_FILENO));
     print_output(out, "the tree");
     return kExitSuccess;
 }

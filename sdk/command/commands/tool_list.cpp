@@ -74,7 +74,7 @@ std::string binding_lines(const json::Value& binding) {
     return out + fmt::format("    guarantees: {}\n", guarantees.empty() ? "none" : guarantees);
 }
 
-std::string shown(const json::Value& tools, const Style& style) {
+std::string formatted(const json::Value& tools, const Style& style) {
     std::string out;
     for (const json::Value& tool : tools.GetArray()) {
         const json::Value& origin = *json::member(tool, "origin");
@@ -146,7 +146,7 @@ int list_tools(ToolListOptions options) {
     } else {
         const Text text = session->tools().list();
         out = options.as_json ? std::string(text.view()) + "\n"
-                              : shown(json::read(text), Style::for_descriptor(STDOUT_FILENO));
+                              : formatted(json::read(text), Style::for_descriptor(STDOUT_FILENO));
     }
     print_output(out, "the list");
     return is_complete ? kExitSuccess : kExitFailure;

@@ -42,31 +42,31 @@ class EventLines {
 public:
     explicit EventLines(const Session& session) : session_(session) {}
 
-    void take(const Event& event) {
-        if (gone_) return;
+    void add(const Event& event) {
+        if (reader_is_gone_) return;
         buffer_ += event.body();
         buffer_ += '\n';
         if (buffer_.size() >= kBatch) flush();
     }
 
     void flush() {
-        if (buffer_.empty() || gone_) return;
+        if (buffer_.empty() || reader_is_gone_) return;
         if (!write_all(STDOUT_FILENO, buffer_)) {
-            gone_ = true;
+            reader_is_gone_ = true;
             error_ = errno;
             session_.cancel();
         }
         buffer_.clear();
     }
 
-    bool gone() const noexcept { return gone_; }
+    bool reader_is_gone() const noexcept { return reader_is_gone_; }
     int error() const noexcept { return error_; }
 
 private:
     static constexpr std::size_t kBatch = 64 * 1024;
     const Session& session_;
     std::string buffer_;
-    bool gone_ = false;
+    bool reader_is_gone_ = false;
     int error_ = 0;
 };
 
@@ -82,14 +82,14 @@ void require_utf8(const std::string& path, const std::string& given) {
     throw Refused(
         fmt::format("the path of {} is not UTF-8, so a plan cannot name it; create a symbolic link "
                     "with a UTF-8 name and run that",
-                    shown_path(given)));
+                    display_path(given)));
 }
 
 Session session_of(Engine& engine, const ToolRunOptions& options) {
     try {
         return Session(engine, {.project = options.project});
     } catch (const Error& error) {
-        refuse_document(error, shown_path(options.project), "project", "nothing was run");
+        refuse_document(error, display_path(options.project), "project", "nothing was run");
     }
 }
 
@@ -103,7 +103,7 @@ void require_tool(Session& session, const ToolRunOptions& options) {
         if (name == options.tool) return;
         names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
     }
-    throw Refused(fmt::format("the project {} binds no tool {}; {}", shown_path(options.project),
+    throw Refused(fmt::format("the project {} binds no tool {}; {}", display_path(options.project),
                               printable(options.tool),
                               names.empty() ? "it binds none" : "it binds " + names));
 }
@@ -121,10 +121,10 @@ int tool_run(const ToolRunOptions& options) {
     std::optional<CallTrace> trace;
     if (options.trace) {
         OutputCheck check;
-        if (options.input) check.reads(file_of_object(*options.input), "--input");
-        check.belongs_to(options.project);
+        if (options.input) check.add_input(file_of_object(*options.input), "--input");
+        check.add_folder(options.project);
         trace.emplace(*options.trace, check);
-        check.writes_standard_output();
+        check.add_standard_output();
     }
 
     Result result;
@@ -140,7 +140,7 @@ int tool_run(const ToolRunOptions& options) {
     session.attach(
         [&](const Event& event) {
             if (event.kind() == Kind::ToolEvent) {
-                lines->take(event);
+                lines->add(event);
                 return;
             }
             const json::Document body = json::read(event.body());
@@ -150,13 +150,14 @@ int tool_run(const ToolRunOptions& options) {
         },
         kinds(Kind::ToolEvent, Kind::AssetRefused, Kind::Warning));
     if (trace) {
-        session.attach([&](const Event& event) { trace->take(event); }, CallTrace::wanted_kinds());
+        session.attach([&](const Event& event) { trace->record(event); },
+                       CallTrace::wanted_kinds());
     }
     try {
         session.execute(one_tool_plan(tool, input), {},
                         [&](Result ended) { result = std::move(ended); });
     } catch (const Error& error) {
-        refuse_document(error, shown_path(options.tool), "plan", "nothing was run");
+        refuse_document(error, display_path(options.tool), "plan", "nothing was run");
     }
     if (trace) trace->start();
     const auto flush = [&] {
@@ -164,14 +165,14 @@ int tool_run(const ToolRunOptions& options) {
         if (trace) trace->flush();
     };
     {
-        const interruption::CancelsSession cancels(session.raw());
+        const interruption::CancelSessionOnSignal cancels(session.raw());
         drive_until_idle(engine, flush);
     }
     flush();
     if (!result) throw Failed("the engine became idle without a result; please report this");
 
     if (interruption::received() != 0) return kExitSignal + interruption::received();
-    if (lines->gone()) {
+    if (lines->reader_is_gone()) {
         if (lines->error() != EPIPE) {
             complain(fmt::format("cannot write the events to standard output: {}",
                                  reason(lines->error())));

@@ -145,8 +145,8 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
             if (json::text(fault, "level") != "warning") ++own;
         }
         fault_count += own;
-        for (const std::string& line : fault_lines(faults, shown_path(file))) text += line + "\n";
-        if (own == 0) text += fmt::format("{}: no faults\n", shown_path(file));
+        for (const std::string& line : fault_lines(faults, display_path(file))) text += line + "\n";
+        if (own == 0) text += fmt::format("{}: no faults\n", display_path(file));
     }
     const bool ok = fault_count == 0 && unreadable == 0;
     print_output(options.as_json ? as_json(all, what, ok) : text, "the faults");

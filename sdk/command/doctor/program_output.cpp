@@ -23,7 +23,7 @@ extern char** environ;
 namespace narratoria::command::doctor {
 namespace {
 
-constexpr std::chrono::seconds kPatience(10);
+constexpr std::chrono::seconds kTimeout(10);
 constexpr std::size_t kMaximumText = 64 * 1024;
 
 bool is_program(const std::string& path) {
@@ -34,7 +34,7 @@ bool is_program(const std::string& path) {
 
 // Reads until end of file. Returns false if the deadline passes first.
 bool read_all(int descriptor, std::string& text) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + kTimeout;
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());

@@ -6,7 +6,7 @@
 
 namespace narratoria::command {
 
-void CallTrace::take(const Event& event) {
+void CallTrace::record(const Event& event) {
     const json::Document body = json::read(event.body());
     const json::Value* const traces = json::member(body, "traces");
     if (traces == nullptr || !traces->IsArray()) return;

@@ -18,12 +18,12 @@ public:
 
     // Throws Refused.
     CallTrace(const std::string& path, OutputCheck& check) : file_(path, "trace") {
-        check.writes("--trace", path, file_.identity(), {kBeginnings[0], kBeginnings[1]});
+        check.add_output("--trace", path, file_.identity(), {kBeginnings[0], kBeginnings[1]});
     }
 
     static std::uint32_t wanted_kinds() noexcept { return kinds(Kind::AttemptEnded); }
     // Event sink.
-    void take(const Event& event);
+    void record(const Event& event);
     // Drops the old content of the file and begins writing.
     void start() { file_.start(); }
     void flush() { file_.flush(); }

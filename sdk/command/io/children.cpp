@@ -80,7 +80,7 @@ void end_all_children() {
     }
 }
 
-std::string shown_wait_status(int wait_status) {
+std::string describe_wait_status(int wait_status) {
     if (WIFEXITED(wait_status)) return fmt::format("exit status {}", WEXITSTATUS(wait_status));
     const int signal = WTERMSIG(wait_status);
     const char* name = sigdescr_np(signal);

@@ -32,6 +32,6 @@ void reap_ended_children();
 void end_all_children();
 
 // "exit status 3", "signal 11 (Segmentation fault)"
-std::string shown_wait_status(int wait_status);
+std::string describe_wait_status(int wait_status);
 
 }  // namespace narratoria::command

@@ -14,11 +14,11 @@ namespace narratoria::command {
 // Returns "file:line:column: pointer: message [rule]" for each fault. A fault that names a file (of
 // a story) is shown with that file.
 std::vector<std::string> fault_lines(const terminal::json::Value& faults,
-                                     const std::string& shown_file);
+                                     const std::string& display_name);
 
 // Throws Refused with all faults of a document that the library refused, or with the message of any
 // other error. `what` names the document; `unchanged` is for example "nothing was run".
-[[noreturn]] void refuse_document(const Error& error, const std::string& shown_file,
+[[noreturn]] void refuse_document(const Error& error, const std::string& display_name,
                                   std::string_view what, std::string_view unchanged);
 
 // The same for a session, which may have a story, a project and a store: names the refused one.

@@ -63,7 +63,7 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
     for (;;) {
         if (std::max(size, used) > kLongestDocument) {
             throw Refused(fmt::format("the {} in {} is larger than 1 GiB; give a different file",
-                                      what, shown_path(path)));
+                                      what, display_path(path)));
         }
         if (text.size() - used < 64 * 1024) text.resize(used + 256 * 1024);
         const ssize_t got = read(descriptor, text.data() + used, text.size() - used);
@@ -81,14 +81,14 @@ std::string read_all(int descriptor, const std::string& path, std::string_view w
         const int error = errno;
         if (error == EISDIR) {
             throw Refused(
-                fmt::format("{} is a folder; give the path of the {}", shown_path(path), what));
+                fmt::format("{} is a folder; give the path of the {}", display_path(path), what));
         }
         if (error == EBADF && path == "-") {
             throw Refused(fmt::format(
                 "standard input is closed; give the {} as a file, or through a pipe", what));
         }
         throw Refused(
-            fmt::format("cannot read the {} from {}: {}", what, shown_path(path), reason(error)));
+            fmt::format("cannot read the {} from {}: {}", what, display_path(path), reason(error)));
     }
     text.resize(used);
     return text;
@@ -131,7 +131,7 @@ std::optional<int> descriptor_in(const std::string& path) {
 // For a path that leads to an inherited descriptor, returns a duplicate of it: opening it by name
 // would start at the beginning of the file. Empty for other paths.
 Descriptor open_given(std::string path, std::string_view what) {
-    const std::string shown = shown_path(path);
+    const std::string shown = display_path(path);
     for (int links = 0; links < 40; ++links) {
         if (const std::optional<int> number = descriptor_in(path)) {
             // The command's own descriptors have FD_CLOEXEC; inherited ones do not.
@@ -164,7 +164,7 @@ Descriptor open_output(const std::string& path, int flags, std::string_view what
     if (errno != ENXIO) return file;
     complain(fmt::format(
         "waiting for a reader of {}, the pipe for the {}; read it in another terminal: cat {}",
-        shown_path(path), what, shell_word(path)));
+        display_path(path), what, shell_word(path)));
     return Descriptor(open(path.c_str(), flags));
 }
 
@@ -175,24 +175,24 @@ std::string follow_links(std::string path, std::string_view what) {
         path = *std::move(next);
     }
     throw Refused(fmt::format("cannot write the {} to {}: its symbolic links form a loop", what,
-                              shown_path(path)));
+                              display_path(path)));
 }
 
-struct Place {
+struct FilePlace {
     std::string folder;
     std::string base;
 };
 
-Place place_of(const std::string& path, std::string_view what) {
+FilePlace place_of(const std::string& path, std::string_view what) {
     const std::size_t slash = path.rfind('/');
     if (path.empty()) {
         throw Refused(fmt::format("the name of the file for the {} is empty; give a file", what));
     }
-    Place place{slash == std::string::npos ? "." : path.substr(0, slash + 1),
-                slash == std::string::npos ? path : path.substr(slash + 1)};
+    FilePlace place{slash == std::string::npos ? "." : path.substr(0, slash + 1),
+                    slash == std::string::npos ? path : path.substr(slash + 1)};
     if (place.base.empty() || place.base == "." || place.base == "..") {
         throw Refused(
-            fmt::format("{} is a folder; give a file for the {}", shown_path(path), what));
+            fmt::format("{} is a folder; give a file for the {}", display_path(path), what));
     }
     return place;
 }
@@ -202,7 +202,7 @@ std::string identity_of(const struct stat& status) {
 }
 
 std::string in_real_folder(const std::string& path, std::string_view what) {
-    const Place place = place_of(path, what);
+    const FilePlace place = place_of(path, what);
     char* real = realpath(place.folder.c_str(), nullptr);
     std::string text = fmt::format("{}/{}", real != nullptr ? real : place.folder, place.base);
     std::free(real);
@@ -241,7 +241,7 @@ std::string identity_of_input(const std::string& path) {
     return found == 0 && S_ISREG(status.st_mode) ? identity_of(status) : std::string();
 }
 
-void hold_standard_streams() {
+void reserve_standard_streams() {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
         if (fcntl(descriptor, F_GETFD) >= 0) continue;
         const int refusing = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
@@ -281,10 +281,10 @@ void require_regular_file(const std::string& path, std::string_view what) {
     if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
     if (S_ISDIR(status.st_mode)) {
         throw Refused(
-            fmt::format("{} is a folder; give a file for the {}", shown_path(path), what));
+            fmt::format("{} is a folder; give a file for the {}", display_path(path), what));
     }
     throw Refused(fmt::format("{} is not a regular file and cannot store the {}; give a file",
-                              shown_path(path), what));
+                              display_path(path), what));
 }
 
 std::string final_target(const std::string& path, std::string_view what) {
@@ -301,7 +301,7 @@ std::optional<std::string> read_document_if_there(const std::string& path, std::
     if (!file) {
         if (errno == ENOENT) return std::nullopt;
         throw Refused(
-            fmt::format("cannot read the {} from {}: {}", what, shown_path(path), reason(errno)));
+            fmt::format("cannot read the {} from {}: {}", what, display_path(path), reason(errno)));
     }
     return read_all(file.get(), path, what);
 }
@@ -316,7 +316,7 @@ std::string read_document(const std::string& path, std::string_view what) {
         throw Refused(
             fmt::format("cannot read the {} from {}: {}; check the path, or pass - for "
                         "standard input",
-                        what, shown_path(path), reason(ENOENT)));
+                        what, display_path(path), reason(ENOENT)));
     }
     return *std::move(text);
 }
@@ -352,7 +352,7 @@ std::string folder_of_document(const std::string& path) {
 }
 
 Replacement::Replacement(const std::string& path, std::string_view what, Durability durability)
-    : shown_(shown_path(path)), what_(what), durability_(durability) {
+    : shown_(display_path(path)), what_(what), durability_(durability) {
     if (path == "-") {
         throw Refused(fmt::format(
             "the {} cannot go to standard output, where the result goes; give a file", what));
@@ -364,7 +364,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
     }
     identity_ = identity_of(path, what);
     if (file_ = open_given(path, what); file_) {
-        if (durability == Durability::ForPower) {
+        if (durability == Durability::Durable) {
             throw Refused(fmt::format(
                 "{} is an open file, which cannot be replaced with the {}; give the file's path",
                 shown_, what));
@@ -373,7 +373,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
         return;
     }
     if (exists && !S_ISREG(status.st_mode)) {
-        if (durability == Durability::ForPower) require_regular_file(path, what);
+        if (durability == Durability::Durable) require_regular_file(path, what);
         direct_ = true;
         file_ = open_output(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, what);
         if (!file_) {
@@ -383,7 +383,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
         return;
     }
     const std::string target = follow_links(path, what);
-    const Place place = place_of(target, what);
+    const FilePlace place = place_of(target, what);
     base_ = place.base;
     if (exists && access(target.c_str(), W_OK) != 0) {
         throw Refused(
@@ -396,7 +396,7 @@ Replacement::Replacement(const std::string& path, std::string_view what, Durabil
         throw Refused(
             fmt::format("cannot write the {} to {}: its folder {} cannot be opened ({}); create "
                         "the folder first, or give a different file",
-                        what, shown_, shown_path(place.folder), reason(errno)));
+                        what, shown_, display_path(place.folder), reason(errno)));
     }
     open_nameless();
     if (exists) {
@@ -451,7 +451,7 @@ void Replacement::commit() {
         if (close(file_.release()) != 0 && errno != EINTR) fail("closing it failed", errno);
         return;
     }
-    if (durability_ == Durability::ForPower && fsync(file_.get()) != 0) {
+    if (durability_ == Durability::Durable && fsync(file_.get()) != 0) {
         fail("fsync failed", errno);
     }
     std::string name = visible_name_;
@@ -471,7 +471,7 @@ void Replacement::commit() {
     }
     forget_visible(folder_.get(), name);
     visible_name_.clear();
-    if (durability_ == Durability::ForPower && fsync(folder_.get()) != 0 && errno != EINVAL) {
+    if (durability_ == Durability::Durable && fsync(folder_.get()) != 0 && errno != EINVAL) {
         throw Failed(
             fmt::format("the {} is in {}, but may be lost if the power fails: fsync of the "
                         "folder failed ({})",
@@ -508,7 +508,7 @@ LineFile::LineFile(const std::string& path, std::string_view what) : path_(path)
         const int error = errno;
         throw Refused(fmt::format(
             "cannot write the {} to {}: {}; give a file in a folder that exists and is writable",
-            what, shown_path(path), reason(error)));
+            what, display_path(path), reason(error)));
     }
 }
 
@@ -521,8 +521,8 @@ void LineFile::start() {
     struct stat status {};
     if (!is_given_ && fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) &&
         ftruncate(file_.get(), 0) != 0) {
-        throw Refused(
-            fmt::format("cannot empty {} for the {}: {}", shown_path(path_), what_, reason(errno)));
+        throw Refused(fmt::format("cannot empty {} for the {}: {}", display_path(path_), what_,
+                                  reason(errno)));
     }
 }
 
@@ -533,7 +533,7 @@ void LineFile::flush() {
         complain(
             fmt::format("cannot continue writing the {} to {}: {}; the run continues without "
                         "it",
-                        what_, shown_path(path_), reason(errno)));
+                        what_, display_path(path_), reason(errno)));
     }
     buffer_.clear();
 }

@@ -29,7 +29,7 @@ private:
 
 // Opens /dev/null for each closed descriptor from 0 to 2, in the mode in which its normal use fails
 // (read-only for outputs). Otherwise a file of the command could get the number.
-void hold_standard_streams();
+void reserve_standard_streams();
 
 // Throws Refused if standard output is closed or not writable. Call it before running anything.
 void require_standard_output(std::string_view instead);
@@ -81,8 +81,8 @@ std::optional<std::string> folder_of_variable(const char* name);
 class Replacement {
 public:
     enum class Durability {
-        ForReaders,  // readers see either the old or the new file
-        ForPower,    // the same, even after a power failure
+        Atomic,   // readers see either the old or the new file
+        Durable,  // the same, even after a power failure
     };
 
     // Throws Refused if the file cannot be replaced, so that this is detected before anything runs.

@@ -24,17 +24,17 @@ namespace {
 constexpr timespec kRound{0, 20'000'000};
 
 [[noreturn]] void supervise(pid_t child) {
-    int told = 0;
+    int forwarded = 0;
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-        if (const int signal = interruption::received(); signal != told) {
-            told = signal;
+        if (const int signal = interruption::received(); signal != forwarded) {
+            forwarded = signal;
             kill(child, signal);
         }
         nanosleep(&kRound, nullptr);
     }
     end_all_children();
-    if (WIFSIGNALED(status) && WTERMSIG(status) != told) {
+    if (WIFSIGNALED(status) && WTERMSIG(status) != forwarded) {
         complain(
             fmt::format("the check was ended by signal {} ({}) before it could report; the tool "
                         "may have sent the signal, for example to its parent process",

@@ -14,10 +14,10 @@
 namespace narratoria::command::interruption {
 namespace {
 
-enum class SignalAction { Leave, Cancel, Note, NoteAll };
+enum class SignalAction { Exit, Cancel, Record, RecordAll };
 
 // Used by signal handlers, so lock-free and never destroyed.
-std::atomic<SignalAction> action{SignalAction::Leave};
+std::atomic<SignalAction> action{SignalAction::Exit};
 std::atomic<nar_session*> running{nullptr};
 std::atomic<int> first_signal{0};
 std::atomic<int> cursor_hidden_on{-1};
@@ -28,17 +28,17 @@ std::atomic<int> wake_writer{-1};
 void show_cursor() {
     const int terminal = cursor_hidden_on.load();
     if (terminal < 0) return;
-    constexpr char kShow[] = "\x1b[?25h";
-    static_cast<void>(!write(terminal, kShow, sizeof kShow - 1));
+    constexpr char kShowCursor[] = "\x1b[?25h";
+    static_cast<void>(!write(terminal, kShowCursor, sizeof kShowCursor - 1));
 }
 
 void on_end(int signal) {
     const int saved = errno;
     int none = 0;
     const bool is_first = first_signal.compare_exchange_strong(none, signal);
-    if (action.load() == SignalAction::NoteAll) {
+    if (action.load() == SignalAction::RecordAll) {
         if (signal != SIGINT) first_signal.store(signal);
-    } else if (!is_first || action.load() == SignalAction::Leave) {
+    } else if (!is_first || action.load() == SignalAction::Exit) {
         show_cursor();
         forget_replacements_in_signal();
         _exit(kExitSignal + signal);
@@ -95,32 +95,32 @@ void install() {
     for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignored, nullptr);
 }
 
-CancelsSession::CancelsSession(nar_session* session) noexcept {
+CancelSessionOnSignal::CancelSessionOnSignal(nar_session* session) noexcept {
     running.store(session);
     action.store(SignalAction::Cancel);
     // A signal recorded earlier had no session to cancel.
     if (first_signal.load() != 0) nar_session_cancel(session);
 }
 
-CancelsSession::~CancelsSession() { record_first(); }
+CancelSessionOnSignal::~CancelSessionOnSignal() { record_first(); }
 
 void record_first() noexcept {
-    action.store(SignalAction::Note);
+    action.store(SignalAction::Record);
     running.store(nullptr);
 }
 
 void record_all() noexcept {
-    action.store(SignalAction::NoteAll);
+    action.store(SignalAction::RecordAll);
     running.store(nullptr);
 }
 
-void leaves() noexcept { action.store(SignalAction::Leave); }
+void exit_on_first() noexcept { action.store(SignalAction::Exit); }
 
 int received() noexcept { return first_signal.load(); }
 
 void clear() noexcept {
-    int dealt_with = SIGINT;
-    first_signal.compare_exchange_strong(dealt_with, 0);
+    int handled = SIGINT;
+    first_signal.compare_exchange_strong(handled, 0);
     char drained[16];
     while (wake_reader.load() >= 0 && read(wake_reader.load(), drained, sizeof drained) > 0) {
     }
@@ -128,7 +128,7 @@ void clear() noexcept {
 
 int descriptor() noexcept { return wake_reader.load(); }
 
-void shows_cursor_on(int terminal) noexcept {
+void show_cursor_on(int terminal) noexcept {
     if (terminal >= 0 && cursor_hidden_on.load() < 0) take_over(SIGTSTP, on_stop);
     cursor_hidden_on.store(terminal);
 }
@@ -137,7 +137,7 @@ bool was_continued() noexcept { return continued.exchange(false); }
 
 terminal::CursorKeeper& cursor_keeper() noexcept {
     class Keeper : public terminal::CursorKeeper {
-        void hides_cursor_on(int terminal) override { shows_cursor_on(terminal); }
+        void hides_cursor_on(int terminal) override { show_cursor_on(terminal); }
         bool was_continued() override { return interruption::was_continued(); }
     };
     static Keeper keeper;

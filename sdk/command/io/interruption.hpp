@@ -19,11 +19,11 @@ void install();
 
 // While this object exists, the first signal cancels the session. Afterwards a signal is only
 // recorded, so that the outcome of the run is still written.
-class CancelsSession {
+class CancelSessionOnSignal {
 public:
-    explicit CancelsSession(nar_session* session) noexcept;
-    CancelsSession(const CancelsSession&) = delete;
-    ~CancelsSession();
+    explicit CancelSessionOnSignal(nar_session* session) noexcept;
+    CancelSessionOnSignal(const CancelSessionOnSignal&) = delete;
+    ~CancelSessionOnSignal();
 };
 
 // From now on, the first signal is only recorded. The caller polls descriptor() and calls
@@ -35,7 +35,7 @@ void record_first() noexcept;
 void record_all() noexcept;
 
 // From now on, the first signal exits, as after install().
-void leaves() noexcept;
+void exit_on_first() noexcept;
 
 // The first signal since install or clear, or 0.
 int received() noexcept;
@@ -48,7 +48,7 @@ int descriptor() noexcept;
 
 // Registers a terminal whose cursor is hidden. The handlers show it before the process stops or
 // exits.
-void shows_cursor_on(int terminal) noexcept;
+void show_cursor_on(int terminal) noexcept;
 
 // True if the process was stopped and continued since the last call, so that the terminal must be
 // redrawn.

@@ -41,7 +41,7 @@ std::string reason(int error_number) {
     return text != nullptr ? std::string(text) : fmt::format("error {}", error_number);
 }
 
-std::string shown_path(std::string_view path) {
+std::string display_path(std::string_view path) {
     return path == "-" ? std::string("standard input") : printable(path);
 }
 

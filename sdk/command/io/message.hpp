@@ -58,7 +58,7 @@ void complain_lines(const std::vector<std::string>& lines);
 std::string reason(int error_number);
 
 // A path as messages show it: printable, and "standard input" for "-".
-std::string shown_path(std::string_view path);
+std::string display_path(std::string_view path);
 
 // Quotes a word for a shell, for commands that a message suggests.
 std::string shell_word(std::string_view text);

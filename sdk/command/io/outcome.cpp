@@ -79,7 +79,7 @@ std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::si
     return lines;
 }
 
-std::vector<std::string> lines_about_failure(const Result& result, bool told_already) {
+std::vector<std::string> lines_about_failure(const Result& result, bool progress_shown) {
     const json::Document document = json::read(result.json(Result::Events::LeftOut));
     std::vector<std::string> lines;
     const json::Value* tools = json::member(document, "toolResults");
@@ -90,7 +90,7 @@ std::vector<std::string> lines_about_failure(const Result& result, bool told_alr
         const std::string name = printable(json::text(tool, "toolId"));
         std::vector<std::string> said =
             diagnostics_lines(json::text(tool, "stderr"), kDiagnosticsLines);
-        if (!told_already) {
+        if (!progress_shown) {
             std::string line =
                 fmt::format("tool {} {}", name, state == "timeout" ? "timed out" : "failed");
             if (const std::uint64_t retries = json::count(tool, "retryCount"); retries > 0) {

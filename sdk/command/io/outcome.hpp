@@ -15,9 +15,9 @@ namespace narratoria::command {
 bool write_result_to_standard_output(const Result& result);
 
 // Describes, for people, the tools that failed, the reasons, and the last lines of their standard
-// error. With `told_already`, the progress has shown the failures, so only standard error is
+// error. With `progress_shown`, the progress has shown the failures, so only standard error is
 // included.
-std::vector<std::string> lines_about_failure(const Result& result, bool told_already);
+std::vector<std::string> lines_about_failure(const Result& result, bool progress_shown);
 
 // The last lines of a tool's standard error, printable and marked with "|".
 std::vector<std::string> diagnostics_lines(std::string_view diagnostics, std::size_t at_most);

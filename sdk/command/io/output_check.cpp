@@ -57,15 +57,16 @@ bool is_earlier(const std::string& path, Beginnings earlier) {
 
 }  // namespace
 
-void OutputCheck::reads(const std::string& path, std::string_view name) {
+void OutputCheck::add_input(const std::string& path, std::string_view name) {
     if (std::string identity = identity_of_input(path); !identity.empty()) {
-        taken_.push_back({std::move(identity), std::string(path == "-" ? "standard input" : name)});
+        used_files_.push_back(
+            {std::move(identity), std::string(path == "-" ? "standard input" : name)});
     }
 }
 
-void OutputCheck::belongs_to(const std::string& folder) {
+void OutputCheck::add_folder(const std::string& folder) {
     if (folder.empty()) return;
-    const std::string shown = shown_path(folder);
+    const std::string shown = display_path(folder);
     const auto add = [&](const std::string& path, bool is_read_only) {
         std::string real = real_path(path);
         if (real.empty()) return;
@@ -79,14 +80,14 @@ void OutputCheck::belongs_to(const std::string& folder) {
     std::istringstream folders_of_packs(packs != nullptr ? packs : "");
     for (std::string pack; std::getline(folders_of_packs, pack, ':');) add(pack, true);
     for (const char* file : {"/.namel3ss/tools.yaml", "/namel3ss.toml", "/story.toml"}) {
-        reads(folder + file, shown_path(folder + file));
+        add_input(folder + file, display_path(folder + file));
     }
 }
 
-void OutputCheck::writes(std::string_view option, const std::string& path,
-                         const std::string& identity, Beginnings earlier) {
+void OutputCheck::add_output(std::string_view option, const std::string& path,
+                             const std::string& identity, Beginnings earlier) {
     if (identity.empty()) return;
-    take(identity, option, shown_path(path));
+    claim(identity, option, display_path(path));
     const std::string real = real_path_of_output(path, option);
     for (const Folder& folder : folders_) {
         if (!real.starts_with(folder.path)) continue;
@@ -95,22 +96,23 @@ void OutputCheck::writes(std::string_view option, const std::string& path,
             continue;
         }
         throw Refused(fmt::format("{} would overwrite {}, a file of {}; give {} a different file",
-                                  option, shown_path(path), folder.shown, option));
+                                  option, display_path(path), folder.shown, option));
     }
 }
 
-void OutputCheck::writes_standard_output() {
-    take(identity_of_input("/dev/stdout"), "standard output", "which the shell redirected");
+void OutputCheck::add_standard_output() {
+    claim(identity_of_input("/dev/stdout"), "standard output", "which the shell redirected");
 }
 
-void OutputCheck::take(const std::string& identity, std::string_view name, std::string_view shown) {
+void OutputCheck::claim(const std::string& identity, std::string_view name,
+                        std::string_view shown) {
     if (identity.empty()) return;
-    for (const Taken& other : taken_) {
+    for (const UsedFile& other : used_files_) {
         if (other.identity != identity) continue;
         throw Refused(fmt::format("{} and {} are the same file, {}; give {} a different file",
                                   other.name, name, shown, name));
     }
-    taken_.push_back({identity, std::string(name)});
+    used_files_.push_back({identity, std::string(name)});
 }
 
 }  // namespace narratoria::command

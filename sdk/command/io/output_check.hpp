@@ -16,19 +16,19 @@ using Beginnings = std::initializer_list<std::string_view>;
 class OutputCheck {
 public:
     // `name` is used in messages. "-" is standard input.
-    void reads(const std::string& path, std::string_view name);
+    void add_input(const std::string& path, std::string_view name);
     // The folder of a project or a story, or empty. An output in it must be new or from an earlier
     // run.
-    void belongs_to(const std::string& folder);
+    void add_folder(const std::string& folder);
 
     // Both throw Refused. An output without an identity is a device, which several outputs may
     // share.
-    void writes(std::string_view option, const std::string& path, const std::string& identity,
-                Beginnings earlier);
-    void writes_standard_output();
+    void add_output(std::string_view option, const std::string& path, const std::string& identity,
+                    Beginnings earlier);
+    void add_standard_output();
 
 private:
-    struct Taken {
+    struct UsedFile {
         std::string identity;
         std::string name;
     };
@@ -38,9 +38,9 @@ private:
         bool is_read_only;
     };
 
-    void take(const std::string& identity, std::string_view name, std::string_view shown);
+    void claim(const std::string& identity, std::string_view name, std::string_view shown);
 
-    std::vector<Taken> taken_;
+    std::vector<UsedFile> used_files_;
     std::vector<Folder> folders_;
 };
 

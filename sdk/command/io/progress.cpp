@@ -29,7 +29,7 @@ std::uint32_t Progress::wanted_kinds() noexcept {
            kinds(Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted, Kind::AttemptEnded);
 }
 
-void Progress::say(const std::string& line) {
+void Progress::write_line(const std::string& line) {
     if (live_) {
         live_->above(line);
     } else {
@@ -39,17 +39,17 @@ void Progress::say(const std::string& line) {
     }
 }
 
-void Progress::tell(std::string_view message) {
-    say(style_.yellow("warning: " + printable(message)));
+void Progress::warn(std::string_view message) {
+    write_line(style_.yellow("warning: " + printable(message)));
     changed_ = true;
 }
 
-void Progress::take(const Event& event) {
+void Progress::on_event(const Event& event) {
     if (event.kind() == Kind::ToolEvent) {
         // A plan may have millions of tool events, so skip most of them early.
         const Type type = event.type();
         if (type == Type::Log || type == Type::Error) {
-            if (const std::string line = notice_of(event, style_); !line.empty()) say(line);
+            if (const std::string line = notice_of(event, style_); !line.empty()) write_line(line);
         }
         if (type == Type::Done || (live_ && type == Type::Log)) {
             board_.note(event);
@@ -62,45 +62,46 @@ void Progress::take(const Event& event) {
     switch (event.kind()) {
         case Kind::ToolStarted:
             if (!live_) {
-                say(fmt::format("started {} ({})", name,
-                                one_line(json::read(event.body()), "toolPath")));
+                write_line(fmt::format("started {} ({})", name,
+                                       one_line(json::read(event.body()), "toolPath")));
             }
             break;
         case Kind::AttemptStarted:
             if (event.attempt() > 1) {
-                say(style_.yellow(fmt::format("retrying {}: attempt {}, after: {}", name,
-                                              event.attempt(), last_errors_[name])));
+                write_line(style_.yellow(fmt::format("retrying {}: attempt {}, after: {}", name,
+                                                     event.attempt(), last_errors_[name])));
             }
             break;
         case Kind::AttemptEnded:
             last_errors_[name] = one_line(json::read(event.body()), "error");
             break;
         case Kind::ToolEnded:
-            say_ended(board_.ended(event));
+            write_ended(board_.ended(event));
             last_errors_.erase(name);
             break;
         default:
-            if (const std::string line = notice_of(event, style_); !line.empty()) say(line);
+            if (const std::string line = notice_of(event, style_); !line.empty()) write_line(line);
             break;
     }
     board_.note(event);
 }
 
-void Progress::say_ended(const EndedTool& tool) {
+void Progress::write_ended(const EndedTool& tool) {
     std::string tail = tool.text.empty() ? "" : ": " + tool.text;
     if (tool.retries > 0)
         tail = fmt::format(" after {}{}", counted(tool.retries + 1, "attempt"), tail);
     if (tool.state == "completed") {
-        say(fmt::format("{} {} {}{}", style_.green(live_ ? "✓" : "completed"),
-                        style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)), tail));
+        write_line(fmt::format("{} {} {}{}", style_.green(live_ ? "✓" : "completed"),
+                               style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)),
+                               tail));
     } else if (tool.state == "skipped") {
-        say(fmt::format("{} {}{}", style_.dim(live_ ? "– skipped" : "skipped"),
-                        style_.bold(tool.name), tail));
+        write_line(fmt::format("{} {}{}", style_.dim(live_ ? "– skipped" : "skipped"),
+                               style_.bold(tool.name), tail));
     } else {
         const std::string_view word = tool.state == "timeout" ? "timed out" : "failed";
-        say(fmt::format("{} {} {}{}",
-                        style_.red(live_ ? fmt::format("✗ {}", word) : std::string(word)),
-                        style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)), tail));
+        write_line(fmt::format(
+            "{} {} {}{}", style_.red(live_ ? fmt::format("✗ {}", word) : std::string(word)),
+            style_.bold(tool.name), style_.dim("in " + duration(tool.seconds)), tail));
     }
 }
 

@@ -20,13 +20,13 @@ public:
     // Live if standard error is a terminal that supports cursor movement.
     Progress();
 
-    // The kinds of records that take() needs.
+    // The kinds of records that on_event() needs.
     static std::uint32_t wanted_kinds() noexcept;
     // Event sink.
-    void take(const Event& event);
+    void on_event(const Event& event);
 
     // Shows a warning that does not belong to a tool.
-    void tell(std::string_view message);
+    void warn(std::string_view message);
 
     // Writes pending output. Call it after each batch of events.
     void refresh();
@@ -38,8 +38,8 @@ public:
     void close();
 
 private:
-    void say(const std::string& line);
-    void say_ended(const EndedTool& tool);
+    void write_line(const std::string& line);
+    void write_ended(const EndedTool& tool);
 
     Style style_;
     ToolBoard board_;

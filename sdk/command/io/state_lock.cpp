@@ -47,7 +47,7 @@ std::string holder_of(int file) {
 }  // namespace
 
 StateLock::StateLock(const std::string& path, std::uint64_t wait_ms)
-    : target_(final_target(path, "state")), shown_(shown_path(path)) {
+    : target_(final_target(path, "state")), shown_(display_path(path)) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
     bool told = false;
     for (;;) {

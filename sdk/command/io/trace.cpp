@@ -94,7 +94,7 @@ void Trace::instant(const Event& event, std::int64_t now, std::string_view name,
         arguments));
 }
 
-void Trace::take(const Event& event) {
+void Trace::record(const Event& event) {
     const std::int64_t now = since_start(event);
     const std::string tool(event.tool_id());
     switch (event.kind()) {

@@ -23,7 +23,7 @@ public:
 
     static std::uint32_t wanted_kinds() noexcept;
     // Event sink.
-    void take(const Event& event);
+    void record(const Event& event);
 
     // Writes the buffer if it is large.
     void flush();

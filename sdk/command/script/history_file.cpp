@@ -57,7 +57,7 @@ std::vector<std::string> HistoryFile::load() {
         if (is_long) {
             std::string kept;
             for (const std::string& line : lines) kept += line + "\n";
-            Replacement file(*path_, "history", Replacement::Durability::ForReaders);
+            Replacement file(*path_, "history", Replacement::Durability::Atomic);
             if (!write_all(file.descriptor(), kept)) throw Failed(reason(errno));
             file.commit();
         }

@@ -50,9 +50,9 @@ public:
         el_wset(editor_.get(), EL_GETCFN, character_of);
         el_source(editor_.get(), nullptr);  // the user's ~/.editrc
         // Makes was_continued() work, for Ctrl-Z: see wait_for_input.
-        interruption::shows_cursor_on(STDOUT_FILENO);
+        interruption::show_cursor_on(STDOUT_FILENO);
     }
-    ~LibeditEditor() override { interruption::shows_cursor_on(-1); }
+    ~LibeditEditor() override { interruption::show_cursor_on(-1); }
 
     Ending read(const std::string& prompt, std::string& line) override {
         prompt_ = prompt;
@@ -184,10 +184,10 @@ private:
         return CC_REDISPLAY;
     }
 
-    struct EndsHistory {
+    struct HistoryDeleter {
         void operator()(History* history) const { history_end(history); }
     };
-    struct EndsEditor {
+    struct EditorDeleter {
         void operator()(EditLine* editor) const { el_end(editor); }
     };
 
@@ -196,8 +196,8 @@ private:
     std::string prompt_;
     std::optional<char> kept_;  // a byte that was read ahead
     std::exception_ptr problem_;
-    std::unique_ptr<History, EndsHistory> history_;
-    std::unique_ptr<EditLine, EndsEditor> editor_;
+    std::unique_ptr<History, HistoryDeleter> history_;
+    std::unique_ptr<EditLine, EditorDeleter> editor_;
 };
 
 }  // namespace

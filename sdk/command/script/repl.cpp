@@ -16,7 +16,7 @@ namespace narratoria::command::script {
 namespace {
 
 // An expression is wrapped in this call, so that its value is shown.
-constexpr std::string_view kShow = "PRINT(";
+constexpr std::string_view kPrintCall = "PRINT(";
 
 // True if the tree is a single statement whose value would be dropped, and not a call of PRINT.
 bool has_value(const std::string& tree) {
@@ -99,7 +99,7 @@ private:
             // Prepending keeps line numbers. The closing parenthesis needs a new line, because the
             // input may end with a comment.
             const bool shows = has_value(tree);
-            error = execute(shows ? std::string(kShow) + input + "\n)" : input);
+            error = execute(shows ? std::string(kPrintCall) + input + "\n)" : input);
             if (!error.empty()) complain_of(error, shows);
             return true;
         }
@@ -135,10 +135,11 @@ private:
         // The width of "  1 | ", the prefix of the source and caret lines.
         constexpr std::size_t kMargin = 6;
         if (is_wrapped && lines.size() >= 3 &&
-            std::string_view(lines[1]).substr(kMargin).starts_with(kShow)) {
-            lines[1].erase(kMargin, kShow.size());
+            std::string_view(lines[1]).substr(kMargin).starts_with(kPrintCall)) {
+            lines[1].erase(kMargin, kPrintCall.size());
             // The caret line may be shorter if a limit was exceeded at the wrapper itself.
-            if (lines[2].size() > kMargin + kShow.size()) lines[2].erase(kMargin, kShow.size());
+            if (lines[2].size() > kMargin + kPrintCall.size())
+                lines[2].erase(kMargin, kPrintCall.size());
         }
         complain_lines(lines);
     }

@@ -101,7 +101,7 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
         notice_kinds());
     if (trace_ != nullptr) {
         trace_->start();
-        session_->attach([this](const Event& event) { trace_->take(event); },
+        session_->attach([this](const Event& event) { trace_->record(event); },
                          CallTrace::wanted_kinds());
     }
 }
@@ -129,10 +129,10 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
         }
         return outcome;
     }
-    const interruption::CancelsSession cancels(session_->raw());
+    const interruption::CancelSessionOnSignal cancels(session_->raw());
     drive_until_idle(*engine_, [&] {
         after_batch();
-        tell_notices();
+        write_notices();
         if (trace_ != nullptr) trace_->flush();
     });
     if (trace_ != nullptr) trace_->flush();
@@ -151,7 +151,7 @@ std::vector<std::string> ScriptSession::tool_names() {
     return names;
 }
 
-void ScriptSession::tell_notices() {
+void ScriptSession::write_notices() {
     if (!notices_.empty()) write_all(STDERR_FILENO, std::exchange(notices_, {}));
 }
 

@@ -55,7 +55,7 @@ public:
     Engine& engine() { return *engine_; }
 
 private:
-    void tell_notices();
+    void write_notices();
 
     GroupOptions groups_;
     CallTrace* const trace_;

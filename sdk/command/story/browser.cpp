@@ -95,7 +95,7 @@ void Browser::open(std::string_view address) {
     ended_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)));
 }
 
-void Browser::look_after() {
+void Browser::reap() {
     int status = 0;
     if (process_ < 0 || ::waitpid(process_, &status, WNOHANG) == 0) return;
     process_ = -1;

@@ -23,10 +23,10 @@ public:
     // arguments of a process. Failures are reported on standard error.
     void open(std::string_view address);
 
-    // Readable when xdg-open has exited and look_after() must be called; -1: not running.
+    // Readable when xdg-open has exited and reap() must be called; -1: not running.
     int descriptor() const noexcept { return ended_.get(); }
     // Reaps xdg-open and reports its failure.
-    void look_after();
+    void reap();
 
 private:
     std::string make_file(std::string_view address);

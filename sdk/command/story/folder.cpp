@@ -16,12 +16,12 @@ std::string find_story(const std::string& given, std::string_view command) {
         if (stat(given.c_str(), &status) != 0) {
             throw Refused(
                 fmt::format("there is no story at {} ({}); give a folder with a story.toml",
-                            shown_path(given), reason(errno)));
+                            display_path(given), reason(errno)));
         }
         if (!S_ISDIR(status.st_mode)) {
             throw Refused(
                 fmt::format("{} is a file; give the story's folder, which contains story.toml",
-                            shown_path(given)));
+                            display_path(given)));
         }
         return given;
     }

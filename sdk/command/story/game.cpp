@@ -14,8 +14,8 @@
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
-#include "story/kept_games.hpp"
 #include "story/player_input.hpp"
+#include "story/saved_games.hpp"
 #include "story/session_plugins.hpp"
 #include "story_text.hpp"
 
@@ -45,7 +45,7 @@ Game::Game(const GameOptions& options)
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
     engine_options.log_line = [this](const nar_log_line& line) {
-        take_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
+        on_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
     };
     options.groups.apply_to(engine_options);
     engine_.emplace(engine_options);
@@ -65,11 +65,11 @@ Game::Game(const GameOptions& options)
     }
     for (const std::string& plugin : options.plugins) require_active(plugin);
     has_console_ = console_is_active();
-    if (is_kept()) {
-        take_up(TurnTree(session_->turns()));
+    if (is_saved()) {
+        load_current_turn(TurnTree(session_->turns()));
         describe_session(options);
     } else {
-        take_up_opening();
+        load_opening();
     }
 }
 
@@ -77,19 +77,19 @@ Game::Game(const GameOptions& options)
 void Game::begin() {
     if (is_open_) return;
     write_title(session_->title());
-    for (const std::string& line : logged_early_) remark(line);
+    for (const std::string& line : early_log_) remark(line);
     is_open_ = true;
 }
 
-void Game::tell_opening() {
+void Game::show_opening() {
     begin();
     if (!notice_.empty()) remark(notice_);
-    tell_again();
+    write_current_narrative();
 }
 
-void Game::tell_place() {
-    remark(place_);
-    tell_again();
+void Game::show_current_turn() {
+    remark(turn_heading_);
+    write_current_narrative();
 }
 
 void Game::set_name(const std::string& name, std::uint64_t turn) {
@@ -97,20 +97,20 @@ void Game::set_name(const std::string& name, std::uint64_t turn) {
 }
 
 void Game::write(std::string_view text) {
-    if (broken_ == 0 && !write_all(STDOUT_FILENO, text)) broken_ = errno;
+    if (write_error_ == 0 && !write_all(STDOUT_FILENO, text)) write_error_ = errno;
 }
 
-void Game::player_says(std::string_view text) {
+void Game::write_prompt(std::string_view text) {
     write(fmt::format("\n{} {}\n", style_.cyan("›"), style_.bold(printable(text))));
 }
 
-void Game::prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
+void Game::write_prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
 
 void Game::remark(std::string_view text) {
     write(fmt::format("\n  {}\n", style_.dim(printable(text))));
 }
 
-std::optional<std::string> Game::meaning(const std::string& line) const {
+std::optional<std::string> Game::to_prompt(const std::string& line) const {
     const std::optional<std::size_t> number = number_in(line);
     if (!number || choices_.empty()) return line;
     if (*number < 1 || *number > choices_.size()) return std::nullopt;
@@ -134,17 +134,17 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     submit([&](Turn turn) {
         outcome = turn.outcome();
         choices_ = texts_in(json::read(turn.choices()));
-        if (!has_console_) tell(turn.narrative());
+        if (!has_console_) write_narrative(turn.narrative());
     });
     begin();
-    const interruption::CancelsSession cancels(session_->raw());
+    const interruption::CancelSessionOnSignal cancels(session_->raw());
     // The console hides the cursor while tools run.
-    if (is_live_) interruption::shows_cursor_on(STDOUT_FILENO);
+    if (is_live_) interruption::show_cursor_on(STDOUT_FILENO);
     drive_until_idle(*engine_, [this] {
-        if (broken_ != 0) session_->cancel();
+        if (write_error_ != 0) session_->cancel();
     });
-    if (is_live_) interruption::shows_cursor_on(-1);
-    if (outcome == Outcome::Cancelled && broken_ == 0) remark("(the turn was cancelled)");
+    if (is_live_) interruption::show_cursor_on(-1);
+    if (outcome == Outcome::Cancelled && write_error_ == 0) remark("(the turn was cancelled)");
     if (outcome == Outcome::Timeout) remark("(the turn took too long)");
     return outcome;
 }
@@ -157,55 +157,55 @@ void Game::write_title(std::string_view title) {
 }
 
 // Shows the narrative and the choices of the last prompt, or the opening if there is no prompt.
-void Game::take_up(const TurnTree& turns) {
+void Game::load_current_turn(const TurnTree& turns) {
     const json::Value* const turn = turns.find(turns.current());
     turn_ = turns.current();
-    place_ = turn != nullptr ? fmt::format("turn {}: {}", turn_, heading(*turn))
-                             : std::string("the beginning");
+    turn_heading_ = turn != nullptr ? fmt::format("turn {}: {}", turn_, heading(*turn))
+                                    : std::string("the beginning");
     const std::vector<const json::Value*> prompts = turns.prompts();
-    if (prompts.empty()) return take_up_opening();
-    told_ = json::text(*prompts.back(), "narrative");
+    if (prompts.empty()) return load_opening();
+    narrative_ = json::text(*prompts.back(), "narrative");
     choices_ = texts_in((*prompts.back())["choices"]);
 }
 
-void Game::take_up_opening() {
-    told_.clear();
+void Game::load_opening() {
+    narrative_.clear();
     choices_.clear();
     const json::Document opening = json::read(session_->opening());
     if (!opening.IsObject()) return;
-    told_ = json::text(opening, "text");
+    narrative_ = json::text(opening, "text");
     choices_ = texts_in(opening["choices"]);
 }
 
-void Game::tell_again() {
-    if (!told_.empty() || !choices_.empty()) tell(told_);
+void Game::write_current_narrative() {
+    if (!narrative_.empty() || !choices_.empty()) write_narrative(narrative_);
 }
 
 // Says where the game is saved, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
     const TurnTree turns(session_->turns());
-    const json::Value* const cut_off = turns.interrupted();
-    if (turn_ == 0 && !options.names_session && cut_off == nullptr) return;
+    const json::Value* const interrupted = turns.interrupted();
+    if (turn_ == 0 && !options.session_was_chosen && interrupted == nullptr) return;
     if (!options.played_elsewhere.empty()) {
         notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
     }
     notice_ += fmt::format("{}, {}, saved in {}", session_->id(),
-                           turn_ != 0           ? fmt::format("turn {}", turn_)
-                           : cut_off != nullptr ? std::string("the beginning")
-                                                : std::string("a new game"),
-                           shown_below_home(options.store));
-    if (options.names_session) {
+                           turn_ != 0               ? fmt::format("turn {}", turn_)
+                           : interrupted != nullptr ? std::string("the beginning")
+                                                    : std::string("a new game"),
+                           display_path_below_home(options.store));
+    if (options.session_was_chosen) {
         notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
     }
-    if (cut_off != nullptr) {
+    if (interrupted != nullptr) {
         notice_ += fmt::format("; \"{}\" was interrupted; /resume continues it",
-                               cut(heading(*cut_off), kStoryWidth));
+                               cut(heading(*interrupted), kStoryWidth));
     }
 }
 
 void Game::go_to(std::uint64_t turn) {
     session_->go_to(turn != 0 ? turn : NAR_TURN_BEGINNING);
-    take_up(TurnTree(session_->turns()));
+    load_current_turn(TurnTree(session_->turns()));
 }
 
 // A plugin that the player names must be active.
@@ -222,7 +222,7 @@ bool Game::console_is_active() const {
 }
 
 // Writes the narrative and the choices: at the beginning, and without the console plugin.
-void Game::tell(std::string_view words) {
+void Game::write_narrative(std::string_view words) {
     std::string text;
     const auto add = [&text](const std::vector<std::string>& lines) {
         if (!lines.empty()) text += '\n';
@@ -233,13 +233,13 @@ void Game::tell(std::string_view words) {
     write(text);
 }
 
-void Game::take_log(std::uint32_t level, std::string_view message, std::string_view code) {
+void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
     if (level < log_level_) return;
     if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
         // The console can no longer write. Its message says whether the pipe was closed or the
         // disk is full.
-        if (broken_ == 0) broken_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
-        if (broken_ != EPIPE) complain(printable(message));
+        if (write_error_ == 0) write_error_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
+        if (write_error_ != EPIPE) complain(printable(message));
         return;
     }
     // The console has already shown why each plan failed, and the store's warning.
@@ -247,7 +247,7 @@ void Game::take_log(std::uint32_t level, std::string_view message, std::string_v
     if (is_open_) {
         remark(message);
     } else {
-        logged_early_.emplace_back(message);
+        early_log_.emplace_back(message);
     }
 }
 

@@ -27,8 +27,8 @@ struct GameOptions {
     std::vector<std::string> plugins;
     std::string store;  // empty: the game is not saved
     std::string session;
-    bool must_be_new = false;      // the store must not have the session yet
-    bool names_session = false;    // the command chose the session, not the player
+    bool must_be_new = false;         // the store must not have the session yet
+    bool session_was_chosen = false;  // the command chose the session, not the player
     std::string played_elsewhere;  // the session that the command chose first, but that is locked
     LogOption log;
     GroupOptions groups;
@@ -46,25 +46,25 @@ public:
     Engine& engine() noexcept { return *engine_; }
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
-    bool is_kept() const noexcept { return !store_.path().empty(); }
+    bool is_saved() const noexcept { return !store_.path().empty(); }
     // The errno of the first failed write to standard output (EPIPE: the reader is gone), or 0.
-    int broken() const noexcept { return broken_; }
+    int write_error() const noexcept { return write_error_; }
     const Style& style() const noexcept { return style_; }
 
     // Writes the title, and the opening or the current turn of a stored session.
-    void tell_opening();
+    void show_opening();
     // Writes the current turn, and its narrative and choices.
-    void tell_place();
+    void show_current_turn();
     void write(std::string_view text);
     // Writes a prompt that the player did not type on this terminal.
-    void player_says(std::string_view text);
-    void prompt_sign();
+    void write_prompt(std::string_view text);
+    void write_prompt_sign();
     // Writes a remark that is not part of the story.
     void remark(std::string_view text);
 
     // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
     // Nothing if there is no choice with this number.
-    std::optional<std::string> meaning(const std::string& line) const;
+    std::optional<std::string> to_prompt(const std::string& line) const;
     std::size_t choice_count() const noexcept { return choices_.size(); }
 
     Outcome turn(const std::string& prompt);
@@ -83,14 +83,14 @@ private:
     Outcome play(const std::function<void(std::function<void(Turn turn)> ended)>& submit);
     void begin();
     void write_title(std::string_view title);
-    void take_up(const TurnTree& turns);
-    void take_up_opening();
+    void load_current_turn(const TurnTree& turns);
+    void load_opening();
     void describe_session(const GameOptions& options);
     void require_active(const std::string& wish) const;
     bool console_is_active() const;
-    void tell(std::string_view words);
-    void tell_again();
-    void take_log(std::uint32_t level, std::string_view message, std::string_view code);
+    void write_narrative(std::string_view words);
+    void write_current_narrative();
+    void on_log(std::uint32_t level, std::string_view message, std::string_view code);
 
     Store store_;
     Style style_;
@@ -98,13 +98,13 @@ private:
     std::uint32_t log_level_;
     bool is_open_ = false;  // the title was written
     bool has_console_ = false;
-    int broken_ = 0;
-    std::vector<std::string> logged_early_;
+    int write_error_ = 0;
+    std::vector<std::string> early_log_;
     std::string notice_;  // about the session
-    // As of the last take_up():
+    // As of the last load_current_turn():
     std::uint64_t turn_ = 0;            // 0: the beginning
-    std::string place_;                 // describes the current turn
-    std::string told_;                  // the narrative of the last prompt, or the opening
+    std::string turn_heading_;          // describes the current turn
+    std::string narrative_;             // the narrative of the last prompt, or the opening
     std::vector<std::string> choices_;  // of the opening, then of the last turn
     // Declared last, so that they are destroyed first: their callbacks use the members above.
     std::optional<Engine> engine_;

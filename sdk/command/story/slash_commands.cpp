@@ -34,12 +34,12 @@ Prompt prompt_in(const json::Value& turn) {
 // The interrupted prompt after the current turn, or else the last prompt of the current branch.
 Prompt last_prompt(const Game& game) {
     const TurnTree turns = game.turns();
-    const json::Value* const cut_off = turns.interrupted();
-    return prompt_in(cut_off != nullptr ? *cut_off : *prompts_of(turns).back());
+    const json::Value* const interrupted = turns.interrupted();
+    return prompt_in(interrupted != nullptr ? *interrupted : *prompts_of(turns).back());
 }
 
 void say(Game& game, const std::string& prompt) {
-    if (game.is_live()) game.player_says(prompt);
+    if (game.is_live()) game.write_prompt(prompt);
     game.turn(prompt);
 }
 
@@ -49,13 +49,13 @@ void undo(Game& game, const std::string& argument) {
     const TurnTree turns = game.turns();
     const std::vector<const json::Value*> prompts = prompts_of(turns);
     game.go_to(prompt_in(*prompts[prompts.size() - std::min(count, prompts.size())]).before);
-    game.tell_place();
+    game.show_current_turn();
 }
 
 void again(Game& game, const std::string& argument) {
     const std::string tools = tools_in(argument);
     const Prompt last = last_prompt(game);
-    if (game.is_live()) game.player_says(last.text);
+    if (game.is_live()) game.write_prompt(last.text);
     game.again(NAR_TURN_CURRENT, tools);
 }
 
@@ -70,11 +70,11 @@ void edit(Game& game, const std::string& text) {
     if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
     game.go_to(last.before);
     // A number selects one of the choices that were shown before the last prompt.
-    say(game, game.meaning(text).value_or(text));
+    say(game, game.to_prompt(text).value_or(text));
 }
 
 void show_branches(Game& game, const std::string&) {
-    game.write(fmt::format("\n{}", game.turns().drawn(game.style())));
+    game.write(fmt::format("\n{}", game.turns().draw(game.style())));
 }
 
 void save(Game& game, const std::string& name) {
@@ -98,7 +98,7 @@ void load(Game& game, const std::string& argument) {
         number = json::count(*turn, "id");
     }
     game.go_to(*number);
-    game.tell_place();
+    game.show_current_turn();
 }
 
 struct SlashCommand {
@@ -143,7 +143,7 @@ std::string help() {
 
 }  // namespace
 
-void obey(Game& game, std::string_view line) {
+void execute_slash_command(Game& game, std::string_view line) {
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view word = line.substr(0, end);
     if (word.starts_with("//")) return say(game, std::string(line.substr(1)));
@@ -157,7 +157,7 @@ void obey(Game& game, std::string_view line) {
                         "begin with //",
                         word));
     }
-    if (!game.is_kept())
+    if (!game.is_saved())
         return game.remark("This game is not saved, so there are no turns to go back to");
     try {
         command->act(game, std::string(trimmed(line.substr(end))));

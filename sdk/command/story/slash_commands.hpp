@@ -9,6 +9,6 @@
 namespace narratoria::command::story {
 
 // Executes a line that begins with a slash. Throws Error.
-void obey(Game& game, std::string_view line);
+void execute_slash_command(Game& game, std::string_view line);
 
 }  // namespace narratoria::command::story

@@ -37,16 +37,16 @@ const json::Value* TurnTree::find(std::string_view name) const {
     return nullptr;
 }
 
-std::vector<const json::Value*> TurnTree::way() const {
-    std::vector<const json::Value*> way;
+std::vector<const json::Value*> TurnTree::path() const {
+    std::vector<const json::Value*> path;
     const json::Value* turn = find(current());
-    for (; turn != nullptr; turn = find(json::count(*turn, "parent"))) way.push_back(turn);
-    std::reverse(way.begin(), way.end());
-    return way;
+    for (; turn != nullptr; turn = find(json::count(*turn, "parent"))) path.push_back(turn);
+    std::reverse(path.begin(), path.end());
+    return path;
 }
 
 std::vector<const json::Value*> TurnTree::prompts() const {
-    std::vector<const json::Value*> turns = way();
+    std::vector<const json::Value*> turns = path();
     std::erase_if(turns,
                   [](const json::Value* turn) { return json::text(*turn, "kind") != "prompt"; });
     return turns;
@@ -66,18 +66,18 @@ const json::Value* TurnTree::interrupted() const {
         const json::Value& turn = *each->second;
         const std::string_view kind = json::text(turn, "kind");
         if (kind == "host") continue;
-        const bool is_cut_off = kind == "prompt" && json::text(turn, "status") == "interrupted";
+        const bool is_interrupted = kind == "prompt" && json::text(turn, "status") == "interrupted";
         const bool is_here = skip_host(json::count(turn, "parent")) == skip_host(current());
-        return is_cut_off && is_here ? &turn : nullptr;
+        return is_interrupted && is_here ? &turn : nullptr;
     }
     return nullptr;
 }
 
-std::string TurnTree::drawn(const Style& style) const {
+std::string TurnTree::draw(const Style& style) const {
     std::map<std::uint64_t, std::vector<const json::Value*>> children;
     for (const auto& [id, turn] : by_id_) children[json::count(*turn, "parent")].push_back(turn);
-    std::set<const json::Value*> on_way;
-    for (const json::Value* turn : way()) on_way.insert(turn);
+    std::set<const json::Value*> on_path;
+    for (const json::Value* turn : path()) on_path.insert(turn);
     // At a fork, the branch with the current turn, or else the latest one, continues straight down;
     // the others are indented.
     struct Entry {
@@ -89,7 +89,7 @@ std::string TurnTree::drawn(const Style& style) const {
     const auto push_children = [&](std::uint64_t id, const std::string& left) {
         std::vector<const json::Value*>& own = children[id];
         std::stable_partition(own.begin(), own.end(),
-                              [&](const json::Value* turn) { return !on_way.contains(turn); });
+                              [&](const json::Value* turn) { return !on_path.contains(turn); });
         for (std::size_t i = own.size(); i-- > 0;) {
             const bool is_straight = i + 1 == own.size();
             waiting.push_back(

@@ -27,15 +27,15 @@ public:
     const json::Value* find(std::uint64_t id) const;
     const json::Value* find(std::string_view name) const;
     // The turns from the session's beginning to the current one, which is the last.
-    std::vector<const json::Value*> way() const;
-    // The prompts of way().
+    std::vector<const json::Value*> path() const;
+    // The prompts of path().
     std::vector<const json::Value*> prompts() const;
     // The newest turn, if it is an interrupted prompt that follows the current turn; otherwise
     // null.
     const json::Value* interrupted() const;
 
     // One line for each turn, indented where a branch begins; the current turn is marked.
-    std::string drawn(const Style& style) const;
+    std::string draw(const Style& style) const;
 
 private:
     json::Document read_;

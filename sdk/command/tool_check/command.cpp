@@ -132,7 +132,7 @@ Evidence gather(const ToolFile& tool, const std::string& input, double time_limi
     return evidence;
 }
 
-std::string_view shown(Verdict verdict) {
+std::string_view verdict_name(Verdict verdict) {
     switch (verdict) {
         case Verdict::Passed: return "passed";
         case Verdict::Failed: return "failed";
@@ -162,7 +162,7 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
     std::size_t counts[3] = {};
     for (const Judgement& judgement : judgements) {
         ++counts[static_cast<std::size_t>(judgement.verdict)];
-        const std::string verdict = fmt::format("{:<14}", shown(judgement.verdict));
+        const std::string verdict = fmt::format("{:<14}", verdict_name(judgement.verdict));
         std::string coloured = style.dim(verdict);
         if (judgement.verdict == Verdict::Passed) coloured = style.green(verdict);
         if (judgement.verdict == Verdict::Failed) coloured = style.red(verdict);
@@ -205,7 +205,7 @@ std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgemen
         fmt::format("{{\"ok\":{},\"tool\":{},\"rules\":[", ok, json::quoted(tool.path));
     bool first = true;
     for (const Judgement& judgement : judgements) {
-        std::string verdict(shown(judgement.verdict));
+        std::string verdict(verdict_name(judgement.verdict));
         std::replace(verdict.begin(), verdict.end(), ' ', '_');
         out +=
             fmt::format("{}\n{{\"rule\":\"{}\",\"title\":{},\"source\":{},\"verdict\":\"{}\"",

@@ -79,12 +79,12 @@ public:
     explicit Run(const ObservedRunOptions& options) : options_(options) {}
 
     ObservedRun observe() {
-        if (!start()) return std::move(seen_);
+        if (!start()) return std::move(run_);
         while (!exited_) step();
         drain();
         find_left_behind();
         end_all_children();
-        return std::move(seen_);
+        return std::move(run_);
     }
 
 private:
@@ -102,7 +102,7 @@ private:
     double next_deadline() const;
 
     const ObservedRunOptions& options_;
-    ObservedRun seen_;
+    ObservedRun run_;
     pid_t process_ = -1;
     Clock::time_point began_;
     std::optional<Clock::time_point> done_at_;
@@ -141,11 +141,11 @@ bool Run::start() {
     std::string path = options_.path;
     char* arguments[] = {path.data(), nullptr};
     began_ = Clock::now();
-    seen_.start_error =
+    run_.start_error =
         posix_spawn(&process_, path.c_str(), &actions, &attributes, arguments, environment.data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    if (seen_.start_error != 0) return false;
+    if (run_.start_error != 0) return false;
     input_ = std::move(input.writer);
     output_ = std::move(output.reader);
     diagnostics_ = std::move(diagnostics.reader);
@@ -187,8 +187,8 @@ void Run::step() {
     collect_exit();
     if (exited_) return;
     if (terminated_at_) {
-        if (since(*terminated_at_) >= options_.grace && !seen_.ignored_sigterm) {
-            seen_.ignored_sigterm = true;
+        if (since(*terminated_at_) >= options_.grace && !run_.ignored_sigterm) {
+            run_.ignored_sigterm = true;
             kill(process_, SIGKILL);
             kill(-process_, SIGKILL);
         }
@@ -220,12 +220,12 @@ bool Run::read_output() {
         const ssize_t got = read(output_.get(), piece, sizeof piece);
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (seen_.output.size() < kMaxOutput && lines_ < kMaxLines) {
-            seen_.output.append(piece, static_cast<std::size_t>(got));
+        if (run_.output.size() < kMaxOutput && lines_ < kMaxLines) {
+            run_.output.append(piece, static_cast<std::size_t>(got));
             lines_ += std::count(piece, piece + got, '\n');
             look_for_done();
         } else {
-            seen_.output_cut = true;
+            run_.output_cut = true;
             if (!terminated_at_) terminate(false);
             return true;
         }
@@ -238,18 +238,18 @@ bool Run::read_diagnostics() {
         const ssize_t got = read(diagnostics_.get(), piece, sizeof piece);
         if (got == 0) return false;
         if (got < 0) return errno == EAGAIN || errno == EINTR;
-        seen_.diagnostics.append(piece, static_cast<std::size_t>(got));
-        if (seen_.diagnostics.size() > 2 * kMaxDiagnostics) {
-            seen_.diagnostics.erase(0, seen_.diagnostics.size() - kMaxDiagnostics);
+        run_.diagnostics.append(piece, static_cast<std::size_t>(got));
+        if (run_.diagnostics.size() > 2 * kMaxDiagnostics) {
+            run_.diagnostics.erase(0, run_.diagnostics.size() - kMaxDiagnostics);
         }
     }
 }
 
 void Run::look_for_done() {
     while (!done_at_) {
-        const std::size_t end = seen_.output.find('\n', searched_);
+        const std::size_t end = run_.output.find('\n', searched_);
         if (end == std::string::npos) return;
-        const std::string_view line(seen_.output.data() + searched_, end - searched_);
+        const std::string_view line(run_.output.data() + searched_, end - searched_);
         searched_ = end + 1;
         if (line.find("done") == std::string_view::npos) continue;
         if (json::text(json::read(line), "type") == "done") done_at_ = Clock::now();
@@ -257,8 +257,8 @@ void Run::look_for_done() {
 }
 
 void Run::terminate(bool out_of_time) {
-    seen_.out_of_time = out_of_time;
-    seen_.ended_by_us = true;
+    run_.out_of_time = out_of_time;
+    run_.ended_by_us = true;
     terminated_at_ = Clock::now();
     kill(process_, SIGTERM);
     kill(-process_, SIGTERM);
@@ -268,9 +268,9 @@ void Run::collect_exit() {
     int status = 0;
     if (waitpid(process_, &status, WNOHANG) != process_) return;
     exited_ = true;
-    seen_.wait_status = status;
-    seen_.seconds = since(began_);
-    if (terminated_at_) seen_.seconds_after_sigterm = since(*terminated_at_);
+    run_.wait_status = status;
+    run_.seconds = since(began_);
+    if (terminated_at_) run_.seconds_after_sigterm = since(*terminated_at_);
 }
 
 void Run::drain() {
@@ -279,7 +279,7 @@ void Run::drain() {
     if (diagnostics_) read_diagnostics();
     if (done_at_) {
         const double total = std::chrono::duration<double>(*done_at_ - began_).count();
-        seen_.seconds_after_done = std::max(0.0, seen_.seconds - total);
+        run_.seconds_after_done = std::max(0.0, run_.seconds - total);
     }
 }
 
@@ -293,7 +293,7 @@ void Run::find_left_behind() {
         nanosleep(&moment, nullptr);
     }
     for (const auto& [process, name] : living_children()) {
-        seen_.left_behind.push_back(fmt::format("{} (process {})", printable(name), process));
+        run_.left_behind.push_back(fmt::format("{} (process {})", printable(name), process));
     }
 }
 

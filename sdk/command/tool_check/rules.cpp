@@ -97,7 +97,7 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-struct Said {
+struct ParsedEvent {
     Line line;
     json::Value event;
 };
@@ -106,7 +106,7 @@ struct Said {
 struct Events {
     std::unique_ptr<json::Document::AllocatorType> pool =
         std::make_unique<json::Document::AllocatorType>();
-    std::vector<Said> said;
+    std::vector<ParsedEvent> parsed;
 };
 
 Events events_of(const ObservedRun& run) {
@@ -114,7 +114,7 @@ Events events_of(const ObservedRun& run) {
     for (const Line& line : lines_of(run.output)) {
         if (is_blank(line.text)) continue;
         json::Value event = json::read(line.text, *events.pool);
-        if (event.IsObject()) events.said.push_back({line, std::move(event)});
+        if (event.IsObject()) events.parsed.push_back({line, std::move(event)});
     }
     return events;
 }
@@ -136,7 +136,7 @@ public:
 private:
     using Findings = std::vector<Finding>;
 
-    void decide(Findings findings) {
+    void add_judgement(Findings findings) {
         const Verdict verdict = findings.empty() ? Verdict::Passed : Verdict::Failed;
         judgements_.push_back({next_rule(), verdict, {}, std::move(findings)});
     }
@@ -144,17 +144,17 @@ private:
         judgements_.push_back({next_rule(), Verdict::NotApplicable, std::move(why), {}});
     }
     // Judges the rule if `any` event is of its kind, otherwise sets it to NotApplicable.
-    void decide_if(bool any, std::string_view otherwise, Findings findings) {
+    void add_judgement_if(bool any, std::string_view otherwise, Findings findings) {
         if (any) {
-            decide(std::move(findings));
+            add_judgement(std::move(findings));
         } else {
             not_applicable(std::string(otherwise));
         }
     }
     const Rule* next_rule() const { return &kRules[judgements_.size()]; }
 
-    static Finding at(const Said& said, std::string pointer, std::string message) {
-        return {{}, said.line.number, 1, std::move(pointer), std::move(message)};
+    static Finding at(const ParsedEvent& parsed, std::string pointer, std::string message) {
+        return {{}, parsed.line.number, 1, std::move(pointer), std::move(message)};
     }
     static Finding about(std::string message) { return {{}, 0, 0, {}, std::move(message)}; }
 
@@ -194,7 +194,7 @@ Finding finding_of(const json::Value& fault, const std::vector<Line>& lines, std
             std::string(json::text(fault, "message"))};
 }
 
-std::string_view type_of(const Said& said) { return json::text(said.event, "type"); }
+std::string_view type_of(const ParsedEvent& parsed) { return json::text(parsed.event, "type"); }
 
 void Judge::judge_start() {
     Findings findings;
@@ -212,7 +212,7 @@ void Judge::judge_start() {
         findings.push_back(
             about(fmt::format("it could not be started: {}", reason(run.start_error))));
     }
-    decide(std::move(findings));
+    add_judgement(std::move(findings));
 }
 
 void Judge::judge_end() {
@@ -224,9 +224,9 @@ void Judge::judge_end() {
                               duration(evidence_.time_limit))));
     } else if (!run.ended_by_us && !ended_well(run)) {
         findings.push_back(
-            about(fmt::format("it ended with {}", shown_wait_status(run.wait_status))));
+            about(fmt::format("it ended with {}", describe_wait_status(run.wait_status))));
     }
-    decide(std::move(findings));
+    add_judgement(std::move(findings));
 }
 
 // The library validates each line with the same code as when a tool runs. This function only
@@ -254,15 +254,15 @@ void Judge::judge_lines_and_events() {
         }
     }
     for (const Line& line : lines_) {
-        const auto say = [&](std::size_t offset, std::string message) {
+        const auto add_finding = [&](std::size_t offset, std::string message) {
             lines.push_back({{}, line.number, offset + 1, {}, std::move(message)});
         };
         if (is_blank(line.text)) {
-            say(0, "an empty line");
+            add_finding(0, "an empty line");
         } else if (line.text.ends_with('\r')) {
-            say(line.text.size() - 1, "the line ends in \\r\\n instead of \\n");
+            add_finding(line.text.size() - 1, "the line ends in \\r\\n instead of \\n");
         }
-        if (!line.ended) say(line.text.size(), "the last line does not end with a newline");
+        if (!line.ended) add_finding(line.text.size(), "the last line does not end with a newline");
     }
     if (evidence_.plain.output_cut) {
         lines.push_back(
@@ -273,34 +273,34 @@ void Judge::judge_lines_and_events() {
         return left.line < right.line;
     });
     bool any_log = false;
-    for (const Said& said : events_.said) {
-        if (type_of(said) != "log") continue;
+    for (const ParsedEvent& parsed : events_.parsed) {
+        if (type_of(parsed) != "log") continue;
         any_log = true;
-        const json::Value* fields = json::member(said.event, "fields");
+        const json::Value* fields = json::member(parsed.event, "fields");
         const json::Value* progress =
             fields != nullptr ? json::member(*fields, "progress") : nullptr;
         if (progress == nullptr) continue;
         const bool fits =
             progress->IsNumber() && progress->GetDouble() >= 0 && progress->GetDouble() <= 1;
         if (!fits) {
-            levels_.push_back(at(said, "/fields/progress",
+            levels_.push_back(at(parsed, "/fields/progress",
                                  fmt::format("progress is {}, not a number from 0 to 1",
                                              printable(json::line(*progress)))));
         }
     }
-    decide(std::move(lines));
-    decide(std::move(events));
-    decide_if(any_log, "it logs nothing", std::move(levels_));
+    add_judgement(std::move(lines));
+    add_judgement(std::move(events));
+    add_judgement_if(any_log, "it logs nothing", std::move(levels_));
 }
 
 void Judge::judge_done() {
     Findings count;
     Findings after;
-    const Said* first = nullptr;
-    for (const Said& said : events_.said) {
-        if (type_of(said) != "done") continue;
-        if (first != nullptr) count.push_back(at(said, {}, "a second done"));
-        if (first == nullptr) first = &said;
+    const ParsedEvent* first = nullptr;
+    for (const ParsedEvent& parsed : events_.parsed) {
+        if (type_of(parsed) != "done") continue;
+        if (first != nullptr) count.push_back(at(parsed, {}, "a second done"));
+        if (first == nullptr) first = &parsed;
     }
     if (first == nullptr) {
         count.push_back(
@@ -316,8 +316,8 @@ void Judge::judge_done() {
                  fmt::format("this comes after the done in line {}", first->line.number)});
         }
     }
-    decide(std::move(count));
-    decide_if(first != nullptr, "it writes no done", std::move(after));
+    add_judgement(std::move(count));
+    add_judgement_if(first != nullptr, "it writes no done", std::move(after));
 }
 
 void Judge::judge_grace() {
@@ -328,20 +328,20 @@ void Judge::judge_grace() {
         findings.push_back(about(
             fmt::format("it still ran {} after done, and was ended", duration(evidence_.grace))));
     }
-    decide_if(any, "it writes no done", std::move(findings));
+    add_judgement_if(any, "it writes no done", std::move(findings));
 }
 
 void Judge::judge_error() {
     Findings findings;
-    const Said* error = nullptr;
+    const ParsedEvent* error = nullptr;
     bool resolved = false;
-    for (const Said& said : events_.said) {
-        if (type_of(said) == "error" && error == nullptr) error = &said;
-        if (type_of(said) != "done" || error == nullptr) continue;
-        const json::Value* ok = json::member(said.event, "ok");
+    for (const ParsedEvent& parsed : events_.parsed) {
+        if (type_of(parsed) == "error" && error == nullptr) error = &parsed;
+        if (type_of(parsed) != "done" || error == nullptr) continue;
+        const json::Value* ok = json::member(parsed.event, "ok");
         if (ok != nullptr && ok->IsBool() && ok->GetBool()) {
             findings.push_back(at(
-                said, "/ok",
+                parsed, "/ok",
                 fmt::format("done says ok: true after the error in line {}", error->line.number)));
         }
         resolved = true;
@@ -350,31 +350,32 @@ void Judge::judge_error() {
     if (error != nullptr && !resolved) {
         findings.push_back(at(*error, {}, "no done follows this error"));
     }
-    decide_if(error != nullptr, "it reports no error", std::move(findings));
+    add_judgement_if(error != nullptr, "it reports no error", std::move(findings));
 }
 
 void Judge::judge_timestamps() {
-    const bool any = std::any_of(events_.said.begin(), events_.said.end(), [](const Said& said) {
-        const json::Value* value = json::member(said.event, "timestamp");
-        return value != nullptr && value->IsString();
-    });
-    decide_if(any, "it writes no timestamps", std::move(timestamps_));
+    const bool any =
+        std::any_of(events_.parsed.begin(), events_.parsed.end(), [](const ParsedEvent& parsed) {
+            const json::Value* value = json::member(parsed.event, "timestamp");
+            return value != nullptr && value->IsString();
+        });
+    add_judgement_if(any, "it writes no timestamps", std::move(timestamps_));
 }
 
 void Judge::judge_request_id() {
     Findings findings;
     bool any = false;
-    for (const Said& said : events_.said) {
-        const json::Value* value = json::member(said.event, "requestId");
+    for (const ParsedEvent& parsed : events_.parsed) {
+        const json::Value* value = json::member(parsed.event, "requestId");
         if (value == nullptr || !value->IsString()) continue;
         any = true;
-        const std::string_view text = json::text(said.event, "requestId");
+        const std::string_view text = json::text(parsed.event, "requestId");
         if (text == evidence_.request_id) continue;
-        findings.push_back(at(said, "/requestId",
+        findings.push_back(at(parsed, "/requestId",
                               fmt::format("\"{}\" is not the requestId of the invocation, \"{}\"",
                                           printable(text), evidence_.request_id)));
     }
-    decide_if(any, "it writes no requestId", std::move(findings));
+    add_judgement_if(any, "it writes no requestId", std::move(findings));
 }
 
 void Judge::judge_assets() {
@@ -383,31 +384,31 @@ void Judge::judge_assets() {
     Findings ids;
     std::set<std::string, std::less<>> seen;
     bool any = false;
-    for (const Said& said : events_.said) {
-        if (type_of(said) != "asset") continue;
+    for (const ParsedEvent& parsed : events_.parsed) {
+        if (type_of(parsed) != "asset") continue;
         any = true;
-        const std::string path(json::text(said.event, "path"));
-        const std::string_view type = json::text(said.event, "mediaType");
-        const std::string_view id = json::text(said.event, "assetId");
+        const std::string path(json::text(parsed.event, "path"));
+        const std::string_view type = json::text(parsed.event, "mediaType");
+        const std::string_view id = json::text(parsed.event, "assetId");
         if (!id.empty() && !seen.emplace(id).second) {
-            ids.push_back(at(said, "/assetId", fmt::format("\"{}\" is repeated", printable(id))));
+            ids.push_back(at(parsed, "/assetId", fmt::format("\"{}\" is repeated", printable(id))));
         }
         if (path.empty()) continue;  // T4 reports it
         struct stat status {};
         if (stat(path.c_str(), &status) != 0) {
             files.push_back(
-                at(said, "/path", fmt::format("{}: {}", printable(path), reason(errno))));
+                at(parsed, "/path", fmt::format("{}: {}", printable(path), reason(errno))));
             continue;
         }
         if (!S_ISREG(status.st_mode)) {
             files.push_back(
-                at(said, "/path", fmt::format("{} is not a regular file", printable(path))));
+                at(parsed, "/path", fmt::format("{} is not a regular file", printable(path))));
             continue;
         }
         const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
         if (!file) {
             files.push_back(
-                at(said, "/path",
+                at(parsed, "/path",
                    fmt::format("{} cannot be read: {}", printable(path), reason(errno))));
             continue;
         }
@@ -416,7 +417,7 @@ void Judge::judge_assets() {
         const std::string_view bytes(first, got > 0 ? static_cast<std::size_t>(got) : 0);
         if (const std::string wrong = contradiction(type, bytes); !wrong.empty()) {
             types.push_back(
-                at(said, "/mediaType",
+                at(parsed, "/mediaType",
                    fmt::format("it is announced as {}, but {}", printable(type), wrong)));
         }
     }
@@ -424,38 +425,39 @@ void Judge::judge_assets() {
         return left.line < right.line;
     });
     constexpr std::string_view kNone = "it announces no assets";
-    decide_if(any, kNone, std::move(files));
-    decide_if(any, kNone, std::move(types));
-    decide_if(any, kNone, std::move(ids));
+    add_judgement_if(any, kNone, std::move(files));
+    add_judgement_if(any, kNone, std::move(types));
+    add_judgement_if(any, kNone, std::move(ids));
 }
 
 void Judge::judge_choices() {
     Findings findings;
     bool any = false;
-    for (const Said& said : events_.said) {
-        if (type_of(said) != "ui_event" || json::text(said.event, "event") != "narrative_choice") {
+    for (const ParsedEvent& parsed : events_.parsed) {
+        if (type_of(parsed) != "ui_event" ||
+            json::text(parsed.event, "event") != "narrative_choice") {
             continue;
         }
         any = true;
-        const json::Value* payload = json::member(said.event, "payload");
+        const json::Value* payload = json::member(parsed.event, "payload");
         const json::Value* choices =
             payload != nullptr ? json::member(*payload, "choices") : nullptr;
         if (choices == nullptr || !choices->IsArray()) {
-            findings.push_back(at(said, "/payload/choices", "the list of choices is missing"));
+            findings.push_back(at(parsed, "/payload/choices", "the list of choices is missing"));
             continue;
         }
         if (choices->Empty()) {
-            findings.push_back(at(said, "/payload/choices", "the list of choices is empty"));
+            findings.push_back(at(parsed, "/payload/choices", "the list of choices is empty"));
         }
         for (unsigned index = 0; index < choices->Size(); ++index) {
             const json::Value& choice = (*choices)[index];
             if (choice.IsString() && choice.GetStringLength() > 0) continue;
-            findings.push_back(at(said, fmt::format("/payload/choices/{}", index),
+            findings.push_back(at(parsed, fmt::format("/payload/choices/{}", index),
                                   fmt::format("{} is not a string that a player could choose",
                                               printable(json::line(choice)))));
         }
     }
-    decide_if(any, "it sends no narrative_choice", std::move(findings));
+    add_judgement_if(any, "it sends no narrative_choice", std::move(findings));
 }
 
 void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::string& name,
@@ -465,15 +467,15 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
         return;
     }
     Findings findings;
-    const auto say = [&](std::string message) {
+    const auto add_finding = [&](std::string message) {
         findings.push_back({name, 0, 0, {}, std::move(message)});
     };
     if (run->out_of_time) {
-        say(fmt::format("it did not end within {}", duration(evidence_.time_limit)));
+        add_finding(fmt::format("it did not end within {}", duration(evidence_.time_limit)));
     } else if (run->ended_by_us) {
-        say(fmt::format("it still ran {} after done", duration(evidence_.grace)));
+        add_finding(fmt::format("it still ran {} after done", duration(evidence_.grace)));
     } else if (!ended_well(*run)) {
-        say(fmt::format("it ended with {}", shown_wait_status(run->wait_status)));
+        add_finding(fmt::format("it ended with {}", describe_wait_status(run->wait_status)));
     }
     const json::Document faults = json::read(validate(Document::Events, run->output).view());
     const std::vector<Line> lines = lines_of(run->output);
@@ -482,12 +484,12 @@ void Judge::judge_other_run(const std::optional<ObservedRun>& run, const std::st
     }
     const std::optional<bool> outcome = reported_success(*run);
     if (!outcome) {
-        say("it wrote no done");
+        add_finding("it wrote no done");
     } else if (same_outcome && outcome != reported_success(evidence_.plain)) {
-        say(fmt::format("done says ok: {}, but without the unknown fields ok: {}", *outcome,
-                        !*outcome));
+        add_finding(fmt::format("done says ok: {}, but without the unknown fields ok: {}", *outcome,
+                                !*outcome));
     }
-    decide(std::move(findings));
+    add_judgement(std::move(findings));
 }
 
 void Judge::judge_sigterm() {
@@ -504,7 +506,7 @@ void Judge::judge_sigterm() {
         findings.push_back(about(fmt::format("it still ran {} after SIGTERM, and was killed",
                                              duration(evidence_.grace))));
     }
-    decide(std::move(findings));
+    add_judgement(std::move(findings));
 }
 
 void Judge::judge_left_behind() {
@@ -528,24 +530,24 @@ void Judge::judge_left_behind() {
     if (findings.empty() && evidence_.unknown_fields) {
         look(*evidence_.unknown_fields, "with unknown fields");
     }
-    decide_if(any, "it did not end by itself", std::move(findings));
+    add_judgement_if(any, "it did not end by itself", std::move(findings));
 }
 
 void Judge::judge_result() {
     const ManifestCheck manifest(evidence_.path);
-    if (!manifest.problem().empty()) return decide({about(printable(manifest.problem()))});
+    if (!manifest.problem().empty()) return add_judgement({about(printable(manifest.problem()))});
     if (!manifest.describes_results()) {
         return not_applicable("it has no manifest that describes its result");
     }
-    for (const Said& said : events_.said) {
-        const json::Value* const ok = json::member(said.event, "ok");
-        const json::Value* const result = json::member(said.event, "result");
-        if (type_of(said) != "done" || result == nullptr || ok == nullptr || !ok->IsTrue())
+    for (const ParsedEvent& parsed : events_.parsed) {
+        const json::Value* const ok = json::member(parsed.event, "ok");
+        const json::Value* const result = json::member(parsed.event, "result");
+        if (type_of(parsed) != "done" || result == nullptr || ok == nullptr || !ok->IsTrue())
             continue;
         Findings findings;
         const std::string fault = manifest.fault_of(json::line(*result));
-        if (!fault.empty()) findings.push_back(at(said, "/result", printable(fault)));
-        return decide(std::move(findings));
+        if (!fault.empty()) findings.push_back(at(parsed, "/result", printable(fault)));
+        return add_judgement(std::move(findings));
     }
     not_applicable("it returns no result");
 }
@@ -583,9 +585,9 @@ bool speaks_protocol(const ObservedRun& run) {
 
 std::optional<bool> reported_success(const ObservedRun& run) {
     const Events events = events_of(run);
-    for (const Said& said : events.said) {
-        if (type_of(said) != "done") continue;
-        const json::Value* ok = json::member(said.event, "ok");
+    for (const ParsedEvent& parsed : events.parsed) {
+        if (type_of(parsed) != "done") continue;
+        const json::Value* ok = json::member(parsed.event, "ok");
         if (ok != nullptr && ok->IsBool()) return ok->GetBool();
     }
     return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/surroundings.hpp"
+#include "doctor/environment.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,19 +30,19 @@ MachineCheck temporary_folder() {
     MachineCheck check{"temporary_folder", false, "", "", false};
     const char* const given = std::getenv("TMPDIR");
     const std::string folder = given != nullptr && *given != '\0' ? given : "/tmp";
-    std::string made = folder + "/narratoria-doctor-XXXXXX";
-    if (mkdtemp(made.data()) == nullptr) {
+    std::string path = folder + "/narratoria-doctor-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
         check.text = fmt::format(
             "cannot create a folder in {} ({}); set TMPDIR to a folder that is writable",
-            shown_path(folder), reason(errno));
+            display_path(folder), reason(errno));
         return check;
     }
-    rmdir(made.c_str());
+    rmdir(path.c_str());
     struct statvfs space {};
     statvfs(folder.c_str(), &space);
     const std::uint64_t free_mib = std::uint64_t{space.f_bavail} * space.f_frsize / (1024 * 1024);
     check.is_fine = true;
-    check.text = fmt::format("{}, {} MiB free", shown_path(folder), free_mib);
+    check.text = fmt::format("{}, {} MiB free", display_path(folder), free_mib);
     return check;
 }
 
@@ -66,7 +66,7 @@ MachineCheck control_groups() {
     if (access((folder + "/cgroup.procs").c_str(), W_OK) != 0 ||
         access(folder.c_str(), W_OK) != 0) {
         check.text = fmt::format("the group of this process, {}, is not writable ({}){}",
-                                 shown_path(folder), reason(errno), advice);
+                                 display_path(folder), reason(errno), advice);
         return check;
     }
     for (const std::string_view wanted : {"memory", "pids"}) {
@@ -74,11 +74,11 @@ MachineCheck control_groups() {
             continue;
         }
         check.text =
-            fmt::format("{} lacks the controller {}{}", shown_path(folder), wanted, advice);
+            fmt::format("{} lacks the controller {}{}", display_path(folder), wanted, advice);
         return check;
     }
     check.is_fine = true;
-    check.text = shown_path(folder) + ", with " + controllers;
+    check.text = display_path(folder) + ", with " + controllers;
     return check;
 }
 
@@ -105,7 +105,7 @@ MachineCheck name_lookup() {
     MachineCheck check{"getent", false, "", "", true};
     const std::string file = find_program("getent");
     check.is_fine = !file.empty();
-    check.text = check.is_fine ? shown_path(file) + ", to look up the hosts of services"
+    check.text = check.is_fine ? display_path(file) + ", to look up the hosts of services"
                                : "it is not in PATH; install it (Debian: libc-bin), or give "
                                  "services by IP address";
     return check;
@@ -119,23 +119,23 @@ MachineCheck python() {
             "it is not in PATH; install it for the Python tools of projects without a .venv";
         return check;
     }
-    const ProgramOutput said = output_of({file, "-c",
-                                          "import sys; print('%d.%d.%d' % sys.version_info[:3]); "
-                                          "print(sys.version_info >= (3, 8))"});
-    if (!said.ok || last_line(said.text) != "True") {
+    const ProgramOutput output = output_of({file, "-c",
+                                            "import sys; print('%d.%d.%d' % sys.version_info[:3]); "
+                                            "print(sys.version_info >= (3, 8))"});
+    if (!output.ok || last_line(output.text) != "True") {
         check.text = fmt::format(
-            "{} does not work: {}", shown_path(file),
-            said.ok ? first_line(said.text) + " is older than 3.8" : last_line(said.text));
+            "{} does not work: {}", display_path(file),
+            output.ok ? first_line(output.text) + " is older than 3.8" : last_line(output.text));
         return check;
     }
     char begin[2] = {};
     std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
     check.is_fine = true;
-    check.text = shown_path(file);
+    check.text = display_path(file);
     if (std::string_view(begin, sizeof begin) == "#!") {
         check.text += ", a script: tools with no_subprocess need [python_tools] python, or a .venv";
     }
-    check.version = first_line(said.text);
+    check.version = first_line(output.text);
     return check;
 }
 
@@ -145,7 +145,7 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
     const std::string file = find_program(program);
     if (file.empty()) {
         check.text = program == name ? "it is not in PATH; only container tools need it"
-                                     : shown_path(program) + " is not a program";
+                                     : display_path(program) + " is not a program";
         return check;
     }
     const std::string kind = file.substr(file.rfind('/') + 1);
@@ -153,7 +153,8 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
     const ProgramOutput version = output_of(
         {file, "version", "--format", is_podman ? "{{.Client.Version}}" : "{{.Server.Version}}"});
     if (!version.ok) {
-        check.text = fmt::format("{} does not work: {}", shown_path(file), last_line(version.text));
+        check.text =
+            fmt::format("{} does not work: {}", display_path(file), last_line(version.text));
         return check;
     }
     const ProgramOutput info =
@@ -163,7 +164,7 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
     const bool is_rootless = is_podman ? info.text.find("rootless=true") != std::string::npos
                                        : info.text.find("rootless") != std::string::npos;
     check.is_fine = true;
-    check.text = shown_path(file);
+    check.text = display_path(file);
     if (info.ok) {
         check.text += is_rootless ? ", rootless" : ", as root";
         check.text += ", " + info.text.substr(info.text.rfind(' ') + 1);
@@ -174,7 +175,7 @@ MachineCheck container_runtime(const std::string& name, const std::string& progr
 
 }  // namespace
 
-std::vector<MachineCheck> find_surroundings() {
+std::vector<MachineCheck> check_environment() {
     std::vector<MachineCheck> checks{temporary_folder(), control_groups(), http_library(),
                                      name_lookup(), python()};
     const char* const variable = "NARRATORIA_CONTAINER_RUNTIME";

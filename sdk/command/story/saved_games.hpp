@@ -12,7 +12,7 @@ namespace narratoria::command::story {
 std::optional<std::string> games_file(std::string& why);
 
 // The path for messages: a path below the home folder begins with "~".
-std::string shown_below_home(const std::string& path);
+std::string display_path_below_home(const std::string& path);
 
 // The most recently played session with this story and project. Nothing if there is none.
 // `project`: its folder, or empty. Throws Error if the store cannot be read.

@@ -8,6 +8,6 @@
 
 namespace narratoria::command::doctor {
 
-std::vector<MachineCheck> find_surroundings();
+std::vector<MachineCheck> check_environment();
 
 }  // namespace narratoria::command::doctor

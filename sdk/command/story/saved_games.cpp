@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "story/kept_games.hpp"
+#include "story/saved_games.hpp"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -62,14 +62,14 @@ std::optional<std::string> games_file(std::string& why) {
     std::filesystem::create_directories(folder, failure);
     umask(before);
     if (failure) {
-        why = fmt::format("the folder {} cannot be created: {}", shown_path(folder),
+        why = fmt::format("the folder {} cannot be created: {}", display_path(folder),
                           reason(failure.value()));
         return std::nullopt;
     }
     return folder + "/games.db";
 }
 
-std::string shown_below_home(const std::string& path) {
+std::string display_path_below_home(const std::string& path) {
     const auto home = folder_of_variable("HOME");
     const bool is_below = home && *home != "/" && path.starts_with(*home + "/");
     return printable(is_below ? "~" + path.substr(home->size()) : path);

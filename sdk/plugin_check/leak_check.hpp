@@ -12,15 +12,16 @@
 namespace narratoria::command::plugin_check {
 
 // The snapshot, taken before the instance or the library exists.
-struct Before {
+struct ProcessSnapshot {
     ProcessState state = ProcessState::now();
     std::map<int, std::string> descriptors = open_descriptors();
     std::map<int, std::string> threads = running_threads();
 
     // Reports changes to the process state as findings of `rule`.
-    void judge_state(TrialReport& report, std::string_view rule, std::string_view when) const;
+    void report_state_changes(TrialReport& report, std::string_view rule,
+                              std::string_view when) const;
     // Reports threads, descriptors and children that are left after deinit.
-    void judge_rest(TrialReport& report) const;
+    void report_leaks(TrialReport& report) const;
 };
 
 }  // namespace narratoria::command::plugin_check
