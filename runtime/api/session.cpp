@@ -499,7 +499,7 @@ nar_status nar_session_replay(nar_session* session, uint64_t turn,
                                   replayed.size = sizeof replayed;
                                   replayed.is_equal = end.kept == end.now ? 1 : 0;
                                   replayed.turn = turn;
-                                  replayed.kept_hash = end.kept;
+                                  replayed.stored_hash = end.kept;
                                   replayed.hash = end.now;
                                   read.ended(read.user, &replayed);
                               });

@@ -23,9 +23,9 @@ struct InvocationEnd {
     uint64_t resident_kb = 0;
 };
 
-// The message if a tool with NAR_TOOL_ANSWERS_AT_ONCE uses its token for a write.
+// The message if a tool with NAR_TOOL_SYNCHRONOUS uses its token for a write.
 inline constexpr const char* kAnswersAtOnce =
-    "a tool that answers at once (NAR_TOOL_ANSWERS_AT_ONCE) must change the state by events "
+    "a synchronous tool (NAR_TOOL_SYNCHRONOUS) must change the state by events "
     "(state_patch)";
 
 // Receives the messages of one invocation. The plugin's Instance owns the token, whose end type is

@@ -257,7 +257,7 @@ private:
         end.error_code = "TOOL_FAILED";
         end.error =
             "the tool did not report its end before invoke returned "
-            "(NAR_TOOL_ANSWERS_AT_ONCE)";
+            "(NAR_TOOL_SYNCHRONOUS)";
         instance_.inbox().send_end(&instance_, token_, std::move(end));
     }
     void close() {

@@ -444,7 +444,7 @@ SIZE(nar_replayed, 32);
 FIELD(nar_replayed, size, 0);
 FIELD(nar_replayed, is_equal, 4);
 FIELD(nar_replayed, turn, 8);
-FIELD(nar_replayed, kept_hash, 16);
+FIELD(nar_replayed, stored_hash, 16);
 FIELD(nar_replayed, hash, 24);
 
 SIZE(nar_replay_handler, 24);
@@ -487,7 +487,7 @@ FIELD(nar_tool, result_schema, 64);
 FIELD(nar_tool, try_ms, 80);
 FIELD(nar_tool, reserved_3, 84);
 CONSTANT(NAR_TOOL_WAITS, 1);
-CONSTANT(NAR_TOOL_ANSWERS_AT_ONCE, 2);
+CONSTANT(NAR_TOOL_SYNCHRONOUS, 2);
 
 SIZE(nar_tool_extension, 40);
 FIELD(nar_tool_extension, size, 0);

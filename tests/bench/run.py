@@ -449,7 +449,7 @@ def script(bench):
         Row("script-machine-call",
             "100,000 CALLs of a function by the interpreter alone, without a session",
             median(rates["call"]), "M/s"),
-        Row("script-call", "100,000 CALLs of a tool of the host that answers at once, with a schema, by "
+        Row("script-call", "100,000 CALLs of a synchronous tool of the host, with a schema, by "
             "nar_session_run_script", median(session["none"]), "M/s", peer="0.97 M/s", least=2,
             note=PEER_OF_SCRIPTS),
         Row("script-call-sink", "the same with a sink, which gets every record",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CALLs of a script to the host's tools that answer at once (NAR_TOOL_ANSWERS_AT_ONCE): the
+// CALLs of a script to the host's synchronous tools (NAR_TOOL_SYNCHRONOUS): the
 // observable behaviour is the same as without the flag.
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -157,7 +157,7 @@ std::vector<std::string> outputs() {
 TEST(ToolsThatAnswerAtOnce, BehaveLikeOtherTools) {
     for (const std::string& output : outputs()) {
         const Ran slow = run(kThree, 0, says(output));
-        const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output));
+        const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, says(output));
         EXPECT_EQ(quick.scope, slow.scope) << output;
         EXPECT_EQ(quick.error, slow.error) << output;
         EXPECT_EQ(quick.result, slow.result) << output;
@@ -170,7 +170,7 @@ TEST(ToolsThatAnswerAtOnce, AreTracedLikeOtherTools) {
     for (const std::string& output : outputs()) {
         Recorder of_slow, of_quick;
         const Ran slow = run(kThree, 0, says(output), &of_slow);
-        const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(output), &of_quick);
+        const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, says(output), &of_quick);
         EXPECT_EQ(trace_of(of_quick), trace_of(of_slow)) << output;
         EXPECT_EQ(quick.result, slow.result) << output;
         EXPECT_EQ(quick.calls, slow.calls) << output;
@@ -182,7 +182,7 @@ TEST(ToolsThatAnswerAtOnce, ObeyTheLineLimit) {
     limits.line_bytes = 60;
     const auto answer = says(done(R"(,"result":"twenty characters...")"));
     const Ran slow = run(kThree, 0, answer, nullptr, limits);
-    const Ran quick = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, answer, nullptr, limits);
+    const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, answer, nullptr, limits);
     EXPECT_NE(slow.error, "");
     EXPECT_EQ(quick.error, slow.error);
     EXPECT_EQ(quick.result, slow.result);
@@ -200,7 +200,7 @@ TEST(ToolsThatAnswerAtOnce, FailByTheirEndLikeOtherTools) {
         answers.ended(host, token, &end);
     };
     const Ran slow = run("CALL answer {n: 1}", 0, fails);
-    const Ran quick = run("CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE, fails);
+    const Ran quick = run("CALL answer {n: 1}", NAR_TOOL_SYNCHRONOUS, fails);
     EXPECT_THAT(slow.error, HasSubstr("no room"));
     EXPECT_EQ(quick.error, slow.error);
     EXPECT_EQ(quick.result, slow.result);
@@ -218,13 +218,12 @@ TEST(ToolsThatAnswerAtOnce, MayAlternateWithOtherTools) {
         };
     };
     const std::string source = "FOR i IN [1,2,3,4,5] DO PRINT(CALL answer {n: i}) END";
-    EXPECT_EQ(run(source, NAR_TOOL_ANSWERS_AT_ONCE, uneven()).result,
-              run(source, 0, uneven()).result);
+    EXPECT_EQ(run(source, NAR_TOOL_SYNCHRONOUS, uneven()).result, run(source, 0, uneven()).result);
 }
 
 TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
     Recorder recorder;
-    const Ran ran = run(kThree, NAR_TOOL_ANSWERS_AT_ONCE, says(done("")), &recorder);
+    const Ran ran = run(kThree, NAR_TOOL_SYNCHRONOUS, says(done("")), &recorder);
     EXPECT_EQ(ran.calls, 3u);
     EXPECT_EQ(recorder.of(Kind::ToolPending).size(), 3u);
     EXPECT_EQ(recorder.of(Kind::ToolEvent).size(), 3u);
@@ -235,7 +234,7 @@ TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNotAnswerAtOnce) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         const Ran ran = run(
-            "CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+            "CALL answer {n: 1}", NAR_TOOL_SYNCHRONOUS,
             [](const nar_host_invocation&, const nar_host*, uint64_t) {}, sink);
         EXPECT_THAT(ran.error, HasSubstr("did not report its end before invoke returned"));
     }
@@ -247,7 +246,7 @@ TEST(ToolsThatAnswerAtOnce, HaveNoTokenAfterInvokeReturned) {
     const nar_host* its_host = nullptr;
     nar_status from_a_thread = NAR_FAILED;
     const Ran ran =
-        run("CALL answer {n: 1} CALL answer {n: 2}", NAR_TOOL_ANSWERS_AT_ONCE,
+        run("CALL answer {n: 1} CALL answer {n: 2}", NAR_TOOL_SYNCHRONOUS,
             [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
                 if (kept != 0) {
                     EXPECT_EQ(answers.output(host, kept, detail::to_c("x")), NAR_GONE);
@@ -269,7 +268,7 @@ TEST(ToolsThatAnswerAtOnce, CannotHandOverOrWriteTheState) {
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         size_t refused = 0;
         run(
-            "CALL answer {n: 1}", NAR_TOOL_ANSWERS_AT_ONCE,
+            "CALL answer {n: 1}", NAR_TOOL_SYNCHRONOUS,
             [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
                 const nar_str program = detail::to_c("/bin/true");
                 const nar_command command{sizeof(nar_command), 0, &program, 1};
@@ -296,7 +295,7 @@ TEST(ToolsThatAnswerAtOnce, CanBeCancelled) {
     Session session(engine);
     int calls = 0;
     const Answering tool(
-        session, NAR_TOOL_ANSWERS_AT_ONCE,
+        session, NAR_TOOL_SYNCHRONOUS,
         [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
             if (++calls == 10) session.cancel();
             says(done(""))(answers, host, token);
@@ -326,7 +325,7 @@ TEST(ToolsThatAnswerAtOnce, MayRemoveThemselves) {
     Session session(engine);
     int calls = 0;
     session.tools().add(
-        {.name = "last", .answers_at_once = true},
+        {.name = "last", .synchronous = true},
         [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
             ++calls;
             session.tools().remove("last");
@@ -343,14 +342,14 @@ TEST(ToolsThatAnswerAtOnce, MayReplaceACalledTool) {
     Session session(engine);
     const auto add = [&](std::string result) {
         session.tools().add(
-            {.name = "current", .answers_at_once = true},
+            {.name = "current", .synchronous = true},
             [result](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
                 invocation.result(result);
             });
     };
     add("1");
     session.tools().add(
-        {.name = "replace", .answers_at_once = true},
+        {.name = "replace", .synchronous = true},
         [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
             session.tools().remove("current");
             add("2");
@@ -367,13 +366,13 @@ TEST(ToolsThatAnswerAtOnce, MayReplaceACalledTool) {
 
 // A sink may act between any two records.
 TEST(ToolsThatAnswerAtOnce, MayBeRemovedByASink) {
-    for (const bool answers_at_once : {false, true}) {
+    for (const bool synchronous : {false, true}) {
         const Folder folder;
         Engine engine({.root = folder.path()});
         Session session(engine);
         int calls = 0;
         session.tools().add(
-            {.name = "gone", .answers_at_once = answers_at_once},
+            {.name = "gone", .synchronous = synchronous},
             [&](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
                 ++calls;
                 invocation.result("1");
@@ -394,7 +393,7 @@ TEST(ToolsThatAnswerAtOnce, ResultOfAWrongTypeIsAWarning) {
     Engine engine({.root = folder.path()});
     Session session(engine);
     session.tools().add(
-        {.name = "age", .result_schema = R"({"type":"integer"})", .answers_at_once = true},
+        {.name = "age", .result_schema = R"({"type":"integer"})", .synchronous = true},
         [](const plugin::InvocationRequest&, const plugin::Invocation& invocation) {
             invocation.result("\"old\"");
         });

@@ -96,7 +96,7 @@ typedef struct nar_host_context {
     /* Processes all output that the tool has written so far, so that the next read sees the patches
      * in it. Without this call, the loop processes the output later. Returns NAR_GONE, NAR_STALE
      * and NAR_REENTRANT as writes do; NAR_INVALID_ARGUMENT for a tool with
-     * NAR_TOOL_ANSWERS_AT_ONCE.
+     * NAR_TOOL_SYNCHRONOUS.
      * [engine-thread, active] */
     nar_status (*deliver_output)(const nar_host *host, uint64_t token);
 } nar_host_context;

@@ -161,10 +161,10 @@ NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint3
 /* The outcome of a replayed turn */
 typedef struct nar_replayed {
     uint32_t size;
-    uint32_t is_equal;  /* 1: the state at its end equals the stored one                          */
+    uint32_t is_equal;    /* 1: the state at its end equals the stored one                        */
     uint64_t turn;
-    uint64_t kept_hash; /* of the stored state at its end: "stateHash" of nar_store_read_turns    */
-    uint64_t hash;      /* of the state now                                                       */
+    uint64_t stored_hash; /* of the stored state at its end: "stateHash" of nar_store_read_turns  */
+    uint64_t hash;        /* of the state now                                                     */
 } nar_replayed;
 
 /* `ended` is called exactly once for each accepted turn. [engine-thread] */

@@ -29,7 +29,7 @@ extern "C" {
  *   {"version":"0","type":"done","ok":true,"result":…}
  * in this order, without spaces, and with a newline; "result" may be missing. With any other output
  * the tool runs as without the flag, which is slower. */
-#define NAR_TOOL_ANSWERS_AT_ONCE 2u
+#define NAR_TOOL_SYNCHRONOUS 2u
 
 /* A flag: running the tool twice may do harm, because it acts outside the session (pays, sends,
  * deletes). nar_session_resume refuses a turn that was interrupted while the tool ran, unless

@@ -54,7 +54,7 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
             if (replayed.is_equal != 0) return;
             ++different;
             print_output(fmt::format("turn {}: the state differs: stored {:016x}, now {:016x}\n",
-                                     replayed.turn, replayed.kept_hash, replayed.hash),
+                                     replayed.turn, replayed.stored_hash, replayed.hash),
                          "the comparison");
         });
         drive_until_idle(engine, [] {});

@@ -8,8 +8,8 @@
 //                           invocation.result("4");
 //                       });
 
-#include "narratoria/plugin_answer.hpp"
 #include "narratoria/plugin_extension.hpp"
+#include "narratoria/plugin_answer.hpp"
 #include "narratoria/session.h"
 #include "narratoria/session.hpp"
 #include "narratoria/text.hpp"
@@ -39,8 +39,8 @@ struct ToolOptions {
     bool waits = false;     // it mostly waits and takes no job slot (NAR_TOOL_WAITS)
     bool replaces = false;  // replaces a registered tool of the same name
     // The function reports its end before it returns, so that a script's CALL needs no round of the
-    // loop (NAR_TOOL_ANSWERS_AT_ONCE has the rules).
-    bool answers_at_once = false;
+    // loop (NAR_TOOL_SYNCHRONOUS has the rules).
+    bool synchronous = false;
     bool repeatable = true;  // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
@@ -82,8 +82,8 @@ public:
         });
     }
     static void cancel(void* user, std::uint64_t token) noexcept {
-        plugin::detail::cancel(*of(user).core(), plugin::detail::Offer<nar_host_invocation>::id,
-                               token);
+        plugin::detail::cancel(*of(user).core(),
+                               plugin::detail::Offer<nar_host_invocation>::id, token);
     }
     static void released(void* user) noexcept {
         const std::unique_ptr<CarriedTool> self(&of(user));
@@ -192,7 +192,7 @@ private:
         tool.input_schema = detail::to_c(options.input_schema);
         tool.result_schema = detail::to_c(options.result_schema);
         tool.flags = (options.waits ? NAR_TOOL_WAITS : 0) |
-                     (options.answers_at_once ? NAR_TOOL_ANSWERS_AT_ONCE : 0) |
+                     (options.synchronous ? NAR_TOOL_SYNCHRONOUS : 0) |
                      (options.repeatable ? 0 : NAR_TOOL_NOT_REPEATABLE);
         if (options.time_limit) {
             const auto limit = options.time_limit->count();

@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     tool.name = detail::to_c("identity");
     tool.input_schema = detail::to_c(
         R"({"type":"object","required":["value"],"properties":{"value":{"type":"number"}}})");
-    if (!is_given("ordinary")) tool.flags = NAR_TOOL_ANSWERS_AT_ONCE;
+    if (!is_given("ordinary")) tool.flags = NAR_TOOL_SYNCHRONOUS;
     const nar_tool* const tools[] = {&tool};
     nar_tool_extension functions{};
     functions.size = sizeof functions;
