@@ -33,15 +33,15 @@ public:
         look_again(std::chrono::milliseconds(1));
     }
 
-    plugin::Answer handle(const plugin::UiEvent& event) override {
-        return view_.take_choices(event.payload()) ? plugin::Answer::Taken
-                                                   : plugin::Answer::Declined;
+    plugin::HandlerResult handle(const plugin::UiEvent& event) override {
+        return view_.take_choices(event.payload()) ? plugin::HandlerResult::Handled
+                                                   : plugin::HandlerResult::Declined;
     }
 
-    plugin::Answer render(const plugin::Asset& asset) override {
+    plugin::HandlerResult render(const plugin::Asset& asset) override {
         view_.show(asset);
         look_again(std::chrono::milliseconds(1));
-        return plugin::Answer::Taken;
+        return plugin::HandlerResult::Handled;
     }
 
 private:

@@ -84,7 +84,7 @@ public:
         questions_.insert_or_assign(id, std::move(question));
     }
 
-    void cancel_answer(std::uint64_t id) override {
+    void cancel_reply(std::uint64_t id) override {
         if (questions_.erase(id) == 0) return;
         forget_calls(id);
         cancelled_.push_back(id);

@@ -173,10 +173,13 @@ public:
 
     // The page gets UI events and assets from the stream. Malformed choices are left to other
     // handlers and to the placeholder (spec 000 §4.4).
-    plugin::Answer handle(const plugin::UiEvent& event) override {
-        return has_choices(event.payload()) ? plugin::Answer::Taken : plugin::Answer::Declined;
+    plugin::HandlerResult handle(const plugin::UiEvent& event) override {
+        return has_choices(event.payload()) ? plugin::HandlerResult::Handled
+                                            : plugin::HandlerResult::Declined;
     }
-    plugin::Answer render(const plugin::Asset&) override { return plugin::Answer::Taken; }
+    plugin::HandlerResult render(const plugin::Asset&) override {
+        return plugin::HandlerResult::Handled;
+    }
 
 private:
     void begin() {

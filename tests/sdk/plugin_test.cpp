@@ -39,7 +39,9 @@ public:
     static constexpr std::int32_t kUiPriority = 7;
     static constexpr std::uint32_t kKinds = narratoria::kinds(narratoria::Kind::Prompt);
 
-    plugin::Answer handle(const plugin::UiEvent&) override { return plugin::Answer::Taken; }
+    plugin::HandlerResult handle(const plugin::UiEvent&) override {
+        return plugin::HandlerResult::Handled;
+    }
     void event(const plugin::Event&) noexcept override {}
 };
 
@@ -277,14 +279,16 @@ public:
                                                        NAR_EXTENSION_ASSET_RENDERER};
     static constexpr std::string_view kMediaTypes[] = {"image/*"};
 
-    plugin::Answer handle(const plugin::UiEvent& event) override {
+    plugin::HandlerResult handle(const plugin::UiEvent& event) override {
         if (event.name() == "broken") throw std::runtime_error("no ink");
         if (event.name() == "odd") throw 3;
-        return event.payload() == "{}" ? plugin::Answer::Declined : plugin::Answer::Taken;
+        return event.payload() == "{}" ? plugin::HandlerResult::Declined
+                                       : plugin::HandlerResult::Handled;
     }
-    plugin::Answer render(const plugin::Asset& asset) override {
+    plugin::HandlerResult render(const plugin::Asset& asset) override {
         if (asset.path() == "/gone.png") throw std::runtime_error("it is gone");
-        return asset.media_type() == "image/png" ? plugin::Answer::Taken : plugin::Answer::Declined;
+        return asset.media_type() == "image/png" ? plugin::HandlerResult::Handled
+                                                 : plugin::HandlerResult::Declined;
     }
 };
 
@@ -410,7 +414,7 @@ public:
     void generate(std::string_view request, plugin::Reply reply) override {
         act(request, std::move(reply));
     }
-    void cancel_answer(std::uint64_t token) override { cancelled.push_back(token); }
+    void cancel_reply(std::uint64_t token) override { cancelled.push_back(token); }
 };
 
 void ask(const Loaded<Telling>& loaded, std::uint64_t token,

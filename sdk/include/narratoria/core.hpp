@@ -51,15 +51,16 @@ void guard(Core& core, Callback&& callback) noexcept {
 
 // Carries a callable through C's `void *user`. The single call that C guarantees frees it.
 template <class Function>
-struct Parcel {
+struct BoundFunction {
     Core* core;
     Function function;
 };
 
 template <class Function>
-std::unique_ptr<Parcel<std::decay_t<Function>>> pack(Core& core, Function&& function) {
-    return std::unique_ptr<Parcel<std::decay_t<Function>>>(
-        new Parcel<std::decay_t<Function>>{&core, std::forward<Function>(function)});
+std::unique_ptr<BoundFunction<std::decay_t<Function>>> bind_function(Core& core,
+                                                                     Function&& function) {
+    return std::unique_ptr<BoundFunction<std::decay_t<Function>>>(
+        new BoundFunction<std::decay_t<Function>>{&core, std::forward<Function>(function)});
 }
 
 }  // namespace narratoria::detail

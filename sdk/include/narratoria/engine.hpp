@@ -224,18 +224,18 @@ public:
     template <class Function>
     void post(Function&& function) {
         nar_engine* engine = handle();
-        auto parcel = detail::pack(*core_, std::forward<Function>(function));
-        using Carried = typename decltype(parcel)::element_type;
+        auto bound = detail::bind_function(*core_, std::forward<Function>(function));
+        using Bound = typename decltype(bound)::element_type;
         detail::Check check;
         check(nar_engine_post(
             engine,
             [](void* user) noexcept {
-                const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-                detail::guard(*carried->core, [&] { carried->function(); });
+                const std::unique_ptr<Bound> owned(static_cast<Bound*>(user));
+                detail::guard(*owned->core, [&] { owned->function(); });
             },
-            [](void* user) noexcept { delete static_cast<Carried*>(user); }, parcel.get(),
+            [](void* user) noexcept { delete static_cast<Bound*>(user); }, bound.get(),
             check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(bound.release());
     }
 
     // For calls of the C ABI; NULL after destroy.
@@ -273,7 +273,7 @@ private:
 };
 
 inline Session::Session(Engine& engine, const SessionOptions& options) : core_(engine.core_) {
-    struct Asked {
+    struct BoundNarrator {
         std::shared_ptr<detail::Core> core;
         Narrator narrator;
     };
@@ -296,18 +296,18 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.must_be_new = options.must_be_new ? 1 : 0;
     description.replays = options.replays ? 1 : 0;
 
-    std::unique_ptr<Asked> asked;
+    std::unique_ptr<BoundNarrator> bound_narrator;
     nar_narrator narrator{};
     if (options.narrator) {
-        asked.reset(new Asked{core_, *options.narrator});
+        bound_narrator.reset(new BoundNarrator{core_, *options.narrator});
         narrator.size = sizeof narrator;
-        narrator.id = detail::to_c(asked->narrator.id);
-        narrator.user = asked.get();
+        narrator.id = detail::to_c(bound_narrator->narrator.id);
+        narrator.user = bound_narrator.get();
         narrator.generate = [](void* user, std::uint64_t token, nar_str request) noexcept {
-            auto& made = *static_cast<Asked*>(user);
-            const NarratorReply reply(made.core, token);
-            detail::guard(*made.core, [&] {
-                NARRATORIA_TRY { made.narrator.generate(detail::to_view(request), reply); }
+            auto& self = *static_cast<BoundNarrator*>(user);
+            const NarratorReply reply(self.core, token);
+            detail::guard(*self.core, [&] {
+                NARRATORIA_TRY { self.narrator.generate(detail::to_view(request), reply); }
 #if defined(__cpp_exceptions)
                 catch (const std::exception& error) {
                     reply.fail(error.what());
@@ -317,17 +317,17 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
             });
         };
         narrator.cancel = [](void* user, std::uint64_t token) noexcept {
-            auto& made = *static_cast<Asked*>(user);
-            if (made.narrator.cancel) {
-                detail::guard(*made.core, [&] { made.narrator.cancel(token); });
+            auto& self = *static_cast<BoundNarrator*>(user);
+            if (self.narrator.cancel) {
+                detail::guard(*self.core, [&] { self.narrator.cancel(token); });
             }
         };
-        narrator.released = [](void* user) noexcept { delete static_cast<Asked*>(user); };
+        narrator.released = [](void* user) noexcept { delete static_cast<BoundNarrator*>(user); };
         description.narrator = &narrator;
     }
     detail::Check check;
     check(nar_session_create(engine.handle(), &description, &session_, check.details()));
-    static_cast<void>(asked.release());
+    static_cast<void>(bound_narrator.release());
 }
 
 }  // namespace narratoria

@@ -26,10 +26,10 @@ public:
 
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // A plan with faults is accepted here, and its faults are in the next request.
-    bool plan(std::string_view plan) const { return answer(nar_narrator_reply, plan); }
+    bool plan(std::string_view plan) const { return send(nar_narrator_reply, plan); }
 
     // Replies without a plan and gives the reason. Returns false like plan().
-    bool fail(std::string_view message) const { return answer(nar_narrator_fail, message); }
+    bool fail(std::string_view message) const { return send(nar_narrator_fail, message); }
 
 private:
     friend class Session;
@@ -37,7 +37,7 @@ private:
         : core_(std::move(core)), token_(token) {}
 
     template <class Function>
-    bool answer(Function function, std::string_view text) const {
+    bool send(Function function, std::string_view text) const {
         const std::lock_guard lock(core_->ending);
         if (core_->engine == nullptr) return false;
         detail::Check check;

@@ -12,9 +12,9 @@
 //
 //       explicit Rain(const plugin::Host& host) : host_(host) {}
 //
-//       plugin::Answer handle(const plugin::UiEvent& event) override {
+//       plugin::HandlerResult handle(const plugin::UiEvent& event) override {
 //           host_.log(plugin::Level::Info, event.payload());
-//           return plugin::Answer::Taken;
+//           return plugin::HandlerResult::Handled;
 //       }
 //
 //   private:
@@ -41,7 +41,6 @@
 #include "narratoria/event_sink.h"
 #include "narratoria/exceptions.hpp"
 #include "narratoria/narrator.h"
-#include "narratoria/plugin_answer.hpp"
 #include "narratoria/plugin_context.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_extension.hpp"
@@ -49,6 +48,7 @@
 #include "narratoria/plugin_library.hpp"
 #include "narratoria/plugin_loop.hpp"
 #include "narratoria/plugin_process.hpp"
+#include "narratoria/plugin_reply.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"

@@ -9,9 +9,9 @@
 #include "narratoria/asset_renderer.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/exceptions.hpp"
-#include "narratoria/plugin_answer.hpp"
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
+#include "narratoria/plugin_reply.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/ui_handler.h"
@@ -25,8 +25,8 @@
 namespace narratoria::plugin {
 
 // The return value of a ui handler or an asset renderer.
-enum class Answer {
-    Taken,     // done, or will be; no other plugin is called
+enum class HandlerResult {
+    Handled,   // done, or will be; no other plugin is called
     Declined,  // not for this plugin; the next one is called
 };
 
@@ -78,7 +78,7 @@ public:
     static constexpr std::int32_t kUiPriority = 0;
 
     // Handles one event. An exception is logged, and the next handler is called.
-    virtual Answer handle(const UiEvent& event) = 0;
+    virtual HandlerResult handle(const UiEvent& event) = 0;
 
 protected:
     ~UiHandler() = default;
@@ -120,7 +120,7 @@ public:
     static constexpr std::int32_t kAssetPriority = 0;
 
     // Renders one asset. An exception is logged, and the next renderer is called.
-    virtual Answer render(const Asset& asset) = 0;
+    virtual HandlerResult render(const Asset& asset) = 0;
 
 protected:
     ~AssetRenderer() = default;
@@ -138,7 +138,7 @@ public:
 
     // Called when the reply is no longer needed. Reply::is_wanted returns false already; redefine
     // this function to stop work. An exception is logged.
-    virtual void cancel_answer(std::uint64_t /*token*/) {}
+    virtual void cancel_reply(std::uint64_t /*token*/) {}
 
 protected:
     ~Narrator() = default;

@@ -80,55 +80,56 @@ inline std::string current_exception_message() {
 // the id was introduced. That size stays the same when the struct grows; calls of functions that
 // were added later check `size`.
 template <class Functions>
-struct Offer;
-#define NARRATORIA_OFFER(Functions, text)                            \
+struct ServiceTraits;
+#define NARRATORIA_SERVICE(Functions, text)                          \
     template <>                                                      \
-    struct Offer<Functions> {                                        \
+    struct ServiceTraits<Functions> {                                \
         static constexpr std::string_view id = text;                 \
         static constexpr std::size_t first_size = sizeof(Functions); \
     };
-NARRATORIA_OFFER(nar_host_log, NAR_HOST_LOG)
-NARRATORIA_OFFER(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
-NARRATORIA_OFFER(nar_host_state, NAR_HOST_STATE)
-NARRATORIA_OFFER(nar_host_context, NAR_HOST_CONTEXT)
-NARRATORIA_OFFER(nar_host_assets, NAR_HOST_ASSETS)
-NARRATORIA_OFFER(nar_host_post, NAR_HOST_POST)
-NARRATORIA_OFFER(nar_host_timer, NAR_HOST_TIMER)
-NARRATORIA_OFFER(nar_host_process, NAR_HOST_PROCESS)
-NARRATORIA_OFFER(nar_host_narrator, NAR_EXTENSION_NARRATOR)
-NARRATORIA_OFFER(nar_host_invoke, NAR_HOST_INVOKE)
-NARRATORIA_OFFER(nar_host_invocation, NAR_HOST_INVOCATION)
-#undef NARRATORIA_OFFER
+NARRATORIA_SERVICE(nar_host_log, NAR_HOST_LOG)
+NARRATORIA_SERVICE(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
+NARRATORIA_SERVICE(nar_host_state, NAR_HOST_STATE)
+NARRATORIA_SERVICE(nar_host_context, NAR_HOST_CONTEXT)
+NARRATORIA_SERVICE(nar_host_assets, NAR_HOST_ASSETS)
+NARRATORIA_SERVICE(nar_host_post, NAR_HOST_POST)
+NARRATORIA_SERVICE(nar_host_timer, NAR_HOST_TIMER)
+NARRATORIA_SERVICE(nar_host_process, NAR_HOST_PROCESS)
+NARRATORIA_SERVICE(nar_host_narrator, NAR_EXTENSION_NARRATOR)
+NARRATORIA_SERVICE(nar_host_invoke, NAR_HOST_INVOKE)
+NARRATORIA_SERVICE(nar_host_invocation, NAR_HOST_INVOCATION)
+#undef NARRATORIA_SERVICE
 template <>
-struct Offer<nar_host_config> {
+struct ServiceTraits<nar_host_config> {
     static constexpr std::string_view id = NAR_HOST_CONFIG;
     static constexpr std::size_t first_size = offsetof(nar_host_config, title);
 };
 template <>
-struct Offer<nar_host_prompt> {
+struct ServiceTraits<nar_host_prompt> {
     static constexpr std::string_view id = NAR_HOST_PROMPT;
     static constexpr std::size_t first_size = offsetof(nar_host_prompt, cancel);
 };
 template <>
-struct Offer<nar_host_poll> {
+struct ServiceTraits<nar_host_poll> {
     static constexpr std::string_view id = NAR_HOST_POLL;
     static constexpr std::size_t first_size = offsetof(nar_host_poll, watch);
 };
 
 template <class Functions>
-const Functions* offered_by(const nar_host* host) noexcept {
-    const auto id = Offer<Functions>::id;
+const Functions* find_service(const nar_host* host) noexcept {
+    const auto id = ServiceTraits<Functions>::id;
     const auto* found = static_cast<const Functions*>(host->get_extension(host, to_c(id)));
-    return found != nullptr && found->size >= Offer<Functions>::first_size ? found : nullptr;
+    return found != nullptr && found->size >= ServiceTraits<Functions>::first_size ? found
+                                                                                   : nullptr;
 }
 
 class Pending;
 
 // A callback that the host calls once, or never if the instance is disabled. Core owns it until
 // then.
-class Kept {
+class OwnedCallback {
 public:
-    virtual ~Kept() = default;
+    virtual ~OwnedCallback() = default;
 };
 
 // One per instance, shared by Host, Reply, Invocation, Timer and Poll. When the instance ends, the
@@ -137,13 +138,13 @@ class Core {
 public:
     explicit Core(const nar_host* host) noexcept
         : host_(host),
-          offers_(offered_by<nar_host_log>(host), offered_by<nar_host_config>(host),
-                  offered_by<nar_host_thread_check>(host), offered_by<nar_host_state>(host),
-                  offered_by<nar_host_context>(host), offered_by<nar_host_assets>(host),
-                  offered_by<nar_host_prompt>(host), offered_by<nar_host_post>(host),
-                  offered_by<nar_host_timer>(host), offered_by<nar_host_poll>(host),
-                  offered_by<nar_host_process>(host), offered_by<nar_host_narrator>(host),
-                  offered_by<nar_host_invoke>(host), offered_by<nar_host_invocation>(host)) {}
+          services_(find_service<nar_host_log>(host), find_service<nar_host_config>(host),
+                    find_service<nar_host_thread_check>(host), find_service<nar_host_state>(host),
+                    find_service<nar_host_context>(host), find_service<nar_host_assets>(host),
+                    find_service<nar_host_prompt>(host), find_service<nar_host_post>(host),
+                    find_service<nar_host_timer>(host), find_service<nar_host_poll>(host),
+                    find_service<nar_host_process>(host), find_service<nar_host_narrator>(host),
+                    find_service<nar_host_invoke>(host), find_service<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -155,7 +156,7 @@ public:
 
     template <class Functions>
     const Functions* find() const noexcept {
-        return host() == nullptr ? nullptr : std::get<const Functions*>(offers_);
+        return host() == nullptr ? nullptr : std::get<const Functions*>(services_);
     }
     // Throws if the host does not offer the service, or if the instance has ended.
     template <class Functions>
@@ -163,9 +164,9 @@ public:
         if (!is_open()) check<Functions>(NAR_GONE, "a call");
         const Functions* found = find<Functions>();
         if (found == nullptr) {
-            NARRATORIA_THROW(Error(NAR_UNSUPPORTED, {},
-                                   "the host does not offer " + std::string(Offer<Functions>::id),
-                                   {}));
+            NARRATORIA_THROW(
+                Error(NAR_UNSUPPORTED, {},
+                      "the host does not offer " + std::string(ServiceTraits<Functions>::id), {}));
         }
         return *found;
     }
@@ -179,9 +180,10 @@ public:
                       ? "it works only after the constructor of the plugin's class has returned"
                       : "the instance has ended";
         }
-        NARRATORIA_THROW(Error(
-            status, {},
-            std::string(what) + " (" + std::string(Offer<Functions>::id) + ") failed: " + why, {}));
+        NARRATORIA_THROW(Error(status, {},
+                               std::string(what) + " (" +
+                                   std::string(ServiceTraits<Functions>::id) + ") failed: " + why,
+                               {}));
     }
 
     void log(Level level, std::string_view message) noexcept {
@@ -218,7 +220,7 @@ public:
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
     // Callbacks for outcomes of invoked tools. Engine thread.
-    std::map<const void*, std::unique_ptr<Kept>> kept;
+    std::map<const void*, std::unique_ptr<OwnedCallback>> outcome_callbacks;
 
 private:
     enum class Life { Begins, Active, Ended };
@@ -230,17 +232,17 @@ private:
                      const nar_host_prompt*, const nar_host_post*, const nar_host_timer*,
                      const nar_host_poll*, const nar_host_process*, const nar_host_narrator*,
                      const nar_host_invoke*, const nar_host_invocation*>
-        offers_;
+        services_;
 };
 
 // A reply or the end of an invocation for which the host waits. It exists as long as a handle
 // refers to it. Core finds it by its token when the host cancels.
 class Pending {
 public:
-    Pending(std::shared_ptr<Core> core, std::string_view answered_with, std::uint64_t token)
-        : core_(std::move(core)), answered_with_(answered_with), token_(token) {
+    Pending(std::shared_ptr<Core> core, std::string_view service_id, std::uint64_t token)
+        : core_(std::move(core)), service_id_(service_id), token_(token) {
         const std::lock_guard lock(core_->ending);
-        core_->pending[{answered_with_, token_}] = this;
+        core_->pending[{service_id_, token_}] = this;
     }
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
@@ -254,40 +256,40 @@ public:
     // Calls the host. Returns false, without calling it, if the reply was given or the instance has
     // ended.
     template <class Functions, class Call>
-    bool call(bool is_answer, Call&& function) {
+    bool call(bool is_final, Call&& function) {
         const std::lock_guard lock(core_->ending);
-        if (answered_ || !core_->is_open()) return false;
+        if (is_settled_ || !core_->is_open()) return false;
         const Functions& functions = core_->require<Functions>();
         // Set before the call: the host may call back, and that callback may reply again.
-        if (is_answer) answered_ = true;
+        if (is_final) is_settled_ = true;
         const nar_status status = function(functions, core_->host());
         if (status == NAR_GONE || status == NAR_STALE) {
-            answered_ = true;
+            is_settled_ = true;
             return false;
         }
-        if (status != NAR_OK && is_answer) answered_ = false;
-        core_->check<Functions>(status, "an answer");
+        if (status != NAR_OK && is_final) is_settled_ = false;
+        core_->check<Functions>(status, "a call");
         return true;
     }
     // Marks the token as invalid: nothing more is reported for it.
     void settle() noexcept {
         const std::lock_guard lock(core_->ending);
-        answered_ = true;
+        is_settled_ = true;
     }
 
 protected:
     ~Pending() {
         const std::lock_guard lock(core_->ending);
-        const auto known = core_->pending.find({answered_with_, token_});
+        const auto known = core_->pending.find({service_id_, token_});
         // The host may have reused the token.
         if (known != core_->pending.end() && known->second == this) core_->pending.erase(known);
     }
 
 private:
     const std::shared_ptr<Core> core_;
-    const std::string_view answered_with_;
+    const std::string_view service_id_;
     const std::uint64_t token_;
-    bool answered_ = false;  // under core_->ending
+    bool is_settled_ = false;  // under core_->ending
     std::atomic<bool> cancelled_{false};
 };
 
@@ -298,13 +300,13 @@ void Core::close() noexcept {
         for (const auto& [name, one] : pending) one->cancel();
     }
     // Destroyed outside the member: a function may own a Reply, whose destructor uses this object.
-    const auto unused = std::exchange(kept, {});
+    const auto unused = std::exchange(outcome_callbacks, {});
 }
 
 // Marks a pending reply or invocation as cancelled, for its handles.
-inline void cancel(Core& core, std::string_view answered_with, std::uint64_t token) noexcept {
+inline void cancel(Core& core, std::string_view service_id, std::uint64_t token) noexcept {
     const std::lock_guard lock(core.ending);
-    const auto known = core.pending.find({answered_with, token});
+    const auto known = core.pending.find({service_id, token});
     if (known != core.pending.end()) known->second->cancel();
 }
 
@@ -330,16 +332,16 @@ inline nar_status write_to_string(void* user, nar_str piece) noexcept {
 
 // Carries a callable through C's `void *user`. The single call that C guarantees frees it.
 template <class Function>
-struct Parcel {
+struct PostedFunction {
     std::shared_ptr<Core> core;
     Function function;
 
     static void run(void* user) noexcept {
-        const std::unique_ptr<Parcel> parcel(static_cast<Parcel*>(user));
-        guard(*parcel->core, "a posted function",
-              [&]() noexcept(noexcept(parcel->function())) { parcel->function(); });
+        const std::unique_ptr<PostedFunction> posted(static_cast<PostedFunction*>(user));
+        guard(*posted->core, "a posted function",
+              [&]() noexcept(noexcept(posted->function())) { posted->function(); });
     }
-    static void drop(void* user) noexcept { delete static_cast<Parcel*>(user); }
+    static void drop(void* user) noexcept { delete static_cast<PostedFunction*>(user); }
 };
 
 }  // namespace detail
@@ -469,52 +471,54 @@ public:
     // Thread-safe.
     template <class Function>
     bool post(Function&& function) const {
-        using Parcel = detail::Parcel<std::decay_t<Function>>;
-        std::unique_ptr<Parcel> parcel(new Parcel{core_, std::forward<Function>(function)});
+        using PostedFunction = detail::PostedFunction<std::decay_t<Function>>;
+        std::unique_ptr<PostedFunction> posted(
+            new PostedFunction{core_, std::forward<Function>(function)});
         const std::lock_guard lock(core_->ending);
         if (!core_->is_open()) return false;
         const auto& functions = core_->require<nar_host_post>();
-        const nar_status status =
-            functions.post(core_->host(), &Parcel::run, &Parcel::drop, parcel.get());
+        const nar_status status = functions.post(core_->host(), &PostedFunction::run,
+                                                 &PostedFunction::drop, posted.get());
         if (status == NAR_GONE) return false;
         core_->check<nar_host_post>(status, "posting a function");
-        // The host owns the parcel now and runs or drops it.
-        static_cast<void>(parcel.release());
+        // The host owns the function now and runs or drops it.
+        static_cast<void>(posted.release());
         return true;
     }
 
     // Like post; calls `dropped()` if `function` will never be called.
     template <class Function, class Dropped>
     bool post(Function&& function, Dropped&& dropped) const {
-        struct Either {
+        struct FunctionOrDropped {
             std::decay_t<Function> function;
             std::decay_t<Dropped> dropped;
             std::shared_ptr<detail::Core> core;
-            bool taken = false;
+            bool was_posted = false;
             bool ran = false;
 
-            Either(Function&& one, Dropped&& other, std::shared_ptr<detail::Core> owner)
+            FunctionOrDropped(Function&& one, Dropped&& other, std::shared_ptr<detail::Core> owner)
                 : function(std::forward<Function>(one)),
                   dropped(std::forward<Dropped>(other)),
                   core(std::move(owner)) {}
-            ~Either() {
-                if (taken && !ran) detail::guard(*core, "a drop function", [this] { dropped(); });
+            ~FunctionOrDropped() {
+                if (was_posted && !ran)
+                    detail::guard(*core, "a drop function", [this] { dropped(); });
             }
         };
-        auto either = std::make_shared<Either>(std::forward<Function>(function),
-                                               std::forward<Dropped>(dropped), core_);
+        auto task = std::make_shared<FunctionOrDropped>(std::forward<Function>(function),
+                                                        std::forward<Dropped>(dropped), core_);
         // Set before the host gets it, because the engine thread may run it immediately.
-        either->taken = true;
+        task->was_posted = true;
         NARRATORIA_TRY {
-            const bool posted = post([either] {
-                either->ran = true;
-                either->function();
+            const bool posted = post([task] {
+                task->ran = true;
+                task->function();
             });
-            if (!posted) either->taken = false;
+            if (!posted) task->was_posted = false;
             return posted;
         }
         NARRATORIA_CATCH_ALL {
-            either->taken = false;
+            task->was_posted = false;
             NARRATORIA_RETHROW;
         }
     }

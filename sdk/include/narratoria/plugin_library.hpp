@@ -102,12 +102,12 @@ struct EventSinkOf {
     }
 };
 
-// Calls a handler and converts its Answer to a status.
-template <class Ask>
-nar_status asked(Core& core, std::string_view where, Ask&& ask) noexcept {
+// Calls a handler and converts its HandlerResult to a status.
+template <class Handler>
+nar_status call_handler(Core& core, std::string_view where, Handler&& handler) noexcept {
     nar_status status = NAR_FAILED;
-    guard(core, where, [&]() noexcept(noexcept(ask())) {
-        status = ask() == Answer::Taken ? NAR_OK : NAR_DECLINED;
+    guard(core, where, [&]() noexcept(noexcept(handler())) {
+        status = handler() == HandlerResult::Handled ? NAR_OK : NAR_DECLINED;
     });
     return status;
 }
@@ -120,10 +120,10 @@ struct UiHandlerOf {
     static nar_status handle(void* instance, const nar_ui_event* raw) noexcept {
         auto& self = Instance<Class>::of(instance);
         const UiEvent event(*raw);
-        return asked(*self.core, "handle",
-                     [&]() noexcept(noexcept(self.object.Class::handle(event))) {
-                         return self.object.Class::handle(event);
-                     });
+        return call_handler(*self.core, "handle",
+                            [&]() noexcept(noexcept(self.object.Class::handle(event))) {
+                                return self.object.Class::handle(event);
+                            });
     }
     static const void* extension() noexcept {
         static constexpr auto names = c_names(Class::kUiEvents);
@@ -142,10 +142,10 @@ struct AssetRendererOf {
     static nar_status render(void* instance, const nar_asset* raw) noexcept {
         auto& self = Instance<Class>::of(instance);
         const Asset asset(*raw);
-        return asked(*self.core, "render",
-                     [&]() noexcept(noexcept(self.object.Class::render(asset))) {
-                         return self.object.Class::render(asset);
-                     });
+        return call_handler(*self.core, "render",
+                            [&]() noexcept(noexcept(self.object.Class::render(asset))) {
+                                return self.object.Class::render(asset);
+                            });
     }
     static const void* extension() noexcept {
         static constexpr auto types = c_names(Class::kMediaTypes);
@@ -175,8 +175,8 @@ struct NarratorOf {
     }
     static void cancel(void* instance, std::uint64_t token) noexcept {
         auto& self = Instance<Class>::of(instance);
-        detail::cancel(*self.core, Offer<nar_host_narrator>::id, token);
-        guard(*self.core, "cancel_answer", [&] { self.object.Class::cancel_answer(token); });
+        detail::cancel(*self.core, ServiceTraits<nar_host_narrator>::id, token);
+        guard(*self.core, "cancel_reply", [&] { self.object.Class::cancel_reply(token); });
     }
     static const void* extension() noexcept {
         static constexpr nar_narrator_extension it = {kSize<nar_narrator_extension>, 0, &generate,
@@ -188,7 +188,7 @@ struct NarratorOf {
 template <class Class>
 void cancel_invocation(void* instance, std::uint64_t token) noexcept {
     auto& self = Instance<Class>::of(instance);
-    detail::cancel(*self.core, Offer<nar_host_invocation>::id, token);
+    detail::cancel(*self.core, ServiceTraits<nar_host_invocation>::id, token);
     guard(*self.core, "cancel_invocation", [&] {
         // A class that derives from ToolRunner and Tools and defines neither inherits two functions
         // of this name, so the call would be ambiguous; both do nothing.

@@ -96,13 +96,13 @@ namespace detail {
 // Carries a sink through C's `void* user`. A sink may detach itself while it runs, so it is deleted
 // after the last of its calls has returned.
 template <class Sink>
-class CarriedSink {
+class BoundSink {
 public:
     template <class Given>
-    CarriedSink(Core& core, Given&& sink) : core_(core), sink_(std::forward<Given>(sink)) {}
+    BoundSink(Core& core, Given&& sink) : core_(core), sink_(std::forward<Given>(sink)) {}
 
     static void event(void* user, const nar_event* event) noexcept {
-        auto* self = static_cast<CarriedSink*>(user);
+        auto* self = static_cast<BoundSink*>(user);
         ++self->running_;
         guard(self->core_, [&]() noexcept(std::is_nothrow_invocable_v<Sink&, Event>) {
             self->sink_(Event(*event));
@@ -111,7 +111,7 @@ public:
     }
 
     static void detached(void* user) noexcept {
-        auto* self = static_cast<CarriedSink*>(user);
+        auto* self = static_cast<BoundSink*>(user);
         self->detached_ = true;
         if (self->running_ == 0) delete self;
     }
@@ -210,18 +210,18 @@ public:
     template <class Ended>
     void replay(std::uint64_t turn, Ended&& ended) {
         nar_session* session = handle();
-        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
-        using Carried = typename decltype(parcel)::element_type;
+        auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
+        using Bound = typename decltype(bound)::element_type;
         nar_replay_handler handler{};
         handler.size = sizeof handler;
-        handler.user = parcel.get();
+        handler.user = bound.get();
         handler.ended = [](void* user, const nar_replayed* replayed) noexcept {
-            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-            detail::guard(*carried->core, [&] { carried->function(*replayed); });
+            const std::unique_ptr<Bound> owned(static_cast<Bound*>(user));
+            detail::guard(*owned->core, [&] { owned->function(*replayed); });
         };
         detail::Check check;
         check(nar_session_replay(session, turn, &handler, check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(bound.release());
     }
 
     // Runs a plan without a narrator. Tool paths are relative to `folder`; if it is empty, to the
@@ -230,19 +230,19 @@ public:
     template <class Ended>
     void execute(std::string_view plan, std::string_view folder, Ended&& ended) {
         nar_session* session = handle();
-        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
-        using Carried = typename decltype(parcel)::element_type;
+        auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
+        using Bound = typename decltype(bound)::element_type;
         nar_execution_handler handler{};
         handler.size = sizeof handler;
-        handler.user = parcel.get();
+        handler.user = bound.get();
         handler.ended = [](void* user, nar_result* result) noexcept {
-            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-            detail::guard(*carried->core, [&] { carried->function(Result(result)); });
+            const std::unique_ptr<Bound> owned(static_cast<Bound*>(user));
+            detail::guard(*owned->core, [&] { owned->function(Result(result)); });
         };
         detail::Check check;
         check(nar_session_execute(session, detail::to_c(plan), detail::to_c(folder), &handler,
                                   check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(bound.release());
     }
     void execute(std::string_view plan, std::string_view folder = {}) {
         detail::Check check;
@@ -263,9 +263,9 @@ public:
             std::decay_t<Ended> ended;
         };
         nar_session* session = handle();
-        auto parcel = detail::pack(
+        auto bound = detail::bind_function(
             *core_, Functions{std::forward<Printed>(printed), std::forward<Ended>(ended)});
-        using Carried = typename decltype(parcel)::element_type;
+        using Bound = typename decltype(bound)::element_type;
         nar_script script{};
         script.size = sizeof script;
         script.flags = flags;
@@ -274,22 +274,21 @@ public:
         script.tools = detail::to_c(tools);
         nar_script_handler handler{};
         handler.size = sizeof handler;
-        handler.user = parcel.get();
+        handler.user = bound.get();
         handler.printed = [](void* user, nar_str line) noexcept {
-            Carried& carried = *static_cast<Carried*>(user);
-            detail::guard(*carried.core, [&] { carried.function.printed(detail::to_view(line)); });
+            Bound& owned = *static_cast<Bound*>(user);
+            detail::guard(*owned.core, [&] { owned.function.printed(detail::to_view(line)); });
         };
         handler.ended = [](void* user, const nar_script_end* end) noexcept {
-            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-            detail::guard(*carried->core, [&] {
-                carried->function.ended(ScriptEnd{end->ok != 0, detail::to_view(end->scope),
-                                                  detail::to_view(end->error),
-                                                  Result(end->result)});
+            const std::unique_ptr<Bound> owned(static_cast<Bound*>(user));
+            detail::guard(*owned->core, [&] {
+                owned->function.ended(ScriptEnd{end->ok != 0, detail::to_view(end->scope),
+                                                detail::to_view(end->error), Result(end->result)});
             });
         };
         detail::Check check;
         check(nar_session_run_script(session, &script, &handler, check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(bound.release());
     }
 
     // The names of all tools that a script can CALL now, as a sorted JSON array. `tools` as above.
@@ -312,19 +311,19 @@ public:
     // destroyed after the last record. Pass std::ref(sink) to keep ownership.
     template <class Sink>
     std::uint64_t attach(Sink&& sink, std::uint32_t kinds = kAllKinds) {
-        using Carried = detail::CarriedSink<std::decay_t<Sink>>;
+        using Bound = detail::BoundSink<std::decay_t<Sink>>;
         nar_session* session = handle();
-        auto carried = std::make_unique<Carried>(*core_, std::forward<Sink>(sink));
+        auto owned = std::make_unique<Bound>(*core_, std::forward<Sink>(sink));
         nar_event_sink description{};
         description.size = sizeof description;
         description.kinds = kinds;
-        description.user = carried.get();
-        description.event = Carried::event;
-        description.detached = Carried::detached;
+        description.user = owned.get();
+        description.event = Bound::event;
+        description.detached = Bound::detached;
         detail::Check check;
         std::uint64_t number = 0;
         check(nar_session_attach_sink(session, &description, &number, check.details()));
-        static_cast<void>(carried.release());
+        static_cast<void>(owned.release());
         return number;
     }
 
@@ -505,18 +504,18 @@ private:
     // Passes `call` a handler that calls `ended(Turn)` once.
     template <class Ended, class Call>
     void submit(Ended&& ended, Call&& call) {
-        auto parcel = detail::pack(*core_, std::forward<Ended>(ended));
-        using Carried = typename decltype(parcel)::element_type;
+        auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
+        using Bound = typename decltype(bound)::element_type;
         nar_turn_handler handler{};
         handler.size = sizeof handler;
-        handler.user = parcel.get();
+        handler.user = bound.get();
         handler.ended = [](void* user, const nar_turn* turn) noexcept {
-            const std::unique_ptr<Carried> carried(static_cast<Carried*>(user));
-            detail::guard(*carried->core, [&] { carried->function(Turn(*turn)); });
+            const std::unique_ptr<Bound> owned(static_cast<Bound*>(user));
+            detail::guard(*owned->core, [&] { owned->function(Turn(*turn)); });
         };
         detail::Check check;
         check(call(handler, check.details()));
-        static_cast<void>(parcel.release());
+        static_cast<void>(bound.release());
     }
 
     template <class Give>

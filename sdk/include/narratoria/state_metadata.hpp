@@ -27,12 +27,12 @@ namespace detail {
 // Carries a formatter through C's `void *user`. `Guard` runs a function and catches its exceptions,
 // because they must not reach the C code that called it.
 template <class Guard>
-struct CarriedFormatter {
+struct BoundFormatter {
     std::function<std::string(std::string_view value)> formatter;
     Guard guard;
 
     static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
-        auto& self = *static_cast<CarriedFormatter*>(user);
+        auto& self = *static_cast<BoundFormatter*>(user);
         nar_status status = NAR_FAILED;
         self.guard([&] {
             const std::string text = self.formatter(to_view(value));
@@ -40,25 +40,25 @@ struct CarriedFormatter {
         });
         return status;
     }
-    static void released(void* user) noexcept { delete static_cast<CarriedFormatter*>(user); }
+    static void released(void* user) noexcept { delete static_cast<BoundFormatter*>(user); }
 };
 
 // Calls `give` with the metadata as a C struct. If it returns NAR_OK, the host owns the formatter.
 template <class Guard, class Give>
 nar_status give_metadata(const StateMetadata& metadata, Guard guard, Give&& give) {
-    using Carried = CarriedFormatter<Guard>;
+    using Bound = BoundFormatter<Guard>;
     nar_state_metadata given{};
     given.size = sizeof given;
     given.description = to_c(metadata.description);
-    std::unique_ptr<Carried> carried;
+    std::unique_ptr<Bound> bound;
     if (metadata.formatter) {
-        carried.reset(new Carried{metadata.formatter, std::move(guard)});
-        given.user = carried.get();
-        given.format = Carried::format;
-        given.released = Carried::released;
+        bound.reset(new Bound{metadata.formatter, std::move(guard)});
+        given.user = bound.get();
+        given.format = Bound::format;
+        given.released = Bound::released;
     }
     const nar_status status = give(&given);
-    if (status == NAR_OK) static_cast<void>(carried.release());
+    if (status == NAR_OK) static_cast<void>(bound.release());
     return status;
 }
 

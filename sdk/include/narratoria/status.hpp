@@ -63,10 +63,10 @@ public:
 private:
     [[noreturn]] void fail(nar_status status) const {
         // After NAR_OUT_OF_MEMORY the library may have no message.
-        const std::string_view told = to_view(error_.message);
+        const std::string_view message = to_view(error_.message);
         NARRATORIA_THROW(
             Error(status, std::string(to_view(error_.code)),
-                  told.empty() ? std::string(nar_status_text(status)) : std::string(told),
+                  message.empty() ? std::string(nar_status_text(status)) : std::string(message),
                   std::string(to_view(error_.details))));
     }
 

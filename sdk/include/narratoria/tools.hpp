@@ -9,7 +9,7 @@
 //                       });
 
 #include "narratoria/plugin_extension.hpp"
-#include "narratoria/plugin_answer.hpp"
+#include "narratoria/plugin_reply.hpp"
 #include "narratoria/session.h"
 #include "narratoria/session.hpp"
 #include "narratoria/text.hpp"
@@ -49,21 +49,21 @@ enum class ModelForm : std::uint32_t { Openai = NAR_TOOLS_OPENAI, Mcp = NAR_TOOL
 
 namespace detail {
 
-// Outlives a CarriedTool, which may be released inside the call that registers it. Created before
+// Outlives a BoundTool, which may be released inside the call that registers it. Created before
 // that call, because nothing may fail after it.
-struct CarriedLife {
+struct ToolLifetime {
     std::optional<plugin::detail::Core> core;  // once the tool is registered
     bool is_released = false;
 };
 
 // Carries a function through C's `void* user`. The library deletes it after the last call.
 template <class Function>
-class CarriedTool {
+class BoundTool {
 public:
     template <class Given>
-    explicit CarriedTool(Given&& function) : function_(std::forward<Given>(function)) {}
+    explicit BoundTool(Given&& function) : function_(std::forward<Given>(function)) {}
 
-    const std::shared_ptr<CarriedLife>& life() const noexcept { return life_; }
+    const std::shared_ptr<ToolLifetime>& life() const noexcept { return life_; }
 
     static void invoke(void* user, std::uint64_t token, const nar_tool*,
                        const nar_invocation* raw) noexcept {
@@ -83,10 +83,10 @@ public:
     }
     static void cancel(void* user, std::uint64_t token) noexcept {
         plugin::detail::cancel(*of(user).core(),
-                               plugin::detail::Offer<nar_host_invocation>::id, token);
+                               plugin::detail::ServiceTraits<nar_host_invocation>::id, token);
     }
     static void released(void* user) noexcept {
-        const std::unique_ptr<CarriedTool> self(&of(user));
+        const std::unique_ptr<BoundTool> self(&of(user));
         self->life_->is_released = true;
         if (!self->life_->core) return;
         self->life_->core->close();
@@ -94,11 +94,11 @@ public:
     }
 
 private:
-    static CarriedTool& of(void* user) noexcept { return *static_cast<CarriedTool*>(user); }
+    static BoundTool& of(void* user) noexcept { return *static_cast<BoundTool*>(user); }
 
     std::shared_ptr<plugin::detail::Core> core() const noexcept { return {life_, &*life_->core}; }
 
-    const std::shared_ptr<CarriedLife> life_ = std::make_shared<CarriedLife>();
+    const std::shared_ptr<ToolLifetime> life_ = std::make_shared<ToolLifetime>();
     Function function_;
 };
 
@@ -120,18 +120,18 @@ public:
     // valid; the details list all faults).
     template <class Function>
     void add(const ToolOptions& options, Function&& function) {
-        using Carried = detail::CarriedTool<std::decay_t<Function>>;
-        auto carried = std::make_unique<Carried>(std::forward<Function>(function));
-        const std::shared_ptr<detail::CarriedLife> life = carried->life();
+        using Bound = detail::BoundTool<std::decay_t<Function>>;
+        auto bound = std::make_unique<Bound>(std::forward<Function>(function));
+        const std::shared_ptr<detail::ToolLifetime> life = bound->life();
         nar_tool_registration registration{};
-        registration.user = carried.get();
-        registration.invoke = Carried::invoke;
-        registration.cancel = Carried::cancel;
-        registration.released = Carried::released;
+        registration.user = bound.get();
+        registration.invoke = Bound::invoke;
+        registration.cancel = Bound::cancel;
+        registration.released = Bound::released;
         const nar_host* const host = enter(options, registration);
         // The library owns it now and may have released it already: the destructor of a function
         // that this one replaces may remove it.
-        static_cast<void>(carried.release());
+        static_cast<void>(bound.release());
         if (life->is_released) return;
         life->core.emplace(host);
         life->core->activate();

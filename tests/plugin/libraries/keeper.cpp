@@ -19,10 +19,10 @@ public:
         host_.post([this] { start(); });
     }
 
-    plugin::Answer handle(const plugin::UiEvent& event) override {
+    plugin::HandlerResult handle(const plugin::UiEvent& event) override {
         if (!process_.is_running()) start();
         process_.write(std::string(event.payload()) + "\n");
-        return plugin::Answer::Taken;
+        return plugin::HandlerResult::Handled;
     }
 
 private:

@@ -46,7 +46,7 @@ public:
             invocation.results_ = object_member(document, "results");
             if (document.member("input") != nullptr) {
                 invocation.input_ = object_member(document, "input");
-                invocation.input_text_ = std::string(reader.noted());
+                invocation.input_text_ = std::string(reader.captured());
             }
         } catch (const json::ParseError& fault) {
             throw InvalidInput(std::string("the invocation on standard input is not JSON: ") +

@@ -42,8 +42,8 @@ public:
     explicit Reader(std::string_view text) : text_(text) {}
 
     /// Also records the bytes of the value of this member of the outermost object.
-    Reader(std::string_view text, std::string_view noted_member)
-        : text_(text), noted_member_(noted_member) {}
+    Reader(std::string_view text, std::string_view captured_member)
+        : text_(text), captured_member_(captured_member) {}
 
     Value document() {
         Value value = read_value(0);
@@ -55,7 +55,7 @@ public:
     }
 
     /// The recorded member's text, verbatim; empty if the document has no such member.
-    std::string_view noted() const noexcept { return noted_; }
+    std::string_view captured() const noexcept { return captured_; }
 
 private:
     [[noreturn]] void fail(const std::string& what) const { throw ParseError(at_, what); }
@@ -152,8 +152,9 @@ private:
             skip_blanks();
             const std::size_t begin = at_;
             members.values.push_back(read_value(depth));
-            if (depth == 1 && !noted_member_.empty() && members.names.back() == noted_member_) {
-                noted_ = text_.substr(begin, at_ - begin);
+            if (depth == 1 && !captured_member_.empty() &&
+                members.names.back() == captured_member_) {
+                captured_ = text_.substr(begin, at_ - begin);
             }
             skip_blanks();
         } while (take(','));
@@ -188,19 +189,19 @@ private:
         if (!any) {
             return;
         }
-        std::size_t kept = 0;
+        std::size_t count = 0;
         for (std::size_t index = 0; index < dropped.size(); ++index) {
             if (dropped[index]) {
                 continue;
             }
-            if (kept != index) {
-                members.names[kept] = std::move(members.names[index]);
-                members.values[kept] = std::move(members.values[index]);
+            if (count != index) {
+                members.names[count] = std::move(members.names[index]);
+                members.values[count] = std::move(members.values[index]);
             }
-            ++kept;
+            ++count;
         }
-        members.names.resize(kept);
-        members.values.resize(kept);
+        members.names.resize(count);
+        members.values.resize(count);
     }
 
     Value read_number() {
@@ -387,8 +388,8 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
-    std::string_view noted_member_;
-    std::string_view noted_;
+    std::string_view captured_member_;
+    std::string_view captured_;
 };
 
 /// Parses `text` as one JSON value. Throws `ParseError`.

@@ -41,10 +41,10 @@ void call(Function& function, int input, Events& events) {
         if (events.is_done()) {
             throw std::runtime_error(std::string(message) + " (after done)");
         }
-        const std::string_view said = message.empty() ? "no message was given" : message;
-        events.error(code.empty() ? "TOOL_FAILURE" : code, said,
+        const std::string_view text = message.empty() ? "no message was given" : message;
+        events.error(code.empty() ? "TOOL_FAILURE" : code, text,
                      details.kind() == json::Kind::Object ? details : json::Value());
-        events.done(false, said);
+        events.done(false, text);
     };
     try {
         function(Invocation::read(input), events);

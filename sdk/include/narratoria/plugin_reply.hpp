@@ -25,16 +25,16 @@ struct InvocationAccess;
 
 // Carries the function for an outcome through C's `void *user`.
 template <class Function>
-class OutcomeParcel final : public Kept {
+class OutcomeCallback final : public OwnedCallback {
 public:
-    OutcomeParcel(std::shared_ptr<Core> core, Function function)
+    OutcomeCallback(std::shared_ptr<Core> core, Function function)
         : core_(std::move(core)), function_(std::move(function)) {}
 
-    static void tell(void* user, std::uint64_t, std::uint64_t number, nar_str outcome) noexcept {
-        auto& self = *static_cast<OutcomeParcel*>(user);
+    static void run(void* user, std::uint64_t, std::uint64_t number, nar_str outcome) noexcept {
+        auto& self = *static_cast<OutcomeCallback*>(user);
         // extract() keeps the function alive during the call and destroys it afterwards.
         const std::shared_ptr<Core> core = self.core_;
-        const auto node = core->kept.extract(user);
+        const auto node = core->outcome_callbacks.extract(user);
         guard(*core, "the function for an invocation's outcome",
               [&] { self.function_(number, to_view(outcome)); });
     }
@@ -53,24 +53,24 @@ private:
 class Reply {
 public:
     Reply(std::shared_ptr<detail::Core> core, std::uint64_t token)
-        : asked_(std::make_shared<Asked>(std::move(core), token)) {}
+        : request_(std::make_shared<Request>(std::move(core), token)) {}
 
-    // Identifies the request; the same number is passed to Narrator::cancel_answer.
-    std::uint64_t token() const noexcept { return asked_->token(); }
+    // Identifies the request; the same number is passed to Narrator::cancel_reply.
+    std::uint64_t token() const noexcept { return request_->token(); }
 
     // False once the reply is no longer needed: cancelled, timed out, or the instance has ended.
     // Check it from time to time during long work.
-    bool is_wanted() const noexcept { return !asked_->is_cancelled(); }
+    bool is_wanted() const noexcept { return !request_->is_cancelled(); }
 
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const {
-        return answer([&](const nar_host_narrator& host_side, const nar_host* host) {
+        return send([&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.reply(host, token(), detail::to_c(plan));
         });
     }
     // Replies without a plan and gives the reason. Returns false like plan().
-    bool fail(std::string_view message) const { return asked_->fail(message); }
+    bool fail(std::string_view message) const { return request_->fail(message); }
 
     // Runs a tool before the reply (narratoria.invoke/1). `invocation` is {"tool":"…","input":{…}}
     // (abi/schemas/narrator-invocation-1.schema.json) and is copied. `on_outcome(number, outcome)`
@@ -81,21 +81,21 @@ public:
     // offer the service. Engine thread.
     template <class Function>
     std::uint64_t invoke(std::string_view invocation, Function&& on_outcome) const {
-        using Parcel = detail::OutcomeParcel<std::decay_t<Function>>;
-        detail::Core& core = asked_->core();
+        using Callback = detail::OutcomeCallback<std::decay_t<Function>>;
+        detail::Core& core = request_->core();
         if (!is_wanted() || !core.is_open()) return 0;
         const auto& functions = core.require<nar_host_invoke>();
-        auto made =
-            std::make_unique<Parcel>(asked_->shared_core(), std::forward<Function>(on_outcome));
-        void* const parcel = made.get();
-        core.kept.emplace(parcel, std::move(made));
+        auto callback =
+            std::make_unique<Callback>(request_->shared_core(), std::forward<Function>(on_outcome));
+        void* const user = callback.get();
+        core.outcome_callbacks.emplace(user, std::move(callback));
         std::uint64_t number = 0;
         nar_failure failure{};
         failure.size = sizeof failure;
         const nar_status status = functions.invoke(core.host(), token(), detail::to_c(invocation),
-                                                   &Parcel::tell, parcel, &number, &failure);
+                                                   &Callback::run, user, &number, &failure);
         if (status == NAR_OK) return number;
-        core.kept.erase(parcel);
+        core.outcome_callbacks.erase(user);
         if (status == NAR_GONE) return 0;
         if (failure.message[0] != '\0') {
             NARRATORIA_THROW(Error(status, {}, failure.message, {}));
@@ -107,7 +107,7 @@ public:
     // Ends one invocation as cancelled; its outcome follows. Returns false if it has settled, or if
     // the request has ended. Engine thread.
     bool cancel_invocation(std::uint64_t number) const {
-        detail::Core& core = asked_->core();
+        detail::Core& core = request_->core();
         if (!is_wanted() || !core.is_open()) return false;
         const auto& functions = core.require<nar_host_invoke>();
         const nar_status status = functions.cancel(core.host(), token(), number);
@@ -117,10 +117,10 @@ public:
     }
 
 private:
-    struct Asked final : detail::Pending {
-        Asked(std::shared_ptr<detail::Core> owner, std::uint64_t number)
-            : Pending(std::move(owner), detail::Offer<nar_host_narrator>::id, number) {}
-        ~Asked() {
+    struct Request final : detail::Pending {
+        Request(std::shared_ptr<detail::Core> owner, std::uint64_t number)
+            : Pending(std::move(owner), detail::ServiceTraits<nar_host_narrator>::id, number) {}
+        ~Request() {
             detail::guard(core(), "a reply",
                           [this] { fail("the narrator dropped the request without a reply"); });
         }
@@ -134,11 +134,11 @@ private:
     };
 
     template <class Call>
-    bool answer(Call&& function) const {
-        return is_wanted() && asked_->call<nar_host_narrator>(true, std::forward<Call>(function));
+    bool send(Call&& function) const {
+        return is_wanted() && request_->call<nar_host_narrator>(true, std::forward<Call>(function));
     }
 
-    std::shared_ptr<Asked> asked_;
+    std::shared_ptr<Request> request_;
 };
 
 // How an invocation ended. The default: like a process with exit status 0.
@@ -235,7 +235,7 @@ private:
 
     struct Running final : detail::Pending {
         Running(std::shared_ptr<detail::Core> owner, std::uint64_t number, bool is_of_host)
-            : Pending(std::move(owner), detail::Offer<nar_host_invocation>::id, number),
+            : Pending(std::move(owner), detail::ServiceTraits<nar_host_invocation>::id, number),
               is_of_host_(is_of_host) {}
         ~Running() {
             detail::guard(core(), "an invocation", [this] {
@@ -248,7 +248,7 @@ private:
             });
         }
         bool ended(const End& end) {
-            const nar_invocation_end told = {
+            const nar_invocation_end c_end = {
                 sizeof(nar_invocation_end),
                 end.exit_status,
                 detail::to_c(end.error_code),
@@ -260,7 +260,7 @@ private:
             };
             return call<nar_host_invocation>(
                 true, [&](const nar_host_invocation& host_side, const nar_host* host) {
-                    return host_side.ended(host, token(), &told);
+                    return host_side.ended(host, token(), &c_end);
                 });
         }
 
@@ -269,8 +269,8 @@ private:
     };
 
     template <class Call>
-    bool call(bool is_answer, Call&& function) const {
-        return running_->call<nar_host_invocation>(is_answer, std::forward<Call>(function));
+    bool call(bool is_final, Call&& function) const {
+        return running_->call<nar_host_invocation>(is_final, std::forward<Call>(function));
     }
 
     std::shared_ptr<Running> running_;
