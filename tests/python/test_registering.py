@@ -366,7 +366,7 @@ def test_interrupt_in_tool_thread_is_raised_in_both_threads(
 
     with pytest.raises(KeyboardInterrupt):
         session.execute(one("write"))
-    session._works.wait(time.monotonic() + PATIENCE_S)
+    session._tool_threads.wait(time.monotonic() + PATIENCE_S)
     assert seen == [KeyboardInterrupt]
     assert session.execute(Plan([])).success
 

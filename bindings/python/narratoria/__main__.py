@@ -14,7 +14,7 @@ import narratoria
 from narratoria.events import Log
 
 
-def _tell(event: narratoria.Event) -> None:
+def _print_event(event: narratoria.Event) -> None:
     match event.data:
         case Log(message, "info" | "warn" | "error"):
             print(f"  … {message}", flush=True)
@@ -22,40 +22,40 @@ def _tell(event: narratoria.Event) -> None:
             pass
 
 
-def _ask(choices: list[str]) -> str:
+def _read_prompt(choices: list[str]) -> str:
     words = input("> ").strip()
     if words.isdecimal() and 1 <= int(words) <= len(choices):
         return choices[int(words) - 1]
     return words
 
 
-def _offer(choices: list[str]) -> None:
+def _print_choices(choices: list[str]) -> None:
     for number, choice in enumerate(choices, start=1):
         print(f"  {number}. {choice}")
 
 
-def _show(turn: narratoria.Turn) -> None:
+def _print_turn(turn: narratoria.Turn) -> None:
     print(turn.narrative)
     for asset in turn.assets:
         print(f"  [{asset.kind}: {asset.path}]")
-    _offer(turn.choices)
+    _print_choices(turn.choices)
 
 
 def _play(story: str) -> None:
     choices: list[str] = []
     with narratoria.Session(story=story, output_mode="keep") as session:
-        session.add_sink(_tell, ["tool_event"])
+        session.add_sink(_print_event, ["tool_event"])
         if opening := session.opening:
             if opening.text:
                 print(opening.text)
             choices = opening.choices
-            _offer(choices)
+            _print_choices(choices)
         while True:
             try:
-                if words := _ask(choices):
+                if words := _read_prompt(choices):
                     turn = session.play(words)
                     choices = turn.choices
-                    _show(turn)
+                    _print_turn(turn)
             except KeyboardInterrupt:
                 print("\n(cancelled)")
             except EOFError:

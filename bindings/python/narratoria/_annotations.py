@@ -88,8 +88,8 @@ class Compiler:
             return Compiled({}, as_it_is, None, "anything")
         primitive = self._primitives.get(annotation) if _is_hashable(annotation) else None
         if primitive is not None:
-            json_type, convert, said = primitive
-            return Compiled({"type": json_type}, convert, annotation, said)
+            json_type, convert, type_text = primitive
+            return Compiled({"type": json_type}, convert, annotation, type_text)
 
         origin = typing.get_origin(annotation)
         arguments = typing.get_args(annotation)
@@ -155,8 +155,10 @@ class Compiler:
             if outer.annotation == annotation:
                 if not outer.name:
                     outer.name = self._definitions.name_for(annotation)
-                said = f"a {getattr(annotation, '__name__', annotation)}"
-                return Compiled(self._definitions.reference(outer.name), outer.convert, None, said)
+                type_text = f"a {getattr(annotation, '__name__', annotation)}"
+                return Compiled(
+                    self._definitions.reference(outer.name), outer.convert, None, type_text
+                )
         kinds = [typing.get_origin(one.annotation) or one.annotation for one in self._inside]
         if kinds.count(typing.get_origin(annotation) or annotation) >= _MOST_LEVELS:
             names = [getattr(one, "__name__", str(one)) for one in (*kinds, kinds[-1])]
@@ -178,17 +180,17 @@ class Compiler:
             raise TypeError(f"{self._where}: {annotation} is defined only as itself")
         self._definitions.define(named.name, compiled.schema)
         reference = self._definitions.reference(named.name)
-        return Compiled(reference, compiled.convert, compiled.exact, compiled.said)
+        return Compiled(reference, compiled.convert, compiled.exact, compiled.type_text)
 
     def _described(self, annotation: Any, metadata: tuple[Any, ...]) -> Compiled:
         compiled = self.compile(annotation)
         described = ""
         for one in metadata:
-            said = one if isinstance(one, str) else getattr(one, "documentation", None)
-            if said is None and is_field(one):
-                said = getattr(one, "description")
-            if isinstance(said, str) and not described:
-                described = said
+            text = one if isinstance(one, str) else getattr(one, "documentation", None)
+            if text is None and is_field(one):
+                text = getattr(one, "description")
+            if isinstance(text, str) and not described:
+                described = text
             if isinstance(one, str):
                 continue
             constraints = constraints_of(one)
@@ -202,23 +204,23 @@ class Compiler:
         if not described:
             return compiled
         schema = {**compiled.schema, "description": described}
-        return Compiled(schema, compiled.convert, compiled.exact, compiled.said)
+        return Compiled(schema, compiled.convert, compiled.exact, compiled.type_text)
 
     def _text_of(self, kind: Any, read: Callable[[str], Any], format_: str) -> Compiled:
         schema: dict[str, Any] = {"type": "string"}
         if format_:
             schema["format"] = format_
-        said = f"a string that is a {kind.__name__}"
+        type_text = f"a string that is a {kind.__name__}"
 
         def convert(value: Any) -> Any:
             if not isinstance(value, str):
-                raise DocumentError(f"must be {said}, is {name_of(value)}")
+                raise DocumentError(f"must be {type_text}, is {name_of(value)}")
             try:
                 return read(value)
             except ValueError as fault:
-                raise DocumentError(f"must be {said}: {fault}") from None
+                raise DocumentError(f"must be {type_text}: {fault}") from None
 
-        return Compiled(schema, convert, None, said)
+        return Compiled(schema, convert, None, type_text)
 
     def _standard_class(self, annotation: type) -> Compiled | None:
         """Compiles classes of the standard library with values that are strings in JSON."""
@@ -262,16 +264,16 @@ class Compiler:
         return self._named(annotation, elements)
 
     def _model(self, annotation: Any) -> Compiled:
-        schema = self._definitions.take_in(annotation.model_json_schema())
+        schema = self._definitions.merge(annotation.model_json_schema())
 
         def convert(value: Any) -> Any:
             try:
                 return annotation.model_validate(value)
             except ValueError as fault:
                 errors: Any = getattr(fault, "errors", None)
-                said: Any = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
-                found = DocumentError(str(said[0]["msg"]))
-                for token in reversed(said[0]["loc"]):
+                details: Any = errors() if callable(errors) else [{"loc": (), "msg": str(fault)}]
+                found = DocumentError(str(details[0]["msg"]))
+                for token in reversed(details[0]["loc"]):
                     found = found.within(token)
                 raise found from None
 
@@ -293,7 +295,7 @@ class Compiler:
         options.sort(key=lambda option: option.exact is float)
         converters = [option.convert for option in options]
         real = [option.convert for option in options if option.schema.get("type") != "null"]
-        said = " or ".join(option.said for option in options)
+        type_text = " or ".join(option.type_text for option in options)
 
         def convert(value: Any) -> Any:
             if type(value) in exact:
@@ -310,9 +312,9 @@ class Compiler:
             # Faults inside the value show which option was meant.
             inner = [str(fault) for fault in faults if fault.pointer]
             detail = f" ({'; '.join(inner)})" if inner else ""
-            raise DocumentError(f"must be {said}, is {name_number(value)}{detail}")
+            raise DocumentError(f"must be {type_text}, is {name_number(value)}{detail}")
 
-        return Compiled(schema, convert, None, said)
+        return Compiled(schema, convert, None, type_text)
 
     def _json_of(self, value: Any) -> Any:
         import enum
@@ -328,21 +330,21 @@ class Compiler:
         if not pairs:
             raise TypeError(f"{self._where}: it has no values; add at least one")
         # In JSON, 1.0 equals 1, but true does not; in Python, True equals 1.
-        meant: dict[tuple[bool, Any], Any] = {}
+        by_key: dict[tuple[bool, Any], Any] = {}
         for plain, one in pairs:
-            meant.setdefault((isinstance(plain, bool), plain), one)
-        plains = [plain for _, plain in meant]
-        said = "one of " + ", ".join(repr(one) for one in plains)
+            by_key.setdefault((isinstance(plain, bool), plain), one)
+        values = [plain for _, plain in by_key]
+        type_text = "one of " + ", ".join(repr(one) for one in values)
 
         def convert(value: Any) -> Any:
             try:
-                return meant[isinstance(value, bool), value]
+                return by_key[isinstance(value, bool), value]
             except (KeyError, TypeError):
                 shown = repr(value) if isinstance(value, (str, int, float)) else name_of(value)
-                raise DocumentError(f"must be {said}, is {shown}") from None
+                raise DocumentError(f"must be {type_text}, is {shown}") from None
 
-        schema = {"const": plains[0]} if len(plains) == 1 else {"enum": plains}
-        return Compiled(schema, convert, None, said)
+        schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+        return Compiled(schema, convert, None, type_text)
 
     def _array(self, element: Any, make: type) -> Compiled:
         compiled = self.compile(element)

@@ -65,7 +65,7 @@ def numbers_of(what: str, numbers: Any) -> dict[str, int]:
     return numbers.to_dict()
 
 
-def need_callable(what: str, function: Any) -> None:
+def require_callable(what: str, function: Any) -> None:
     """Refuses a value that is not callable, before the first call would fail."""
     if not callable(function):
         raise TypeError(f"{what} must be a function, not {type(function).__name__}")

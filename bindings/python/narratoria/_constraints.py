@@ -70,10 +70,10 @@ class Field:
             raise TypeError(f"description must be a str, not {type(description).__name__}")
 
     def __repr__(self) -> str:
-        said = [f"{name}={value!r}" for name, value in self.constraints.items()]
+        rules = [f"{name}={value!r}" for name, value in self.constraints.items()]
         if self.description is not None:
-            said.append(f"description={self.description!r}")
-        return f"Field({', '.join(said)})"
+            rules.append(f"description={self.description!r}")
+        return f"Field({', '.join(rules)})"
 
 
 def check_constraint(name: str, value: Any) -> None:
@@ -130,8 +130,8 @@ def constraints_of(one: Any) -> dict[str, Any] | None:
         return {each: value for each, value in found.items() if value is not None}
     if package == "pydantic":
         if name == "_PydanticGeneralMetadata":
-            said = {each: value for each, value in vars(one).items() if value is not None}
-            return said if said.keys() <= {"pattern"} else None
+            rules = {each: value for each, value in vars(one).items() if value is not None}
+            return rules if rules.keys() <= {"pattern"} else None
         if name != "FieldInfo":
             return None
         found = {}
@@ -177,7 +177,7 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
     schema, convert_first = dict(compiled.schema), compiled.convert
     check: Callable[[Any], str]
     if name in _NUMBER_RULES and ("integer" in types or "number" in types):
-        keyword, said = _NUMBER_RULES[name]
+        keyword, phrase = _NUMBER_RULES[name]
         if keyword in schema:
             raise TypeError(f"{where}: {keyword} is set twice; keep one")
         schema[keyword] = bound
@@ -186,7 +186,7 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not is_number or _is_within(name, value, bound):
                 return ""
-            return f"must be {said} {bound}, is {value!r}"
+            return f"must be {phrase} {bound}, is {value!r}"
 
         check = check_number
     elif name.endswith("_length") and any(each in _LENGTHS for each in types):
@@ -216,7 +216,7 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
         check = check_pattern
     else:
         raise TypeError(
-            f"{where}: {name}={bound!r} does not apply to {compiled.said}; put it on the type "
+            f"{where}: {name}={bound!r} does not apply to {compiled.type_text}; put it on the type "
             "that it is for"
         )
 
@@ -227,4 +227,4 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
             raise DocumentError(fault)
         return convert_first(value)
 
-    return Compiled(schema, convert, None, compiled.said)
+    return Compiled(schema, convert, None, compiled.type_text)

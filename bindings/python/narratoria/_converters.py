@@ -16,27 +16,27 @@ Converter = Callable[[Any], Any]
 class Compiled:
     """A type: its schema, its converter, and the Python type that needs no conversion, if any."""
 
-    __slots__ = ("convert", "exact", "schema", "said")
+    __slots__ = ("convert", "exact", "schema", "type_text")
 
     def __init__(
-        self, schema: dict[str, Any], convert: Converter, exact: type | None, said: str
+        self, schema: dict[str, Any], convert: Converter, exact: type | None, type_text: str
     ) -> None:
         self.schema = schema
         self.convert = convert
         self.exact = exact
         #: The type in messages, such as "an integer".
-        self.said = said
+        self.type_text = type_text
 
 
 def as_it_is(value: Any) -> Any:
     return value
 
 
-def of_type(kind: type, said: str) -> Converter:
+def of_type(kind: type, type_text: str) -> Converter:
     def convert(value: Any) -> Any:
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             return value
-        raise DocumentError(f"must be {said}, is {name_number(value)}")
+        raise DocumentError(f"must be {type_text}, is {name_number(value)}")
 
     return convert
 

@@ -48,25 +48,27 @@ class Definitions:
     def reference(self, name: str) -> dict[str, Any]:
         return {"$ref": _PREFIX + name}
 
-    def take_in(self, document: dict[str, Any]) -> dict[str, Any]:
+    def merge(self, document: dict[str, Any]) -> dict[str, Any]:
         """Returns a schema that was a separate document, after merging its `$defs` into these."""
         given: dict[str, Any] = document.get("$defs", {})
         # Renames all on a clash: equal schemas may refer to different ones.
-        clashes = any(self._owners.get(name, schema) != schema for name, schema in given.items())
-        names = {name: self._free(name) if clashes else name for name in given}
+        has_conflict = any(
+            self._owners.get(name, schema) != schema for name, schema in given.items()
+        )
+        names = {name: self._free(name) if has_conflict else name for name in given}
         for name, schema in given.items():
             self._owners[names[name]] = schema
-            self.schemas[names[name]] = _adopted(schema, names)
+            self.schemas[names[name]] = _with_new_names(schema, names)
         rest = {key: value for key, value in document.items() if key != "$defs"}
-        adopted: dict[str, Any] = _adopted(rest, names)
-        return adopted
+        merged: dict[str, Any] = _with_new_names(rest, names)
+        return merged
 
 
-def _adopted(schema: Any, names: dict[str, str]) -> Any:
+def _with_new_names(schema: Any, names: dict[str, str]) -> Any:
     """Returns a schema with renamed references and without patterns that only its own library
     reads. That library checks them, too."""
     if isinstance(schema, list):
-        return [_adopted(each, names) for each in schema]
+        return [_with_new_names(each, names) for each in schema]
     if not isinstance(schema, dict):
         return schema
     out: dict[str, Any] = {}
@@ -82,9 +84,9 @@ def _adopted(schema: Any, names: dict[str, str]) -> Any:
         elif key in _VALUES:
             out[key] = value
         elif key in _MAPS and isinstance(value, dict):
-            out[key] = {name: _adopted(each, names) for name, each in value.items()}
+            out[key] = {name: _with_new_names(each, names) for name, each in value.items()}
         else:
-            out[key] = _adopted(value, names)
+            out[key] = _with_new_names(value, names)
     return out
 
 

@@ -82,13 +82,13 @@ def _evaluated(annotations: dict[str, Any], plain: Any) -> dict[str, Any]:
 
 def not_evaluated(annotations: str, fault: Exception) -> TypeError:
     if isinstance(fault, (NameError, AttributeError)):
-        said, way_out = (
+        prefix, advice = (
             "",
             "import or define the names at run time, at the top of the module",
         )
     else:
-        said, way_out = f"{type(fault).__name__}: ", "each must be an expression that gives a type"
-    return TypeError(f"{annotations} cannot be evaluated: {said}{fault}; {way_out}")
+        prefix, advice = f"{type(fault).__name__}: ", "each must be an expression that gives a type"
+    return TypeError(f"{annotations} cannot be evaluated: {prefix}{fault}; {advice}")
 
 
 def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:

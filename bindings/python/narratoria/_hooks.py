@@ -72,8 +72,8 @@ def exception_text(exception: BaseException) -> str:
     kind = _clean(type(exception).__name__)
     try:
         message = _clean(str(exception))
-    except Exception as another:
-        return f"{kind} (its text cannot be read: {type(another).__name__})"
+    except Exception as error:
+        return f"{kind} (its text cannot be read: {type(error).__name__})"
     return f"{kind}: {message}" if message else kind
 
 
@@ -176,8 +176,8 @@ def _trace(exception: BaseException) -> str:
 
     try:
         return _clean("".join(traceback.format_exception(exception)))
-    except Exception as another:
-        return f"{exception_text(exception)}\n(no traceback: {type(another).__name__})\n"
+    except Exception as error:
+        return f"{exception_text(exception)}\n(no traceback: {type(error).__name__})\n"
 
 
 def _failure(

@@ -86,8 +86,8 @@ def turn_html(
     >>> print(turn_html("It is dark.", ["Go on"], [], None))  # doctest: +ELLIPSIS
     <div ...><p ...>It is dark.</p><ol ...><li>Go on</li></ol></div>
     """
-    told = _escape(_shortened(narrative, _SHOWN_NARRATIVE))
-    parts = [f'<div style="{_FRAME}"><p style="white-space:pre-wrap">{told}</p>']
+    text = _escape(_shortened(narrative, _SHOWN_NARRATIVE))
+    parts = [f'<div style="{_FRAME}"><p style="white-space:pre-wrap">{text}</p>']
     if choices:
         items = [
             f"<li>{_escape(_shortened(choice, _SHOWN_CHARACTERS))}</li>"
@@ -184,8 +184,8 @@ def turns_html(turns: Sequence[StoredTurn], current: int | None) -> str:
         waiting = [(turn, 1) for turn, _ in waiting]
     while waiting and len(lines) < _SHOWN_TURNS:
         turn, depth = waiting.pop()
-        said = turn.prompt if turn.kind == "prompt" else turn.kind
-        text = f"{turn.id} {_escape(_shortened(said, 200))}"
+        label = turn.prompt if turn.kind == "prompt" else turn.kind
+        text = f"{turn.id} {_escape(_shortened(label, 200))}"
         if turn.id == current:
             text = f"<b>{text}</b>"
         if turn.status != "completed":
@@ -369,23 +369,23 @@ def _timeline(tools: list[ToolResult]) -> str:
             parts.append(
                 f'<rect x="{x:.1f}" y="{top + 4}" width="{width:.1f}" height="{_ROW - 8}" rx="2" '
                 f'fill="{_COLOURS.get(attempt.state, _OTHER_COLOUR)}">'
-                f"<title>{_escape(_said(tool, attempt))}</title></rect>"
+                f"<title>{_escape(_attempt_title(tool, attempt))}</title></rect>"
             )
     parts.append("</svg>")
     return "".join(parts)
 
 
-def _said(tool: ToolResult, attempt: Attempt) -> str:
-    said = [f"{_shortened(tool.tool_id, 60)}, attempt {attempt.attempt}"]
-    said[0] += f": {_shortened(attempt.state, 30)}"
+def _attempt_title(tool: ToolResult, attempt: Attempt) -> str:
+    parts = [f"{_shortened(tool.tool_id, 60)}, attempt {attempt.attempt}"]
+    parts[0] += f": {_shortened(attempt.state, 30)}"
     if attempt.code:
-        said.append(_shortened(attempt.code, 60))
+        parts.append(_shortened(attempt.code, 60))
     if attempt.exit_status is not None:
-        said.append(f"exit status {attempt.exit_status}")
+        parts.append(f"exit status {attempt.exit_status}")
     if attempt.signal is not None:
-        said.append(f"signal {attempt.signal}")
-    said.append(_milliseconds(attempt.execution_time))
-    return ", ".join(said)
+        parts.append(f"signal {attempt.signal}")
+    parts.append(_milliseconds(attempt.execution_time))
+    return ", ".join(parts)
 
 
 def _step(span: float) -> float:

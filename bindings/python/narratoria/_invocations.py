@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from narratoria._function import FunctionDescription
 
 
-def say(invocation: OpenInvocation, event: Any) -> None:
+def emit_yielded(invocation: OpenInvocation, event: Any) -> None:
     if event is None:
         return
     if hasattr(event, "to_dict"):
@@ -57,7 +57,7 @@ def run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocatio
             return stop.value
         refused = None
         try:
-            say(invocation, event)
+            emit_yielded(invocation, event)
         except BusyError as error:
             refused = BusyError(
                 "a function on the session's own thread cannot emit more than 16 MiB; remove "
@@ -73,18 +73,18 @@ async def run_async_generator(
 
     async with aclosing(generator):
         async for event in generator:
-            await _patiently(say, invocation, event)
+            await _emit_when_possible(emit_yielded, invocation, event)
 
 
-async def _patiently(
-    say: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
+async def _emit_when_possible(
+    emit_yielded: Callable[[OpenInvocation, Any], None], invocation: OpenInvocation, what: Any
 ) -> None:
     """Emits when there is room. The runtime reads while other tasks run."""
     from asyncio import sleep
 
     while True:
         try:
-            say(invocation, what)
+            emit_yielded(invocation, what)
             return
         except BusyError:
             await sleep(0.001)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_SIGNAL_DELAY_S = 0.05
 
 
-class _Interrupts:
+class _InterruptHandler:
     # While a private loop runs, Ctrl-C becomes a request to end the run: an exception inside the
     # loop's own code would break the loop. asyncio.Runner does the same.
 
@@ -33,9 +33,9 @@ class _Interrupts:
         self._loop = loop
         self._driver = driver
         self._stop = stop
-        self._is_ours = False
-        self._heart: asyncio.TimerHandle | None = None
-        self.came = False
+        self._is_installed = False
+        self._wakeup_timer: asyncio.TimerHandle | None = None
+        self.is_pending = False
 
     def __enter__(self) -> Self:
         if (
@@ -43,16 +43,16 @@ class _Interrupts:
             # Our own handler remains if __exit__ was interrupted.
             and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _on_interrupt)
         ):
-            self._is_ours = True
-            _listening[:] = [self]
+            self._is_installed = True
+            _active[:] = [self]
             signal.signal(signal.SIGINT, _on_interrupt)
-            self._beat()
+            self._schedule_wakeup()
         return self
 
-    def _beat(self) -> None:
+    def _schedule_wakeup(self) -> None:
         # A signal that another thread received does not wake this loop; it is handled at the next
         # step.
-        self._heart = self._loop.call_later(_MAX_SIGNAL_DELAY_S, self._beat)
+        self._wakeup_timer = self._loop.call_later(_MAX_SIGNAL_DELAY_S, self._schedule_wakeup)
 
     def __exit__(
         self,
@@ -60,33 +60,33 @@ class _Interrupts:
         exception: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_ours:
+        if self._is_installed:
             # From here on Ctrl-C raises KeyboardInterrupt, even if this method is interrupted.
-            _listening.clear()
+            _active.clear()
             if signal.getsignal(signal.SIGINT) is _on_interrupt:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self._heart is not None:
-            self._heart.cancel()
+        if self._wakeup_timer is not None:
+            self._wakeup_timer.cancel()
 
-    def hear(self, frame: FrameType | None) -> None:
+    def on_signal(self, frame: FrameType | None) -> None:
         # Raises at once if that is safe: inside the engine, which catches exceptions, or in a
         # user's function, which nothing else would stop. A second Ctrl-C always raises.
         is_safe = self._driver.is_inside or not _is_bookkeeping(frame)
-        if self.came or is_safe or self._loop.is_closed():
+        if self.is_pending or is_safe or self._loop.is_closed():
             raise KeyboardInterrupt
-        self.came = True
+        self.is_pending = True
         self._stop()
         # Wakes the loop.
         self._loop.call_soon_threadsafe(_do_nothing)
 
 
-_listening: list[_Interrupts] = []
+_active: list[_InterruptHandler] = []
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
-    if not _listening:
+    if not _active:
         raise KeyboardInterrupt
-    _listening[0].hear(frame)
+    _active[0].on_signal(frame)
 
 
 _LOOP_SOURCES = (
@@ -112,7 +112,7 @@ class PrivateLoop:
     def __init__(self, core: _core.Session) -> None:
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._driver = Driver(core, self.loop)
-        self._look: Callable[[], None] | None = None
+        self._check: Callable[[], None] | None = None
         self.is_broken: bool = False
 
     def drive_until(self, is_done: Callable[[], bool]) -> None:
@@ -144,9 +144,9 @@ class PrivateLoop:
 
     def changed(self) -> None:
         """Called when the engine may have work, or a task may have ended."""
-        if self._look is not None:
+        if self._check is not None:
             self._driver.arm()
-            self._look()
+            self._check()
 
     def end(self, tasks: Collection[asyncio.Task[None]], seconds: float | None) -> None:
         """Cancels these tasks, lets them end, and closes the loop."""
@@ -167,7 +167,7 @@ class PrivateLoop:
             if not done.done():
                 done.set_result(None)
 
-        def look() -> None:
+        def check() -> None:
             if is_done():
                 stop()
 
@@ -176,12 +176,12 @@ class PrivateLoop:
             stop()
 
         timer = None if seconds is None else loop.call_later(seconds, stop)
-        interrupts = _Interrupts(loop, driver, stop)
-        self._look = driver.on_turn = look
+        interrupts = _InterruptHandler(loop, driver, stop)
+        self._check = driver.on_turn = check
         driver.on_exception = on_exception
         try:
             driver.arm()
-            look()
+            check()
             with interrupts:
                 try:
                     loop.run_until_complete(done)
@@ -190,12 +190,12 @@ class PrivateLoop:
                     self.is_broken = True
                     raise
         finally:
-            self._look = driver.on_turn = driver.on_exception = None
+            self._check = driver.on_turn = driver.on_exception = None
             if timer is not None:
                 timer.cancel()
         if raised:
             raise raised.pop()
-        if interrupts.came:
+        if interrupts.is_pending:
             raise KeyboardInterrupt
 
 

@@ -10,7 +10,7 @@ from narratoria import _core
 from narratoria._checks import (
     check_timeout,
     check_tool,
-    need_callable,
+    require_callable,
     text_of,
     true_or_false,
     whole_number,
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, Literal, NoReturn, TypeVar, overload
 
-    from narratoria._core import Event, Open, Question
+    from narratoria._core import Event, PendingCall, Reply
     from narratoria._core import Invocation as OpenInvocation
     from narratoria._core import Session as CoreSession
     from narratoria._function import FunctionDescription
-    from narratoria._threads import Works
+    from narratoria._threads import ToolThreads
     from narratoria.documents import Asset, Opening, Outcome
     from narratoria.events import UiEvent
     from narratoria.options import Limits, Times
@@ -135,7 +135,7 @@ class Registry:
         on_narrator_error: Literal["raise", "fallback"] = "raise",
         close_timeout: float | None = 5.0,
     ) -> None:
-        self._works: Works | None = None
+        self._tool_threads: ToolThreads | None = None
         self._prepare()
         for what, several in (
             ("plugins", plugins),
@@ -188,7 +188,7 @@ class Registry:
         self._tasks = set()
         self._handlers: set[Task[None]] = set()
         self._sinks: list[tuple[Callable[[Event], Any], int]] = []
-        _living.add(self._core)
+        _open_sessions.add(self._core)
         try:
             for toolset in tools:
                 self.use(toolset)
@@ -243,10 +243,10 @@ class Registry:
     def _use(self) -> CoreSession:
         """Returns the compiled session after a check that the caller may use it. On a tool's thread
         it returns a proxy that runs each call on the session's own thread."""
-        if self._works is not None:
-            from narratoria._threads import calls_here
+        if self._tool_threads is not None:
+            from narratoria._threads import current_calls
 
-            calls: Any = calls_here(self._core)
+            calls: Any = current_calls(self._core)
             if calls is not None:
                 there: CoreSession = calls
                 return there
@@ -339,7 +339,7 @@ class Registry:
 
         about = describe(function, name=name, description=description)
         about.repeatable = repeatable
-        self._give_tool(about, thread)
+        self._register(about, thread)
         return function
 
     @property
@@ -378,9 +378,9 @@ class Registry:
             raise TypeError(f"a toolset must be a narratoria.Toolset, not {type(toolset).__name__}")
         for about, thread in toolset.described:
             import_for(about.function)
-            self._give_tool(about, thread)
+            self._register(about, thread)
 
-    def _give_tool(self, about: FunctionDescription, thread: bool) -> None:
+    def _register(self, about: FunctionDescription, thread: bool) -> None:
         function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         # Only a bare function: a decorated one may return anything, also an awaitable.
@@ -400,10 +400,10 @@ class Registry:
                 self._run_tool(function, about, invocation, thread)
 
             call = run_open
-        if thread and not about.is_async and self._works is None:
-            from narratoria._threads import Works
+        if thread and not about.is_async and self._tool_threads is None:
+            from narratoria._threads import ToolThreads
 
-            self._works = Works()
+            self._tool_threads = ToolThreads()
         # An async tool takes no job slot, unless the caller has set `jobs`.
         waits = about.is_async and not self._has_jobs
         self._use().add_tool(
@@ -441,8 +441,10 @@ class Registry:
 
         if about.is_async:
             self._spawn_tool(call, about.is_generator, invocation)
-        elif thread and self._works is not None:
-            self._works.start(about.name, lambda: self._run_in_thread(call, about, invocation))
+        elif thread and self._tool_threads is not None:
+            self._tool_threads.start(
+                about.name, lambda: self._run_in_thread(call, about, invocation)
+            )
         else:
             self._run_here(call, about.is_generator, invocation, self._spawn_tool)
 
@@ -536,7 +538,7 @@ class Registry:
     def _spawn(
         self,
         work: Coroutine[Any, Any, None],
-        open_call: Open,
+        open_call: PendingCall,
         end: Callable[[], object],
     ) -> None:
         task = self._start(work)
@@ -601,7 +603,7 @@ class Registry:
         from narratoria.events import UiEvent
 
         def give(function: UiHandler) -> UiHandler:
-            need_callable("a handler", function)
+            require_callable("a handler", function)
             import_for(function)
 
             def handle(name: str, payload: dict[str, Any]) -> bool:
@@ -638,7 +640,7 @@ class Registry:
         from narratoria.documents import Asset
 
         def give(function: Renderer) -> Renderer:
-            need_callable("an asset renderer", function)
+            require_callable("an asset renderer", function)
             import_for(function)
 
             def render(asset: dict[str, Any]) -> bool:
@@ -649,20 +651,20 @@ class Registry:
 
         return give
 
-    def _finish(self, answer: Any) -> bool:
-        if answer is None or answer is True:
+    def _finish(self, result: Any) -> bool:
+        if result is None or result is True:
             return True
-        if hasattr(answer, "__await__"):
-            self._handlers.add(self._start(self._await_handler(answer)))
+        if hasattr(result, "__await__"):
+            self._handlers.add(self._start(self._await_handler(result)))
             return True
-        return answer is not False
+        return result is not False
 
-    async def _await_handler(self, answer: Awaitable[Any]) -> None:
+    async def _await_handler(self, result: Awaitable[Any]) -> None:
         from narratoria.aio import inside
 
         with inside(self._core, is_waited_for=False):
             try:
-                await answer
+                await result
             except Exception as exception:
                 report_exception("an async handler", exception)
 
@@ -702,34 +704,34 @@ class Registry:
 
         from narratoria.documents import NarratorRequest
 
-        need_callable("a narrator", function)
+        require_callable("a narrator", function)
         import_for(function)
         may_invoke = takes_parameter(function, "invoke")
 
-        def ask(question: Question) -> None:
+        def generate(reply: Reply) -> None:
             if self._narrator_error is not None:
-                # This question was asked before the cancellation of the turn took effect.
-                question.fail(exception_text(self._narrator_error))
+                # The narrator was asked before the cancellation of the turn took effect.
+                reply.fail(exception_text(self._narrator_error))
                 return
             try:
-                request = NarratorRequest.from_dict(question.request)
+                request = NarratorRequest.from_dict(reply.request)
                 if may_invoke:
-                    answer = function(request, invoke=self._invoker(question))
+                    plan = function(request, invoke=self._invoker(reply))
                 else:
-                    answer = function(request)
-                if hasattr(answer, "__await__"):
-                    self._spawn_narrator(answer, question)
+                    plan = function(request)
+                if hasattr(plan, "__await__"):
+                    self._spawn_narrator(plan, reply)
                 elif may_invoke:
                     raise TypeError("a narrator with a parameter invoke must be async")
                 else:
-                    self._answer(question, answer)
+                    self._send_reply(reply, plan)
             except Exception as exception:
-                self._narrator_failed(question, exception)
+                self._narrator_failed(reply, exception)
 
-        self._use().set_narrator(ask)
+        self._use().set_narrator(generate)
         return function
 
-    def _spawn_narrator(self, answer: Awaitable[Any], question: Question) -> None:
+    def _spawn_narrator(self, plan: Awaitable[Any], reply: Reply) -> None:
         from asyncio import CancelledError
 
         from narratoria.aio import inside
@@ -737,19 +739,19 @@ class Registry:
         async def run() -> None:
             try:
                 with inside(self._core):
-                    self._answer(question, await answer)
+                    self._send_reply(reply, await plan)
             except CancelledError:
-                question.fail("it was cancelled")
+                reply.fail("it was cancelled")
             except (KeyboardInterrupt, SystemExit):
                 # Otherwise the narrator would be asked again before this leaves the loop.
                 self._core.cancel()
                 raise
             except Exception as exception:
-                self._narrator_failed(question, exception)
+                self._narrator_failed(reply, exception)
 
-        self._spawn(run(), question, lambda: question.fail("it was cancelled"))
+        self._spawn(run(), reply, lambda: reply.fail("it was cancelled"))
 
-    def _invoker(self, question: Question) -> Callable[..., Coroutine[Any, Any, Outcome]]:
+    def _invoker(self, reply: Reply) -> Callable[..., Coroutine[Any, Any, Outcome]]:
         async def invoke(tool: str, /, **input: Any) -> Outcome:
             from asyncio import CancelledError, get_running_loop
 
@@ -757,12 +759,12 @@ class Registry:
 
             outcome = get_running_loop().create_future()
 
-            def tell(told: dict[str, Any]) -> None:
+            def on_outcome(document: dict[str, Any]) -> None:
                 if not outcome.done():
-                    outcome.set_result(told)
+                    outcome.set_result(document)
 
             invocation = {"tool": text_of("the name of a tool", tool), "input": input}
-            number = question.invoke(invocation, tell)
+            number = reply.invoke(invocation, on_outcome)
             if number == 0:
                 raise GoneError(
                     "the request to the narrator has ended; invoke tools before the answer",
@@ -772,44 +774,44 @@ class Registry:
             try:
                 return Outcome.from_dict(await outcome)
             except CancelledError:
-                question.cancel_invocation(number)
+                reply.cancel_invocation(number)
                 self._changed()
                 raise
 
         return invoke
 
-    def _answer(self, question: Question, answer: Any) -> None:
+    def _send_reply(self, reply: Reply, plan: Any) -> None:
         from narratoria.documents import Plan
 
-        if isinstance(answer, str):
-            answer = Plan(tools=[], narrative=answer)
-        if isinstance(answer, Plan):
-            answer = answer.to_dict()
-        if not isinstance(answer, dict):
+        if isinstance(plan, str):
+            plan = Plan(tools=[], narrative=plan)
+        if isinstance(plan, Plan):
+            plan = plan.to_dict()
+        if not isinstance(plan, dict):
             raise TypeError(
-                f"the narrator must return a Plan, a dict or a str, not {type(answer).__name__}"
+                f"the narrator must return a Plan, a dict or a str, not {type(plan).__name__}"
             )
         try:
-            text = _core.to_json(answer, to_plain)
+            text = _core.to_json(plan, to_plain)
         except (TypeError, ValueError) as exception:
             raise type(exception)(f"the narrator's plan is not JSON: {exception}") from None
         faults = plan_warnings(text)
         if faults and self._strict:
-            question.fail(describe_faults(faults))
+            reply.fail(describe_faults(faults))
             return
         warn_of_plan(faults, 4)
-        question.plan_text(text)
+        reply.plan_text(text)
 
-    def _narrator_failed(self, question: Question, exception: Exception) -> None:
+    def _narrator_failed(self, reply: Reply, exception: Exception) -> None:
         if not self._raises_narrator_errors:
             report_exception("the narrator", exception)
-            question.fail(exception_text(exception))
+            reply.fail(exception_text(exception))
             return
         if self._narrator_error is None:
             self._narrator_error = exception
         # Cancels before it answers, so that the narrator is not asked again.
         self._core.cancel()
-        question.fail(exception_text(exception))
+        reply.fail(exception_text(exception))
 
     def _reset_turn_faults(self) -> None:
         self._narrator_error = None
@@ -866,7 +868,7 @@ class Registry:
         >>> seen
         ['plan_started']
         """
-        need_callable("a sink", sink)
+        require_callable("a sink", sink)
         if is_async_function(sink):
             raise TypeError(
                 "a sink must not be async: it is called, not awaited; put the events into a queue, "
@@ -1028,15 +1030,15 @@ class Registry:
         """
         turns = {turn.id: turn for turn in self.turns}
         followed = {turn.parent for turn in turns.values()}
-        ways = []
+        paths = []
         for turn in turns.values():
             if turn.id in followed:
                 continue
-            way = [turn]
-            while way[-1].parent is not None:
-                way.append(turns[way[-1].parent])
-            ways.append(way[::-1])
-        return ways
+            path = [turn]
+            while path[-1].parent is not None:
+                path.append(turns[path[-1].parent])
+            paths.append(path[::-1])
+        return paths
 
     def go_to(self, turn: int) -> None:
         """Goes to the end of a turn of the session's store; 0: to its beginning.
@@ -1088,9 +1090,9 @@ class Registry:
         <State {'inventory': {'torch': {'lit': True}}}>
         """
         left = whole_number("turns", turns, 1, 0x7FFF_FFFF_FFFF_FFFF)
-        kept = self._use().turns()
-        by_id = {turn["id"]: turn for turn in kept["turns"]}
-        at: int | None = kept["current"]
+        stored = self._use().turns()
+        by_id = {turn["id"]: turn for turn in stored["turns"]}
+        at: int | None = stored["current"]
         while left > 0:
             if at is None:
                 raise NotFoundError("the session has fewer turns", code="TURN_MISSING")
@@ -1138,13 +1140,13 @@ def _fault_recorder(faults: list[str]) -> Callable[[Event], None]:
 
 # ---- the end of the process
 
-_living: WeakSet[_core.Session] = WeakSet()
+_open_sessions: WeakSet[_core.Session] = WeakSet()
 
 
 def _end_all() -> None:
     # First makes waiting threads return, then closes the sessions while Python can still be called.
-    _core.leave_all()
-    for core in list(_living):
+    _core.release_threads()
+    for core in list(_open_sessions):
         try:
             core.close()
         except Error:

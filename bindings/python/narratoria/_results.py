@@ -81,10 +81,10 @@ class _ResultCompiler(Compiler):
             self._inside.pop()
 
     def _described(self, annotation: Any, metadata: tuple[Any, ...]) -> Compiled:
-        said = tuple(
+        known = tuple(
             one for one in metadata if isinstance(one, str) or constraints_of(one) is not None
         )
-        return super()._described(annotation, said) if self.compile(annotation).schema else _of({})
+        return super()._described(annotation, known) if self.compile(annotation).schema else _of({})
 
     def _union(self, arguments: tuple[Any, ...]) -> Compiled:
         options: list[dict[str, Any]] = []

@@ -69,22 +69,22 @@ def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
                 work = inbox.get()
 
 
-class _Here(threading.local):
-    place: EngineCalls | None = None
+class _ThreadState(threading.local):
+    calls: EngineCalls | None = None
 
 
-_here = _Here()
+_thread_state = _ThreadState()
 
 
-def calls_here(core: _core.Session) -> EngineCalls | None:
+def current_calls(core: _core.Session) -> EngineCalls | None:
     """Returns the proxy of this session on a thread of one of its tools; None elsewhere."""
-    place = _here.place
-    return place if place is not None and place.core is core else None
+    calls = _thread_state.calls
+    return calls if calls is not None and calls.core is core else None
 
 
 def in_tool_thread() -> bool:
     """True if this is the thread of a tool of any session."""
-    return _here.place is not None
+    return _thread_state.calls is not None
 
 
 class EngineCalls:
@@ -97,11 +97,11 @@ class EngineCalls:
         self._invocation = invocation
 
     def __enter__(self) -> EngineCalls:
-        _here.place = self
+        _thread_state.calls = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        _here.place = None
+        _thread_state.calls = None
 
     @property
     def is_closed(self) -> bool:
@@ -120,39 +120,39 @@ class EngineCalls:
     def on_engine(self, function: Callable[[], Any], is_deferred: bool = False) -> Any:
         """Calls `function` on the thread that drives the engine, after this tool's output so
         far."""
-        answers: list[tuple[Any, BaseException | None]] = []
-        answered = threading.Lock()
-        answered.acquire()
+        results: list[tuple[Any, BaseException | None]] = []
+        finished = threading.Lock()
+        finished.acquire()
 
-        def answer() -> None:
+        def run_call() -> None:
             try:
                 self._invocation.deliver_output()
-                answers.append((function(), None))
+                results.append((function(), None))
             except Exception as exception:
-                answers.append((None, exception))
+                results.append((None, exception))
             except BaseException as exception:
                 # For example Ctrl-C: it belongs to the driving thread.
                 self.raised = exception
-                answers.append((None, exception))
+                results.append((None, exception))
                 raise
             finally:
-                answered.release()
+                finished.release()
 
-        self.core.post(answer, is_deferred)
-        while not answered.acquire(timeout=_POLL_INTERVAL_S):
+        self.core.post(run_call, is_deferred)
+        while not finished.acquire(timeout=_POLL_INTERVAL_S):
             if self.core.is_closed or self._invocation.is_cancelled:
                 break
-        if not answers:
+        if not results:
             raise GoneError(
                 "the tool was cancelled and can no longer use the session", code="CANCELLED"
             )
-        value, exception = answers[0]
+        value, exception = results[0]
         if exception is not None:
             raise exception
         return value
 
 
-class Works:
+class ToolThreads:
     """The running tools of a session in threads. Thread-safe."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class Works:
             number = self._last
             self._running[number] = name
 
-        def and_leave() -> None:
+        def run_and_remove() -> None:
             try:
                 work()
             finally:
@@ -175,7 +175,7 @@ class Works:
                     self._changed.notify_all()
 
         try:
-            run(and_leave)
+            run(run_and_remove)
         except BaseException:
             with self._changed:
                 del self._running[number]

@@ -51,7 +51,7 @@ _POLL_INTERVAL_S = 0.005
 # ---- calls that would wait for themselves
 
 
-class _Place:
+class _Call:
     # A running tool, narrator or handler of a session. No plan waits for a handler.
 
     def __init__(self, core: _core.Session, is_waited_for: bool) -> None:
@@ -60,24 +60,24 @@ class _Place:
         self.is_over = False
 
 
-_PLACES: ContextVar[tuple[_Place, ...]] = ContextVar("narratoria_places", default=())
+_CALLS: ContextVar[tuple[_Call, ...]] = ContextVar("narratoria_places", default=())
 
 
 @contextmanager
 def inside(core: _core.Session, is_waited_for: bool = True) -> Generator[None]:
     """Marks the current task, and all tasks that it starts, as inside the session."""
-    place = _Place(core, is_waited_for)
+    call = _Call(core, is_waited_for)
     # Places that are over are dropped.
-    _PLACES.set((*(each for each in _PLACES.get() if not each.is_over), place))
+    _CALLS.set((*(each for each in _CALLS.get() if not each.is_over), call))
     try:
         yield
     finally:
-        place.is_over = True
+        call.is_over = True
 
 
 def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) -> None:
-    for place in _PLACES.get():
-        if place.core is core and not place.is_over and (place.is_waited_for or even_handlers):
+    for call in _CALLS.get():
+        if call.core is core and not call.is_over and (call.is_waited_for or even_handlers):
             raise ReentrantError(
                 f"{what} would wait for itself: it is made inside a tool, narrator or handler of "
                 "this session",
@@ -159,26 +159,26 @@ class EventStream:
         if driver is not None and limit is not None:
             driver.limit()
         self._waiting: deque[Event] = deque()
-        self._asked: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
         self._is_closed = False
         self._use = use
         core = use()
         stream = ref(self)
 
         # Only its reader keeps a stream alive, so the sink has a weak reference.
-        def take(event: Event) -> None:
-            there = stream()
-            if there is None:
+        def on_event(event: Event) -> None:
+            target = stream()
+            if target is None:
                 core.detach(number)
             else:
-                there._take(event)
+                target._append(event)
 
-        self._number = number = core.attach(take, kinds_mask(kinds))
+        self._number = number = core.attach(on_event, kinds_mask(kinds))
         # The session's streams; the session closes them.
         self._streams = streams
         streams.add(self)
 
-    def _take(self, event: Event) -> None:
+    def _append(self, event: Event) -> None:
         self._waiting.append(event)
         if self._limit is not None and len(self._waiting) >= self._limit:
             self._hold(True)
@@ -191,8 +191,8 @@ class EventStream:
             self._driver.hold(self, is_full)
 
     def _wake(self) -> None:
-        if self._asked is not None and not self._asked.done():
-            self._asked.set_result(None)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def __del__(self) -> None:
         # A dropped stream must not hold up the engine.
@@ -232,12 +232,12 @@ class EventStream:
         while not self._waiting:
             if self._is_closed:
                 raise StopAsyncIteration
-            if self._asked is not None and not self._asked.done():
+            if self._waiter is not None and not self._waiter.done():
                 raise RuntimeError(
                     "another task already waits for this stream; create a stream for each task"
                 )
-            self._asked = asyncio.get_running_loop().create_future()
-            await self._asked
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
         event = self._waiting.popleft()
         if self._limit is not None and len(self._waiting) < self._limit:
             self._hold(False)
@@ -286,7 +286,7 @@ class Session(Registry):
         self._thread: int | None = None
         self._queue = _Queue()
         # The number of cancel() calls. A waiting call compares it to see that it was dropped.
-        self._cancels = 0
+        self._cancel_count = 0
         self._streams: WeakSet[EventStream] = WeakSet()
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -364,10 +364,10 @@ class Session(Registry):
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=timeout)
             left += [task.get_name() for task in late]
-        if self._works is not None:
-            while self._works.names and (deadline is None or monotonic() < deadline):
+        if self._tool_threads is not None:
+            while self._tool_threads.names and (deadline is None or monotonic() < deadline):
                 await asyncio.sleep(_POLL_INTERVAL_S)
-            left += self._works.names
+            left += self._tool_threads.names
         if left:
             warn_unfinished(left, timeout)
 
@@ -577,7 +577,7 @@ class Session(Registry):
         >>> asyncio.run(main())
         'CANCELLED'
         """
-        self._cancels += 1
+        self._cancel_count += 1
         self._core.cancel()
 
     def __repr__(self) -> str:
@@ -638,7 +638,7 @@ class Session(Registry):
             raise RuntimeError("the session is not entered; use it inside `async with`")
         self._refuse_other_loops()
         _refuse_inside(core, "this call")
-        cancels = self._cancels
+        cancel_count = self._cancel_count
         await self._queue.enter(is_prompt)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -655,7 +655,7 @@ class Session(Registry):
         except BaseException:
             self._queue.leave()
             raise
-        if self._cancels != cancels:
+        if self._cancel_count != cancel_count:
             # cancel() was called while this call waited: report it as cancelled, like a running
             # one.
             core.cancel()

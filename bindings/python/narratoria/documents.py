@@ -408,14 +408,14 @@ class Attempt(Document):
     )
 
     def __repr__(self) -> str:
-        said = [f"<Attempt {self.attempt} {self.state}"]
+        parts = [f"<Attempt {self.attempt} {self.state}"]
         if self.code:
-            said.append(self.code)
+            parts.append(self.code)
         if self.exit_status:
-            said.append(f"exit status {self.exit_status}")
+            parts.append(f"exit status {self.exit_status}")
         if self.signal:
-            said.append(f"signal {self.signal}")
-        return " ".join(said) + f" {self.execution_time} ms>"
+            parts.append(f"signal {self.signal}")
+        return " ".join(parts) + f" {self.execution_time} ms>"
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -479,8 +479,8 @@ class ToolResult(Document):
         Raises:
             DocumentError: an event violates the protocol.
 
-        >>> said = [{"version": "0", "type": "done", "ok": True}]
-        >>> list(ToolResult("a", True, "completed", {}, 1, 0, said).typed_events())
+        >>> events = [{"version": "0", "type": "done", "ok": True}]
+        >>> list(ToolResult("a", True, "completed", {}, 1, 0, events).typed_events())
         [Done(ok=True)]
         """
         from .events import event_from_dict
@@ -492,16 +492,16 @@ class ToolResult(Document):
                 raise fault.within(index).within("events") from None
 
     def __repr__(self) -> str:
-        said = f"<ToolResult {self.tool_id} {self.state}"
+        text = f"<ToolResult {self.tool_id} {self.state}"
         if self.error_code:
-            said += f" {self.error_code}"
+            text += f" {self.error_code}"
         if self.error:
-            said += f": {self.error if len(self.error) <= 80 else self.error[:80] + '…'}"
+            text += f": {self.error if len(self.error) <= 80 else self.error[:80] + '…'}"
         if self.error or self.retry_count:
-            said += ","
+            text += ","
         if self.retry_count:
-            said += f" {self.retry_count} {'retry' if self.retry_count == 1 else 'retries'},"
-        return f"{said} {self.execution_time} ms>"
+            text += f" {self.retry_count} {'retry' if self.retry_count == 1 else 'retries'},"
+        return f"{text} {self.execution_time} ms>"
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -590,10 +590,10 @@ class Result(LazyDocument):
 
         failed = self.failed or self.skipped
         causes = [f"{tool.tool_id}: {tool.error or tool.state}" for tool in failed]
-        said = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
+        text = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
         code = failed[0].error_code if failed else None
         raise PlanFailedError(
-            f"the plan {self.plan_id} failed: {said}", code=code or "PLAN_FAILED", result=self
+            f"the plan {self.plan_id} failed: {text}", code=code or "PLAN_FAILED", result=self
         )
 
     def tool(self, tool_id: str) -> ToolResult:
@@ -817,8 +817,8 @@ class Fault(Document):
 
     def __str__(self) -> str:
         place = [str(part) for part in (self.file, self.line, self.column) if part is not None]
-        said = [":".join(place), self.pointer, self.rule]
-        return f"{' '.join(part for part in said if part) or 'fault'}: {self.message}"
+        parts = [":".join(place), self.pointer, self.rule]
+        return f"{' '.join(part for part in parts if part) or 'fault'}: {self.message}"
 
     def __repr__(self) -> str:
         return f"<Fault {self}>"
@@ -936,9 +936,9 @@ class NarratorRequest(Document):
     )
 
     def __repr__(self) -> str:
-        said = [f"<NarratorRequest {self.prompt.text!r} attempt {self.generation_attempt}"]
+        parts = [f"<NarratorRequest {self.prompt.text!r} attempt {self.generation_attempt}"]
         if self.previous_result is not None:
-            said.append(f"after {self.previous_result!r}")
+            parts.append(f"after {self.previous_result!r}")
         if self.plan_faults:
-            said.append(f"{len(self.plan_faults)} faults")
-        return ", ".join(said) + ">"
+            parts.append(f"{len(self.plan_faults)} faults")
+        return ", ".join(parts) + ">"

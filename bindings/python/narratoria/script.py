@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._checks import need_callable, path_text, text_of
+from narratoria._checks import path_text, require_callable, text_of
 from narratoria._hooks import to_plain
 from narratoria._invocations import is_async_function, refuse_awaitable
 from narratoria.errors import ScriptError
@@ -127,7 +127,7 @@ class ScriptRun:
         self._scope = _scope_of(scope)
         self._tools = _folder_of(tools)
         if on_print is not None:
-            need_callable("on_print", on_print)
+            require_callable("on_print", on_print)
             if is_async_function(on_print):
                 raise TypeError("on_print must not be async: it is called, not awaited")
         self._on_print = on_print

@@ -442,9 +442,9 @@ class Session(Registry):
 
         deadline = None if timeout is None else monotonic() + timeout
         left = self._end_loop(timeout)
-        if self._works is not None:
-            self._works.wait(deadline)
-            left += self._works.names
+        if self._tool_threads is not None:
+            self._tool_threads.wait(deadline)
+            left += self._tool_threads.names
         if left:
             warn_unfinished(left, timeout)
 
@@ -567,9 +567,9 @@ def warn_unfinished(names: Iterable[str], timeout: float | None) -> None:
     """Warns about functions that still run after their session was closed."""
     from warnings import warn
 
-    said = ", ".join(sorted(set(names)))
+    functions = ", ".join(sorted(set(names)))
     warn(
-        f"the session is closed, but these functions did not end within {timeout:g} s: {said}; let "
+        f"the session is closed, but these functions did not end within {timeout:g} s: {functions}; let "
         "CancelledError through in an async function, check context.is_cancelled in any other",
         NarratoriaWarning,
         stacklevel=4,

@@ -25,7 +25,7 @@ def turn_number(turn: int) -> int:
     return whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF) or _BEGINNING
 
 
-def kept_turn(turn: int | None) -> int:
+def turn_or_current(turn: int | None) -> int:
     """Converts a turn's number for the C ABI; None means the session's current turn."""
     return _CURRENT if turn is None else whole_number("turn", turn, 1, 0x7FFF_FFFF_FFFF_FFFF)
 
@@ -37,12 +37,12 @@ def again_arguments(turn: int | None, tools: Iterable[str] | None) -> tuple[int,
     ids = [] if tools is None else [text_of("a toolId", tool) for tool in tools]
     if tools is not None and not ids:
         raise ValueError("tools must not be empty; leave it out to ask the narrator again")
-    return kept_turn(turn), json.dumps(ids) if ids else ""
+    return turn_or_current(turn), json.dumps(ids) if ids else ""
 
 
 def resume_arguments(turn: int | None, repeat: bool) -> tuple[int, bool]:
     """Returns the arguments of nar_session_resume."""
-    return kept_turn(turn), true_or_false("repeat", repeat)
+    return turn_or_current(turn), true_or_false("repeat", repeat)
 
 
 class StoredTurn:
@@ -128,9 +128,9 @@ class StoredTurns(list[StoredTurn]):
 
     current: int | None
 
-    def __init__(self, kept: Mapping[str, Any]) -> None:
-        super().__init__(StoredTurn(turn) for turn in kept["turns"])
-        self.current = kept["current"]
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        super().__init__(StoredTurn(turn) for turn in stored["turns"])
+        self.current = stored["current"]
 
     def _repr_html_(self) -> str:
         from narratoria._html import turns_html
@@ -277,7 +277,9 @@ class Store:
         ...     narratoria.Store(path).prune("s")
         1
         """
-        removed: int = _core.store_prune(self._path, text_of("session", session), kept_turn(turn))
+        removed: int = _core.store_prune(
+            self._path, text_of("session", session), turn_or_current(turn)
+        )
         return removed
 
     def set_name(self, session: str, name: str, turn: int | None = None) -> None:

@@ -639,7 +639,7 @@ def run(function: Callable[[Request], Any]) -> None:
             sys.stdout = sys.stderr
         _call(function)
     except OutputLost as fault:
-        _complain(f"tool failed: {fault}")
+        _print_warning(f"tool failed: {fault}")
         raise SystemExit(1) from None
     finally:
         if not in_place:
@@ -659,7 +659,7 @@ def _call(function: Callable[[Request], Any]) -> None:
         if not _output.done:
             done(not _output.had_error, result=returned)
         elif returned is not None:
-            _complain("the tool's return value is ignored: the tool had already called done")
+            _print_warning("the tool's return value is ignored: the tool had already called done")
     except OutputLost:
         raise
     except ToolError as fault:
@@ -682,14 +682,14 @@ def _call(function: Callable[[Request], Any]) -> None:
 
 def _fail(code: Any, message: Any, details: Any = None, may_retry: bool = True) -> None:
     if _output.done:
-        _complain(f"tool failed after done: {message}")
+        _print_warning(f"tool failed after done: {message}")
         raise SystemExit(1)
     code = _well_formed(str(code)) or "TOOL_FAILURE"
     message = _well_formed(str(message)) or "no message was given"
     try:
         error(code, message, details)
     except (TypeError, ValueError) as fault:
-        _complain(f"the details of the error are left out: {fault}")
+        _print_warning(f"the details of the error are left out: {fault}")
         error(code, message)
     done(False, message, retry=may_retry)
 
@@ -700,7 +700,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _complain(text: str) -> None:
+def _print_warning(text: str) -> None:
     if sys.stderr is not None:
         print(text, file=sys.stderr, flush=True)
 
@@ -726,10 +726,10 @@ def _reserve_standard_output() -> int:
     try:
         os.dup2(2, 1)
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        if nowhere != 1:
-            os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        if null != 1:
+            os.close(null)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         # Buffered like standard error, so that the lines of both keep their order.

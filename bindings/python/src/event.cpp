@@ -113,7 +113,7 @@ PyObject* get_text(PyObject* self, void*) {
 }
 
 // Another thread may have filled `place` meanwhile. Takes ownership of `made`.
-void keep_first(PyObject*& place, PyObject* made) {
+void set_if_null(PyObject*& place, PyObject* made) {
     if (place == nullptr) place = made;
     else Py_DECREF(made);
 }
@@ -128,7 +128,7 @@ PyObject* get_body(PyObject* self, void*) {
                 .ptr();
         });
         if (made == nullptr) return nullptr;
-        keep_first(event->body, made);
+        set_if_null(event->body, made);
     }
     return new_reference(event->body);
 }
@@ -140,7 +140,7 @@ struct BodyClass {
     struct Field {
         PyObject* name;     // in JSON
         Py_ssize_t offset;  // of the slot
-        char check;         // the accepted values, see takes()
+        char check;         // the accepted values, see accepts()
         bool is_required;
         bool is_optional;     // an explicit null is kept in `extra`
         PyObject* otherwise;  // the default, or the function that makes it
@@ -161,7 +161,7 @@ std::size_t body_class_index(std::uint32_t kind, std::uint32_t type) {
     return kind < 64 ? kind : 0;
 }
 
-bool takes(char check, PyObject* value) {
+bool accepts(char check, PyObject* value) {
     switch (check) {
         case 't':
             if (!PyList_CheckExact(value)) return false;
@@ -206,12 +206,12 @@ PyObject* default_value(const BodyClass::Field& field) {
 }
 
 // Adds the unknown members, in the order of the body.
-void add_unknown(const BodyClass& made_of, PyObject* body, PyObject* extra) {
+void add_unknown(const BodyClass& body_class, PyObject* body, PyObject* extra) {
     Py_ssize_t position = 0;
     PyObject* name = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(body, &position, &name, &value) != 0) {
-        const int is_known = PySet_Contains(made_of.names, name);
+        const int is_known = PySet_Contains(body_class.names, name);
         if (is_known < 0 || (is_known == 0 && PyDict_SetItem(extra, name, value) != 0)) {
             throw py::error_already_set();
         }
@@ -219,9 +219,9 @@ void add_unknown(const BodyClass& made_of, PyObject* body, PyObject* extra) {
 }
 
 // Returns NULL without an exception for an unusual body, which Python code must read.
-PyObject* make_data(const BodyClass& made_of, PyObject* body) {
+PyObject* make_data(const BodyClass& body_class, PyObject* body) {
     if (!PyDict_CheckExact(body)) return nullptr;
-    for (const auto& [name, constant] : made_of.constants) {
+    for (const auto& [name, constant] : body_class.constants) {
         PyObject* value = PyDict_GetItemWithError(body, name);
         if (value == nullptr || !PyUnicode_CheckExact(value) ||
             PyUnicode_Compare(value, constant) != 0) {
@@ -229,16 +229,17 @@ PyObject* make_data(const BodyClass& made_of, PyObject* body) {
             return nullptr;
         }
     }
-    py::object made = py::reinterpret_steal<py::object>(made_of.type->tp_alloc(made_of.type, 0));
+    py::object made =
+        py::reinterpret_steal<py::object>(body_class.type->tp_alloc(body_class.type, 0));
     if (!made) throw py::error_already_set();
     const auto slot = [&](Py_ssize_t offset) -> PyObject*& {
         return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + offset);
     };
-    auto known = static_cast<Py_ssize_t>(made_of.constants.size());
-    for (const BodyClass::Field& field : made_of.fields) {
+    auto known = static_cast<Py_ssize_t>(body_class.constants.size());
+    for (const BodyClass::Field& field : body_class.fields) {
         PyObject* value = PyDict_GetItemWithError(body, field.name);
         if (value != nullptr) {
-            if (!takes(field.check, value) || (field.is_optional && value == Py_None)) {
+            if (!accepts(field.check, value) || (field.is_optional && value == Py_None)) {
                 return nullptr;
             }
             ++known;
@@ -252,8 +253,8 @@ PyObject* make_data(const BodyClass& made_of, PyObject* body) {
     }
     PyObject* extra = PyDict_New();
     if (extra == nullptr) throw py::error_already_set();
-    slot(made_of.extra) = extra;
-    if (known != PyDict_GET_SIZE(body)) add_unknown(made_of, body, extra);
+    slot(body_class.extra) = extra;
+    if (known != PyDict_GET_SIZE(body)) add_unknown(body_class, body, extra);
     return made.release().ptr();
 }
 
@@ -277,7 +278,7 @@ PyObject* get_data(PyObject* self, void*) {
             if (known) {
                 const py::object body = py::reinterpret_steal<py::object>(get_body(self, nullptr));
                 if (!body) throw py::error_already_set();
-                if (PyObject* quick = make_data(*known, body.ptr())) return quick;
+                if (PyObject* data = make_data(*known, body.ptr())) return data;
             }
             const py::object kind = py::reinterpret_steal<py::object>(get_kind(self, nullptr));
             const py::object body = py::reinterpret_steal<py::object>(get_body(self, nullptr));
@@ -288,7 +289,7 @@ PyObject* get_data(PyObject* self, void*) {
                 .ptr();
         });
         if (made == nullptr) return nullptr;
-        keep_first(event->data, made);
+        set_if_null(event->data, made);
     }
     return new_reference(event->data);
 }

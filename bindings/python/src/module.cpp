@@ -168,7 +168,7 @@ PYBIND11_MODULE(_core, module) {
         const narratoria::Text text(tree);
         return python::to_python(text.view());
     });
-    module.def("leave_all", &python::Session::leave_all);
+    module.def("release_threads", &python::Session::release_threads);
 
     py::class_<python::Ticket, std::shared_ptr<python::Ticket>>(module, "Ticket")
         .def_readonly("is_done", &python::Ticket::is_done)
@@ -179,23 +179,22 @@ PYBIND11_MODULE(_core, module) {
         .def_property_readonly(
             "success", [](const python::ResultText& self) { return self.result.success(); });
 
-    py::class_<python::Open, std::shared_ptr<python::Open>>(module, "Open")
-        .def_property_readonly("request", &python::Open::request)
-        .def_property_readonly("is_cancelled", &python::Open::is_cancelled)
-        .def_readwrite("on_cancel", &python::Open::on_cancel);
-    py::class_<python::Invocation, python::Open, std::shared_ptr<python::Invocation>>(module,
-                                                                                      "Invocation")
+    py::class_<python::PendingCall, std::shared_ptr<python::PendingCall>>(module, "PendingCall")
+        .def_property_readonly("request", &python::PendingCall::request)
+        .def_property_readonly("is_cancelled", &python::PendingCall::is_cancelled)
+        .def_readwrite("on_cancel", &python::PendingCall::on_cancel);
+    py::class_<python::Invocation, python::PendingCall, std::shared_ptr<python::Invocation>>(
+        module, "Invocation")
         .def("emit", &python::Invocation::emit)
         .def("diagnostics", &python::Invocation::diagnostics)
         .def("deliver_output", &python::Invocation::deliver_output)
         .def("end", &python::Invocation::end, py::arg("lines") = "", py::arg("code") = "",
              py::arg("message") = "");
-    py::class_<python::Question, python::Open, std::shared_ptr<python::Question>>(module,
-                                                                                  "Question")
-        .def("plan_text", &python::Question::plan)
-        .def("fail", &python::Question::fail)
-        .def("invoke", &python::Question::invoke)
-        .def("cancel_invocation", &python::Question::cancel_invocation);
+    py::class_<python::Reply, python::PendingCall, std::shared_ptr<python::Reply>>(module, "Reply")
+        .def("plan_text", &python::Reply::plan)
+        .def("fail", &python::Reply::fail)
+        .def("invoke", &python::Reply::invoke)
+        .def("cancel_invocation", &python::Reply::cancel_invocation);
 
     py::class_<python::Session>(module, "Session", py::custom_type_setup(make_collectable))
         .def(py::init<const py::dict&>())

@@ -32,7 +32,7 @@ bool on_main_thread() {
     return main.equal(threading.attr("get_ident")());
 }
 
-std::unordered_set<Session*>& living() {
+std::unordered_set<Session*>& all_sessions() {
     static auto* const sessions = new std::unordered_set<Session*>;
     return *sessions;
 }
@@ -91,13 +91,13 @@ const nar_host_invocation& invocations(const nar_host* host) {
     return host_functions<nar_host_invocation>(host, NAR_HOST_INVOCATION);
 }
 
-const nar_host_narrator& questions(const nar_host* host) {
+const nar_host_narrator& narrator_functions(const nar_host* host) {
     return host_functions<nar_host_narrator>(host, NAR_EXTENSION_NARRATOR);
 }
 
 // Called when the interpreter has been finalized. Python before 3.14 would end this thread here and
 // unwind frames that hold Python objects. Sleeps instead; the process ends soon.
-[[noreturn]] void park() {
+[[noreturn]] void block_forever() {
     for (;;) ::pause();
 }
 
@@ -108,7 +108,7 @@ py::object call_vector(PyObject* function, PyObject* const* arguments, std::size
     try {
         answer = PyObject_Vectorcall(function, arguments, count, nullptr);
     } catch (abi::__forced_unwind&) {
-        park();
+        block_forever();
     }
     if (answer == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(answer);
@@ -154,7 +154,7 @@ py::object ResultText::to_dict() const {
 
 // ---------------------------------------------------------------- registered objects
 
-struct Session::Tool : Given {
+struct Session::Tool : Registration {
     // True if the function takes the input and returns the result; otherwise it takes an
     // Invocation.
     bool is_plain = false;
@@ -165,7 +165,7 @@ struct Session::Tool : Given {
                        const nar_invocation* invocation) noexcept {
         Tool& self = of(instance);
         Session& session = *self.session;
-        if (!session.kept_ && session.call("a tool", [&] {
+        if (!session.pending_exception_ && session.call("a tool", [&] {
                 const py::object request = to_python(detail::to_view(invocation->request));
                 if (self.is_plain) return self.run(token, request);
                 const auto made = std::make_shared<Invocation>(session, self.host, token, request);
@@ -200,12 +200,12 @@ struct Session::Tool : Given {
     }
 
     void fail(std::uint64_t token, const py::error_already_set& error) const {
-        const py::tuple told =
+        const py::tuple described =
             call_python(session->hooks_.attr("describe_exception"), exception_of(error));
-        const auto lines = py::cast<std::string>(told[0]);
-        const auto trace = py::cast<std::string>(told[1]);
-        const auto code = py::cast<std::string>(told[2]);
-        const auto message = py::cast<std::string>(told[3]);
+        const auto lines = py::cast<std::string>(described[0]);
+        const auto trace = py::cast<std::string>(described[1]);
+        const auto code = py::cast<std::string>(described[2]);
+        const auto message = py::cast<std::string>(described[3]);
         invocations(host).diagnostics(host, token, detail::to_c(trace));
         end_invocation(host, token, lines, code, message);
     }
@@ -214,7 +214,7 @@ struct Session::Tool : Given {
         Tool& self = of(instance);
         // During close() it is dropped with all others.
         if (self.session->is_closing_) return;
-        // Other threads read given_ with the GIL: traverse().
+        // Other threads read registrations_ with the GIL: traverse().
         self.session->take_lock();
         self.session->retire(self);
     }
@@ -222,40 +222,41 @@ struct Session::Tool : Given {
     static void cancel(void* instance, std::uint64_t token) noexcept {
         Session& session = *of(instance).session;
         session.call("a tool's cancel", [&] {
-            if (const auto opened = session.open_.find(token); opened != session.open_.end()) {
-                const std::shared_ptr<Open> kept = opened->second;
+            if (const auto opened = session.pending_calls_.find(token);
+                opened != session.pending_calls_.end()) {
+                const std::shared_ptr<PendingCall> kept = opened->second;
                 kept->cancel();
             }
         });
     }
 };
 
-struct Session::UiHandler : Given {
+struct Session::UiHandler : Registration {
     std::vector<std::string> names;
     std::vector<nar_str> views;
 
     static nar_status handle(void* instance, const nar_ui_event* event) noexcept {
         auto& self = *static_cast<UiHandler*>(instance);
-        if (self.session->kept_) return NAR_DECLINED;
-        bool is_taken = false;
-        const bool is_well = self.session->call("a ui handler", [&] {
+        if (self.session->pending_exception_) return NAR_DECLINED;
+        bool is_handled = false;
+        const bool succeeded = self.session->call("a ui handler", [&] {
             const py::object payload = to_python(detail::to_view(event->payload));
-            is_taken = py::cast<bool>(
+            is_handled = py::cast<bool>(
                 call_python(self.function, to_str(detail::to_view(event->name)), payload));
         });
-        return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
+        return !succeeded ? NAR_FAILED : is_handled ? NAR_OK : NAR_DECLINED;
     }
 };
 
-struct Session::AssetRenderer : Given {
+struct Session::AssetRenderer : Registration {
     std::vector<std::string> media_types;
     std::vector<nar_str> views;
 
     static nar_status render(void* instance, const nar_asset* asset) noexcept {
         auto& self = *static_cast<AssetRenderer*>(instance);
-        if (self.session->kept_) return NAR_DECLINED;
-        bool is_taken = false;
-        const bool is_well = self.session->call("an asset renderer", [&] {
+        if (self.session->pending_exception_) return NAR_DECLINED;
+        bool is_handled = false;
+        const bool succeeded = self.session->call("an asset renderer", [&] {
             py::dict out;
             out["planId"] = to_str(detail::to_view(asset->plan_id));
             out["toolId"] = to_str(detail::to_view(asset->tool_id));
@@ -266,38 +267,38 @@ struct Session::AssetRenderer : Given {
             out["mediaType"] = to_str(detail::to_view(asset->media_type));
             out["path"] = to_str(detail::to_view(asset->path));
             out["metadata"] = to_python(detail::to_view(asset->metadata));
-            is_taken = py::cast<bool>(call_python(self.function, out));
+            is_handled = py::cast<bool>(call_python(self.function, out));
         });
-        return !is_well ? NAR_FAILED : is_taken ? NAR_OK : NAR_DECLINED;
+        return !succeeded ? NAR_FAILED : is_handled ? NAR_OK : NAR_DECLINED;
     }
 };
 
-struct Session::Narrator : Given {
+struct Session::Narrator : Registration {
     static void generate(void* instance, std::uint64_t token, nar_str request) noexcept {
         auto& self = *static_cast<Narrator*>(instance);
         Session& session = *self.session;
-        if (!session.kept_ && session.call("the narrator", [&] {
-                const auto made = std::make_shared<Question>(session, self.host, token,
-                                                             to_python(detail::to_view(request)));
+        if (!session.pending_exception_ && session.call("the narrator", [&] {
+                const auto made = std::make_shared<Reply>(session, self.host, token,
+                                                          to_python(detail::to_view(request)));
                 session.open(made);
                 call_python(self.function, py::cast(made));
             })) {
             return;
         }
-        questions(self.host).fail(self.host, token, detail::to_c("it was interrupted"));
+        narrator_functions(self.host).fail(self.host, token, detail::to_c("it was interrupted"));
     }
     static void cancel(void* instance, std::uint64_t token) noexcept {
         Tool::cancel(instance, token);
     }
 };
 
-struct Session::Sink : Given {
+struct Session::Sink : Registration {
     EventMaker maker;
     std::uint64_t number = 0;
 
     void operator()(Event event) noexcept {
         // An exception is waiting to be thrown, and the running call is cancelled.
-        if (session->kept_) return;
+        if (session->pending_exception_) return;
         session->take_lock();
         try {
             const auto made = py::reinterpret_steal<py::object>(maker.make(event));
@@ -310,21 +311,21 @@ struct Session::Sink : Given {
 };
 
 // A function that formats a key of the state. Owned by the engine, which returns it by released().
-struct Session::Formatter : Given {
+struct Session::Formatter : Registration {
     std::string key;
     bool has_failed = false;  // in the last call, which was logged
 
     static nar_status format(void* user, nar_str value, nar_write_fn write, void* to) noexcept {
         auto& self = *static_cast<Formatter*>(user);
-        if (self.session->kept_) return NAR_FAILED;
+        if (self.session->pending_exception_) return NAR_FAILED;
         std::optional<std::string> text;
         self.session->call("a formatter of the state", [&] {
             try {
                 text = self.call(value);
                 self.has_failed = false;
             } catch (py::error_already_set& error) {
-                const bool is_told = std::exchange(self.has_failed, true);
-                if (!is_told || !error.matches(PyExc_Exception)) throw;
+                const bool has_reported = std::exchange(self.has_failed, true);
+                if (!has_reported || !error.matches(PyExc_Exception)) throw;
             }
         });
         return text ? write(to, detail::to_c(*text)) : NAR_FAILED;
@@ -358,22 +359,23 @@ struct Session::Formatter : Given {
 
 // ---------------------------------------------------------------- open calls
 
-Open::Open(Session& session, const nar_host* host, std::uint64_t token, py::object request)
+PendingCall::PendingCall(Session& session, const nar_host* host, std::uint64_t token,
+                         py::object request)
     : session_(&session), host_(host), token_(token), request_(std::move(request)) {}
 
-void Open::cancel() {
+void PendingCall::cancel() {
     is_cancelled_ = true;
-    const py::object told = on_cancel;
-    if (!told.is_none()) call_python(told);
+    const py::object callback = on_cancel;
+    if (!callback.is_none()) call_python(callback);
 }
 
-void Open::leave() {
+void PendingCall::leave() {
     session_ = nullptr;
     // Usually a method of a task that has this object in its frame.
     const py::object dropped = std::exchange(on_cancel, py::none());
 }
 
-int Open::traverse(visitproc visit, void* arg) const {
+int PendingCall::traverse(visitproc visit, void* arg) const {
     Py_VISIT(request_.ptr());
     Py_VISIT(on_cancel.ptr());
     return 0;
@@ -403,60 +405,61 @@ bool Invocation::diagnostics(std::string_view text) {
 
 void Invocation::end(std::string_view lines, std::string_view code, std::string_view message) {
     if (!is_open()) return;
-    const auto kept = session_->close_open(token_);
+    const auto kept = session_->take_pending_call(token_);
     end_invocation(host_, token_, lines, code, message);
     leave();
 }
 
-bool Question::answered(nar_status status) {
-    const auto kept = session_->close_open(token_);
+bool Reply::settle(nar_status status) {
+    const auto kept = session_->take_pending_call(token_);
     leave();
     return status == NAR_OK;
 }
 
-bool Question::plan(std::string_view plan) {
-    return is_open() && answered(questions(host_).reply(host_, token_, detail::to_c(plan)));
+bool Reply::plan(std::string_view plan) {
+    return is_open() && settle(narrator_functions(host_).reply(host_, token_, detail::to_c(plan)));
 }
 
-bool Question::fail(std::string_view message) {
-    return is_open() && answered(questions(host_).fail(host_, token_, detail::to_c(message)));
+bool Reply::fail(std::string_view message) {
+    return is_open() &&
+           settle(narrator_functions(host_).fail(host_, token_, detail::to_c(message)));
 }
 
-struct Question::Invoked {
+struct Reply::Invoked {
     Session& session;
-    py::object told;
+    py::object on_outcome;
 
-    static void tell(void* user, std::uint64_t, std::uint64_t, nar_str outcome) noexcept {
+    static void run(void* user, std::uint64_t, std::uint64_t, nar_str outcome) noexcept {
         const std::unique_ptr<Invoked> self(static_cast<Invoked*>(user));
         // The function must be dropped with the GIL.
         self->session.call("an invocation's outcome", [&] {
-            const py::object function = std::move(self->told);
+            const py::object function = std::move(self->on_outcome);
             call_python(function, to_python(detail::to_view(outcome)));
         });
     }
 };
 
-std::uint64_t Question::invoke(py::handle invocation, py::object told) {
+std::uint64_t Reply::invoke(py::handle invocation, py::object on_outcome) {
     if (!is_open()) return 0;
     std::string text;
     append_json(text, invocation, session_->hooks_.attr("to_plain"));
     // The conversion may have run code that closed the session.
     if (!is_open()) return 0;
-    auto invoked = std::make_unique<Invoked>(Invoked{*session_, std::move(told)});
+    auto invoked = std::make_unique<Invoked>(Invoked{*session_, std::move(on_outcome)});
     std::uint64_t number = 0;
     nar_failure failure{};
     failure.size = sizeof failure;
     const nar_status status = host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE)
-                                  .invoke(host_, token_, detail::to_c(text), Invoked::tell,
+                                  .invoke(host_, token_, detail::to_c(text), Invoked::run,
                                           invoked.get(), &number, &failure);
     if (status == NAR_GONE) return 0;
     if (status != NAR_OK) throw Error(status, "INVOCATION", failure.message, "");
-    // Owned by the engine from here on, which calls tell() once.
+    // Owned by the engine from here on, which calls run() once.
     static_cast<void>(invoked.release());
     return number;
 }
 
-void Question::cancel_invocation(std::uint64_t number) {
+void Reply::cancel_invocation(std::uint64_t number) {
     if (!is_open()) return;
     host_functions<nar_host_invoke>(host_, NAR_HOST_INVOKE).cancel(host_, token_, number);
 }
@@ -508,7 +511,7 @@ Session::Session(const py::dict& options)
 
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);
-    living().insert(this);
+    all_sessions().insert(this);
 }
 
 Session::~Session() {
@@ -517,13 +520,13 @@ Session::~Session() {
     } catch (...) {
         // It cannot be closed here, for example in a forked child, and is leaked.
     }
-    living().erase(this);
+    all_sessions().erase(this);
 }
 
 void Session::close() {
     if (!engine_) return;
     {
-        const Inside inside(*this);
+        const CallScope inside(*this);
         is_closing_ = true;
         try {
             engine_->destroy();
@@ -536,19 +539,19 @@ void Session::close() {
     deferred_.clear();
     session_.reset();
     engine_.reset();
-    living().erase(this);
+    all_sessions().erase(this);
     // Dropping these may run Python code, which must find a closed session.
-    const auto given = std::exchange(given_, {});
+    const auto given = std::exchange(registrations_, {});
     const auto retired = std::exchange(retired_, {});
     narrator_ = nullptr;
-    const auto opened = std::exchange(open_, {});
+    const auto opened = std::exchange(pending_calls_, {});
     for (const auto& [token, each] : opened) each->leave();
     throw_pending();
 }
 
 int Session::traverse(visitproc visit, void* arg) const {
-    for (const auto& given : given_) Py_VISIT(given->function.ptr());
-    for (const auto& [token, opened] : open_) {
+    for (const auto& given : registrations_) Py_VISIT(given->function.ptr());
+    for (const auto& [token, opened] : pending_calls_) {
         if (const int stopped = opened->traverse(visit, arg)) return stopped;
     }
     for (const auto& [key, formatter] : formatters_) Py_VISIT(formatter->function.ptr());
@@ -572,7 +575,7 @@ void Session::finalize() noexcept {
 
 void Session::clear() noexcept {
     std::vector<py::object> dropped;
-    for (const auto& given : given_) {
+    for (const auto& given : registrations_) {
         dropped.push_back(std::exchange(given->function, py::none()));
     }
     for (const auto& [key, formatter] : formatters_) {
@@ -583,17 +586,17 @@ void Session::clear() noexcept {
         dropped.push_back(std::exchange(ticket->ended, py::none()));
         dropped.push_back(std::exchange(ticket->printed, py::none()));
     }
-    for (const auto& [token, opened] : open_) {
+    for (const auto& [token, opened] : pending_calls_) {
         dropped.push_back(std::exchange(opened->on_cancel, py::none()));
     }
 }
 
-void Session::leave_all() {
+void Session::release_threads() {
     const std::thread::id caller = std::this_thread::get_id();
     auto is_used_elsewhere = [&](const Session* session) {
         return session->process_ == ::getpid() && session->depth_ > 0 && session->owner_ != caller;
     };
-    for (Session* session : living()) {
+    for (Session* session : all_sessions()) {
         session->is_leaving_ = true;
         if (!is_used_elsewhere(session)) continue;
         try {
@@ -603,7 +606,7 @@ void Session::leave_all() {
     }
     // A thread that returned later would find no interpreter.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (std::any_of(living().begin(), living().end(), is_used_elsewhere) &&
+    while (std::any_of(all_sessions().begin(), all_sessions().end(), is_used_elsewhere) &&
            std::chrono::steady_clock::now() < deadline) {
         const py::gil_scoped_release released;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -612,7 +615,7 @@ void Session::leave_all() {
 
 // ---------------------------------------------------------------- threads and the GIL
 
-Session::Inside::Inside(Session& session) : session_(session) {
+Session::CallScope::CallScope(Session& session) : session_(session) {
     session.refuse_forked();
     const std::thread::id caller = std::this_thread::get_id();
     if (session.depth_ > 0 && session.owner_ != caller) {
@@ -631,11 +634,11 @@ Session::Inside::Inside(Session& session) : session_(session) {
     ++session.depth_;
 }
 
-Session::Inside::~Inside() { session_.leave(); }
+Session::CallScope::~CallScope() { session_.leave(); }
 
 void Session::leave() {
     // Dropping these may call leave() again. Not while the engine is being destroyed: see close().
-    if (--depth_ == 0 && !is_closing_) std::vector<std::unique_ptr<Given>>().swap(retired_);
+    if (--depth_ == 0 && !is_closing_) std::vector<std::unique_ptr<Registration>>().swap(retired_);
 }
 
 narratoria::Session& Session::handle() { return *session_; }
@@ -645,23 +648,23 @@ void Session::take_lock() {
     try {
         PyEval_RestoreThread(std::exchange(released_, nullptr));
     } catch (abi::__forced_unwind&) {
-        park();
+        block_forever();
     }
 }
 
 template <class Drive>
 void Session::without_lock(Drive&& drive) {
-    struct Taken {
+    struct LockGuard {
         Session& session;
-        ~Taken() { session.take_lock(); }
-    } taken{*this};
+        ~LockGuard() { session.take_lock(); }
+    } guard{*this};
     released_ = PyEval_SaveThread();
     drive();
 }
 
 void Session::throw_pending() {
-    if (!kept_) return;
-    const py::object exception = std::exchange(kept_, py::object());
+    if (!pending_exception_) return;
+    const py::object exception = std::exchange(pending_exception_, py::object());
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
     throw py::error_already_set();
 }
@@ -669,8 +672,8 @@ void Session::throw_pending() {
 void Session::report(const char* what, py::error_already_set& error) noexcept {
     try {
         if (!error.matches(PyExc_Exception)) {
-            if (kept_) return;
-            kept_ = exception_of(error);
+            if (pending_exception_) return;
+            pending_exception_ = exception_of(error);
             // Without this, the work would continue until the driving call returns: a narrator
             // would be asked again, and a sink would get all pending events. A direct call ends at
             // once, and its caller may catch the exception.
@@ -706,28 +709,28 @@ bool Session::call(const char* what, Call&& callback) noexcept {
 
 template <class Call>
 auto Session::directly(Call&& call) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     struct Direct {
         explicit Direct(std::uint32_t& its_depth) : depth(its_depth) { ++depth; }
         ~Direct() { --depth; }
         std::uint32_t& depth;
     } const direct(direct_);
     // An exception that was kept before belongs to the driving call.
-    const bool was_kept = static_cast<bool>(kept_);
-    const auto throw_kept = [&] {
-        if (!was_kept) throw_pending();
+    const bool had_pending_exception = static_cast<bool>(pending_exception_);
+    const auto throw_new_exception = [&] {
+        if (!had_pending_exception) throw_pending();
     };
     try {
         if constexpr (std::is_void_v<decltype(call())>) {
             call();
-            throw_kept();
+            throw_new_exception();
         } else {
             auto out = call();
-            throw_kept();
+            throw_new_exception();
             return out;
         }
     } catch (...) {
-        throw_kept();
+        throw_new_exception();
         throw;
     }
 }
@@ -747,7 +750,7 @@ void Session::finish(const std::shared_ptr<Ticket>& ticket, py::object value) {
 // `submit` submits a turn with the handler that it is called with.
 template <class Submit>
 std::shared_ptr<Ticket> Session::submit_turn(py::object ended, Submit&& submit) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     auto ticket = std::make_shared<Ticket>();
     ticket->ended = std::move(ended);
     submit([this, ticket](Turn turn) {
@@ -786,7 +789,7 @@ std::shared_ptr<Ticket> Session::resume(std::uint64_t turn, bool repeat, py::obj
 
 std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folder,
                                          py::object ended) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     std::string text;
     if (py::isinstance<py::str>(plan)) text = py::cast<std::string>(plan);
     else append_json(text, plan, hooks_.attr("to_plain"));
@@ -802,14 +805,14 @@ std::shared_ptr<Ticket> Session::execute(py::handle plan, std::string_view folde
 std::shared_ptr<Ticket> Session::run_script(std::string_view source, std::string_view scope,
                                             std::string_view tools, py::object printed,
                                             py::object ended) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     auto ticket = std::make_shared<Ticket>();
     ticket->printed = std::move(printed);
     ticket->ended = std::move(ended);
     handle().run_script(
         source, scope, tools,
         [this, ticket](std::string_view line) {
-            if (kept_) return;
+            if (pending_exception_) return;
             call("a script's on_print", [&] { call_python(ticket->printed, to_str(line)); });
         },
         [this, ticket](const ScriptEnd& end) {
@@ -860,9 +863,9 @@ void Session::post(py::object function, bool is_deferred) {
 void Session::call_posted(std::uint64_t number) {
     const auto found = posted_.find(number);
     if (found == posted_.end()) return;
-    const py::object taken = std::move(found->second);
+    const py::object function = std::move(found->second);
     posted_.erase(found);
-    call_python(taken);
+    call_python(function);
 }
 
 void Session::call_deferred() {
@@ -883,7 +886,7 @@ void Session::refuse_inside() const {
 
 void Session::begin_use() {
     refuse_inside();
-    const Inside inside(*this);
+    const CallScope inside(*this);
     ++depth_;
 }
 
@@ -892,7 +895,7 @@ void Session::end_use() {
 }
 
 void Session::run(std::int64_t budget_us) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     without_lock([&] { engine_->run_for(std::chrono::microseconds(budget_us)); });
     // Before any exception is thrown: tools in threads wait for these calls.
     call_deferred();
@@ -901,23 +904,23 @@ void Session::run(std::int64_t budget_us) {
 
 void Session::wait(const Ticket& ticket) {
     using Clock = std::chrono::steady_clock;
-    const Inside inside(*this);
-    const bool hears_signals = on_main_thread();
-    auto looked = Clock::now();
+    const CallScope inside(*this);
+    const bool checks_signals = on_main_thread();
+    auto last_check = Clock::now();
     is_wait_over_ = false;
     while (!ticket.is_done && !is_wait_over_) {
-        int woken = 0;
+        int ready = 0;
         without_lock([&] {
             engine_->run_for(kRound);
             // A callback ran and may have changed anything: check the ticket before waiting.
             if (released_ == nullptr || !deferred_.empty()) return;
             auto timeout = engine_->timeout();
             if (timeout == std::chrono::milliseconds(0)) return;
-            if (hears_signals && (!timeout || timeout->count() > kLongestWaitMs)) {
+            if (checks_signals && (!timeout || timeout->count() > kLongestWaitMs)) {
                 timeout = std::chrono::milliseconds(kLongestWaitMs);
             }
             pollfd watched{engine_->descriptor(), POLLIN, 0};
-            woken = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
+            ready = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
         call_deferred();
         throw_pending();
@@ -926,28 +929,28 @@ void Session::wait(const Ticket& ticket) {
                         "the interpreter is exiting, and the session was closed", "");
         }
         const auto now = Clock::now();
-        if (hears_signals &&
-            (woken < 0 || now - looked > std::chrono::milliseconds(kLongestWaitMs / 2))) {
-            looked = now;
+        if (checks_signals &&
+            (ready < 0 || now - last_check > std::chrono::milliseconds(kLongestWaitMs / 2))) {
+            last_check = now;
             if (PyErr_CheckSignals() != 0) throw py::error_already_set();
         }
     }
 }
 
 int Session::descriptor() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return engine_->descriptor();
 }
 
 std::optional<std::int64_t> Session::timeout_ms() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     const auto timeout = engine_->timeout();
     if (!timeout) return std::nullopt;
     return timeout->count();
 }
 
 bool Session::is_busy() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return engine_->is_busy();
 }
 
@@ -958,17 +961,17 @@ py::object Session::text(Text&& text) const {
 }
 
 py::object Session::state(std::string_view pointer) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().state(pointer));
 }
 
 std::uint64_t Session::state_size(std::string_view pointer) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return handle().state_size(pointer);
 }
 
 bool Session::has_state(std::string_view pointer) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return handle().has_state(pointer);
 }
 
@@ -1086,14 +1089,14 @@ py::object Session::metadata_of(std::string_view key, const py::handle& metadata
 }
 
 py::object Session::state_metadata(std::string_view key) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     auto found = handle().get_state_metadata(key);
     if (!found) return py::none();
     return metadata_of(key, text(std::move(*found)));
 }
 
 py::object Session::all_state_metadata() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     py::dict all;
     for (const auto& [key, metadata] : py::dict(text(handle().get_all_state_metadata()))) {
         all[key] = metadata_of(py::cast<std::string>(key), metadata);
@@ -1109,54 +1112,54 @@ py::object Session::format_state_for_prompt() {
 }
 
 py::object Session::turns() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().turns());
 }
 
 void Session::go_to(std::uint64_t turn) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     handle().go_to(turn);
 }
 
 py::object Session::history() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().history());
 }
 
 py::object Session::assets() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().assets());
 }
 
 std::uint64_t Session::latest_asset() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return handle().latest_asset();
 }
 
 py::object Session::assets_after(std::uint64_t seq) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().assets_after(seq));
 }
 
 py::object Session::plugins() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return text(handle().plugins());
 }
 
 py::object Session::published(std::string_view plugin, std::string_view name) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     const auto value = handle().published(plugin, name);
     if (!value) return py::none();
     return py::str(value->view().data(), value->view().size());
 }
 
 std::string Session::id() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     return std::string(handle().id());
 }
 
 py::object Session::opening() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     const std::string_view json = handle().opening();
     if (json.empty()) return py::none();
     return to_python(json);
@@ -1170,32 +1173,32 @@ Each& Session::keep(py::object function) {
     made->session = this;
     made->function = std::move(function);
     Each& out = *made;
-    given_.push_back(std::move(made));
+    registrations_.push_back(std::move(made));
     return out;
 }
 
 template <class Functions>
-void Session::extend(Given& given, const char* extension, const Functions& functions) {
+void Session::extend(Registration& given, const char* extension, const Functions& functions) {
     try {
         given.host = handle().extend("python", extension, &functions, &given);
     } catch (...) {
-        std::erase_if(given_, [&](const auto& each) { return each.get() == &given; });
+        std::erase_if(registrations_, [&](const auto& each) { return each.get() == &given; });
         throw;
     }
 }
 
 // A retired object may be running, so it is kept until no thread is inside.
-void Session::retire(const Given& given) noexcept {
+void Session::retire(const Registration& given) noexcept {
     assert(PyGILState_Check());
-    const auto found = std::find_if(given_.begin(), given_.end(),
+    const auto found = std::find_if(registrations_.begin(), registrations_.end(),
                                     [&](const auto& each) { return each.get() == &given; });
-    if (found == given_.end()) return;
+    if (found == registrations_.end()) return;
     retired_.push_back(std::move(*found));
-    given_.erase(found);
+    registrations_.erase(found);
 }
 
-void Session::replace(Given*& latest, Given& made) {
-    if (Given* const before = std::exchange(latest, &made)) replaced_.push_back(before);
+void Session::replace(Registration*& latest, Registration& made) {
+    if (Registration* const before = std::exchange(latest, &made)) replaced_.push_back(before);
     drop_replaced();
 }
 
@@ -1203,33 +1206,34 @@ void Session::replace(Given*& latest, Given& made) {
 void Session::drop_replaced() {
     if (!tickets_.empty()) return;
     std::vector<py::object> dropped;
-    for (Given* const each : std::exchange(replaced_, {})) {
+    for (Registration* const each : std::exchange(replaced_, {})) {
         dropped.push_back(std::exchange(each->function, py::none()));
     }
 }
 
-std::shared_ptr<Open> Session::close_open(std::uint64_t token) {
-    const auto found = open_.find(token);
-    if (found == open_.end()) return nullptr;
-    std::shared_ptr<Open> out = std::move(found->second);
-    open_.erase(found);
+std::shared_ptr<PendingCall> Session::take_pending_call(std::uint64_t token) {
+    const auto found = pending_calls_.find(token);
+    if (found == pending_calls_.end()) return nullptr;
+    std::shared_ptr<PendingCall> out = std::move(found->second);
+    pending_calls_.erase(found);
     return out;
 }
 
 std::uint64_t Session::attach(py::object sink, std::uint32_t kinds) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     Sink& made = keep<Sink>(std::move(sink));
     made.number = handle().attach(std::ref(made), kinds);
     return made.number;
 }
 
 void Session::detach(std::uint64_t sink) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     handle().detach(sink);
-    const auto found = std::find_if(given_.begin(), given_.end(), [&](const auto& each) {
-        const auto* attached = dynamic_cast<const Sink*>(each.get());
-        return attached != nullptr && attached->number == sink;
-    });
+    const auto found =
+        std::find_if(registrations_.begin(), registrations_.end(), [&](const auto& each) {
+            const auto* attached = dynamic_cast<const Sink*>(each.get());
+            return attached != nullptr && attached->number == sink;
+        });
     retire(**found);
 }
 
@@ -1282,7 +1286,7 @@ bool Session::is_own_tool(std::string_view name) {
 void Session::add_tool(std::string_view name, std::string_view description, py::handle input_schema,
                        py::handle result_schema, py::object function, bool is_plain, bool waits,
                        bool repeatable) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     Tool& made = keep<Tool>(std::move(function));
     made.is_plain = is_plain;
     nar_tool_registration registration{};
@@ -1303,7 +1307,7 @@ void Session::add_tool(std::string_view name, std::string_view description, py::
 void Session::add_tool_path(std::string_view name, std::string_view description,
                             py::handle input_schema, py::handle result_schema,
                             std::string_view path, const py::dict& times, const py::dict& limits) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     const Limits given_limits = limits_of(limits);
     nar_tool_registration registration{};
     registration.path = detail::to_c(path);
@@ -1313,13 +1317,13 @@ void Session::add_tool_path(std::string_view name, std::string_view description,
 }
 
 void Session::remove_tool(std::string_view name) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     detail::Check check;
     check(nar_session_tools_remove(handle().raw(), detail::to_c(name), check.details()));
 }
 
 py::object Session::find_tool(std::string_view name) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     nar_text* json = nullptr;
     detail::Check check;
     check(nar_session_tools_find(handle().raw(), detail::to_c(name), &json, check.details()));
@@ -1327,7 +1331,7 @@ py::object Session::find_tool(std::string_view name) {
 }
 
 py::object Session::tools() {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     nar_text* json = nullptr;
     detail::Check check;
     check(nar_session_tools_list(handle().raw(), &json, check.details()));
@@ -1335,7 +1339,7 @@ py::object Session::tools() {
 }
 
 py::object Session::tools_for_models(std::uint32_t form) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     nar_text* json = nullptr;
     detail::Check check;
     check(nar_session_tools_for_models(handle().raw(), form, &json, check.details()));
@@ -1344,7 +1348,7 @@ py::object Session::tools_for_models(std::uint32_t form) {
 
 void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priority,
                              py::object function) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     UiHandler& made = keep<UiHandler>(std::move(function));
     made.names = std::move(names);
     for (const std::string& name : made.names) made.views.push_back(detail::to_c(name));
@@ -1359,7 +1363,7 @@ void Session::add_ui_handler(std::vector<std::string> names, std::int32_t priori
 
 void Session::add_asset_renderer(std::vector<std::string> media_types, std::int32_t priority,
                                  py::object function) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     AssetRenderer& made = keep<AssetRenderer>(std::move(function));
     made.media_types = std::move(media_types);
     for (const std::string& type : made.media_types) made.views.push_back(detail::to_c(type));
@@ -1373,7 +1377,7 @@ void Session::add_asset_renderer(std::vector<std::string> media_types, std::int3
 }
 
 void Session::set_narrator(py::object function) {
-    const Inside inside(*this);
+    const CallScope inside(*this);
     Narrator& made = keep<Narrator>(std::move(function));
     nar_narrator_extension functions{};
     functions.size = sizeof functions;

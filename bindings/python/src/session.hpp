@@ -52,9 +52,9 @@ struct ResultText {
 };
 
 // An open call: an attempt of a tool that is a Python function, or a request to a narrator.
-class Open {
+class PendingCall {
 public:
-    Open(Session& session, const nar_host* host, std::uint64_t token, py::object request);
+    PendingCall(Session& session, const nar_host* host, std::uint64_t token, py::object request);
 
     py::object request() const { return request_; }
     std::uint64_t token() const { return token_; }
@@ -75,9 +75,9 @@ protected:
     bool is_cancelled_ = false;
 };
 
-class Invocation : public Open {
+class Invocation : public PendingCall {
 public:
-    using Open::Open;
+    using PendingCall::PendingCall;
     // Emits one event. False if the attempt has ended.
     bool emit(py::handle event);
     bool diagnostics(std::string_view text);
@@ -91,19 +91,19 @@ private:
     friend class Session;
 };
 
-class Question : public Open {
+class Reply : public PendingCall {
 public:
-    using Open::Open;
+    using PendingCall::PendingCall;
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
-    // Runs a tool. `told` is called once, later, with its outcome. Returns 0 if the question has
+    // Runs a tool. `on_outcome` is called once, later, with its outcome. Returns 0 if the request has
     // ended.
-    std::uint64_t invoke(py::handle invocation, py::object told);
+    std::uint64_t invoke(py::handle invocation, py::object on_outcome);
     void cancel_invocation(std::uint64_t number);
 
 private:
     struct Invoked;
-    bool answered(nar_status status);
+    bool settle(nar_status status);
 };
 
 class Session {
@@ -200,17 +200,17 @@ public:
     void clear() noexcept;
 
     // Called at process exit: makes waiting threads return, and waits for them for at most 2 s.
-    static void leave_all();
+    static void release_threads();
 
 private:
-    friend class Open;
+    friend class PendingCall;
     friend class Invocation;
-    friend class Question;
+    friend class Reply;
 
-    // An object registered with the engine, and its Python callable. Owned by given_, then
+    // An object registered with the engine, and its Python callable. Owned by registrations_, then
     // retired_; a Formatter is owned by the engine, then by retired_.
-    struct Given {
-        virtual ~Given() = default;
+    struct Registration {
+        virtual ~Registration() = default;
         Session* session = nullptr;
         const nar_host* host = nullptr;
         py::object function;
@@ -223,12 +223,12 @@ private:
     struct Formatter;
 
     // While it exists, the calling thread is inside and all others are refused.
-    class Inside {
+    class CallScope {
     public:
-        explicit Inside(Session& session);
-        ~Inside();
-        Inside(const Inside&) = delete;
-        Inside& operator=(const Inside&) = delete;
+        explicit CallScope(Session& session);
+        ~CallScope();
+        CallScope(const CallScope&) = delete;
+        CallScope& operator=(const CallScope&) = delete;
 
     private:
         Session& session_;
@@ -260,29 +260,32 @@ private:
     const nar_host* writer(const std::shared_ptr<Invocation>& invocation) const;
     template <class Each>
     Each& keep(py::object function);
-    void retire(const Given& given) noexcept;
+    void retire(const Registration& given) noexcept;
     const nar_host* register_tool(nar_tool_registration& registration, std::string_view name,
                                   std::string_view description, py::handle input_schema,
                                   py::handle result_schema, std::uint32_t flags,
                                   std::uint32_t try_ms);
     bool is_own_tool(std::string_view name);
-    void replace(Given*& latest, Given& made);
+    void replace(Registration*& latest, Registration& made);
     void drop_replaced();
     template <class Functions>
-    void extend(Given& given, const char* extension, const Functions& functions);
-    void open(const std::shared_ptr<Open>& opened) { open_[opened->token()] = opened; }
-    std::shared_ptr<Open> close_open(std::uint64_t token);
+    void extend(Registration& given, const char* extension, const Functions& functions);
+    void open(const std::shared_ptr<PendingCall>& opened) {
+        pending_calls_[opened->token()] = opened;
+    }
+    std::shared_ptr<PendingCall> take_pending_call(std::uint64_t token);
 
     py::object hooks_;   // the module narratoria._hooks
     py::dict reported_;  // how often each exception has left a callback
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
-    std::vector<std::unique_ptr<Given>> given_;
-    Given* narrator_ = nullptr;                    // the latest, in given_
-    std::vector<std::unique_ptr<Given>> retired_;  // until no thread is inside
-    std::vector<Given*> replaced_;  // in given_: narrators with functions that may still run
+    std::vector<std::unique_ptr<Registration>> registrations_;
+    Registration* narrator_ = nullptr;                    // the latest, in registrations_
+    std::vector<std::unique_ptr<Registration>> retired_;  // until no thread is inside
+    std::vector<Registration*>
+        replaced_;  // in registrations_: narrators with functions that may still run
     std::unordered_map<std::string, Formatter*> formatters_;  // by key; owned by the engine
-    std::unordered_map<std::uint64_t, std::shared_ptr<Open>> open_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<PendingCall>> pending_calls_;
     std::unordered_set<std::shared_ptr<Ticket>> tickets_;  // of running and waiting calls
 
     const pid_t process_;
@@ -291,7 +294,7 @@ private:
     std::uint32_t direct_ = 0;           // depth of directly()
     PyThreadState* released_ = nullptr;  // set while the GIL is released
     // An exception to be thrown from a Python call. While it is set, no Python code is called.
-    py::object kept_;
+    py::object pending_exception_;
     std::unordered_map<std::uint64_t, py::object> posted_;
     std::uint64_t last_posted_ = 0;
     std::vector<std::uint64_t> deferred_;  // in posted_; used by the thread that is inside
