@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import replace
 
-from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopts_orphans, kill_children, run
+from stages.commands import JOBS, TREE, Deadline, TimeIsUp, adopt_orphans, kill_children, run
 from stages.list import BUILDS, STAGES
 from stages.report import Report
 
@@ -79,8 +79,8 @@ def install(report, packages):
         if status == 0:
             installed.add(packages_list)
         else:
-            report.fails(f"{packages_list} cannot be installed (stages that need it do not run)",
-                         text)
+            report.add_failure(
+                f"{packages_list} cannot be installed (stages that need it do not run)", text)
     return installed
 
 
@@ -104,12 +104,12 @@ def timed(report, name, part, latest, loops):
     """
     print(f"— {name}", flush=True)
     begin, cases = time.monotonic(), report.cases
-    Deadline.starts(part.minutes, latest)
+    Deadline.start(part.minutes, latest)
     result = False
     try:
         result = part.run(report)
     except TimeIsUp as up:
-        report.fails(f"{name}: exceeded its time (limit: {part.minutes} minutes)", str(up))
+        report.add_failure(f"{name}: exceeded its time (limit: {part.minutes} minutes)", str(up))
     kill_children(spared=loops)
     Deadline.at = float("inf")
     taken = time.monotonic() - begin
@@ -168,7 +168,7 @@ def main():
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    adopts_orphans()
+    adopt_orphans()
     stages = selected(chosen)
     report = Report()
     begin = time.monotonic()
@@ -180,10 +180,10 @@ def main():
     try:
         run_stages(report, stages, latest, loops)
     except KeyboardInterrupt:
-        report.fails("interrupted")
+        report.add_failure("interrupted")
     finally:
         kill_children()
-    report.closes(time.monotonic() - begin)
+    report.print_summary(time.monotonic() - begin)
     return 1 if report.failures else 0
 
 

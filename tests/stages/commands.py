@@ -26,15 +26,15 @@ class Deadline:
     at = float("inf")
 
     @classmethod
-    def starts(cls, minutes, latest):
+    def start(cls, minutes, latest):
         cls.at = min(time.monotonic() + minutes * 60, latest)
 
     @classmethod
-    def left(cls):
+    def remaining(cls):
         return cls.at - time.monotonic()
 
 
-def adopts_orphans():
+def adopt_orphans():
     """Makes orphans children of this process, so that kill_children() finds all of them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -85,12 +85,12 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
                     return child.returncode, text()
                 except subprocess.TimeoutExpired:
                     if progress:
-                        progress.reads(output.fileno())
+                        progress.update(output.fileno())
                     if time.monotonic() < end:
                         continue
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
-                if Deadline.left() <= 0:
+                if Deadline.remaining() <= 0:
                     raise TimeIsUp(f"{text()}\nended: the stage's time is up")
                 return child.returncode, f"{text()}\nended after {limit} seconds"
         except BaseException:
@@ -99,7 +99,7 @@ def run(command, environment=None, folder=TREE, progress=None, limit=None):
             raise
         finally:
             if progress:
-                progress.ends()
+                progress.clear()
 
 
 class Progress:
@@ -114,10 +114,10 @@ class Progress:
     def __init__(self, name, pattern):
         self.name, self.pattern = name, re.compile(pattern)
         self.live = sys.stdout.isatty()
-        self.begin = self.said = time.monotonic()
+        self.begin = self.printed_at = time.monotonic()
         self.rest, self.position = "", 0
 
-    def reads(self, descriptor):
+    def update(self, descriptor):
         new = os.pread(descriptor, 1 << 24, self.position)
         self.position += len(new)
         text = self.rest + new.decode(errors="replace")
@@ -126,11 +126,11 @@ class Progress:
             pass
         self.rest = text[found.end() if found else 0:][-200:]
         now = time.monotonic()
-        if found and (self.live or now - self.said >= self.LINE_SECONDS):
-            self.said = now
+        if found and (self.live or now - self.printed_at >= self.LINE_SECONDS):
+            self.printed_at = now
             line = f"  {self.name}: {found[1]} of {found[2]}, {now - self.begin:.0f} s"
             print(f"\r\x1b[K{line}" if self.live else line, end="" if self.live else "\n", flush=True)
 
-    def ends(self):
+    def clear(self):
         if self.live:
             print("\r\x1b[K", end="", flush=True)

@@ -15,13 +15,14 @@ def targets():
     return sorted((TREE / "tests/fuzz").glob("*_fuzzer.cpp"))
 
 
-def in_turn(report, what, one):
-    """Runs `one` for each target, one target per core at a time."""
+def run_targets(report, what, run_target):
+    """Runs `run_target` for each target, one target per core at a time."""
     prefix = fixed_addresses()
     with ThreadPoolExecutor(JOBS) as pool:
         for target, (status, text) in zip(targets(),
-                                          pool.map(lambda each: one(each, prefix), targets())):
-            report.checks(f"{what}: {target.stem}", status, text)
+                                          pool.map(lambda each: run_target(each, prefix),
+                                                   targets())):
+            report.add_result(f"{what}: {target.stem}", status, text)
 
 
 def options(target):
@@ -42,20 +43,20 @@ def folder_of_seeds(target):
 
 
 def seeds(report):
-    def one(target, prefix):
+    def run_target(target, prefix):
         return run([*prefix, program(target), *options(target), "-runs=0", folder_of_seeds(target)],
                    SANITIZERS)
 
-    in_turn(report, "seeds", one)
+    run_targets(report, "seeds", run_target)
 
 
 def fuzz(report):
     """Runs each target for NARRATORIA_FUZZ_SECONDS (default 30)."""
     seconds = int(os.environ.get("NARRATORIA_FUZZ_SECONDS", "30"))
 
-    def one(target, prefix):
+    def run_target(target, prefix):
         with tempfile.TemporaryDirectory() as corpus:
             return run([*prefix, program(target), *options(target), f"-max_total_time={seconds}",
                         "-print_final_stats=1", corpus, folder_of_seeds(target)], SANITIZERS)
 
-    in_turn(report, "fuzz (findings are in build/fuzz-findings)", one)
+    run_targets(report, "fuzz (findings are in build/fuzz-findings)", run_target)

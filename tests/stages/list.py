@@ -88,7 +88,8 @@ def schema_suite(report):
     status, text = run([sys.executable, TREE / "tests/support/schema_suite.py",
                         TREE / "build/schema-suite"], limit=120)
     if status != 0:
-        report.skips("the JSON-Schema-Test-Suite", f"it cannot be fetched: {text.strip()[-200:]}")
+        report.add_skipped("the JSON-Schema-Test-Suite",
+                           f"it cannot be fetched: {text.strip()[-200:]}")
 
 
 def checks(report):

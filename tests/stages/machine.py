@@ -9,16 +9,16 @@ def control_groups(report):
     name = "machine: control groups"
     status, text = run(["tests/machine/control_groups.sh", "build/release"])
     if status == 77:
-        report.skips(name, text.strip())
+        report.add_skipped(name, text.strip())
         return
     lines = text.splitlines()
-    report.passes(sum(line.startswith(" ok ") for line in lines))
+    report.add_passed(sum(line.startswith(" ok ") for line in lines))
     failed = [number for number, line in enumerate(lines) if line.startswith(" FAILED ")]
     for number in failed:
-        report.fails(f"{name}: {lines[number].split(maxsplit=1)[1]}",
-                     "\n".join(lines[number + 1:number + 31]))
+        report.add_failure(f"{name}: {lines[number].split(maxsplit=1)[1]}",
+                           "\n".join(lines[number + 1:number + 31]))
     if status != 0 and not failed:
-        report.fails(name, text)
+        report.add_failure(name, text)
 
 
 def fresh_debian(report):
@@ -27,6 +27,6 @@ def fresh_debian(report):
         name = f"machine: ./play and ./test in a bare Debian, {who}"
         status, text = run(["tests/machine/fresh_debian.sh", who])
         if status == 77:
-            report.skips(name, text.strip())
+            report.add_skipped(name, text.strip())
         else:
-            report.checks(name, status, text[-4000:])
+            report.add_result(name, status, text[-4000:])

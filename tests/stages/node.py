@@ -52,12 +52,12 @@ def npm(report, suite, folder):
         status, text = run(["npm", "ci"], environment, folder)
         if status == 0:
             return environment
-        report.fails(f"{suite}: npm ci (its tests are not run)", text)
+        report.add_failure(f"{suite}: npm ci (its tests are not run)", text)
     return None
 
 
 def checked(report, name, command, environment, folder):
-    return report.checks(name, *run(command, environment, folder))
+    return report.add_result(name, *run(command, environment, folder))
 
 
 def vitest(report, suite, environment, folder):
@@ -66,7 +66,7 @@ def vitest(report, suite, environment, folder):
         status, text = run(
             ["npm", "exec", "--", "vitest", "run", "--reporter=default", "--reporter=junit",
              f"--outputFile.junit={file}"], environment, folder)
-        report.reads(suite, file, status, text)
+        report.add_junit_file(suite, file, status, text)
 
 
 def page(report):
@@ -90,10 +90,10 @@ def compared_page(report, suite, made):
                       for folder in (made, PAGE / "dist"))
     different = [str(name) for name in sorted({*new, *committed})
                  if new.get(name) != committed.get(name)]
-    report.checks(f"{suite}: dist/ is out of date; run npm run build and commit it",
-                  len(different), "\n".join(different))
+    report.add_result(f"{suite}: dist/ is out of date; run npm run build and commit it",
+                      len(different), "\n".join(different))
     size = sum(len(gzip.compress(content, 9, mtime=0)) for content in new.values())
-    report.checks(f"{suite}: {size} bytes with gzip, of {PAGE_BYTES}", size > PAGE_BYTES, "")
+    report.add_result(f"{suite}: {size} bytes with gzip, of {PAGE_BYTES}", size > PAGE_BYTES, "")
 
 
 def grammar(report):
@@ -107,7 +107,7 @@ def grammar(report):
         status, text = run(["node", "--test", "--test-reporter=junit",
                             f"--test-reporter-destination={file}", "grammar.test.mjs"],
                            {**environment, **of_build("release")}, folder)
-        report.reads(suite, file, status, text)
+        report.add_junit_file(suite, file, status, text)
 
 
 def browser(report):

@@ -30,17 +30,17 @@ def under_asan(report):
                            for file in sorted(Path(folder).iterdir()))
 
         options = {
-            name: ":".join((text, f"log_path={folder}/report", *more))
-            for name, text, more in (
+            name: ":".join((value, f"log_path={folder}/report", *more))
+            for name, value, more in (
                 # Memory that the interpreter holds when it exits is not a leak of the package.
                 ("ASAN_OPTIONS", SANITIZERS["ASAN_OPTIONS"], ("detect_leaks=0",)),
                 ("UBSAN_OPTIONS", SANITIZERS["UBSAN_OPTIONS"], ()))}
         pytest(report, "asan, Python", ["tests/python"],
                {**of_build("asan"), **options, "LD_PRELOAD": library, "PYTHONMALLOC": "malloc"},
                interpreter=[*fixed_addresses(), sys.executable, "-B", "-X", "dev"], more=reports)
-        said = reports()
-        if said:
-            report.fails("asan, Python: a sanitizer's report", said)
+        text = reports()
+        if text:
+            report.add_failure("asan, Python: a sanitizer's report", text)
 
 
 def make_venv(report, folder, interpreter, *packages):
@@ -54,7 +54,7 @@ def make_venv(report, folder, interpreter, *packages):
     if status == 0 and packages:
         status, text = run([made, *QUIET_PIP, "install", "-q", *packages])
     if status != 0:
-        report.fails(f"packages of PyPI for {folder.name}", text)
+        report.add_failure(f"packages of PyPI for {folder.name}", text)
         return None
     return made
 
@@ -84,7 +84,7 @@ def types(report):
             [tools.parent / command[0], *command[1:]],
             {"MYPYPATH": str(package), "MYPY_CACHE_DIR": str(TREE / "build/mypy"),
              "PATH": f"{tools.parent}:{os.environ['PATH']}"}, folder=package)
-        report.checks(f"Python package: {name}", status, text)
+        report.add_result(f"Python package: {name}", status, text)
 
 
 def interpreters():
@@ -110,14 +110,16 @@ def wheels(report):
         return
     found = interpreters()
     for version in sorted(found, key=lambda each: (found[each] != sys.executable, each)):
-        if Deadline.left() < WHEEL_MINUTES * 60:
-            report.skips(f"wheel for Python {version}", "the stage's time would not be enough")
+        if Deadline.remaining() < WHEEL_MINUTES * 60:
+            report.add_skipped(f"wheel for Python {version}",
+                               "the stage's time would not be enough")
             continue
         with tempfile.TemporaryDirectory() as folder:
             wheel(report, version, found[version], tools, Path(folder))
     for version in PYTHON_VERSIONS:
         if version not in found:
-            report.skips(f"wheel for Python {version}", f"no Python {version} with its headers here")
+            report.add_skipped(f"wheel for Python {version}",
+                               f"no Python {version} with its headers here")
 
 
 def wheel(report, version, interpreter, tools, folder):
@@ -133,7 +135,7 @@ def wheel(report, version, interpreter, tools, folder):
         {"PYTHONPATH": None})
     made = sorted(folder.glob("narratoria-*.whl"))
     if status != 0 or len(made) != 1:
-        report.fails(f"{suite}: build (its tests are not run)", text)
+        report.add_failure(f"{suite}: build (its tests are not run)", text)
         return
     # With pydantic 2, which the system's Python of Debian 12 and Ubuntu 24.04 does not have.
     python = make_venv(report, folder / "venv", interpreter, made[0], "pytest", "jsonschema",
@@ -151,5 +153,5 @@ def wheel(report, version, interpreter, tools, folder):
             [tools.parent / "pyright", "--verifytypes", "narratoria", "--ignoreexternal"],
             {**installed, "VIRTUAL_ENV": str(folder / "venv"),
              "PATH": f"{python.parent}:{os.environ['PATH']}"}, folder=folder)
-        report.checks(f"{suite}: pyright --verifytypes",
-                      status or "score: 100%" not in text, text)
+        report.add_result(f"{suite}: pyright --verifytypes",
+                          status or "score: 100%" not in text, text)

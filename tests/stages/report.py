@@ -23,10 +23,10 @@ class Report:
     def cases(self):
         return self.passed + len(self.failures) + len(self.skipped)
 
-    def passes(self, count=1):
+    def add_passed(self, count=1):
         self.passed += count
 
-    def fails(self, name, text=""):
+    def add_failure(self, name, text=""):
         self.failures.append(name)
         if len(self.failures) > DETAILED:
             return
@@ -39,35 +39,35 @@ class Report:
             print(f"    {line}")
         sys.stdout.flush()
 
-    def skips(self, name, reason):
+    def add_skipped(self, name, reason):
         self.skipped.append((name, reason))
 
-    def checks(self, name, status, text):
+    def add_result(self, name, status, text):
         """One case: it passes if the exit status is 0."""
         if status == 0:
-            self.passes()
+            self.add_passed()
         else:
-            self.fails(name, text)
+            self.add_failure(name, text)
         return status == 0
 
-    def reads(self, suite, file, status, text, may_be_empty=False):
+    def add_junit_file(self, suite, file, status, text, may_be_empty=False):
         """Adds the cases of a JUnit file of GoogleTest, CTest, pytest, Vitest or Node."""
         try:
             # GoogleTest writes parameters unchanged, even if they are not valid UTF-8.
             content = Path(file).read_bytes().decode(errors="replace").encode()
             cases = list(XML.fromstring(content).iter("testcase"))
         except (OSError, XML.ParseError) as error:
-            self.fails(f"{suite}: no report ({error}); exit status {status}", text)
+            self.add_failure(f"{suite}: no report ({error}); exit status {status}", text)
             return
         failures = len(self.failures)
         for case in cases:
-            self._reads_case(suite, case)
+            self._add_case(suite, case)
         if status != 0 and failures == len(self.failures):
-            self.fails(f"{suite}: exit status {status}, though no case failed", text)
+            self.add_failure(f"{suite}: exit status {status}, though no case failed", text)
         if not cases and not may_be_empty:
-            self.fails(f"{suite}: it ran no test", text)
+            self.add_failure(f"{suite}: it ran no test", text)
 
-    def _reads_case(self, suite, case):
+    def _add_case(self, suite, case):
         name = case.get("name", "?")
         if case.get("classname") not in (None, "", name):
             name = f"{case.get('classname')}::{name}"
@@ -79,19 +79,19 @@ class Report:
         if problems or case.get("status") == "fail":
             detail = "\n".join(text for problem in problems
                                for text in (problem.get("message"), problem.text) if text)
-            self.fails(name, f"{output}\n{detail}")
+            self.add_failure(name, f"{output}\n{detail}")
         elif case.get("status") in ("disabled", "notrun") and skip is None:
-            self.skips(name, "disabled in the source")
+            self.add_skipped(name, "disabled in the source")
         elif skip is None:
-            self.passes()
+            self.add_passed()
         elif case.get("status") == "notrun" and "SKIP_" not in (skip.get("message") or ""):
             # CTest reports a test with a missing program as skipped.
-            self.fails(name, f"{skip.get('message')}\n{output}")
+            self.add_failure(name, f"{skip.get('message')}\n{output}")
         else:
             message = skip.get("message") or skip.text or ""
-            self.skips(name, (output if "SKIP_" in message else message).strip())
+            self.add_skipped(name, (output if "SKIP_" in message else message).strip())
 
-    def closes(self, seconds):
+    def print_summary(self, seconds):
         """Prints the summary. Its last line is "N passed, N failed"."""
         print()
         if self.rows:

@@ -20,7 +20,7 @@ def layout(report):
         if file.suffix in (".c", ".cpp", ".h", ".hpp") and "node_modules" not in file.parts)
     status, text = run(["clang-format-14", "--dry-run", "--Werror", *files])
     wrong = sorted({line.split(":")[0] for line in text.splitlines() if ": error:" in line})
-    report.checks("layout: clang-format-14 -i these files", status, "\n".join(wrong) or text)
+    report.add_result("layout: clang-format-14 -i these files", status, "\n".join(wrong) or text)
 
 
 def commands_of(folder):
@@ -49,4 +49,4 @@ def names(report):
 
         found = [text for status, text in pool.map(look, files) if status != 0]
     lines = sorted({line for text in found for line in text.splitlines() if " error: " in line})
-    report.checks("names: see .clang-tidy", not files or len(found), "\n".join(lines or found))
+    report.add_result("names: see .clang-tidy", not files or len(found), "\n".join(lines or found))

@@ -35,8 +35,8 @@ def build(report, preset, definitions, targets):
         status, text = run(["cmake", "--build", "--preset", preset, "-j", JOBS, "--target", *targets, "--",
                             "-k", "0"], progress=progress)
     if status != 0:
-        report.fails(f"build of {preset} (stages that need it do not run)",
-                     broken_steps(text) or text)
+        report.add_failure(f"build of {preset} (stages that need it do not run)",
+                           broken_steps(text) or text)
     return status == 0
 
 
@@ -69,7 +69,7 @@ def googletest(report, preset, programs, prefix=()):
     folder = TREE / "build" / preset / "tests"
     shards = [(program, shard) for program in programs for shard in range(WORKERS)]
 
-    def runs(job):
+    def run_shard(job):
         program, shard = job
         with tempfile.TemporaryDirectory() as results:
             file = Path(results) / "cases.xml"
@@ -79,18 +79,19 @@ def googletest(report, preset, programs, prefix=()):
             return program, shard, status, text, file.read_bytes() if file.exists() else b""
 
     with ThreadPoolExecutor(WORKERS) as pool, tempfile.TemporaryDirectory() as results:
-        for program, shard, status, text, cases in pool.map(runs, shards):
+        for program, shard, status, text, cases in pool.map(run_shard, shards):
             suite = f"{preset}, {program}"
             file = Path(results) / "cases.xml"
             if cases:
                 file.write_bytes(cases)
                 # On a machine with many cores, a shard may have no case.
-                report.reads(suite, file, status, text, may_be_empty=shard > 0)
+                report.add_junit_file(suite, file, status, text, may_be_empty=shard > 0)
             else:
                 # The program writes its report at exit, so it crashed. Later cases did not run.
                 ran = re.findall(r"^\[ RUN      \] (\S+)", text, re.M)
-                report.fails(f"{suite}: {ran[-1] if ran else 'no case'} ended the program with "
-                             f"status {status}; the later cases of shard {shard} did not run", text)
+                report.add_failure(
+                    f"{suite}: {ran[-1] if ran else 'no case'} ended the program with status "
+                    f"{status}; the later cases of shard {shard} did not run", text)
 
 
 def ctest(report, preset, *selection, prefix=()):
@@ -100,7 +101,7 @@ def ctest(report, preset, *selection, prefix=()):
             [*prefix, "ctest", "--test-dir", f"build/{preset}", "-j", JOBS, "--timeout", 600,
              "--no-tests=error", "--output-on-failure", "--output-junit", file, *selection],
             SANITIZERS, progress=Progress(preset, r"\n *(\d+)/(\d+) Test "))
-        report.reads(preset, file, status, text)
+        report.add_junit_file(preset, file, status, text)
 
 
 def pytest(report, suite, selection, environment, interpreter=(sys.executable, "-B"), folder=TREE,
@@ -114,4 +115,4 @@ def pytest(report, suite, selection, environment, interpreter=(sys.executable, "
              "-v", "-o", "console_output_style=count",
              *(["-n", workers, "--dist", "load"] if workers > 1 else []), *selection],
             environment, folder=folder, progress=Progress(suite, r"\[ *(\d+)/(\d+)\]"))
-        report.reads(suite, file, status, text + more())
+        report.add_junit_file(suite, file, status, text + more())
