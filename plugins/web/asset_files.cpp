@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kMostUnread = 1024;
 
 // Collects the part of a text after offset `from`, without copying what is known already.
-struct Behind {
+struct ListSuffix {
     std::size_t from;
     std::size_t size;
     std::string text;
 
     static nar_status write(void* user, nar_str piece) noexcept {
-        auto& self = *static_cast<Behind*>(user);
+        auto& self = *static_cast<ListSuffix*>(user);
         const std::size_t known =
             std::min(piece.size, self.from - std::min<std::size_t>(self.from, self.size));
         self.size += piece.size;
@@ -69,8 +69,8 @@ AssetFiles::AssetFiles(List list, Post post) : list_(std::move(list)), post_(std
 
 // Only the registry can resolve a relative path, and it has the asset only after this event was
 // delivered to all sinks. Such a file is identified when the registry is read.
-void AssetFiles::came(std::uint64_t number, std::uint32_t attempt, std::string_view body) {
-    has_news_ = true;
+void AssetFiles::on_asset(std::uint64_t number, std::uint32_t attempt, std::string_view body) {
+    has_unread_ = true;
     if (attempt > 1) is_known_ = false;
     rapidjson::Document event;
     event.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
@@ -86,7 +86,7 @@ void AssetFiles::read_soon() {
     if (reads_soon_) return;
     post_([this] {
         reads_soon_ = false;
-        if (has_news_) read_registry();
+        if (has_unread_) read_registry();
     });
     reads_soon_ = true;
 }
@@ -94,8 +94,8 @@ void AssetFiles::read_soon() {
 // The registry is a list, oldest first. Unless an entry is replaced, its text only grows, so only
 // the new part has to be parsed.
 void AssetFiles::read_registry() {
-    Behind list{is_known_ && read_ > 1 ? read_ : 0, 0, {}};
-    if (list_(&Behind::write, &list) != NAR_OK) {
+    ListSuffix list{is_known_ && read_ > 1 ? read_ : 0, 0, {}};
+    if (list_(&ListSuffix::write, &list) != NAR_OK) {
         throw std::runtime_error("the host does not list its assets");
     }
     if (list.from > 0 && list.text.starts_with(',')) {
@@ -131,14 +131,14 @@ void AssetFiles::read_registry() {
     seen_.clear();
     read_ = list.size > 0 ? list.size - 1 : 0;
     is_known_ = true;
-    has_news_ = false;
+    has_unread_ = false;
 }
 
 const AssetFile* AssetFiles::find(std::string_view name) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end != name.data() + name.size()) return nullptr;
-    if (!is_known_ || (has_news_ && !files_.contains(number))) read_registry();
+    if (!is_known_ || (has_unread_ && !files_.contains(number))) read_registry();
     const auto found = files_.find(number);
     return found == files_.end() ? nullptr : &found->second;
 }

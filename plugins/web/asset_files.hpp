@@ -49,7 +49,7 @@ public:
 
     // Must be called for each asset event; `body` is the tool's event. Only an event of a later
     // attempt (`attempt` > 1) can replace entries of the registry.
-    void came(std::uint64_t number, std::uint32_t attempt, std::string_view body);
+    void on_asset(std::uint64_t number, std::uint32_t attempt, std::string_view body);
 
     // The file of the event with that number, or null if the registry does not have it. Valid until
     // the next call.
@@ -65,7 +65,7 @@ private:
 
     const List list_;
     const Post post_;
-    bool has_news_ = true;
+    bool has_unread_ = true;
     // The part of the registry that was read is still valid: entries were only appended.
     bool is_known_ = false;
     // The size of that part, without the closing bracket.

@@ -32,14 +32,14 @@ public:
     FileSource(const FileSource&) = delete;
     ~FileSource() override { ::close(file_); }
 
-    void take_part(std::uint64_t first, std::uint64_t count) {
+    void select_range(std::uint64_t first, std::uint64_t count) {
         at_ = first;
-        left_ = count;
+        remaining_ = count;
     }
 
     ssize_t read(char* buffer, std::size_t room) noexcept override {
-        if (left_ == 0) return MHD_CONTENT_READER_END_OF_STREAM;
-        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(room, left_));
+        if (remaining_ == 0) return MHD_CONTENT_READER_END_OF_STREAM;
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(room, remaining_));
         ssize_t got = 0;
         do {
             got = ::pread(file_, buffer, count, static_cast<off_t>(at_));
@@ -51,7 +51,7 @@ public:
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
         at_ += static_cast<std::uint64_t>(got);
-        left_ -= static_cast<std::uint64_t>(got);
+        remaining_ -= static_cast<std::uint64_t>(got);
         return got;
     }
 
@@ -59,7 +59,7 @@ private:
     const int file_;
     const FileIdentity identity_;
     std::uint64_t at_ = 0;
-    std::uint64_t left_ = 0;
+    std::uint64_t remaining_ = 0;
 };
 
 // The media type that a tool gave, if it is safe in a header.
@@ -136,7 +136,7 @@ Assets::Assets(const plugin::Host& host)
           },
           [host](const std::function<void()>& function) { host.post(function); }) {}
 
-Response Assets::answer(const Request& request, std::string_view name) {
+Response Assets::respond(const Request& request, std::string_view name) {
     const AssetFile* asset = files_.find(name);
     if (asset == nullptr) return no_such_asset();
     // Check before opening: the path may lead to a device or a pipe now, and opening one has side
@@ -159,31 +159,31 @@ Response Assets::answer(const Request& request, std::string_view name) {
     const auto only_if = request.header("If-Range");
     if (asked && (!only_if || *only_if == tag)) range = read_range(*asked, size);
     if (range.kind == Range::Kind::Unsatisfiable) {
-        Response answer =
+        Response response =
             Response::problem(416, "RANGE_NOT_SATISFIABLE", "the range is outside the asset");
-        answer.set("Content-Range", "bytes */" + std::to_string(size));
-        return answer;
+        response.set("Content-Range", "bytes */" + std::to_string(size));
+        return response;
     }
 
     const bool is_part = range.kind == Range::Kind::Part;
-    source->take_part(range.first, range.count);
-    Response answer(is_part ? 206 : 200, range.count, std::move(source));
+    source->select_range(range.first, range.count);
+    Response response(is_part ? 206 : 200, range.count, std::move(source));
     if (is_part) {
-        answer.set("Content-Range", "bytes " + std::to_string(range.first) + "-" +
+        response.set("Content-Range", "bytes " + std::to_string(range.first) + "-" +
                                         std::to_string(range.first + range.count - 1) + "/" +
                                         std::to_string(size));
     }
     const std::string media_type = safe_media_type(asset->media_type);
     const std::string plain = plain_type(media_type);
-    answer.set("Content-Type", media_type);
-    answer.set("Content-Disposition", std::string(is_shown(plain) ? "inline" : "attachment") +
+    response.set("Content-Type", media_type);
+    response.set("Content-Disposition", std::string(is_shown(plain) ? "inline" : "attachment") +
                                           "; filename=\"" + file_name_for_header(asset->path) +
                                           "\"");
-    answer.set("Content-Security-Policy", is_media(plain) ? kPolicyOfMedia : kPolicy);
-    answer.set("Accept-Ranges", "bytes");
-    answer.set("ETag", tag);
-    answer.set("Cache-Control", "no-store");
-    return answer;
+    response.set("Content-Security-Policy", is_media(plain) ? kPolicyOfMedia : kPolicy);
+    response.set("Accept-Ranges", "bytes");
+    response.set("ETag", tag);
+    response.set("Cache-Control", "no-store");
+    return response;
 }
 
 }  // namespace narratoria::web

@@ -18,12 +18,12 @@ public:
     explicit Assets(const plugin::Host& host);
 
     // Must be called for each asset event.
-    void came(const plugin::Event& event) {
-        files_.came(event.seq(), event.attempt(), event.body());
+    void on_asset(const plugin::Event& event) {
+        files_.on_asset(event.seq(), event.attempt(), event.body());
     }
 
     // `name`: the rest of the request's path after /api/assets/.
-    Response answer(const Request& request, std::string_view name);
+    Response respond(const Request& request, std::string_view name);
 
 private:
     AssetFiles files_;

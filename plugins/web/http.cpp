@@ -44,14 +44,14 @@ MHD_Result look(void* user, MHD_ValueKind, const char* key, std::size_t key_size
     }
 }
 
-MHD_Result look_for_odd(void* user, MHD_ValueKind, const char* key, std::size_t size, const char*,
-                        std::size_t) noexcept {
-    constexpr std::string_view signs = "!#$%&'*+-.^_`|~";
+MHD_Result check_header_name(void* user, MHD_ValueKind, const char* key, std::size_t size,
+                             const char*, std::size_t) noexcept {
+    constexpr std::string_view symbols = "!#$%&'*+-.^_`|~";
     for (std::size_t at = 0; at < size; ++at) {
         const char letter = lower(key[at]);
         const bool is_plain = (letter >= 'a' && letter <= 'z') ||
                               (letter >= '0' && letter <= '9') ||
-                              signs.find(letter) != std::string_view::npos;
+                              symbols.find(letter) != std::string_view::npos;
         if (!is_plain) *static_cast<bool*>(user) = true;
     }
     return MHD_YES;
@@ -66,7 +66,7 @@ std::vector<std::string_view> values(MHD_Connection* connection, MHD_ValueKind k
     return found;
 }
 
-std::optional<std::string_view> the_one(const std::vector<std::string_view>& all) {
+std::optional<std::string_view> only_value(const std::vector<std::string_view>& all) {
     return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
 }
 
@@ -100,16 +100,16 @@ std::vector<std::string_view> Request::arguments(std::string_view name) const {
     return values(connection_, MHD_GET_ARGUMENT_KIND, name);
 }
 std::optional<std::string_view> Request::header(std::string_view name) const {
-    return the_one(headers(name));
+    return only_value(headers(name));
 }
 std::optional<std::string_view> Request::argument(std::string_view name) const {
-    return the_one(arguments(name));
+    return only_value(arguments(name));
 }
 
 bool Request::has_invalid_header_name() const {
-    bool is_odd = false;
-    MHD_get_connection_values_n(connection_, MHD_HEADER_KIND, &look_for_odd, &is_odd);
-    return is_odd;
+    bool is_invalid = false;
+    MHD_get_connection_values_n(connection_, MHD_HEADER_KIND, &check_header_name, &is_invalid);
+    return is_invalid;
 }
 
 bool Request::wants_html() const {
@@ -142,17 +142,17 @@ Response::Response(unsigned status, std::uint64_t size, std::unique_ptr<BodySour
     : Response(status, response_of(size, std::move(source))) {}
 
 Response Response::json(unsigned status, std::string body) {
-    Response answer(status, std::move(body));
-    answer.set("Content-Type", "application/json").set("Cache-Control", "no-store");
-    return answer;
+    Response response(status, std::move(body));
+    response.set("Content-Type", "application/json").set("Cache-Control", "no-store");
+    return response;
 }
 
 Response Response::html(unsigned status, std::string body) {
-    Response answer(status, std::move(body));
-    answer.set("Content-Type", "text/html; charset=utf-8").set("Cache-Control", "no-store");
-    answer.set("Content-Security-Policy",
+    Response response(status, std::move(body));
+    response.set("Content-Type", "text/html; charset=utf-8").set("Cache-Control", "no-store");
+    response.set("Content-Security-Policy",
                "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    return answer;
+    return response;
 }
 
 Response Response::problem(unsigned status, std::string_view code, std::string_view message) {

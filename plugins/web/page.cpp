@@ -42,24 +42,24 @@ const PageFile* find_page_file(std::string_view path) {
 Response entrance_response() {
     const PageFile* file = find(kEntrance);
     if (file == nullptr) throw std::runtime_error("the page was not built into the plugin");
-    Response answer = Response::with_lasting_body(200, file->content);
-    answer.set("Content-Type", std::string(file->media_type));
-    answer.set("Content-Security-Policy", kPolicyOfEntrance);
-    answer.set("Cache-Control", "no-store");
-    return answer;
+    Response response = Response::with_lasting_body(200, file->content);
+    response.set("Content-Type", std::string(file->media_type));
+    response.set("Content-Security-Policy", kPolicyOfEntrance);
+    response.set("Cache-Control", "no-store");
+    return response;
 }
 
 Response page_file_response(const Request& request, const PageFile& file) {
     const bool is_known = file.path != "/" && has_it_already(request, file.tag);
-    Response answer = Response::with_lasting_body(is_known ? 304 : 200,
+    Response response = Response::with_lasting_body(is_known ? 304 : 200,
                                                   is_known ? std::string_view() : file.content);
-    answer.set("Content-Type", std::string(file.media_type));
-    answer.set("Content-Security-Policy", kPolicyOfPage);
-    if (file.path == "/") return std::move(answer.set("Cache-Control", "no-store"));
-    answer.set("Cache-Control",
+    response.set("Content-Type", std::string(file.media_type));
+    response.set("Content-Security-Policy", kPolicyOfPage);
+    if (file.path == "/") return std::move(response.set("Cache-Control", "no-store"));
+    response.set("Cache-Control",
                file.is_lasting ? "public, max-age=31536000, immutable" : "no-cache");
-    answer.set("ETag", std::string(file.tag));
-    return answer;
+    response.set("ETag", std::string(file.tag));
+    return response;
 }
 
 }  // namespace narratoria::web

@@ -22,7 +22,9 @@ namespace {
 constexpr std::size_t kLargest = 1024;
 constexpr std::size_t kLongestWord = 16;
 
-std::string said(int error) { return std::error_code(error, std::generic_category()).message(); }
+std::string message_of(int error) {
+    return std::error_code(error, std::generic_category()).message();
+}
 
 // An absolute path from the environment. The XDG specification has programs ignore relative ones.
 std::optional<std::string> folder_in(const char* name) {
@@ -39,7 +41,7 @@ bool is_word(const rapidjson::Value& value) {
                        [](char letter) { return letter >= 'a' && letter <= 'z'; });
 }
 
-bool is_wish(std::string_view name, const rapidjson::Value& value) {
+bool is_setting(std::string_view name, const rapidjson::Value& value) {
     if (name == "theme") return is_word(value) && (value == "dark" || value == "light");
     if (name == "textSize") {
         return value.IsNumber() && value.GetDouble() >= 0.5 && value.GetDouble() <= 4;
@@ -75,11 +77,11 @@ bool write_all(int file, std::string_view text) {
 
 std::optional<std::string> checked_reading(std::string_view json) {
     if (json.size() > kLargest) return std::nullopt;
-    rapidjson::Document wishes;
-    wishes.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
+    rapidjson::Document settings;
+    settings.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
         json.data(), json.size());
-    if (wishes.HasParseError() || !wishes.IsObject()) return std::nullopt;
-    const rapidjson::Value& object = wishes;
+    if (settings.HasParseError() || !settings.IsObject()) return std::nullopt;
+    const rapidjson::Value& object = settings;
     std::size_t count = 0;
     rapidjson::StringBuffer text;
     rapidjson::Writer<rapidjson::StringBuffer> writer(text);
@@ -87,14 +89,14 @@ std::optional<std::string> checked_reading(std::string_view json) {
     for (const char* name : {"theme", "textSize", "lineWidth", "details"}) {
         const auto member = object.FindMember(name);
         if (member == object.MemberEnd()) continue;
-        if (!is_wish(name, member->value)) return std::nullopt;
+        if (!is_setting(name, member->value)) return std::nullopt;
         writer.Key(name);
         member->value.Accept(writer);
         ++count;
     }
     writer.EndObject();
     // The object has an unknown or duplicate member.
-    if (count != wishes.MemberCount()) return std::nullopt;
+    if (count != settings.MemberCount()) return std::nullopt;
     return std::string(text.GetString(), text.GetSize());
 }
 
@@ -124,11 +126,11 @@ std::string ReadingFile::read() {
     // Check before opening: opening a pipe may block, and opening a device may have side effects.
     struct stat status {};
     if (::stat(path_->c_str(), &status) != 0) {
-        return errno == ENOENT || errno == ENOTDIR ? nothing : fails(said(errno));
+        return errno == ENOENT || errno == ENOTDIR ? nothing : fails(message_of(errno));
     }
     if (!S_ISREG(status.st_mode)) return fails("not a regular file");
     const int file = ::open(path_->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return fails(said(errno));
+    if (file < 0) return fails(message_of(errno));
     std::array<char, kLargest + 1> content{};
     ssize_t got = 0;
     do {
@@ -136,9 +138,9 @@ std::string ReadingFile::read() {
     } while (got < 0 && errno == EINTR);
     const int error = errno;
     ::close(file);
-    if (got < 0) return fails(said(error));
-    auto wishes = checked_reading({content.data(), static_cast<std::size_t>(got)});
-    return wishes ? std::move(*wishes) : fails("invalid contents; delete the file");
+    if (got < 0) return fails(message_of(error));
+    auto settings = checked_reading({content.data(), static_cast<std::size_t>(got)});
+    return settings ? std::move(*settings) : fails("invalid contents; delete the file");
 }
 
 // Writes a temporary file and renames it, so that another server never reads a partial file.
@@ -151,10 +153,10 @@ bool ReadingFile::write(const std::string& json) {
         return false;
     };
     if (!path_) return fails("neither XDG_STATE_HOME nor HOME is the path of a folder");
-    if (!make_folders(*path_)) return fails(*path_ + ": " + said(errno));
+    if (!make_folders(*path_)) return fails(*path_ + ": " + message_of(errno));
     std::string beside = *path_ + ".XXXXXX";
     const int file = ::mkostemp(beside.data(), O_CLOEXEC);
-    if (file < 0) return fails(*path_ + ": " + said(errno));
+    if (file < 0) return fails(*path_ + ": " + message_of(errno));
     bool is_written = write_all(file, json);
     int error = errno;
     ::close(file);
@@ -164,7 +166,7 @@ bool ReadingFile::write(const std::string& json) {
     }
     if (is_written) return true;
     ::unlink(beside.c_str());
-    return fails(*path_ + ": " + said(error));
+    return fails(*path_ + ": " + message_of(error));
 }
 
 }  // namespace narratoria::web

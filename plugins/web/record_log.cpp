@@ -83,11 +83,11 @@ std::optional<Batch> RecordLog::batch_after(std::uint64_t after, std::size_t mos
         [](std::uint64_t number, const End& record) { return number < record.number; });
     if (first == ends_.end()) return std::nullopt;
     const std::uint64_t begin = first == ends_.begin() ? 0 : std::prev(first)->offset;
-    auto behind = std::upper_bound(
+    auto end = std::upper_bound(
         first, ends_.end(), begin + most,
         [](std::uint64_t offset, const End& record) { return offset < record.offset; });
-    if (behind == first) ++behind;
-    return Batch{begin, std::prev(behind)->offset, std::prev(behind)->number};
+    if (end == first) ++end;
+    return Batch{begin, std::prev(end)->offset, std::prev(end)->number};
 }
 
 ssize_t RecordLog::read(std::uint64_t at, char* buffer, std::size_t room) const noexcept {

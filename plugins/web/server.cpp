@@ -21,19 +21,19 @@ namespace narratoria::web {
 namespace {
 
 constexpr unsigned kMaxUnauthenticated = 64;
-constexpr unsigned kMaxKnown = 256;
+constexpr unsigned kMaxAuthenticated = 256;
 // The limit between two turns of libmicrohttpd. It lets each connection be read at least once
 // before newer ones push it out.
 constexpr unsigned kMaxAccepted = kMaxUnauthenticated / 2;
 // Includes connections that are shut down but not closed by libmicrohttpd yet.
-constexpr unsigned kMaxOpen = kMaxKnown + kMaxUnauthenticated + 2 * kMaxAccepted;
+constexpr unsigned kMaxOpen = kMaxAuthenticated + kMaxUnauthenticated + 2 * kMaxAccepted;
 // Room for 60 cookies of 4 KiB that other servers on this address have set; libmicrohttpd stores
 // them twice. Not larger, because a stalled stream fills all of it.
 constexpr std::size_t kConnectionMemory = 640 * 1024;
 // Time for a complete request, without and with authentication.
 constexpr std::chrono::seconds kUnauthenticatedTimeout{5};
 constexpr std::chrono::seconds kRequestTimeout{30};
-constexpr std::chrono::milliseconds kRestWithoutDescriptors{100};
+constexpr std::chrono::milliseconds kRetryWithoutDescriptors{100};
 // More than the number of pieces in which a body of the largest size is read.
 constexpr unsigned kMaxNudges = 200;
 
@@ -60,7 +60,7 @@ std::runtime_error cannot_listen(Address address, std::uint16_t port, int error)
 // Refuses ambiguous requests, which could hide a second request in their body (request smuggling),
 // and bodies that are too large. A browser sends exactly one Content-Length with a body, so it is
 // not affected.
-std::optional<Response> refuse_ambiguous(const Request& request, bool is_known) {
+std::optional<Response> refuse_ambiguous(const Request& request, bool is_authenticated) {
     if (request.has_invalid_header_name()) {
         return Response::problem(400, "BAD_HEADER",
                                  "a header name has a character that HTTP does not allow");
@@ -75,11 +75,11 @@ std::optional<Response> refuse_ambiguous(const Request& request, bool is_known) 
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
     if (error == std::errc::result_out_of_range ||
-        length > (is_known ? kLargestBody : kMaxUnauthenticatedBody)) {
+        length > (is_authenticated ? kLargestBody : kMaxUnauthenticatedBody)) {
         return Response::problem(
             413, "TOO_LARGE",
-            is_known ? "the body is larger than 1 MiB"
-                     : "the body is larger than 4 KiB, the limit without the cookie");
+            is_authenticated ? "the body is larger than 1 MiB"
+                             : "the body is larger than 4 KiB, the limit without the cookie");
     }
     if (lengths.size() > 1 || error != std::errc() || end != text.data() + text.size()) {
         return Response::problem(400, "BAD_LENGTH", "Content-Length must be one whole number");
@@ -109,8 +109,8 @@ std::size_t unescape(void*, MHD_Connection*, char* text) noexcept {
     return static_cast<std::size_t>(end - text);
 }
 
-MHD_Result queue(const Request& request, const Response& answer) {
-    return MHD_queue_response(request.connection(), answer.status(), answer.response());
+MHD_Result queue(const Request& request, const Response& response) {
+    return MHD_queue_response(request.connection(), response.status(), response.response());
 }
 
 }  // namespace
@@ -125,11 +125,11 @@ struct Server::Functions {
                 auto made = std::make_unique<Request>(connection, method, path);
                 const Request& request = *made;
                 *state = made.release();
-                std::optional<Response> refusal = self.site_->refuse(request);
+                std::optional<Response> refusal = self.handler_->refuse(request);
                 if (!refusal) {
-                    const bool is_known = self.site_->is_known(request);
-                    refusal = refuse_ambiguous(request, is_known);
-                    if (is_known && !self.admit(connection)) {
+                    const bool is_authenticated = self.handler_->is_authenticated(request);
+                    refusal = refuse_ambiguous(request, is_authenticated);
+                    if (is_authenticated && !self.admit(connection)) {
                         refusal = Response::problem(503, "TOO_MANY_CONNECTIONS",
                                                     "too many requests are open; try again later");
                     }
@@ -137,7 +137,7 @@ struct Server::Functions {
                 if (!refusal) return MHD_YES;
                 // Close, so that a body that follows is not read as the next request.
                 refusal->set("Connection", "close");
-                self.awaits(connection, false);
+                self.set_awaiting_request(connection, false);
                 return queue(request, *refusal);
             }
             auto& request = *static_cast<Request*>(*state);
@@ -147,8 +147,8 @@ struct Server::Functions {
                 *body_size = 0;
                 return MHD_YES;
             }
-            self.awaits(connection, false);
-            return queue(request, self.site_->answer(request));
+            self.set_awaiting_request(connection, false);
+            return queue(request, self.handler_->respond(request));
         } catch (...) {
             // Memory ran out: the connection is closed.
             return MHD_NO;
@@ -159,19 +159,19 @@ struct Server::Functions {
                               MHD_RequestTerminationCode) noexcept {
         delete static_cast<Request*>(*state);
         *state = nullptr;
-        static_cast<Server*>(user)->awaits(connection, true);
+        static_cast<Server*>(user)->set_awaiting_request(connection, true);
     }
 
     static void connection_changed(void* user, MHD_Connection* connection, void**,
                                    MHD_ConnectionNotificationCode what) noexcept {
         auto& self = *static_cast<Server*>(user);
         if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-            self.left(connection);
+            self.remove_connection(connection);
             return;
         }
         ++self.open_;
         try {
-            self.came(connection);
+            self.add_connection(connection);
         } catch (...) {
             // Out of memory. The connection works, but without our deadline and end detection.
         }
@@ -180,8 +180,8 @@ struct Server::Functions {
 
 Server::Server(std::optional<Address> address, std::uint16_t port) {
     try {
-        leaving_ = ::epoll_create1(EPOLL_CLOEXEC);
-        if (leaving_ < 0) {
+        disconnect_epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+        if (disconnect_epoll_ < 0) {
             throw std::runtime_error("the page cannot be served: " +
                                      std::error_code(errno, std::generic_category()).message());
         }
@@ -199,7 +199,7 @@ Server::Server(std::optional<Address> address, std::uint16_t port) {
         }
     } catch (...) {
         if (listening_ >= 0) ::close(listening_);
-        if (leaving_ >= 0) ::close(leaving_);
+        if (disconnect_epoll_ >= 0) ::close(disconnect_epoll_);
         throw;
     }
 }
@@ -238,44 +238,44 @@ int Server::bind_socket(std::optional<Address> address, std::uint16_t port) {
 Server::~Server() {
     MHD_stop_daemon(daemon_);
     ::close(listening_);
-    ::close(leaving_);
+    ::close(disconnect_epoll_);
 }
 
-void Server::begin(const plugin::Host& host, Site& site) {
+void Server::begin(const plugin::Host& host, RequestHandler& handler) {
     host_ = host;
-    site_ = &site;
+    handler_ = &handler;
     const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == nullptr) throw std::runtime_error("libmicrohttpd has no epoll descriptor");
     timer_ = plugin::Timer(host, kRequestTimeout, [this] {
         has_timer_ = false;
-        turn();
+        run();
     });
     timer_.stop();
-    poll_ = plugin::Poll(host, info->epoll_fd, [this] { turn(); });
-    leaving_poll_ = plugin::Poll(host, leaving_, [this] {
-        note_gone();
-        turn();
+    poll_ = plugin::Poll(host, info->epoll_fd, [this] { run(); });
+    disconnect_poll_ = plugin::Poll(host, disconnect_epoll_, [this] {
+        collect_disconnected();
+        run();
     });
     listen();
 }
 
 // We accept connections ourselves: libmicrohttpd stops watching the listening socket at its limit
-// and resumes only in a turn that nothing triggers, and it spins when the process has no free
+// and resumes only in a run that nothing triggers, and it spins when the process has no free
 // descriptors.
 void Server::listen() {
-    if (listening_poll_.is_running() || rest_.is_running() || open_ >= kMaxOpen) return;
+    if (listening_poll_.is_running() || retry_timer_.is_running() || open_ >= kMaxOpen) return;
     listening_poll_ = plugin::Poll(*host_, listening_, [this] { accept(); });
 }
 
 void Server::accept() {
-    unsigned strangers = count(false);
+    unsigned unauthenticated = count(false);
     for (unsigned accepted = 0; accepted < kMaxAccepted && open_ < kMaxOpen; ++accepted) {
         sockaddr_in address{};
         socklen_t length = sizeof address;
         auto* general = reinterpret_cast<sockaddr*>(&address);
         const int socket = ::accept4(listening_, general, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket >= 0) {
-            if (strangers < kMaxUnauthenticated) ++strangers;
+            if (unauthenticated < kMaxUnauthenticated) ++unauthenticated;
             else end_oldest(false);
             // Closes the socket on failure.
             MHD_add_connection(daemon_, socket, general, length);
@@ -284,7 +284,7 @@ void Server::accept() {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             const std::string why = std::error_code(errno, std::generic_category()).message();
             listening_poll_.stop();
-            rest_ = plugin::Timer(*host_, kRestWithoutDescriptors, [this] { listen(); });
+            retry_timer_ = plugin::Timer(*host_, kRetryWithoutDescriptors, [this] { listen(); });
             if (!std::exchange(has_warned_, true)) {
                 host_->log(plugin::Level::Warning,
                            "new connections must wait until resources are free: " + why);
@@ -295,10 +295,10 @@ void Server::accept() {
         if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     }
     if (open_ >= kMaxOpen) listening_poll_.stop();
-    turn();
+    run();
 }
 
-void Server::came(MHD_Connection* connection) {
+void Server::add_connection(MHD_Connection* connection) {
     const MHD_ConnectionInfo* info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == nullptr) return;
@@ -308,53 +308,53 @@ void Server::came(MHD_Connection* connection) {
     epoll_event event{};
     event.events = EPOLLRDHUP | EPOLLONESHOT;
     event.data.ptr = connection;
-    ::epoll_ctl(leaving_, EPOLL_CTL_ADD, info->connect_fd, &event);
+    ::epoll_ctl(disconnect_epoll_, EPOLL_CTL_ADD, info->connect_fd, &event);
 }
 
-void Server::left(MHD_Connection* connection) noexcept {
+void Server::remove_connection(MHD_Connection* connection) noexcept {
     --open_;
-    std::erase(gone_, connection);
+    std::erase(disconnected_, connection);
     const auto peer = peers_.find(connection);
     if (peer == peers_.end()) return;
     // Closing the socket is not enough: a child process may hold a copy of it between fork and
     // exec.
-    ::epoll_ctl(leaving_, EPOLL_CTL_DEL, peer->second.socket, nullptr);
+    ::epoll_ctl(disconnect_epoll_, EPOLL_CTL_DEL, peer->second.socket, nullptr);
     peers_.erase(peer);
 }
 
-void Server::awaits(MHD_Connection* connection, bool is_awaited) noexcept {
+void Server::set_awaiting_request(MHD_Connection* connection, bool is_awaiting_request) noexcept {
     const auto peer = peers_.find(connection);
     if (peer == peers_.end()) return;
-    peer->second.is_awaited = is_awaited;
-    if (!is_awaited) return;
+    peer->second.is_awaiting_request = is_awaiting_request;
+    if (!is_awaiting_request) return;
     peer->second.deadline =
-        Clock::now() + (peer->second.is_known ? kRequestTimeout : kUnauthenticatedTimeout);
+        Clock::now() + (peer->second.is_authenticated ? kRequestTimeout : kUnauthenticatedTimeout);
     earliest_ = std::min(earliest_, peer->second.deadline);
 }
 
 bool Server::admit(MHD_Connection* connection) noexcept {
     const auto peer = peers_.find(connection);
-    // If came() ran out of memory, the connection has no entry and is not counted.
-    if (peer == peers_.end() || peer->second.is_known) return true;
-    if (count(true) >= kMaxKnown && !end_oldest(true)) return false;
-    peer->second.is_known = true;
+    // If add_connection() ran out of memory, the connection has no entry and is not counted.
+    if (peer == peers_.end() || peer->second.is_authenticated) return true;
+    if (count(true) >= kMaxAuthenticated && !end_oldest(true)) return false;
+    peer->second.is_authenticated = true;
     // The longer time of an authenticated request applies from now.
     peer->second.deadline = Clock::now() + kRequestTimeout;
     return true;
 }
 
-unsigned Server::count(bool is_known) const noexcept {
+unsigned Server::count(bool is_authenticated) const noexcept {
     return static_cast<unsigned>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& one) {
-        return one.second.is_known == is_known && !one.second.is_ending;
+        return one.second.is_authenticated == is_authenticated && !one.second.is_ending;
     }));
 }
 
-bool Server::end_oldest(bool is_known) noexcept {
+bool Server::end_oldest(bool is_authenticated) noexcept {
     Peer* oldest = nullptr;
     for (auto& [connection, peer] : peers_) {
-        if (peer.is_known != is_known || peer.is_ending) continue;
+        if (peer.is_authenticated != is_authenticated || peer.is_ending) continue;
         // Never interrupt a response to an authenticated request.
-        if (is_known && !peer.is_awaited) continue;
+        if (is_authenticated && !peer.is_awaiting_request) continue;
         if (oldest == nullptr || peer.number < oldest->number) oldest = &peer;
     }
     if (oldest == nullptr) return false;
@@ -364,43 +364,43 @@ bool Server::end_oldest(bool is_known) noexcept {
 
 void Server::end(Peer& peer) noexcept {
     peer.is_ending = true;
-    // libmicrohttpd reads the end of the stream in its next turn, and closes the connection.
+    // libmicrohttpd reads the end of the stream in its next run, and closes the connection.
     ::shutdown(peer.socket, SHUT_RDWR);
 }
 
-void Server::note_gone() {
+void Server::collect_disconnected() {
     epoll_event events[64];
-    gone_.reserve(peers_.size());
+    disconnected_.reserve(peers_.size());
     int count = 0;
     do {
-        count = ::epoll_wait(leaving_, events, 64, 0);
+        count = ::epoll_wait(disconnect_epoll_, events, 64, 0);
         for (int at = 0; at < count; ++at) {
             auto* connection = static_cast<MHD_Connection*>(events[at].data.ptr);
-            if (peers_.contains(connection)) gone_.push_back(connection);
+            if (peers_.contains(connection)) disconnected_.push_back(connection);
         }
     } while (count == 64);
 }
 
-void Server::turn() {
+void Server::run() {
     MHD_run(daemon_);
     close_expired();
     close_disconnected();
     listen();
     MHD_UNSIGNED_LONG_LONG wanted = 0;
     if (MHD_get_timeout(daemon_, &wanted) == MHD_YES) {
-        turn_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(
+        run_after(std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(
             wanted, std::chrono::milliseconds(kRequestTimeout).count())));
     }
     if (earliest_ == Clock::time_point::max()) return;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(earliest_ - Clock::now());
-    turn_after(std::max(left, std::chrono::milliseconds(0)));
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(earliest_ - Clock::now());
+    run_after(std::max(wait, std::chrono::milliseconds(0)));
 }
 
-void Server::schedule_run() { turn_after(std::chrono::milliseconds(0)); }
+void Server::schedule_run() { run_after(std::chrono::milliseconds(0)); }
 
-void Server::turn_after(std::chrono::milliseconds wait) {
+void Server::run_after(std::chrono::milliseconds wait) {
     const Clock::time_point at = Clock::now() + wait;
-    // Keep an earlier timer: an extra turn costs less than a new timer for each turn.
+    // Keep an earlier timer: an extra run costs less than a new timer for each run.
     if (has_timer_ && timer_at_ <= at) return;
     timer_.restart(wait);
     timer_at_ = at;
@@ -412,17 +412,17 @@ void Server::close_expired() {
     if (now < earliest_) return;
     earliest_ = Clock::time_point::max();
     for (auto& [connection, peer] : peers_) {
-        if (!peer.is_awaited || peer.is_ending) continue;
+        if (!peer.is_awaiting_request || peer.is_ending) continue;
         if (now >= peer.deadline) end(peer);
         else earliest_ = std::min(earliest_, peer.deadline);
     }
 }
 
 void Server::close_disconnected() {
-    for (MHD_Connection* connection : gone_) {
+    for (MHD_Connection* connection : disconnected_) {
         Peer& peer = peers_.at(connection);
-        if (!peer.is_awaited) {
-            site_->on_disconnect(connection);
+        if (!peer.is_awaiting_request) {
+            handler_->on_disconnect(connection);
         } else if (peer.nudges++ < kMaxNudges) {
             // Wakes libmicrohttpd once more, so that it notices the end of the stream. Bytes that
             // arrived before can still be read.

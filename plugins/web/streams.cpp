@@ -13,14 +13,14 @@ constexpr std::size_t kLargestBatch = 64 * 1024;
 constexpr std::size_t kMaxStreams = 64;
 
 // At most one update per frame of a 60 Hz screen.
-constexpr std::chrono::milliseconds kRest{16};
+constexpr std::chrono::milliseconds kMinInterval{16};
 constexpr std::chrono::seconds kCommentEvery{15};
 
 }  // namespace
 
 class Streams::Stream final : public BodySource {
 public:
-    Stream(Streams& streams, MHD_Connection* connection, std::uint64_t after, First first)
+    Stream(Streams& streams, MHD_Connection* connection, std::uint64_t after, FirstMessage first)
         : streams_(streams), connection_(connection), first_(std::move(first)) {
         text_ = std::move(first_.head);
         batch_.last = after;
@@ -33,7 +33,7 @@ public:
 
     ssize_t read(char* buffer, std::size_t room) noexcept override {
         // Not END_WITH_ERROR: libmicrohttpd would keep the connection until its timeout.
-        if (has_gone_) return MHD_CONTENT_READER_END_OF_STREAM;
+        if (is_disconnected_) return MHD_CONTENT_READER_END_OF_STREAM;
         try {
             std::size_t done = 0;
             while (done < room) {
@@ -63,7 +63,7 @@ public:
     }
 
     MHD_Connection* connection() const { return connection_; }
-    void on_disconnect() { has_gone_ = true; }
+    void on_disconnect() { is_disconnected_ = true; }
 
     bool is_behind() const { return batch_.last < streams_.log_.last(); }
 
@@ -110,10 +110,10 @@ private:
     std::string text_;
     std::size_t text_taken_ = 0;
     // … then, once, the state and the tail of the first message …
-    First first_;
+    FirstMessage first_;
     // … then the rest of this batch. The next batch begins after `last`.
     Batch batch_;
-    bool has_gone_ = false;
+    bool is_disconnected_ = false;
 };
 
 Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<void()> resumed)
@@ -121,24 +121,24 @@ Streams::Streams(const plugin::Host& host, const RecordLog& log, std::function<v
 
 Streams::~Streams() { end(); }
 
-Response Streams::open(const Request& request, std::uint64_t after, First first) {
+Response Streams::open(const Request& request, std::uint64_t after, FirstMessage first) {
     if (open_ >= kMaxStreams) {
-        Response answer = Response::problem(503, "TOO_MANY_STREAMS",
+        Response response = Response::problem(503, "TOO_MANY_STREAMS",
                                             "too many event streams are open; try again later");
-        answer.set("Retry-After", "5");
-        return answer;
+        response.set("Retry-After", "5");
+        return response;
     }
-    Response answer(200, MHD_SIZE_UNKNOWN,
+    Response response(200, MHD_SIZE_UNKNOWN,
                     std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
-    answer.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
+    response.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
     if (!comment_.is_running()) {
         comment_ = plugin::Timer(host_, kCommentEvery, [this] { comment(); });
     }
-    return answer;
+    return response;
 }
 
 void Streams::wake() {
-    if (rests_ || waiting_.empty()) return;
+    if (is_throttled_ || waiting_.empty()) return;
     std::vector<Stream*> woken;
     woken.reserve(waiting_.size());
     std::erase_if(waiting_, [&](Stream* stream) {
@@ -149,14 +149,14 @@ void Streams::wake() {
     if (woken.empty()) return;
     for (Stream* stream : woken) stream->resume(false);
     resumed_();
-    rests_ = true;
-    rest_ = plugin::Timer(host_, kRest, [this] {
-        rests_ = false;
+    is_throttled_ = true;
+    throttle_timer_ = plugin::Timer(host_, kMinInterval, [this] {
+        is_throttled_ = false;
         wake();
     });
 }
 
-void Streams::end_of(MHD_Connection* connection) {
+void Streams::on_disconnect(MHD_Connection* connection) {
     const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Stream* stream) {
         return stream->connection() == connection;
     });

@@ -20,7 +20,7 @@ namespace narratoria::web {
 class Streams {
 public:
     // The first message of a stream. The state may be large, so all streams share it.
-    struct First {
+    struct FirstMessage {
         std::string head;
         std::shared_ptr<const std::string> state;  // may be null
         std::string tail;
@@ -33,14 +33,14 @@ public:
 
     // The response to a request for the records after number `after`; `first` precedes them. 503 if
     // too many streams are open.
-    Response open(const Request& request, std::uint64_t after, First first);
+    Response open(const Request& request, std::uint64_t after, FirstMessage first);
 
     // Must be called when there are new records. Resumes the waiting streams together, at most once
     // per 16 ms.
     void wake();
 
     // Must be called when the browser has closed the connection. Ends its stream if it is waiting.
-    void end_of(MHD_Connection* connection);
+    void on_disconnect(MHD_Connection* connection);
 
     // Must be called before the server stops: libmicrohttpd must not be stopped while a connection
     // is suspended.
@@ -58,8 +58,8 @@ private:
     std::vector<Stream*> waiting_;
     std::size_t open_ = 0;
     bool has_ended_ = false;
-    bool rests_ = false;
-    plugin::Timer rest_;
+    bool is_throttled_ = false;
+    plugin::Timer throttle_timer_;
     plugin::Timer comment_;
 };
 

@@ -34,28 +34,28 @@ constexpr std::string_view kId = "narratoria.web";
 constexpr std::size_t kMaxInMemory = 1024 * 1024;
 constexpr std::string_view kEnter = "/api/enter";
 
-struct Place {
+struct Endpoint {
     std::optional<Address> address;
     std::uint16_t port = 0;
 };
 
-Place place_in(const plugin::Host& host) {
+Endpoint endpoint_in(const plugin::Host& host) {
     const plugins::Settings settings(host.settings(), kId);
     for (const std::string& name : settings.unknown_keys({"address", "port"})) {
         host.log(plugin::Level::Warning,
                  "there is no setting \"" + name + "\"; the settings are address and port");
     }
-    Place place;
-    place.port =
+    Endpoint endpoint;
+    endpoint.port =
         static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
     constexpr std::string_view example = "address = \"127.0.0.1\"";
     if (const auto text = settings.text("address", example)) {
-        place.address = parse_loopback(*text);
-        if (!place.address) {
+        endpoint.address = parse_loopback(*text);
+        if (!endpoint.address) {
             throw settings.wrong("address", "an address of this machine alone, 127.x.y.z", example);
         }
     }
-    return place;
+    return endpoint;
 }
 
 // Throws if the host lacks an extension that the plugin cannot do without. Without any other
@@ -70,10 +70,10 @@ const plugin::Host& require_loop(const plugin::Host& host) {
 }
 
 Response not_allowed(const char* methods) {
-    Response answer = Response::problem(405, "METHOD_NOT_ALLOWED",
-                                        std::string("method not allowed; use ") + methods);
-    answer.set("Allow", methods);
-    return answer;
+    Response response = Response::problem(405, "METHOD_NOT_ALLOWED",
+                                          std::string("method not allowed; use ") + methods);
+    response.set("Allow", methods);
+    return response;
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -131,7 +131,7 @@ bool has_choices(std::string_view payload) {
 class Web final : public plugin::EventSink,
                   public plugin::UiHandler,
                   public plugin::AssetRenderer,
-                  private Site {
+                  private RequestHandler {
 public:
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*", "audio/*", "video/*", "text/*",
@@ -140,8 +140,8 @@ public:
     static constexpr std::int32_t kUiPriority = -100;
     static constexpr std::int32_t kAssetPriority = -100;
 
-    explicit Web(const plugin::Host& host) : Web(host, place_in(host)) {}
-    Web(const plugin::Host& host, const Place& place)
+    explicit Web(const plugin::Host& host) : Web(host, endpoint_in(host)) {}
+    Web(const plugin::Host& host, const Endpoint& endpoint)
         : host_(require_loop(host)),
           title_(host.title().empty() ? "Narratoria" : host.title()),
           log_(kMaxInMemory,
@@ -150,7 +150,7 @@ public:
           reading_(ReadingFile::default_path(),
                    [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           streams_(host, log_, [this] { server_.schedule_run(); }),
-          server_(place.address, place.port),
+          server_(endpoint.address, endpoint.port),
           gate_(to_text(server_.address()), server_.port()) {
         host_.post([this] { begin(); });
     }
@@ -167,7 +167,7 @@ public:
             event.append_json(out);
             out += '\n';
         });
-        if (event.raw().type == NAR_TYPE_ASSET) assets_.came(event);
+        if (event.raw().type == NAR_TYPE_ASSET) assets_.on_asset(event);
         if (has_begun_) streams_.wake();
     }
 
@@ -219,9 +219,9 @@ private:
                               "This browser is not authenticated." + std::string(kOpenPrinted));
     }
 
-    bool is_known(const Request& request) override { return gate_.has_cookie(request); }
+    bool is_authenticated(const Request& request) override { return gate_.has_cookie(request); }
 
-    void on_disconnect(MHD_Connection* connection) override { streams_.end_of(connection); }
+    void on_disconnect(MHD_Connection* connection) override { streams_.on_disconnect(connection); }
 
     static Response refuse_visitor(const Request& request, std::string_view code,
                                    const std::string& what) {
@@ -237,7 +237,7 @@ private:
     }
 
     // Called for authenticated requests, and for the entrance without authentication.
-    Response answer(const Request& request) override {
+    Response respond(const Request& request) override {
         try {
             return route(request);
         } catch (const std::bad_alloc&) {
@@ -276,7 +276,7 @@ private:
         }
         if (path.starts_with(assets)) {
             if (!request.reads()) return not_allowed("GET, HEAD");
-            return assets_.answer(request, path.substr(assets.size()));
+            return assets_.respond(request, path.substr(assets.size()));
         }
         const PageFile* file = find_page_file(path);
         if (file == nullptr) return Response::problem(404, "NOT_FOUND", "there is no such path");
@@ -299,14 +299,14 @@ private:
                 403, "WRONG_TOKEN",
                 "This address belongs to a different session." + std::string(kOpenPrinted));
         }
-        Response answer = Response::json(200, "{\"reading\":" + reading_.read() + "}\n");
-        answer.set("Set-Cookie", gate_.set_cookie());
+        Response response = Response::json(200, "{\"reading\":" + reading_.read() + "}\n");
+        response.set("Set-Cookie", gate_.set_cookie());
         const auto again = body->FindMember("again");
         const bool is_again = again != body->MemberEnd() && again->value.IsTrue();
         if (!is_again && !gate_.has_cookie(request)) {
-            answer.set("Clear-Site-Data", "\"cache\", \"storage\"");
+            response.set("Clear-Site-Data", "\"cache\", \"storage\"");
         }
-        return answer;
+        return response;
     }
 
     // Refuses a page of an earlier game at the same address.
@@ -320,9 +320,9 @@ private:
 
     Response events(const Request& request) {
         std::uint64_t after = 0;
-        for (const auto& told : {request.argument("after"), request.header("Last-Event-ID")}) {
-            if (!told) continue;
-            const auto number = number_in(*told);
+        for (const auto& text : {request.argument("after"), request.header("Last-Event-ID")}) {
+            if (!text) continue;
+            const auto number = number_in(*text);
             if (!number) {
                 return Response::problem(400, "BAD_NUMBER",
                                          "after and Last-Event-ID must be the number of a record");
@@ -362,14 +362,14 @@ private:
     // A failure to store the settings is not an error: the browser has a copy.
     Response reading(const Request& request) {
         if (!is_json(request)) return not_json("reading settings");
-        const auto wishes = checked_reading(request.body());
-        if (!wishes) {
+        const auto settings = checked_reading(request.body());
+        if (!settings) {
             return Response::problem(400, "BAD_READING",
                                      "reading settings are a JSON object with theme, textSize, "
                                      "lineWidth and details");
         }
-        const bool is_kept = reading_.write(*wishes);
-        return Response::json(200, is_kept ? "{\"kept\":true}\n" : "{\"kept\":false}\n");
+        const bool is_stored = reading_.write(*settings);
+        return Response::json(200, is_stored ? "{\"stored\":true}\n" : "{\"stored\":false}\n");
     }
 
     Response cancel() {

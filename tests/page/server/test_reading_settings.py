@@ -27,22 +27,22 @@ def choose(page, chosen=None, **headers):
     return page.post("/api/reading", json.dumps(CHOSEN if chosen is None else chosen).encode(), **headers)
 
 
-def kept(page):
+def stored(page):
     return page.enter().json["reading"]
 
 
 def test_settings_are_restored_in_the_next_session(start, tmp_path):
     first = start()
-    assert kept(first) == {}
-    assert choose(first).json == {"kept": True}
-    assert kept(first) == CHOSEN
+    assert stored(first) == {}
+    assert choose(first).json == {"stored": True}
+    assert stored(first) == CHOSEN
     file = tmp_path / "state/narratoria/reading.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     second = start()
     assert second.origin != first.origin
-    assert kept(second) == CHOSEN
-    assert choose(second, {"textSize": 2}).json == {"kept": True}
-    assert kept(first) == {"textSize": 2}
+    assert stored(second) == CHOSEN
+    assert choose(second, {"textSize": 2}).json == {"stored": True}
+    assert stored(first) == {"textSize": 2}
 
 
 def test_no_file_before_the_first_choice(start, tmp_path):
@@ -71,7 +71,7 @@ def test_invalid_settings_are_refused_and_not_stored(start, bad):
     choose(page)
     answer = page.post("/api/reading", json.dumps(bad).encode(), Content_Type="application/json")
     assert (answer.status, answer.code) == (400, "BAD_READING")
-    assert kept(page) == CHOSEN
+    assert stored(page) == CHOSEN
 
 
 def test_unauthenticated_requests_change_nothing(start):
@@ -80,7 +80,7 @@ def test_unauthenticated_requests_change_nothing(start):
     assert choose(page, Origin="http://evil.example").status == 403
     assert choose(page, Sec_Fetch_Site="same-site").status == 403
     assert choose(page, Content_Type="text/plain").status == 415
-    assert kept(page) == {}
+    assert stored(page) == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\0" * 500, b'{"theme": "<script>"}', b"{}" * 10_000_000], ids=range(5))
@@ -89,25 +89,25 @@ def test_invalid_file_is_ignored_with_a_warning(start, tmp_path, content):
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
     page = start()
-    assert kept(page) == {}
+    assert stored(page) == {}
     assert str(file) in page.said() and "are ignored" in page.said()
-    assert choose(page).json == {"kept": True}
-    assert kept(page) == CHOSEN
+    assert choose(page).json == {"stored": True}
+    assert stored(page) == CHOSEN
 
 
 def test_unwritable_file_is_a_warning(start, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     page = start(XDG_STATE_HOME=str(tmp_path / "file"))
     for _ in range(2):
-        assert choose(page).json == {"kept": False}
+        assert choose(page).json == {"stored": False}
     assert page.said().count("kept only until") == 1
-    assert kept(page) == {}
+    assert stored(page) == {}
 
 
 def test_default_file_is_in_the_home_folder(start, tmp_path):
     for relative in ("", "state"):
         page = start(XDG_STATE_HOME=relative, HOME=str(tmp_path / "home"))
-        assert choose(page).json == {"kept": True}
+        assert choose(page).json == {"stored": True}
         assert (tmp_path / "home/.local/state/narratoria/reading.json").exists()
     assert not (tmp_path / "state").exists()
-    assert choose(start(XDG_STATE_HOME="", HOME="")).json == {"kept": False}
+    assert choose(start(XDG_STATE_HOME="", HOME="")).json == {"stored": False}

@@ -75,7 +75,7 @@ TEST(FileIdentity, NonRegularFileHasNoIdentity) {
 class AssetFilesTest : public testing::Test {
 protected:
     void announce(std::uint64_t number, const std::string& path, bool is_registered = true) {
-        files.came(number, 1, R"({"type":"asset","path":")" + path + "\"}");
+        files.on_asset(number, 1, R"({"type":"asset","path":")" + path + "\"}");
         if (!is_registered) return;
         registry += registry.size() > 1 ? "," : "";
         registry += R"({"seq":)" + std::to_string(number) + R"(,"mediaType":"image/png","path":")" +

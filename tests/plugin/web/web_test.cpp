@@ -55,7 +55,7 @@ public:
         EXPECT_EQ(::send(socket_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
     // Everything received so far.
-    const std::string& came() {
+    const std::string& received() {
         char piece[65536];
         for (;;) {
             const ssize_t got = ::recv(socket_, piece, sizeof piece, MSG_DONTWAIT);
@@ -111,7 +111,7 @@ protected:
         browser.send("Origin: http://127.0.0.1:" + std::to_string(port) +
                      "\r\nContent-Type: application/json\r\nContent-Length: " +
                      std::to_string(body.size()) + "\r\n\r\n" + body);
-        const auto set = [&] { return between(browser.came(), "Set-Cookie: ", ";"); };
+        const auto set = [&] { return between(browser.received(), "Set-Cookie: ", ";"); };
         ASSERT_TRUE(host.until([&] { return set().has_value(); }));
         cookie = set().value();
     }
@@ -124,13 +124,13 @@ protected:
         std::size_t begin = 0;
         std::size_t end = 0;
         const auto is_whole = [&] {
-            const std::string& came = browser.came();
+            const std::string& came = browser.received();
             begin = came.find("event: session");
             end = begin == std::string::npos ? begin : came.find("\n\n", begin);
             return end != std::string::npos;
         };
         EXPECT_TRUE(host.until(is_whole));
-        return browser.came().substr(begin, end + 2 - begin);
+        return browser.received().substr(begin, end + 2 - begin);
     }
 
     StoryHost host{"web"};
@@ -147,7 +147,7 @@ TEST_F(WebTest, VanishedBrowserRaisesNoSignal) {
     for (int round = 0; round < 5; ++round) {
         Browser browser(port, "GET /api/events?after=0");
         browser.send(let_in());
-        ASSERT_TRUE(host.until([&] { return !browser.came().empty(); }));
+        ASSERT_TRUE(host.until([&] { return !browser.received().empty(); }));
         browser.vanish();
         host.prompt(std::string(2'000'000, 'x'));
     }
@@ -199,7 +199,7 @@ TEST_F(WebTest, SessionEndsDespiteOpenConnections) {
     Browser reads(port, "GET /api/events?after=0");
     reads.send(let_in());
     ASSERT_TRUE(
-        host.until([&] { return reads.came().find("event: session") != std::string::npos; }));
+        host.until([&] { return reads.received().find("event: session") != std::string::npos; }));
     const Browser silent(port, "GET /");
     host.prompt("hello");
     host.close();
@@ -215,8 +215,8 @@ TEST_F(WebTest, EachSessionHasItsOwnPageAndCookie) {
     EXPECT_NE(first_port, second_port);
     Browser browser(second_port, "GET /");
     browser.send("Cookie: " + first_cookie + "\r\n\r\n");
-    ASSERT_TRUE(host.until([&] { return !browser.came().empty(); }));
-    EXPECT_THAT(browser.came(), HasSubstr("403"));
+    ASSERT_TRUE(host.until([&] { return !browser.received().empty(); }));
+    EXPECT_THAT(browser.received(), HasSubstr("403"));
 }
 
 TEST_F(WebTest, TakenPortDisablesOnlyThePage) {

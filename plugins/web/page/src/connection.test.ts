@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Role, Share, Told } from "./connection_share.ts";
+import type { Role, Share, ShareMessage } from "./connection_share.ts";
 import { Connection, type Listener, type Source, type Status, type Environment, readRecords } from "./connection.ts";
 import { Session } from "./session/session.ts";
 
@@ -40,17 +40,17 @@ class FakeSource implements Source {
 
 // The share between this window and other windows of the browser.
 class FakeShare implements Share {
-  told: Told[] = [];
+  message: ShareMessage[] = [];
   isLeft = false;
 
   constructor(
     readonly game: string,
     readonly role: (role: Role) => void,
-    readonly heard: (told: Told) => void,
+    readonly receive: (message: ShareMessage) => void,
   ) {}
 
-  tell(told: Told): void {
-    this.told.push(told);
+  send(message: ShareMessage): void {
+    this.message.push(message);
   }
 
   leave(): void {
@@ -59,7 +59,7 @@ class FakeShare implements Share {
 
   // Simulates records passed on by the leader.
   passes(...seqs: number[]): void {
-    this.heard({ what: "records", data: seqs.map(record).join("\n") });
+    this.receive({ what: "records", data: seqs.map(record).join("\n") });
   }
 }
 
@@ -103,8 +103,8 @@ beforeEach(() => {
       entries += 1;
       return Promise.resolve(isLetIn);
     },
-    share(game, role, heard) {
-      shares.push(new FakeShare(game, role, heard));
+    share(game, role, receive) {
+      shares.push(new FakeShare(game, role, receive));
       return shares.at(-1);
     },
     later(run, milliseconds) {
@@ -342,7 +342,7 @@ describe("several windows of one browser", () => {
     source().sends(1, 2);
     expect(source().isClosed).toBe(true);
     expect(connection.status).toBe("open");
-    expect(share().told).toEqual([{ what: "asked" }]);
+    expect(share().message).toEqual([{ what: "request" }]);
     share().passes(3);
     expect(session.lastSeq).toBe(3);
     expect(sources.length).toBe(1);
@@ -352,11 +352,11 @@ describe("several windows of one browser", () => {
     source().opens("s", 1, "g");
     share().role("leader");
     source().sends(1);
-    expect(share().told).toEqual([]);
+    expect(share().message).toEqual([]);
     source().sends(2);
-    expect(share().told).toEqual([{ what: "records", data: record(2) }]);
-    share().heard({ what: "asked" });
-    expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
+    expect(share().message).toEqual([{ what: "records", data: record(2) }]);
+    share().receive({ what: "request" });
+    expect(share().message.at(-1)).toEqual({ what: "opened", last: 2 });
   });
 
   it("reopen a stream for missed records, then close it", () => {
@@ -368,7 +368,7 @@ describe("several windows of one browser", () => {
     source().sends(1, 2, 3);
     expect(session.lastSeq).toBe(3);
     expect(source().isClosed).toBe(true);
-    share().heard({ what: "opened", last: 5 });
+    share().receive({ what: "opened", last: 5 });
     expect(source().isClosed).toBe(false);
     expect(source().url).toBe("/api/events?after=3&game=g");
   });
@@ -388,15 +388,15 @@ describe("several windows of one browser", () => {
     share().role("leader");
     expect(sources.length).toBe(2);
     source().opens("s", 2, "g");
-    expect(share().told.at(-1)).toEqual({ what: "opened", last: 2 });
+    expect(share().message.at(-1)).toEqual({ what: "opened", last: 2 });
   });
 
   it("all report that the game is unreachable", () => {
     source().opens("s", 0, "g");
     share().role("follower");
-    share().heard({ what: "status", status: "lost" });
+    share().receive({ what: "status", status: "lost" });
     expect(connection.status).toBe("lost");
-    share().heard({ what: "status", status: "open" });
+    share().receive({ what: "status", status: "open" });
     expect(connection.status).toBe("open");
   });
 

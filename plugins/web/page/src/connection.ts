@@ -3,7 +3,7 @@
 // the records, hidden pages, and sharing with other windows of the browser. A window first opens its own stream. When
 // it has all records and a different window is the leader (connection_share.ts), it closes its stream and becomes a
 // follower. When it misses a record, it opens its own stream again.
-import { type OpenShare, type Role, type Share, type Told, openShare } from "./connection_share.ts";
+import { type OpenShare, type Role, type Share, type ShareMessage, openShare } from "./connection_share.ts";
 import { enterAgain } from "./connection_token.ts";
 import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf, textsOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
@@ -60,7 +60,7 @@ export class Connection {
   isReplaced = false;
   #source: Source | undefined;
   #listener: Listener;
-  #around: Environment;
+  #environment: Environment;
   #wait = kFirstWait;
   #cancelWait: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
@@ -75,26 +75,26 @@ export class Connection {
   // The record before the last gap. If the same gap comes again, it will never be filled.
   #gapAfter = -1;
 
-  constructor(listener: Listener, around: Environment = browser()) {
+  constructor(listener: Listener, environment: Environment = browser()) {
     this.#listener = listener;
-    this.#around = around;
-    this.#stopWatching = around.onVisibility(() => this.#visibility());
+    this.#environment = environment;
+    this.#stopWatching = environment.onVisibility(() => this.#visibility());
     // The page may have been opened in a background tab.
     this.#visibility();
   }
 
   open(): void {
     this.#close();
-    const source = this.#around.openSource(this.#url());
+    const source = this.#environment.openSource(this.#url());
     this.#source = source;
     source.onopen = () => {
       this.#wait = kFirstWait;
       this.#set("open");
-      if (this.#role === "leader") this.#share?.tell({ what: "status", status: "open" });
+      if (this.#role === "leader") this.#share?.send({ what: "status", status: "open" });
     };
     source.onerror = () => this.#failed(source);
     source.addEventListener("session", (message) => this.#opened(source, message.data));
-    source.onmessage = (message) => this.#take(source, message.data);
+    source.onmessage = (message) => this.#receiveRecords(source, message.data);
   }
 
   // Reconnects at once, on the player's request.
@@ -141,16 +141,16 @@ export class Connection {
     this.#join(opening.game ?? "");
     // A different session than before: open its stream from the beginning.
     if (known === 0 && before > 0) return this.open();
-    if (this.#role === "leader") this.#share?.tell({ what: "opened", last: opening.last });
+    if (this.#role === "leader") this.#share?.send({ what: "opened", last: opening.last });
     this.#perhapsFollow();
   }
 
-  #take(source: Source, data: string): void {
+  #receiveRecords(source: Source, data: string): void {
     if (source !== this.#source) return;
     const after = this.#listener.lastSeq();
     const records = readRecords(data);
     // Only newer records: other windows get the older ones from their own streams.
-    if (this.#role === "leader" && (records.at(-1)?.seq ?? 0) > this.#newest) this.#share?.tell({ what: "records", data });
+    if (this.#role === "leader" && (records.at(-1)?.seq ?? 0) > this.#newest) this.#share?.send({ what: "records", data });
     if (this.#listener.records(records, this.#gapAfter === after) !== "all") {
       this.#gapAfter = this.#listener.lastSeq();
       return this.open();
@@ -164,7 +164,7 @@ export class Connection {
     if (game === "" || (this.#share !== undefined && game === this.#game)) return;
     this.#leave();
     this.#game = game;
-    const share = this.#around.share(
+    const share = this.#environment.share(
       game,
       (role) => {
         if (share !== undefined && share !== this.#share) return;
@@ -172,8 +172,8 @@ export class Connection {
         if (role === "follower") this.#perhapsFollow();
         else if (this.#source === undefined && this.#cancelWait === undefined) this.open();
       },
-      (told) => {
-        if (share === this.#share) this.#heard(told);
+      (message) => {
+        if (share === this.#share) this.#receive(message);
       },
     );
     this.#share = share;
@@ -190,25 +190,25 @@ export class Connection {
     if (this.#role !== "follower" || this.#source === undefined || this.status !== "open" || this.#listener.lastSeq() < this.#newest) return;
     this.#close();
     // The leader may have passed on records before this window listened: ask for the newest number.
-    this.#share?.tell({ what: "asked" });
+    this.#share?.send({ what: "request" });
   }
 
-  #heard(told: Told): void {
-    if (told.what === "asked") {
-      if (this.#role === "leader") this.#share?.tell({ what: "opened", last: this.#listener.lastSeq() });
+  #receive(message: ShareMessage): void {
+    if (message.what === "request") {
+      if (this.#role === "leader") this.#share?.send({ what: "opened", last: this.#listener.lastSeq() });
       return;
     }
     if (this.#role === "leader") return;
-    switch (told.what) {
+    switch (message.what) {
       case "status":
-        if (this.#source === undefined) this.#set(told.status);
+        if (this.#source === undefined) this.#set(message.status);
         return;
       case "opened":
-        this.#newest = Math.max(this.#newest, told.last);
+        this.#newest = Math.max(this.#newest, message.last);
         if (this.#source === undefined && this.#listener.lastSeq() < this.#newest) this.open();
         return;
       case "records": {
-        const records = readRecords(told.data);
+        const records = readRecords(message.data);
         this.#newest = Math.max(this.#newest, records.at(-1)?.seq ?? 0);
         if (this.#listener.records(records, false) === "all") return this.#perhapsFollow();
         // If this window has a stream, it brings the missing records.
@@ -223,19 +223,19 @@ export class Connection {
   #failed(source: Source): void {
     if (source !== this.#source) return;
     this.#set("lost");
-    if (this.#role === "leader") this.#share?.tell({ what: "status", status: "lost" });
+    if (this.#role === "leader") this.#share?.send({ what: "status", status: "lost" });
     if (source.readyState !== kClosed) return;
-    void this.#around.probe(this.#url()).then(async (status) => {
+    void this.#environment.probe(this.#url()).then(async (status) => {
       if (source !== this.#source) return;
       if (status === 409) return this.#end(true);
       if (status === 403) {
-        const isIn = !this.#hasEntered && (await this.#around.enter());
+        const isIn = !this.#hasEntered && (await this.#environment.enter());
         if (source !== this.#source) return;
         if (!isIn) return this.#end(false);
         this.#hasEntered = true;
         return this.open();
       }
-      this.#cancelWait = this.#around.later(() => this.open(), this.#wait);
+      this.#cancelWait = this.#environment.later(() => this.open(), this.#wait);
       this.#wait = Math.min(this.#wait * 2, kLongestWait);
     });
   }
@@ -252,8 +252,8 @@ export class Connection {
     this.#cancelRest?.();
     this.#cancelRest = undefined;
     if (this.status === "ended") return;
-    if (this.#around.isHidden()) {
-      this.#cancelRest = this.#around.later(() => {
+    if (this.#environment.isHidden()) {
+      this.#cancelRest = this.#environment.later(() => {
         this.#leave();
         this.#close();
         this.#set("resting");

@@ -6,53 +6,53 @@
 
 export type Role = "leader" | "follower";
 
-// The messages between windows. All but "asked" come from the leader.
-export type Told =
+// The messages between windows. All but "request" come from the leader.
+export type ShareMessage =
   // The data of one message of the stream.
   | { what: "records"; data: string }
-  // The number of the newest record: when the leader's stream opened, or in reply to "asked".
+  // The number of the newest record: when the leader's stream opened, or in reply to "request".
   | { what: "opened"; last: number }
   | { what: "status"; status: "open" | "lost" }
   // A window has become a follower and requests "opened".
-  | { what: "asked" };
+  | { what: "request" };
 
 export interface Share {
-  tell(told: Told): void;
+  send(message: ShareMessage): void;
   leave(): void;
 }
 
 // Returns undefined if the browser has no Web Locks; each window then has its own stream.
-export type OpenShare = (game: string, role: (role: Role) => void, heard: (told: Told) => void) => Share | undefined;
+export type OpenShare = (game: string, role: (role: Role) => void, receive: (message: ShareMessage) => void) => Share | undefined;
 
-export const openShare: OpenShare = (game, role, heard) => {
+export const openShare: OpenShare = (game, role, receive) => {
   // Old browsers have no Web Locks, nor do pages outside a secure context, such as http:// on a remote address.
   const locks = (navigator as { locks?: LockManager }).locks;
   if (locks === undefined || typeof BroadcastChannel === "undefined") return undefined;
   const name = `narratoria-${game}`;
   const channel = new BroadcastChannel(name);
-  channel.onmessage = (message: MessageEvent<Told>) => heard(message.data);
-  const gone = new AbortController();
-  const left = new Promise<void>((resolve) => gone.signal.addEventListener("abort", () => resolve()));
+  channel.onmessage = (message: MessageEvent<ShareMessage>) => receive(message.data);
+  const controller = new AbortController();
+  const released = new Promise<void>((resolve) => controller.signal.addEventListener("abort", () => resolve()));
   const lead = (): Promise<void> | undefined => {
-    if (gone.signal.aborted) return undefined;
+    if (controller.signal.aborted) return undefined;
     role("leader");
-    return left;
+    return released;
   };
   void (async () => {
-    let led = false;
+    let isLeader = false;
     await locks.request(name, { ifAvailable: true }, (lock) => {
-      led = lock !== null;
-      return led ? lead() : undefined;
+      isLeader = lock !== null;
+      return isLeader ? lead() : undefined;
     });
-    if (led || gone.signal.aborted) return;
+    if (isLeader || controller.signal.aborted) return;
     role("follower");
-    await locks.request(name, { signal: gone.signal }, lead);
+    await locks.request(name, { signal: controller.signal }, lead);
   })().catch(() => undefined);
   return {
-    tell: (told) => channel.postMessage(told),
+    send: (message) => channel.postMessage(message),
     leave() {
       channel.close();
-      gone.abort();
+      controller.abort();
     },
   };
 };

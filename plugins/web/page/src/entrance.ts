@@ -2,7 +2,7 @@
 // The script of enter.html, the page for a browser without the cookie. It posts the token; the server then serves the
 // player's page at the same address.
 import { enter, keepToken, keptToken, takeToken } from "./connection_token.ts";
-import { takeKept } from "./shell/kept.ts";
+import { applyStoredSettings } from "./shell/stored_settings.ts";
 
 const kTried = "narratoria-tried";
 
@@ -18,7 +18,7 @@ async function arrive(): Promise<void> {
   if (status === 403) return show("wrong");
   if (status !== 200) return show("away");
   keepToken(token);
-  takeKept(reading);
+  applyStoredSettings(reading);
   try {
     sessionStorage.setItem(kTried, "1");
   } catch {

@@ -22,12 +22,12 @@ function setting(answer: (path: string) => Answer | Promise<Answer> = () => take
 describe("a prompt", () => {
   it("is pending until its turn begins", async () => {
     const { prompts, posted, record } = setting();
-    expect(await prompts.say("  I light the torch ")).toBe(true);
+    expect(await prompts.submit("  I light the torch ")).toBe(true);
     expect(posted).toEqual([["/api/prompt", '{"text":"I light the torch"}']]);
-    expect(prompts.said).toEqual(["I light the torch"]);
+    expect(prompts.pending).toEqual(["I light the torch"]);
     expect(prompts.busy).toBe(true);
     record("prompt", { text: "I light the torch" });
-    expect(prompts.said).toEqual([]);
+    expect(prompts.pending).toEqual([]);
     expect(prompts.busy).toBe(true);
     record("turn_ended", { outcome: "completed" });
     expect(prompts.busy).toBe(false);
@@ -35,7 +35,7 @@ describe("a prompt", () => {
 
   it("reports an unreachable game until it is reachable", async () => {
     const { prompts } = setting(() => Promise.reject(new Error("offline")));
-    expect(await prompts.say("one")).toBe(false);
+    expect(await prompts.submit("one")).toBe(false);
     expect(prompts.refusal).toMatch(/cannot be reached/);
     prompts.reached();
     expect(prompts.refusal).toBe("");
@@ -43,19 +43,19 @@ describe("a prompt", () => {
 
   it("keeps other refusals when the connection returns", async () => {
     const { prompts } = setting(() => ({ status: 413, code: "", message: "" }));
-    await prompts.say("one");
+    await prompts.submit("one");
     prompts.reached();
     expect(prompts.refusal).toMatch(/too long/);
   });
 
   it("is refused without a request while one runs and one waits", async () => {
     const { prompts, posted, record } = setting();
-    await prompts.say("one");
+    await prompts.submit("one");
     record("prompt", { text: "one" });
-    expect(await prompts.say("two")).toBe(true);
-    expect(await prompts.say("three")).toBe(false);
+    expect(await prompts.submit("two")).toBe(true);
+    expect(await prompts.submit("three")).toBe(false);
     expect(prompts.refusal).toMatch(/already wait/);
-    expect(prompts.said).toEqual(["two"]);
+    expect(prompts.pending).toEqual(["two"]);
     expect(posted.length).toBe(2);
   });
 
@@ -66,18 +66,18 @@ describe("a prompt", () => {
       [{ status: 503, code: "FULL", message: "Too many." }, /Too many\./],
     ] as const) {
       const { prompts } = setting(() => answer);
-      expect(await prompts.say("x")).toBe(false);
+      expect(await prompts.submit("x")).toBe(false);
       expect(prompts.refusal).toMatch(words);
-      expect(prompts.said).toEqual([]);
+      expect(prompts.pending).toEqual([]);
     }
     const { prompts } = setting(() => Promise.reject(new TypeError("failed to fetch")));
-    expect(await prompts.say("x")).toBe(false);
+    expect(await prompts.submit("x")).toBe(false);
     expect(prompts.refusal).toMatch(/cannot be reached/);
   });
 
   it("is ignored when empty", async () => {
     const { prompts, posted } = setting();
-    expect(await prompts.say(" \n ")).toBe(false);
+    expect(await prompts.submit(" \n ")).toBe(false);
     expect(posted).toEqual([]);
   });
 });
@@ -85,22 +85,22 @@ describe("a prompt", () => {
 describe("cancelling", () => {
   it("drops the waiting prompt in every window", async () => {
     const { prompts, posted, record } = setting();
-    await prompts.say("one");
+    await prompts.submit("one");
     record("prompt", { text: "one" });
-    await prompts.say("two");
+    await prompts.submit("two");
     await prompts.cancel();
     expect(posted.at(-1)).toEqual(["/api/cancel", undefined]);
     record("turn_ended", { outcome: "cancelled" });
     record("prompt", { text: "two" });
     record("turn_ended", { outcome: "cancelled" });
-    expect(prompts.said).toEqual([]);
+    expect(prompts.pending).toEqual([]);
     expect(prompts.busy).toBe(false);
   });
 
   it("keeps a prompt sent after it", async () => {
     const session = new Session((run) => run());
     const prompts = new Prompts(session, async () => taken);
-    await prompts.say("three");
+    await prompts.submit("three");
     session.take(
       [
         { kind: "prompt", event: { text: "one" } },
@@ -109,7 +109,7 @@ describe("cancelling", () => {
         { kind: "turn_ended", event: { outcome: "cancelled" } },
       ].map((one, index) => ({ ...one, seq: index + 1, time: "2026-01-24T18:30:00Z", sessionId: "s" })),
     );
-    expect(prompts.said).toEqual(["three"]);
+    expect(prompts.pending).toEqual(["three"]);
     expect(prompts.busy).toBe(true);
   });
 

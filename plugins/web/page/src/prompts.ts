@@ -16,7 +16,7 @@ export const largestBody = 1024 * 1024;
 
 export class Prompts {
   // Prompts that are not in the story yet: the first may be about to begin its turn, the second waits.
-  said: string[] = [];
+  pending: string[] = [];
   // Why the last prompt was refused; empty if it was not.
   refusal = "";
   isCancelling = false;
@@ -45,7 +45,7 @@ export class Prompts {
   }
 
   get busy(): boolean {
-    return this.#session.busy || this.said.length > 0;
+    return this.#session.busy || this.pending.length > 0;
   }
 
   hasStopped(turn: Turn): boolean {
@@ -53,20 +53,20 @@ export class Prompts {
   }
 
   // True if the prompt was accepted. Otherwise the text stays in the input, and `refusal` says why.
-  async say(text: string): Promise<boolean> {
+  async submit(text: string): Promise<boolean> {
     const words = text.trim();
     if (words === "") return false;
     this.refusal = "";
     const body = JSON.stringify({ text: words });
     if (new TextEncoder().encode(body).length > largestBody) return this.#refuse(tooLongWords);
     // At most one prompt runs and one waits.
-    if (this.said.length + (this.#session.busy ? 1 : 0) >= 2) return this.#refuse(busyWords);
-    this.said.push(words);
+    if (this.pending.length + (this.#session.busy ? 1 : 0) >= 2) return this.#refuse(busyWords);
+    this.pending.push(words);
     this.#changed();
     const answer = await this.#posted("/api/prompt", body);
     if (answer.status === 202) return true;
-    const index = this.said.lastIndexOf(words);
-    if (index >= 0) this.said.splice(index, 1);
+    const index = this.pending.lastIndexOf(words);
+    if (index >= 0) this.pending.splice(index, 1);
     return this.#refuse(wordsFor(answer));
   }
 
@@ -99,8 +99,8 @@ export class Prompts {
     const turns = this.#session.turns;
     for (; this.#turns < turns.length; ++this.#turns) {
       const words = turns[this.#turns]?.prompt?.text.trim();
-      const index = words === undefined ? -1 : this.said.indexOf(words);
-      if (index >= 0) this.said.splice(index, 1);
+      const index = words === undefined ? -1 : this.pending.indexOf(words);
+      if (index >= 0) this.pending.splice(index, 1);
       // A new turn has begun, so the server accepts a prompt again.
       this.refusal = "";
     }

@@ -36,17 +36,17 @@ const naming = ["title", "caption", "name"];
 
 // The alternative text.
 export function altOf(asset: Asset): string {
-  return shortened(said(asset, describing) ?? asset.assetId, 1000);
+  return shortened(textOfFirst(asset, describing) ?? asset.assetId, 1000);
 }
 
 // The title: its caption, else its description, else its id.
 export function titleOf(asset: Asset): string {
-  return captionOf(asset) ?? said(asset, describing) ?? asset.assetId;
+  return captionOf(asset) ?? textOfFirst(asset, describing) ?? asset.assetId;
 }
 
 // The caption below it in the story. The description is only used as alternative text.
 export function captionOf(asset: Asset): string | undefined {
-  return said(asset, naming);
+  return textOfFirst(asset, naming);
 }
 
 // The current version of an asset that later attempts may have replaced.
@@ -56,7 +56,7 @@ export function standing(asset: Asset): Asset {
   return one;
 }
 
-function said(asset: Asset, names: readonly string[]): string | undefined {
+function textOfFirst(asset: Asset, names: readonly string[]): string | undefined {
   for (const name of names) {
     const text = textOf(asset.metadata, name)?.trim();
     if (text !== undefined && text !== "") return text;

@@ -184,7 +184,7 @@ export const base = css`
   .pending,
   .skipped,
   .stopped,
-  .told,
+  .narrated,
   .debug,
   .info {
     --tone: var(--quiet);

@@ -110,7 +110,7 @@ export class ChoiceList extends LitElement {
         ${offer.choices.slice(0, this.shown).map(
           (text, index) =>
             html`<li>
-              <mdui-button variant="tonal" @click=${() => this.#say(text)}
+              <mdui-button variant="tonal" @click=${() => this.#submit(text)}
                 >${index < kKeys ? html`<span class="key" aria-hidden="true">${index + 1}</span>` : nothing}<span dir="auto"
                   >${shortened(text, 240)}</span
                 ></mdui-button
@@ -127,7 +127,7 @@ export class ChoiceList extends LitElement {
   press(key: string): boolean {
     const text = /^[1-9]$/.test(key) ? this.offer?.choices[Number(key) - 1] : undefined;
     if (text === undefined) return false;
-    this.#say(text);
+    this.#submit(text);
     return true;
   }
 
@@ -138,7 +138,7 @@ export class ChoiceList extends LitElement {
     this.renderRoot.querySelectorAll<HTMLElement>("mdui-button")[first]?.focus();
   };
 
-  #say(text: string): void {
-    this.dispatchEvent(new CustomEvent("say", { detail: text }));
+  #submit(text: string): void {
+    this.dispatchEvent(new CustomEvent("prompt", { detail: text }));
   }
 }

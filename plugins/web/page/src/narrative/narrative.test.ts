@@ -113,18 +113,18 @@ describe("the story", () => {
 
   it("shows a tool that ended with its turn as stopped", async () => {
     const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
-    const tell = (kind: string, event: JsonObject): void =>
+    const emit = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
-    tell("prompt", { text: "x" });
-    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
-    tell("tool_started", { toolPath: "tools/slow" });
+    emit("prompt", { text: "x" });
+    emit("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    emit("tool_started", { toolPath: "tools/slow" });
     await settled();
     expect(all(".ember").length).toBe(1);
-    session.cutOff(Date.now());
+    session.markLost(Date.now());
     await settled();
     expect(all(".ember").length).toBe(0);
-    tell("tool_ended", { state: "failed", ok: false, executionTime: 5, retryCount: 0, errorCode: "CANCELLED" });
-    tell("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
+    emit("tool_ended", { state: "failed", ok: false, executionTime: 5, retryCount: 0, errorCode: "CANCELLED" });
+    emit("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
     reading.set({ details: true });
     await settled();
     expect(all("narratoria-tools-line li").map((one) => one.className.trim())).toEqual(["tool stopped"]);
@@ -133,14 +133,14 @@ describe("the story", () => {
 
   it("shortens the progress message of a running tool", async () => {
     const at = { planId: "p", toolId: "tea", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
-    const tell = (kind: string, event: JsonObject): void =>
+    const emit = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
     const log = (message: string, fields: JsonObject): void =>
-      tell("tool_event", { type: "log", level: "info", message, fields });
-    tell("prompt", { text: "x" });
-    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
-    tell("tool_started", { toolPath: "tools/tea" });
-    tell("attempt_started", { attempt: 1 });
+      emit("tool_event", { type: "log", level: "info", message, fields });
+    emit("prompt", { text: "x" });
+    emit("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    emit("tool_started", { toolPath: "tools/tea" });
+    emit("attempt_started", { attempt: 1 });
     log("Water boils", {});
     await settled();
     expect(texts(".working").join("")).toMatch(/Working…/);
@@ -156,19 +156,19 @@ describe("the story", () => {
 
   it("shows a line for a refused picture", async () => {
     const at = { planId: "p", toolId: "t", attempt: 1, seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
-    const tell = (kind: string, event: JsonObject): void =>
+    const emit = (kind: string, event: JsonObject): void =>
       void session.take([{ ...at, seq: session.lastSeq + 1, kind, event }]);
-    tell("prompt", { text: "x" });
-    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    emit("prompt", { text: "x" });
+    emit("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
     const picture = { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "a.png" };
-    tell("tool_event", picture);
-    tell("asset_refused", { assetId: "a", code: "ASSET_MISSING", message: "there is no such file." });
+    emit("tool_event", picture);
+    emit("asset_refused", { assetId: "a", code: "ASSET_MISSING", message: "there is no such file." });
     await settled();
     expect(texts(".refused")).toEqual(["A picture could not be shown."]);
     reading.set({ details: true });
     await settled();
     expect(texts("narratoria-tools-line li").join("")).toMatch(/there is no such file/);
-    tell("tool_event", picture);
+    emit("tool_event", picture);
     await settled();
     expect(texts(".refused")).toEqual([]);
     expect(all("narratoria-asset").length).toBe(1);
@@ -237,13 +237,13 @@ describe("the story", () => {
 
   it("shows only the placeholder of the latest attempt", async () => {
     const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
-    const tell = (kind: string, event: JsonObject, attempt?: number): void =>
+    const emit = (kind: string, event: JsonObject, attempt?: number): void =>
       void session.take([{ ...at, ...(attempt === undefined ? {} : { attempt }), seq: session.lastSeq + 1, kind, event }]);
-    tell("prompt", { text: "x" });
-    tell("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
-    for (const attempt of [1, 2, 3, 4]) tell("ui_placeholder", { event: "dice", payload: { attempt } }, attempt);
-    tell("ui_placeholder", { event: "dice", payload: { attempt: 4 } }, 4);
-    tell("ui_placeholder", { event: "cards", payload: {} }, 4);
+    emit("prompt", { text: "x" });
+    emit("plan_started", { plan: { requestId: "p" }, generationAttempt: 1, parentPlanId: null });
+    for (const attempt of [1, 2, 3, 4]) emit("ui_placeholder", { event: "dice", payload: { attempt } }, attempt);
+    emit("ui_placeholder", { event: "dice", payload: { attempt: 4 } }, 4);
+    emit("ui_placeholder", { event: "cards", payload: {} }, 4);
     await settled();
     expect(texts(".lack bdi")).toEqual(["dice", "dice", "cards"]);
   });

@@ -97,7 +97,7 @@ export class NarrativeView extends LitElement {
         padding-top: clamp(1.5rem, 14vh, 10rem);
       }
 
-      .alone.told header {
+      .alone.opened header {
         padding-top: clamp(1.25rem, 8vh, 6rem);
       }
 
@@ -245,11 +245,11 @@ export class NarrativeView extends LitElement {
       /* On low screens, less space around the title leaves room for the first words. */
       @media (max-height: 44rem) {
         header,
-        .alone.told header {
+        .alone.opened header {
           padding-block: 1.25rem;
         }
 
-        .told .flame {
+        .opened .flame {
           display: none;
         }
       }
@@ -347,7 +347,7 @@ export class NarrativeView extends LitElement {
     if (session === undefined) return nothing;
     const turns = session.caughtUp ? session.turns : [];
     const first = Math.max(0, turns.length - this.shown);
-    const isQuiet = !session.busy && (this.prompts?.said.length ?? 0) === 0 && !this.ended;
+    const isQuiet = !session.busy && (this.prompts?.pending.length ?? 0) === 0 && !this.ended;
     const last = turns.length - 1;
     const offer = isQuiet && session.caughtUp ? this.#offer(session) : undefined;
     return html`<div
@@ -362,7 +362,7 @@ export class NarrativeView extends LitElement {
         @pointerdown=${this.#touched}
         @keydown=${this.#touched}
       >
-        <div class="column ${turns.length === 0 ? "alone" : ""} ${session.opening.text === "" ? "" : "told"}">
+        <div class="column ${turns.length === 0 ? "alone" : ""} ${session.opening.text === "" ? "" : "opened"}">
           ${this.#title(session, turns.length === 0)}
           ${session.caughtUp
             ? nothing
@@ -393,13 +393,13 @@ export class NarrativeView extends LitElement {
       <div class="dock" @keydown=${this.#leaf}>
         ${offer === undefined
           ? nothing
-          : html`<narratoria-choices .offer=${offer} @say=${(event: CustomEvent<string>) => this.#say(event.detail)}></narratoria-choices>`}
+          : html`<narratoria-choices .offer=${offer} @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}></narratoria-choices>`}
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
           .drawing=${this.#drawings}
           ?ended=${this.ended}
-          @said=${() => (this.#follows = true)}
+          @submitted=${() => (this.#follows = true)}
           >${this.isFarUp ? this.#below() : nothing}</narratoria-prompt-input
         >
       </div>`;
@@ -417,7 +417,7 @@ export class NarrativeView extends LitElement {
           ?open=${isQuiet && turn.index === last}
           ?details=${this.reading?.details ?? false}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
-          @say=${(event: CustomEvent<string>) => this.#say(event.detail)}
+          @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}
         ></narratoria-turn>`,
     );
   }
@@ -461,7 +461,7 @@ export class NarrativeView extends LitElement {
 
   // Shows a sent prompt at once, before its record comes.
   #onItsWay(session: Session): unknown {
-    const words = session.busy || !session.caughtUp ? undefined : this.prompts?.said[0];
+    const words = session.busy || !session.caughtUp ? undefined : this.prompts?.pending[0];
     if (words === undefined) return nothing;
     const turn = blankTurn(-1, 0, 0);
     turn.prompt = { seq: 0, text: words, time: 0 };
@@ -533,10 +533,10 @@ export class NarrativeView extends LitElement {
   }
 
   #lastTurnTop(): number {
-    const told = this.renderRoot.querySelectorAll<TurnView>(
+    const turns = this.renderRoot.querySelectorAll<TurnView>(
       ".column > narratoria-turn, .chapter:last-of-type > narratoria-turn:last-of-type",
     );
-    return told.item(told.length - 1)?.offsetTop ?? 0;
+    return turns.item(turns.length - 1)?.offsetTop ?? 0;
   }
 
   #touched = (): void => {
@@ -579,9 +579,9 @@ export class NarrativeView extends LitElement {
 
   // --- deciding --------------------------------------------------------------------------------------------------
 
-  #say(words: string): void {
+  #submit(words: string): void {
     this.#follows = true;
-    void this.prompts?.say(words);
+    void this.prompts?.submit(words);
     this.input.focus();
   }
 

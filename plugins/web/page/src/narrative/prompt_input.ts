@@ -131,7 +131,7 @@ export class PromptInput extends LitElement {
     const prompts = this.prompts;
     const busy = prompts?.busy ?? false;
     // If no turn is running, the first prompt is about to begin one, so only the second waits.
-    const waiting = this.session?.busy === true ? prompts?.said[0] : prompts?.said[1];
+    const waiting = this.session?.busy === true ? prompts?.pending[0] : prompts?.pending[1];
     return html`<div role="alert">
         ${prompts === undefined || prompts.refusal === "" || this.ended
           ? nothing
@@ -220,16 +220,16 @@ export class PromptInput extends LitElement {
 
   // Recalls an earlier prompt. Once the player edits the text, the arrow keys move the cursor again.
   #recall(event: KeyboardEvent, by: number): void {
-    const said: string[] = [];
+    const history: string[] = [];
     for (const turn of this.session?.turns ?? []) {
       const words = turn.prompt?.text;
-      if (words !== undefined && words !== said.at(-1)) said.push(words);
+      if (words !== undefined && words !== history.at(-1)) history.push(words);
     }
     const wanted = this.#recalled + by;
-    if (wanted < 0 || wanted > said.length) return;
+    if (wanted < 0 || wanted > history.length) return;
     event.preventDefault();
     this.#recalled = wanted;
-    this.#write(wanted === 0 ? "" : (said.at(-wanted) ?? ""));
+    this.#write(wanted === 0 ? "" : (history.at(-wanted) ?? ""));
     void this.updateComplete.then(() => this.area.setSelectionRange(this.text.length, this.text.length));
   }
 
@@ -255,8 +255,8 @@ export class PromptInput extends LitElement {
     this.#write("");
     this.#recalled = 0;
     this.area.focus();
-    this.dispatchEvent(new CustomEvent("said"));
-    if (await this.prompts.say(words)) return;
+    this.dispatchEvent(new CustomEvent("submitted"));
+    if (await this.prompts.submit(words)) return;
     if (this.text === "") this.#write(words);
   }
 }

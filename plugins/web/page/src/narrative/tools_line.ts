@@ -259,11 +259,11 @@ export class ToolsLine extends LitElement {
 
   #invocation(turn: Turn, invocation: Invocation): unknown {
     const state = stateOf(turn, invocation);
-    const said = shortened(invocation.summary ?? "", 120);
+    const summary = shortened(invocation.summary ?? "", 120);
     return html`<li class=${classMap({ tool: true, [state]: true })}>
       <span class="sign" aria-hidden="true">${sign(state)}</span>
       <a href="#/tools/${segment(invocation.planKey)}/${segment(invocation.toolId)}" dir="auto">${shortened(invocation.toolId, 80)}</a>
-      ${said === "" ? nothing : html`<span dir="auto">${said}</span>`}
+      ${summary === "" ? nothing : html`<span dir="auto">${summary}</span>`}
       <span class="unseen">${state}</span>
       ${hasFailed(invocation)
         ? html`<narratoria-long-text class="why" verbatim .text=${failureDetails(invocation).join("\n")}></narratoria-long-text>`

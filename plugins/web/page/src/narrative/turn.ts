@@ -50,7 +50,7 @@ export class TurnView extends LitElement {
         overflow-wrap: anywhere;
       }
 
-      .said {
+      .words {
         display: block;
         padding-inline-start: 1em;
         border-inline-start: 0.1875rem solid rgb(var(--mdui-color-tertiary));
@@ -227,7 +227,7 @@ export class TurnView extends LitElement {
         : html`<narratoria-remark
             .remark=${remark}
             ?open=${this.open}
-            @retry=${() => this.#emit("say", remark.retry ?? "")}
+            @retry=${() => this.#emit("prompt", remark.retry ?? "")}
           ></narratoria-remark>`}
       ${hasDetails
         ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
@@ -237,7 +237,7 @@ export class TurnView extends LitElement {
 
   #prompt(text: string): unknown {
     const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;
-    return html`<h2><span class="unseen">You: </span><span class="said" dir="auto">${words}</span></h2>`;
+    return html`<h2><span class="unseen">You: </span><span class="words" dir="auto">${words}</span></h2>`;
   }
 
   #entry(entry: TurnEntry): unknown {

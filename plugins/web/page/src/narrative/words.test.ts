@@ -13,7 +13,7 @@ function stream(name: string): EventRecord[] {
   return text.trim().split("\n").map((line) => JSON.parse(line) as EventRecord);
 }
 
-function told(...parts: (EventRecord[] | { kind: string; event: EventRecord["event"] })[]): Session {
+function sessionWith(...parts: (EventRecord[] | { kind: string; event: EventRecord["event"] })[]): Session {
   const session = new Session(() => {});
   const records = parts.flatMap((part) =>
     Array.isArray(part) ? part : [{ seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s", ...part }],
@@ -27,18 +27,18 @@ const ended = (outcome: string, generations = 2) => ({ kind: "turn_ended", event
 
 describe("the remark of a turn", () => {
   it("is undefined for a turn without problems", () => {
-    expect(remarkOf(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
+    expect(remarkOf(sessionWith(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
   });
 
   it("shows a failure in the tool's own words only", () => {
-    const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    const turn = sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(remarkOf(turn)).toEqual({ words: ["The lever does not move."], retry: "I pull the lever" });
-    const fallback = told(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
+    const fallback = sessionWith(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
     expect(remarkOf(fallback)?.words).toEqual(["The lever does not move."]);
   });
 
   it("has attempts and reasons of a failure in the details", () => {
-    const turn = told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    const turn = sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(failureDetails(turn.plans[0]!.invocations.get("pull1")!)).toEqual([
       "failed after 2 tries",
       expect.any(String),
@@ -48,33 +48,33 @@ describe("the remark of a turn", () => {
   });
 
   it("counts all plans of a fallback, including refused ones", () => {
-    const words = (...parts: Parameters<typeof told>): string[] => turnDetails(told(...parts).turns[0]!);
+    const words = (...parts: Parameters<typeof sessionWith>): string[] => turnDetails(sessionWith(...parts).turns[0]!);
     expect(words(prompt, stream("lever"), ended("fallback", 3))).toEqual(["None of the narrator's 3 plans worked."]);
     expect(words(prompt, stream("lever"), ended("fallback", 1))).toEqual(["The narrator's plan did not work."]);
     expect(words(prompt, ended("fallback", 1))).toEqual(["The narrator's plan could not be used."]);
     expect(words(prompt, ended("fallback", 2))).toEqual(["None of the narrator's 2 plans could be used."]);
-    expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator did not give a plan."]);
+    expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator returned no plan."]);
   });
 
   it("distinguishes stopped, stopped elsewhere and timed out", () => {
-    const stopped = told(prompt, ended("cancelled")).turns[0]!;
+    const stopped = sessionWith(prompt, ended("cancelled")).turns[0]!;
     expect(remarkOf(stopped, true)?.words).toEqual(["You stopped this."]);
     expect(remarkOf(stopped, false)?.words).toEqual(["This was stopped."]);
-    expect(remarkOf(told(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long and was stopped."]);
+    expect(remarkOf(sessionWith(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long and was stopped."]);
   });
 });
 
 describe("the line of a turn's tools", () => {
   it("counts tools that ran and tools that failed", () => {
-    expect(toolsWords(told(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
-    expect(toolsWords(told(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
-    expect(toolsWords(told(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
+    expect(toolsWords(sessionWith(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
+    expect(toolsWords(sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
+    expect(toolsWords(sessionWith(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
   });
 });
 
 describe("a screen reader", () => {
   it("announces new narration, pictures and choices", () => {
-    const session = told(prompt, stream("torch"), {
+    const session = sessionWith(prompt, stream("torch"), {
       kind: "turn_ended",
       event: { outcome: "completed", generations: 1, choices: ["Open", "Leave"] },
     });

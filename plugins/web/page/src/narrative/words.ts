@@ -18,11 +18,11 @@ const kFailures = 5;
 // Returns undefined for a turn without problems. `stoppedHere`: this window cancelled the turn.
 export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
   const failed = turn.plans.filter((plan) => plan.success === false).flatMap(failuresOf);
-  const told = [...new Set(failed.map(storyWords).filter((one) => one !== ""))].slice(0, kFailures);
-  const remark = (...words: string[]): Remark => ({ words: [...told, ...words], retry: turn.prompt?.text });
+  const messages = [...new Set(failed.map(storyWords).filter((one) => one !== ""))].slice(0, kFailures);
+  const remark = (...words: string[]): Remark => ({ words: [...messages, ...words], retry: turn.prompt?.text });
   switch (turn.outcome) {
     case undefined:
-      return told.length === 0 ? undefined : { words: told, retry: undefined };
+      return messages.length === 0 ? undefined : { words: messages, retry: undefined };
     case "cancelled":
       return { words: [stoppedHere ? "You stopped this." : "This was stopped."], retry: turn.prompt?.text };
     case "lost":
@@ -30,7 +30,7 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
     case "timeout":
       return remark("This took too long and was stopped.");
     case "failed":
-      return remark(...(told.length === 0 ? ["It did not work out."] : []));
+      return remark(...(messages.length === 0 ? ["It did not work out."] : []));
     case "fallback":
       return remark();
     default:
@@ -48,8 +48,8 @@ export function hasFailed(invocation: Invocation): boolean {
 
 // The failed tool's own message, which its author wrote for the player.
 function storyWords(invocation: Invocation): string {
-  const said = (invocation.summary ?? invocation.errors.at(-1)?.message ?? "").trim();
-  return said === "" ? "" : withStop(shortened(said, kWords));
+  const summary = (invocation.summary ?? invocation.errors.at(-1)?.message ?? "").trim();
+  return summary === "" ? "" : withStop(shortened(summary, kWords));
 }
 
 // "3 tools ran", "3 tools ran, 1 failed"; undefined if none ran.
@@ -101,7 +101,7 @@ export function refusalWords(asset: Asset): string {
 function plansWords(turn: Turn): string {
   const count = Math.max(turn.generations ?? 0, turn.plans.length);
   const did = turn.plans.length === 0 ? "could be used" : "worked";
-  if (count === 0) return "The narrator did not give a plan.";
+  if (count === 0) return "The narrator returned no plan.";
   if (count === 1) return turn.plans.length === 0 ? "The narrator's plan could not be used." : "The narrator's plan did not work.";
   return `None of the narrator's ${counted(count, "plan")} ${did}.`;
 }

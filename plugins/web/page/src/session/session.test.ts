@@ -143,15 +143,15 @@ describe("a turn", () => {
     expect(running.turns[0]!.outcome).toBeUndefined();
   });
 
-  it("is cut off when the game ends", () => {
+  it("is lost when the game ends", () => {
     const running = taken(numbered([prompt("x"), started()]));
     const before = running.turns[0]!.revision;
-    running.cutOff(5);
+    running.markLost(5);
     expect(running.busy).toBe(false);
     expect(running.turns[0]).toMatchObject({ outcome: "lost", ended: 5 });
     expect(running.turns[0]!.revision).toBeGreaterThan(before);
     const over = taken(replanned);
-    over.cutOff(5);
+    over.markLost(5);
     expect(over.turns.at(-1)!.outcome).toBe("completed");
   });
 

@@ -130,7 +130,7 @@ export class Session {
   }
 
   // The game has ended: the running turn will never be completed.
-  cutOff(time: number): void {
+  markLost(time: number): void {
     const turn = this.running;
     if (turn === undefined) return;
     // The number of the next record, which never comes.
@@ -341,9 +341,9 @@ export class Session {
     invocation.stderr = textOf(record.event, "stderr");
     if (invocation.state === "failed" && invocation.errorCode === kCancelled) invocation.state = "stopped";
     // The text of a failed tool is part of the turn's remark instead.
-    const said = invocation.state === "completed" ? (invocation.summary ?? "").trim() : "";
-    const told = textOf(this.#planOf(record)?.plan ?? {}, "narrative") ?? "";
-    if (!told.includes(said)) this.#narrative(record, time, said, "tool");
+    const summary = invocation.state === "completed" ? (invocation.summary ?? "").trim() : "";
+    const narrative = textOf(this.#planOf(record)?.plan ?? {}, "narrative") ?? "";
+    if (!narrative.includes(summary)) this.#narrative(record, time, summary, "tool");
   }
 
   // The attempt of a record. The first record that names an attempt creates it.

@@ -11,7 +11,7 @@ const kChoices = 9;
 
 // The announcements for records after number `after`, in order. `stopped`: true if this window cancelled the turn.
 export function announcements(session: Session, after: number, stopped: (turn: Turn) => boolean = () => false): string[] {
-  const said: string[] = [];
+  const messages: string[] = [];
   for (let index = session.turns.length - 1; index >= 0; --index) {
     const turn = session.turns[index]!;
     if (turn.revision <= after) break;
@@ -29,7 +29,7 @@ export function announcements(session: Session, after: number, stopped: (turn: T
         here.push(`You can choose: ${turn.choices.choices.slice(0, kChoices).map((one) => shortened(one, 80)).join(", ")}`);
       }
     }
-    said.unshift(...here);
+    messages.unshift(...here);
   }
-  return said.map((one) => shortened(one, kLongest));
+  return messages.map((one) => shortened(one, kLongest));
 }

@@ -8,13 +8,13 @@ import type { Session } from "../session/session.ts";
 import { announcements } from "./announce.ts";
 import { shared } from "../theme/shared.ts";
 
-const kKept = 12;
+const kMaxMessages = 12;
 
 @customElement("narratoria-announcer")
 export class Announcer extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
-  @state() private said: { key: number; text: string }[] = [];
+  @state() private messages: { key: number; text: string }[] = [];
   #after = 0;
   #next = 0;
   #unsubscribe: (() => void) | undefined;
@@ -36,7 +36,7 @@ export class Announcer extends LitElement {
   override willUpdate(changed: Map<string, unknown>): void {
     if (!changed.has("session")) return;
     this.#unsubscribe?.();
-    this.said = [];
+    this.messages = [];
     this.#after = Number.MAX_SAFE_INTEGER;
     this.#unsubscribe = this.session?.subscribe(() => this.#listen());
   }
@@ -44,7 +44,7 @@ export class Announcer extends LitElement {
   override render(): unknown {
     return html`<div class="unseen" role="log" aria-live="polite" aria-label="Narration">
       ${repeat(
-        this.said,
+        this.messages,
         (one) => one.key,
         (one) => html`<p>${one.text}</p>`,
       )}
@@ -57,7 +57,7 @@ export class Announcer extends LitElement {
     if (session === undefined || !session.caughtUp) return;
     if (this.#after !== Number.MAX_SAFE_INTEGER) {
       const news = announcements(session, this.#after, (turn) => this.prompts?.hasStopped(turn) ?? false).map((text) => ({ key: ++this.#next, text }));
-      if (news.length > 0) this.said = [...this.said, ...news].slice(-kKept);
+      if (news.length > 0) this.messages = [...this.messages, ...news].slice(-kMaxMessages);
     }
     this.#after = session.lastSeq;
   }

@@ -40,7 +40,7 @@ export class App extends LitElement {
   @state() private isWide = wide.matches;
   @state() private status: Status = "opening";
   @state() private isLost = false;
-  @state() private hasWorkers = false;
+  @state() private hasRunningTools = false;
   // New narration came while a different view was shown.
   @state() private hasNews = false;
   @query("narratoria-reading-sheet") private sheet!: ReadingSheet;
@@ -50,7 +50,7 @@ export class App extends LitElement {
   #unsubscribe: (() => void) | undefined;
   // The number of the last narrative that the player has seen.
   #read: number | undefined;
-  #patience: ReturnType<typeof setTimeout> | undefined;
+  #lostTimer: ReturnType<typeof setTimeout> | undefined;
 
   static override styles = [
     shared,
@@ -170,7 +170,7 @@ export class App extends LitElement {
         display: grid;
       }
 
-      /* Without the page's colours nothing else would tell where one is. */
+      /* In forced-colors mode the page's own colours do not apply, so an outline marks the current view. */
       @media (forced-colors: active) {
         [current] {
           outline: 0.125rem solid Highlight;
@@ -179,7 +179,7 @@ export class App extends LitElement {
         }
       }
 
-      /* A page that is enlarged four times over: it scrolls, so that there is room to read in it. */
+      /* At 400 % zoom the window is too low for the layout, so the page scrolls and the view keeps a minimum height. */
       @media (max-height: 20rem) {
         :host([narrow]) {
           grid-template-rows: auto minmax(15rem, 1fr) auto;
@@ -252,7 +252,7 @@ export class App extends LitElement {
     this.#endTheme?.();
     this.#unsubscribe?.();
     this.#connection?.dispose();
-    clearTimeout(this.#patience);
+    clearTimeout(this.#lostTimer);
   }
 
   override willUpdate(): void {
@@ -335,7 +335,7 @@ export class App extends LitElement {
 
   #badge(place: Place): unknown {
     const words =
-      place === "tools" && this.hasWorkers ? "at work" : place === "narrative" && this.hasNews ? "something new" : "";
+      place === "tools" && this.hasRunningTools ? "at work" : place === "narrative" && this.hasNews ? "something new" : "";
     if (words === "") return nothing;
     return html`<span slot="badge" class="badge"><span class="unseen">${words}</span></span>`;
   }
@@ -387,10 +387,10 @@ export class App extends LitElement {
     let title = session.title;
     this.#unsubscribe = session.subscribe(() => {
       const isElsewhere = this.route.place !== "narrative";
-      const told = session.turns.at(-1)?.narratives.at(-1)?.seq ?? 0;
-      if (!isElsewhere || !session.caughtUp || this.#read === undefined) this.#read = told;
-      this.hasNews = isElsewhere && told > this.#read;
-      this.hasWorkers = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
+      const newest = session.turns.at(-1)?.narratives.at(-1)?.seq ?? 0;
+      if (!isElsewhere || !session.caughtUp || this.#read === undefined) this.#read = newest;
+      this.hasNews = isElsewhere && newest > this.#read;
+      this.hasRunningTools = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
       if (title !== session.title) this.requestUpdate();
       title = session.title;
     });
@@ -398,10 +398,10 @@ export class App extends LitElement {
 
   #connected(status: Status): void {
     this.status = status;
-    if (status === "ended") this.session.cutOff(Date.now());
+    if (status === "ended") this.session.markLost(Date.now());
     if (status === "open") this.prompts.reached();
-    clearTimeout(this.#patience);
-    if (status === "lost") this.#patience = setTimeout(() => (this.isLost = true), kRequestTimeout);
+    clearTimeout(this.#lostTimer);
+    if (status === "lost") this.#lostTimer = setTimeout(() => (this.isLost = true), kRequestTimeout);
     else this.isLost = false;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's settings: text size, line length, and details of tools. Stored by the browser and the server (kept.ts).
-import { kReading, tellKept } from "./kept.ts";
+// The reader's settings: text size, line length, and details of tools. Stored by the browser and the server (stored_settings.ts).
+import { kReading, sendSettings } from "./stored_settings.ts";
 
 // Factors of the browser's font size.
 export const textSizes = [0.85, 1, 1.15, 1.35, 1.6, 2] as const;
@@ -16,12 +16,12 @@ export class Reading {
 
   constructor() {
     try {
-      const kept = JSON.parse(localStorage.getItem(kReading) ?? "{}") as Partial<Record<string, unknown>>;
-      this.textSize = textSizes.find((one) => one === kept["textSize"]) ?? this.textSize;
-      if (typeof kept["lineWidth"] === "string" && Object.hasOwn(lineWidths, kept["lineWidth"])) {
-        this.lineWidth = kept["lineWidth"] as LineWidth;
+      const stored = JSON.parse(localStorage.getItem(kReading) ?? "{}") as Partial<Record<string, unknown>>;
+      this.textSize = textSizes.find((one) => one === stored["textSize"]) ?? this.textSize;
+      if (typeof stored["lineWidth"] === "string" && Object.hasOwn(lineWidths, stored["lineWidth"])) {
+        this.lineWidth = stored["lineWidth"] as LineWidth;
       }
-      this.details = kept["details"] === true;
+      this.details = stored["details"] === true;
     } catch {
       // No valid settings are stored.
     }
@@ -39,7 +39,7 @@ export class Reading {
     const { textSize, lineWidth, details } = this;
     try {
       localStorage.setItem(kReading, JSON.stringify({ textSize, lineWidth, details }));
-      tellKept();
+      sendSettings();
     } catch {
       // The browser stores nothing: the settings last until the page is closed.
     }

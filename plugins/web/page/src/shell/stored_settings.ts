@@ -5,14 +5,14 @@
 export const kReading = "narratoria-reading";
 export const kTheme = "narratoria-theme";
 // Set while the server could not store the latest settings; the browser's copy applies until it can.
-const kAlone = "narratoria-reading-alone";
+const kUnsent = "narratoria-reading-alone";
 
 // Stores settings from the server, before the page loads. The page validates each value where it uses it.
-export function takeKept(kept: unknown): void {
-  if (typeof kept !== "object" || kept === null || Object.keys(kept).length === 0) return;
-  const { theme, ...reading } = kept as { theme?: unknown };
+export function applyStoredSettings(settings: unknown): void {
+  if (typeof settings !== "object" || settings === null || Object.keys(settings).length === 0) return;
+  const { theme, ...reading } = settings as { theme?: unknown };
   try {
-    if (localStorage.getItem(kAlone) !== null) return;
+    if (localStorage.getItem(kUnsent) !== null) return;
     // A missing member means the default, such as the system's colours.
     if (typeof theme === "string") localStorage.setItem(kTheme, theme);
     else localStorage.removeItem(kTheme);
@@ -22,10 +22,10 @@ export function takeKept(kept: unknown): void {
   }
 }
 
-let told: Promise<unknown> = Promise.resolve();
+let lastRequest: Promise<unknown> = Promise.resolve();
 
 // Sends the settings to the server. Requests are sent one after the other, so that the latest settings win.
-export function tellKept(): void {
+export function sendSettings(): void {
   let body: string;
   try {
     const theme = localStorage.getItem(kTheme);
@@ -34,17 +34,17 @@ export function tellKept(): void {
   } catch {
     return;
   }
-  told = told.then(async () => {
-    let isKept = false;
+  lastRequest = lastRequest.then(async () => {
+    let isStored = false;
     try {
       const answer = await fetch("/api/reading", { method: "POST", headers: { "Content-Type": "application/json" }, body, keepalive: true });
-      isKept = answer.ok && ((await answer.json()) as { kept?: unknown }).kept === true;
+      isStored = answer.ok && ((await answer.json()) as { stored?: unknown }).stored === true;
     } catch {
       // The server is not reachable.
     }
     try {
-      if (isKept) localStorage.removeItem(kAlone);
-      else localStorage.setItem(kAlone, "1");
+      if (isStored) localStorage.removeItem(kUnsent);
+      else localStorage.setItem(kUnsent, "1");
     } catch {
       // The browser stores nothing.
     }

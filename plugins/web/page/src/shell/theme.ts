@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colour scheme: the system's preference, unless the player has chosen the other one. The choice is stored
-// (kept.ts).
-import { kTheme, tellKept } from "./kept.ts";
+// (stored_settings.ts).
+import { kTheme, sendSettings } from "./stored_settings.ts";
 
 export type Theme = "dark" | "light";
 
@@ -13,8 +13,8 @@ function systemTheme(): Theme {
 
 export function chosenTheme(): Theme {
   try {
-    const kept = localStorage.getItem(kTheme);
-    return kept === "light" || kept === "dark" ? kept : systemTheme();
+    const stored = localStorage.getItem(kTheme);
+    return stored === "light" || stored === "dark" ? stored : systemTheme();
   } catch {
     return systemTheme();
   }
@@ -33,7 +33,7 @@ export function chooseTheme(theme: Theme): void {
   try {
     if (theme === systemTheme()) localStorage.removeItem(kTheme);
     else localStorage.setItem(kTheme, theme);
-    tellKept();
+    sendSettings();
   } catch {
     // The browser stores nothing: the choice lasts until the page is closed.
   }

@@ -38,7 +38,7 @@ const effects: Record<Effect, string> = {
   set: "set",
   removed: "removed",
   inside: "changed inside",
-  above: "replaced with all around it",
+  above: "replaced together with its parent",
 };
 
 @customElement("narratoria-state")
@@ -447,7 +447,7 @@ export class StateView extends SessionView {
     const total = this.#history?.length ?? 0;
     const patch = session.patches[this.#count - 1];
     const live = this.position === undefined;
-    const said = patch === undefined ? "before the first patch" : `patch ${this.#count} of ${total}, by ${authorOf(patch)}, ${timeOfDay(patch.time)}`;
+    const position = patch === undefined ? "before the first patch" : `patch ${this.#count} of ${total}, by ${authorOf(patch)}, ${timeOfDay(patch.time)}`;
     return html`<section class="card time" aria-label="History">
       <button class="icon-button" type="button" aria-label="Previous patch" title="Previous patch" ?disabled=${this.#count === 0} @click=${() => this.#go(this.#count - 1)}>${icon("left")}</button>
       <button class="icon-button" type="button" aria-label="Next patch" title="Next patch" ?disabled=${live || this.#count >= total} @click=${() => this.#go(this.#count + 1)}>${icon("right")}</button>
@@ -467,7 +467,7 @@ export class StateView extends SessionView {
           .value=${String(this.#count)}
           ?disabled=${total === 0}
           aria-label="History of the state"
-          aria-valuetext=${said}
+          aria-valuetext=${position}
           @input=${(event: Event) => this.#go(Number((event.target as HTMLInputElement).value))}
         />
       </div>
@@ -514,9 +514,9 @@ export class StateView extends SessionView {
   #searchBox(): TemplateResult {
     const search = this.#search;
     const hits = search?.hits.length ?? 0;
-    let said = "";
+    let result = "";
     if (search !== undefined) {
-      said = hits === 0 ? (search.done ? "nothing" : "…") : `${this.hit >= 0 ? `${this.hit + 1} of ` : ""}${hits.toLocaleString("en")}${search.capped ? "+" : ""}`;
+      result = hits === 0 ? (search.done ? "nothing" : "…") : `${this.hit >= 0 ? `${this.hit + 1} of ` : ""}${hits.toLocaleString("en")}${search.capped ? "+" : ""}`;
     }
     return html`<div class="search" role="search">
       ${icon("search")}
@@ -529,7 +529,7 @@ export class StateView extends SessionView {
         @input=${(event: Event) => this.#find((event.target as HTMLInputElement).value)}
         @keydown=${this.#searchKey}
       />
-      <span class="hits number" role="status">${said}</span>
+      <span class="hits number" role="status">${result}</span>
       <button class="icon-button" type="button" aria-label="Previous hit" title="Previous hit (Shift+Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(-1)}>${icon("up")}</button>
       <button class="icon-button" type="button" aria-label="Next hit" title="Next hit (Enter)" ?disabled=${hits === 0} @click=${() => this.#goToHit(1)}>${icon("down")}</button>
     </div>`;

@@ -261,7 +261,7 @@ export class InvocationPanel extends LitElement {
         </div>
         <a class="icon-button" href=${planRoute(plan.key)} aria-label="Close the tool" title="Close">${icon("close")}</a>
       </header>
-      ${this.#progress(invocation)} ${this.#said(invocation)} ${this.#troubles(invocation)} ${this.#facts(plan, invocation)}
+      ${this.#progress(invocation)} ${this.#summary(invocation)} ${this.#troubles(invocation)} ${this.#facts(plan, invocation)}
       ${this.#attempts(invocation, now)} ${this.#made()}
       ${this.#json("Input", member(this.#descriptor, "input"))} ${this.#json("Result", invocation.result)}
       ${
@@ -299,7 +299,7 @@ export class InvocationPanel extends LitElement {
     </div>`;
   }
 
-  #said(one: Invocation): unknown {
+  #summary(one: Invocation): unknown {
     if (one.summary === undefined || one.summary === "") return nothing;
     return html`<narratoria-long-text class="summary" .text=${one.summary}></narratoria-long-text>`;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan as a graph. Edges are SVG, tools are HTML links, so that their names are ellipsized, follow the direction of
-// their script and take the focus. One tab stop; arrow keys follow the dependencies.
+// their script and take the focus. It is one tab stop; the arrow keys follow the dependencies.
 import { css, html, LitElement, nothing, type PropertyValues, svg, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -288,7 +288,7 @@ export class PlanGraph extends LitElement {
     return html`<div
         class="port ${tools > few ? "many" : ""} ${this.scale < 0.4 ? "tiny" : this.scale < 0.8 ? "small" : ""}"
         role="group"
-        aria-label="Graph of ${counted(tools, "tool")}; arrow keys follow the dependencies"
+        aria-label="Graph of ${counted(tools, "tool")}; use the arrow keys to follow dependencies"
         @scroll=${this.#look}
         @keydown=${this.#key}
       >

@@ -56,7 +56,7 @@ export class PlanTable extends LitElement {
         overflow-wrap: anywhere;
         min-width: 8rem;
       }
-      .said {
+      .text {
         color: var(--quiet);
         overflow-wrap: anywhere;
         min-width: 10rem;
@@ -124,7 +124,7 @@ export class PlanTable extends LitElement {
 
   #row(plan: PlanRun, one: Invocation, now: number): TemplateResult {
     const time = elapsed(one, now);
-    const said = one.summary ?? one.error ?? "";
+    const summary = one.summary ?? one.error ?? "";
     return html`<tr>
       <th scope="row" class="name">
         <a href=${toolRoute(plan.key, one.toolId)} dir="auto" aria-current=${one.toolId === this.selected ? "true" : nothing}>${shortened(one.toolId, 120)}</a>
@@ -136,8 +136,8 @@ export class PlanTable extends LitElement {
       </td>
       <td class="number">${time === undefined || one.state === "skipped" ? "–" : duration(time)}</td>
       <td class="number">${one.attempts.length === 0 ? "–" : one.attempts.length}</td>
-      <td class="said" dir="auto">${one.dependencies.length === 0 ? "–" : listed(one.dependencies)}</td>
-      <td class="said" dir="auto">${said === "" ? "–" : shortened(said, 160)}</td>
+      <td class="text" dir="auto">${one.dependencies.length === 0 ? "–" : listed(one.dependencies)}</td>
+      <td class="text" dir="auto">${summary === "" ? "–" : shortened(summary, 160)}</td>
     </tr>`;
   }
 }

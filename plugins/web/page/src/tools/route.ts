@@ -7,14 +7,14 @@ export function planRoute(planKey: string): string {
 
 // A tool's id may have a megabyte. Addresses of long ids are cached, not created for each frame.
 const long = 500;
-const kept: { planKey: string; toolId: string; route: string }[] = [];
+const recent: { planKey: string; toolId: string; route: string }[] = [];
 
 export function toolRoute(planKey: string, toolId: string): string {
   if (planKey.length + toolId.length < long) return `#/tools/${segment(planKey)}/${segment(toolId)}`;
-  const known = kept.find((one) => one.toolId === toolId && one.planKey === planKey);
+  const known = recent.find((one) => one.toolId === toolId && one.planKey === planKey);
   if (known !== undefined) return known.route;
   const route = `#/tools/${segment(planKey)}/${segment(toolId)}`;
-  kept.unshift({ planKey, toolId, route });
-  if (kept.length > 64) kept.pop();
+  recent.unshift({ planKey, toolId, route });
+  if (recent.length > 64) recent.pop();
   return route;
 }

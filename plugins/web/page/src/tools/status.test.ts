@@ -88,8 +88,8 @@ test("a turn that ended with the fallback is not completed", () => {
     ["plan_ended", { success: false, executionTime: 60, failedTools: ["pull"], canReplan: true }],
     ["turn_ended", { outcome: "completed", generations: 2 }],
   );
-  expect(turnState(made.turns[0]!)).toBe("told");
-  expect(turnOutcome(made.turns[0]!)).toBe("told without tools");
+  expect(turnState(made.turns[0]!)).toBe("narrated");
+  expect(turnOutcome(made.turns[0]!)).toBe("narration only");
 });
 
 test("turns and plans with a failed tool are mixed", () => {
@@ -101,5 +101,5 @@ test("turns and plans with a failed tool are mixed", () => {
   );
   expect(planState(made.plans.get("p#1")!)).toBe("mixed");
   expect(turnState(made.turns[0]!)).toBe("mixed");
-  expect(turnOutcome(made.turns[0]!)).toBe("completed in part");
+  expect(turnOutcome(made.turns[0]!)).toBe("partly completed");
 });

@@ -86,8 +86,8 @@ export function share(invocation: Invocation): number {
 
 // "mixed": the plan succeeded although a tool failed.
 export type PlanState = "running" | "completed" | "mixed" | "failed" | "stopped";
-// "told": the turn ended with narration, without a successful plan.
-export type TurnState = PlanState | "told";
+// "narrated": the turn ended with narration, without a successful plan.
+export type TurnState = PlanState | "narrated";
 
 export function planState(plan: PlanRun): PlanState {
   if (plan.ended !== undefined) {
@@ -111,7 +111,7 @@ const planIcons: Record<TurnState, IconName> = {
   mixed: "warning",
   failed: "error",
   stopped: "stop",
-  told: "book",
+  narrated: "book",
 };
 
 export function planIcon(state: TurnState): IconName {
@@ -119,13 +119,13 @@ export function planIcon(state: TurnState): IconName {
 }
 
 export function planName(state: PlanState): string {
-  return state === "mixed" ? "completed in part" : state;
+  return state === "mixed" ? "partly completed" : state;
 }
 
 export function turnState(turn: Turn): TurnState {
   if (turn.outcome === undefined) return "running";
   if (turn.outcome === "completed") {
-    if (turn.plans.at(-1)?.success === false) return "told";
+    if (turn.plans.at(-1)?.success === false) return "narrated";
     return turn.plans.some((plan) => plan.success === false || plan.failedTools.length > 0) ? "mixed" : "completed";
   }
   return isStopped(turn.outcome) ? "stopped" : "failed";
@@ -141,13 +141,13 @@ const outcomes: Record<Outcome, string> = {
   cancelled: "stopped",
   timeout: "timed out",
   failed: "failed",
-  lost: "cut off",
+  lost: "interrupted",
 };
 
 export function turnOutcome(turn: Turn): string {
   if (turn.outcome === undefined) return "running";
   const state = turnState(turn);
-  return state === "told" ? "told without tools" : state === "mixed" ? planName(state) : outcomes[turn.outcome];
+  return state === "narrated" ? "narration only" : state === "mixed" ? planName(state) : outcomes[turn.outcome];
 }
 
 export function planEnd(plan: PlanRun, now: number): number {
