@@ -24,7 +24,7 @@ struct InvocationEnd {
 };
 
 // The message if a tool with NAR_TOOL_SYNCHRONOUS uses its token for a write.
-inline constexpr const char* kAnswersAtOnce =
+inline constexpr const char* kIsSynchronous =
     "a synchronous tool (NAR_TOOL_SYNCHRONOUS) must change the state by events "
     "(state_patch)";
 

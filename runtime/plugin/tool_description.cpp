@@ -130,7 +130,7 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
     if (!refusal.code.empty()) return nullptr;
     definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
     definition->repeatable = (read.flags & NAR_TOOL_NOT_REPEATABLE) == 0;
-    definition->answers_at_once = (read.flags & NAR_TOOL_SYNCHRONOUS) != 0;
+    definition->is_synchronous = (read.flags & NAR_TOOL_SYNCHRONOUS) != 0;
     if (read.try_ms != 0) definition->try_ms = read.try_ms == NAR_NONE ? 0 : read.try_ms;
     return definition;
 }

@@ -70,7 +70,7 @@ public:
           own_(std::move(own)),
           cancel_(cancel),
           attempt_(attempt),
-          answers_at_once_(invocation.definition->answers_at_once),
+          is_synchronous_(invocation.definition->is_synchronous),
           limits_(invocation.limits),
           request_(invocation.request),
           environment_(*invocation.environment),
@@ -99,7 +99,7 @@ public:
         starting_ = false;
         // The start failed, so no attempt can receive an end.
         if (!called || status != NAR_OK || !run_failure_.message.empty()) close();
-        else if (answers_at_once_ && !instance_.inbox().has_end(token_)) end_for_it();
+        else if (is_synchronous_ && !instance_.inbox().has_end(token_)) end_for_it();
         else if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
         const std::string who = "the plugin " + instance_.library().id;
         if (!called) {
@@ -163,8 +163,8 @@ public:
     bool is_delivering() const override { return is_delivering_; }
 
     nar_status on_patch(const state::Replacement& patch, std::string& why) override {
-        if (answers_at_once_) {
-            why = kAnswersAtOnce;
+        if (is_synchronous_) {
+            why = kIsSynchronous;
             return NAR_INVALID_ARGUMENT;
         }
         start_early();
@@ -205,7 +205,7 @@ public:
 
     nar_status on_run(std::vector<std::string> arguments) override {
         if (told_to_end_) return NAR_GONE;
-        if (answers_at_once_) return NAR_INVALID_ARGUMENT;
+        if (is_synchronous_) return NAR_INVALID_ARGUMENT;
         tool::StartFailure failure;
         const std::string program =
             process::find_program(arguments.front(), environment_, failure.message);
@@ -269,7 +269,7 @@ private:
     const std::shared_ptr<OwnTool> own_;
     void (*const cancel_)(void*, uint64_t);
     tool::StreamAttempt& attempt_;
-    const bool answers_at_once_;
+    const bool is_synchronous_;
     const process::Limits limits_;
     std::string request_;
     std::vector<std::string> environment_;

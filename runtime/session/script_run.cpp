@@ -155,8 +155,8 @@ bool ScriptRun::check(std::string_view name, script::Value& arguments, script::M
     return arguments_.check(schema, arguments, memory, faults);
 }
 
-bool ScriptRun::answers_at_once(const script::ToolCall& call) const {
-    return with_.call && tool_ != nullptr && tool_->answers_at_once &&
+bool ScriptRun::is_synchronous(const script::ToolCall& call) const {
+    return with_.call && tool_ != nullptr && tool_->is_synchronous &&
            tool_->origin.kind != tool::Origin::Kind::File &&
            call.arguments.find("operation") == nullptr;
 }
@@ -172,7 +172,7 @@ bool ScriptRun::is_next() const {
 script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory& memory,
                                         script::Value& result, std::string& message) {
     const std::string& input = arguments_.json();
-    if (answers_at_once(call)) {
+    if (is_synchronous(call)) {
         plan::CallAtOnce made{input, 0, call.line, std::nullopt};
         if (is_next() && input.size() <= kShortInput) made.now_us = answered_us_;
         if (const auto answer = with_.call(tool_, made)) {

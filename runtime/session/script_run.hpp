@@ -105,7 +105,7 @@ private:
     };
     // `name` must point into the program: its address is the key of the cache.
     const Known& known(std::string_view name);
-    bool answers_at_once(const script::ToolCall& call) const;
+    bool is_synchronous(const script::ToolCall& call) const;
     bool is_next() const;
     void step();
     void step_soon();

@@ -47,7 +47,7 @@ struct Definition {
     LimitOverrides limits;                            // override the session's limits
     std::optional<uint32_t> try_ms;  // timeout of one attempt, overrides the session's; 0: none
     bool waits = false;              // mostly waits: needs no processor core while it runs
-    bool answers_at_once = false;    // Runner::call() can run it
+    bool is_synchronous = false;    // Runner::call() can run it
     bool repeatable = true;          // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
     Origin origin;
 };

@@ -140,7 +140,7 @@ public:
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
 
-    // Runs a tool with Definition::answers_at_once without an attempt. The input must be valid. The
+    // Runs a tool with Definition::is_synchronous without an attempt. The input must be valid. The
     // result is valid until the next call. If the tool does not simply succeed, returns nothing;
     // then call start() with the same invocation next. That attempt reports the outcome of this
     // call and does not run the tool again.

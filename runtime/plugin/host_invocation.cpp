@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services of narratoria/invocation.h.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes/utf8.hpp"
+#include "base/given_struct.hpp"
+#include "base/view.hpp"
+#include "plugin/host_call.hpp"
+#include "plugin/host_services.hpp"
+#include "plugin/invocation.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
+    return from_any_thread(host, [&](Instance& instance) {
+        return instance.inbox().send_output(&instance, token, view(bytes));
+    });
+}
+
+nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str bytes) {
+    return from_any_thread(host, [&](Instance& instance) {
+        return instance.inbox().send_diagnostics(&instance, token, view(bytes));
+    });
+}
+
+bool says_nothing(const nar_invocation_end& end) {
+    return end.exit_status == 0 && end.error_code.size == 0 && end.error.size == 0 &&
+           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0;
+}
+
+nar_status note_end(Instance& instance, nar_status status) {
+    if (status == NAR_STALE) instance.report("it ended an invocation twice");
+    return status;
+}
+
+nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
+    return from_any_thread(host, [&](Instance& instance) {
+        nar_invocation_end given;
+        read_struct(end, given);  // size 0: all fields are zero
+        if (says_nothing(given)) {
+            const auto status =
+                instance.inbox().end_held(&instance, token, view(given.last_output));
+            if (status) return note_end(instance, *status);
+        }
+        InvocationEnd taken;
+        taken.exit_status = given.exit_status;
+        taken.error_code = utf8::repaired(view(given.error_code));
+        taken.error = utf8::repaired(view(given.error));
+        taken.user_us = given.user_us;
+        taken.system_us = given.system_us;
+        taken.resident_kb = given.resident_kb;
+        return note_end(instance, instance.inbox().send_end(&instance, token, std::move(taken),
+                                                            view(given.last_output)));
+    });
+}
+
+nar_status invocation_run(const nar_host* host, uint64_t token, const nar_command* command) {
+    if (command == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "invocation.run", [&](Instance& instance) -> nar_status {
+        nar_command given;
+        if (!read_struct(command, given) || given.arguments == nullptr ||
+            given.argument_count == 0 || given.argument_count > 100000) {
+            return NAR_INVALID_ARGUMENT;
+        }
+        std::vector<std::string> arguments;
+        for (uint64_t i = 0; i < given.argument_count; ++i) {
+            const std::string_view argument = view(given.arguments[i]);
+            if (argument.find('\0') != std::string_view::npos) return NAR_INVALID_ARGUMENT;
+            arguments.emplace_back(argument);
+        }
+        if (arguments.front().empty()) return NAR_INVALID_ARGUMENT;
+        const Inbox::Found found = instance.inbox().find(&instance, token);
+        if (found.status != NAR_OK) return found.status;
+        if (found.has_output) return NAR_INVALID_ARGUMENT;
+        // Deliver earlier diagnostics first, because on_run() closes the token.
+        instance.inbox().deliver_diagnostics(token);
+        return static_cast<InvocationReceiver*>(found.receiver)->on_run(std::move(arguments));
+    });
+}
+
+}  // namespace
+
+const nar_host_invocation kInvocation{sizeof(nar_host_invocation),
+                                      0,
+                                      invocation_output,
+                                      invocation_diagnostics,
+                                      invocation_ended,
+                                      invocation_run};
+
+}  // namespace narratoria::plugin

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services of narratoria/narrator.h.
+#include <string>
+
+#include "base/view.hpp"
+#include "plugin/host_call.hpp"
+#include "plugin/host_services.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
+    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+        if (!is_active(instance)) return NAR_GONE;
+        if (!instance.is_narrator()) {
+            instance.report(
+                "it replied to a narrator's request, but is not this session's narrator");
+            return NAR_GONE;
+        }
+        const nar_status status =
+            instance.session().answer(token, is_plan, std::string(view(text)));
+        if (status == NAR_STALE) {
+            instance.report("it replied to a request twice; the first reply is used");
+        } else if (status == NAR_GONE) {
+            instance.report("its reply came too late, or to a request that never existed");
+        }
+        return status;
+    });
+}
+
+nar_status narrator_reply(const nar_host* host, uint64_t token, nar_str plan) {
+    return answer(host, token, true, plan);
+}
+
+nar_status narrator_fail(const nar_host* host, uint64_t token, nar_str message) {
+    return answer(host, token, false, message);
+}
+
+nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
+                       void (*on_outcome)(void*, uint64_t, uint64_t, nar_str), void* user,
+                       uint64_t* number, nar_failure* failure) {
+    if (on_outcome == nullptr) {
+        write_failure(failure, "on_outcome must not be NULL");
+        return NAR_INVALID_ARGUMENT;
+    }
+    return on_engine_thread(host, "invoke.invoke", [&](Instance& instance) -> nar_status {
+        std::string why = "the plugin is disabled";
+        nar_status status = NAR_GONE;
+        uint64_t its_number = 0;
+        if (!instance.is_narrator()) {
+            why = "only this session's narrator may invoke tools";
+            instance.report("it invoked a tool, but is not this session's narrator");
+        } else if (!instance.disabled()) {
+            // The captured instance is valid: instances outlive all questions.
+            auto tell = [&instance, on_outcome, user, token](uint64_t its, std::string_view text) {
+                instance.call("the function for an invocation's outcome", [&] {
+                    on_outcome(user, token, its, {text.data(), text.size()});
+                });
+            };
+            status = instance.session().invoke(token, view(invocation), tell, its_number, why);
+        }
+        if (status != NAR_OK) write_failure(failure, why);
+        else if (number != nullptr) *number = its_number;
+        return status;
+    });
+}
+
+nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) {
+    return on_engine_thread(host, "invoke.cancel", [&](Instance& instance) -> nar_status {
+        if (!instance.is_narrator()) return NAR_GONE;
+        return instance.session().cancel_invocation(token, number);
+    });
+}
+
+}  // namespace
+
+const nar_host_narrator kNarrator{sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail};
+const nar_host_invoke kInvoke{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
+
+}  // namespace narratoria::plugin

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services of narratoria/host_session.h.
+#include "base/view.hpp"
+#include "plugin/host_call.hpp"
+#include "plugin/host_services.hpp"
+
+namespace narratoria::plugin {
+namespace {
+
+nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "state.read", [&](Instance& instance) {
+        std::string text;
+        const nar_status status = instance.session().read_state(view(pointer), text);
+        return status == NAR_OK ? write_out(text, write, user) : status;
+    });
+}
+
+nar_status state_patch(const nar_host* host, nar_str patch) {
+    return on_engine_thread(host, "state.patch", [&](Instance& instance) {
+        return instance.session().patch_state(view(patch), instance.library().id);
+    });
+}
+
+nar_status assets_list(const nar_host* host, nar_write_fn write, void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "assets.list", [&](Instance& instance) {
+        std::string text;
+        instance.session().list_assets(text);
+        return write_out(text, write, user);
+    });
+}
+
+nar_status prompt_submit(const nar_host* host, nar_str text) {
+    return on_engine_thread(host, "prompt.submit", [&](Instance& instance) {
+        return instance.session().submit_prompt(view(text));
+    });
+}
+
+nar_status prompt_cancel(const nar_host* host) {
+    return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
+        instance.session().log(NAR_LOG_INFO,
+                               "plugin " + instance.library().id + ": cancelled the turn");
+        instance.session().cancel();
+        return NAR_OK;
+    });
+}
+
+}  // namespace
+
+const nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
+const nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
+const nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
+
+}  // namespace narratoria::plugin
