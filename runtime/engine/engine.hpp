@@ -23,6 +23,7 @@
 #include "journal/writer.hpp"
 #include "narratoria/engine.h"
 #include "plan/job_slots.hpp"
+#include "process/pool.hpp"
 #include "process/process.hpp"
 #include "script/limits.hpp"
 #include "tool/limits.hpp"

@@ -7,6 +7,7 @@
 
 #include "base/loop.hpp"
 #include "http/exchange.hpp"
+#include "process/pool.hpp"
 #include "process/process.hpp"
 
 namespace narratoria::http {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/loop.hpp"
+#include "process/pool.hpp"
 #include "process/process.hpp"
 
 namespace narratoria::http {

@@ -12,6 +12,7 @@
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "narratoria/status.h"
+#include "process/pool.hpp"
 #include "process/process.hpp"
 #include "state/metadata.hpp"
 #include "state/replacement.hpp"

@@ -18,11 +18,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/destruction_watch.hpp"
 #include "base/scratch_name.hpp"
 #include "base/uuid.hpp"
 #include "process/error_text.hpp"
 #include "process/packet_socket.hpp"
 #include "process/process.hpp"
+#include "process/start_failure.hpp"
 #include "process/supervisor/protocol.h"
 
 extern "C" {

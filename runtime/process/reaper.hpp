@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
+#include "base/destruction_watch.hpp"
 #include "base/loop.hpp"
 #include "process/control_groups.hpp"
 

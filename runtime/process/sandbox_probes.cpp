@@ -10,6 +10,7 @@
 
 #include "process/process.hpp"
 #include "process/start_error.hpp"
+#include "process/start_failure.hpp"
 #include "process/supervisor/protocol.h"
 
 namespace narratoria::process {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/destruction_watch.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/uuid.hpp"
@@ -155,7 +156,7 @@ bool Call::send(std::string line) {
     line.append(json::kPadding, '\0');
     event::Event event;
     if (!decoder_.decode({line.data(), size}, event)) return true;
-    const process::DestructionWatch watch(destroyed_);
+    const DestructionWatch watch(destroyed_);
     listener_.on_batch();
     listener_.on_event(event);
     if (watch.destroyed()) return false;

@@ -2,6 +2,7 @@
 #pragma once
 // Runs executable files as child processes that print NDJSON events (spec 000).
 
+#include "process/pool.hpp"
 #include "process/process.hpp"
 #include "tool/runner/runner.hpp"
 #include "tool/runner/stream_attempt.hpp"

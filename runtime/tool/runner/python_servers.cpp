@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/destruction_watch.hpp"
+
 // The text of python/fork_server.py and python/narratoria_runner.py, zero-terminated.
 extern "C" const char narratoria_python_fork_server[];
 
@@ -201,7 +203,7 @@ bool PythonServers::Server::read_header(char byte) {
 void PythonServers::Server::on_output(char* data, size_t size) {
     bool is_right = true;
     {
-        const process::DestructionWatch watch(destroyed_);
+        const DestructionWatch watch(destroyed_);
         is_right = take(data, size, watch.destroyed());
         if (watch.destroyed()) return;
     }

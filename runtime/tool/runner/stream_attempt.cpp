@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/bytes/utf8.hpp"
+#include "base/destruction_watch.hpp"
 #include "base/json/tape.hpp"
 #include "event/error_code.hpp"
 #include "process/limit_end.hpp"
@@ -49,7 +50,7 @@ void StreamAttempt::terminate() {
 
 void StreamAttempt::on_output(char* data, size_t size) {
     if (done_) return count_after_done({data, size});
-    const process::DestructionWatch watch(destroyed_);
+    const DestructionWatch watch(destroyed_);
     listener_.on_batch();
     const bool go_on = framer_.feed(
         data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
@@ -70,7 +71,7 @@ bool StreamAttempt::take_event(std::string line) {
     if (done_ || broken_ || line.size() > limits_.line_bytes) return false;
     const size_t size = line.size();
     line.append(json::kPadding, '\0');
-    const process::DestructionWatch watch(destroyed_);
+    const DestructionWatch watch(destroyed_);
     listener_.on_batch();
     const bool is_taken = take({{line.data(), size}, framer_.line_number(), 0}, watch.destroyed());
     if (watch.destroyed()) return true;
@@ -83,7 +84,7 @@ void StreamAttempt::on_exit(const process::Exit& exit) {
     if (done_) {
         count_after_done("\n");
     } else if (!broken_) {
-        const process::DestructionWatch watch(destroyed_);
+        const DestructionWatch watch(destroyed_);
         listener_.on_batch();
         const bool fine =
             framer_.finish([&](const event::Line& line) { return take(line, watch.destroyed()); });

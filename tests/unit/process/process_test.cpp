@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/process.hpp"
+#include "process/pool.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
