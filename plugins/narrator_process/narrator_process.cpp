@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "narrator_process/answer.hpp"
+#include "narrator_process/message.hpp"
 #include "shared/settings.hpp"
 
 namespace plugin = narratoria::plugin;
-using narratoria::plugins::Answer;
+using narratoria::plugins::Message;
 using narratoria::plugins::Settings;
 
 namespace {
@@ -75,17 +75,17 @@ public:
             line += ",\"stateForPrompt\":" +
                     plugin::quoted(plugin::Context(host_).format_state_for_prompt());
         }
-        Question question{std::move(reply), line + "}\n", false};
+        Request pending{std::move(reply), line + "}\n", false};
         // If the process has closed its input or exited, the host reports that, and note_end()
-        // decides what happens to the question.
-        if (process_.write(question.line) == plugin::Written::Busy) {
+        // decides what happens to the request.
+        if (process_.write(pending.line) == plugin::Written::Busy) {
             throw std::runtime_error("the narrator's process does not read its standard input");
         }
-        questions_.insert_or_assign(id, std::move(question));
+        requests_.insert_or_assign(id, std::move(pending));
     }
 
     void cancel_reply(std::uint64_t id) override {
-        if (questions_.erase(id) == 0) return;
+        if (requests_.erase(id) == 0) return;
         forget_calls(id);
         cancelled_.push_back(id);
         if (cancelled_.size() > kMaxCancelled) cancelled_.pop_front();
@@ -93,10 +93,10 @@ public:
     }
 
 private:
-    struct Question {
+    struct Request {
         plugin::Reply reply;
         std::string line;
-        bool was_asked_again;
+        bool was_resent;
     };
 
     void read(const Settings& settings) {
@@ -153,15 +153,15 @@ private:
         plugin::ProcessEvents events;
         events.on_output = [this](std::string_view bytes) {
             take_output(bytes);
-            answer();
+            deliver_replies();
         };
         events.on_diagnostics = [this](std::string_view bytes) { take_diagnostics(bytes); };
         events.on_closed = [this](plugin::ProcessStream stream) {
-            if (stream != plugin::ProcessStream::Diagnostics) look_for_hang_up();
+            if (stream != plugin::ProcessStream::Diagnostics) start_hang_up_timer();
         };
         events.on_exit = [this](const plugin::ProcessExit& exit) {
             note_end(exit);
-            answer();
+            deliver_replies();
         };
         try {
             process_ = plugin::Process(host_, program, std::move(events));
@@ -173,7 +173,7 @@ private:
             }
             throw std::runtime_error(could_not_start(reason));
         }
-        answers_ = 0;
+        reply_count_ = 0;
         line_.clear();
         skips_line_ = false;
         diagnostics_line_.clear();
@@ -184,7 +184,7 @@ private:
         return "the narrator's process could not be started: " + std::string(reason);
     }
 
-    struct Said {
+    struct CollectedReply {
         plugin::Reply reply;
         bool is_plan;
         std::string text;
@@ -192,14 +192,14 @@ private:
 
     // Delivers the collected replies. Must be the last step of a callback, because the host may
     // call generate() from within.
-    void answer() {
-        for (const Said& one : std::exchange(said_, {})) {
+    void deliver_replies() {
+        for (const CollectedReply& one : std::exchange(collected_, {})) {
             if (one.is_plan) one.reply.plan(one.text);
             else one.reply.fail(one.text);
         }
     }
 
-    void look_for_hang_up() {
+    void start_hang_up_timer() {
         if (hang_up_.is_running()) return;
         hang_up_ = plugin::Timer(host_, kHangUpPatience, [this] {
             if (!process_.is_running()) return;
@@ -240,33 +240,33 @@ private:
             why = could_not_start(exit.error);
         }
         // Logged only without open requests; otherwise they fail with this message.
-        if (questions_.empty() && !(was_started && ended_well)) log(plugin::Level::Warning, why);
-        std::map<std::uint64_t, Question> open = std::exchange(questions_, {});
+        if (requests_.empty() && !(was_started && ended_well)) log(plugin::Level::Warning, why);
+        std::map<std::uint64_t, Request> open = std::exchange(requests_, {});
         // Cancel open invocations: a new process does not know about them.
         for (const auto& [call, number] : std::exchange(calls_, {})) {
-            const auto question = open.find(call.first);
-            if (question != open.end()) question->second.reply.cancel_invocation(number);
+            const auto pending = open.find(call.first);
+            if (pending != open.end()) pending->second.reply.cancel_invocation(number);
         }
         cancelled_.clear();
 
-        // A program may handle one request and exit. It may not have read the next question, so
+        // A program may handle one request and exit. It may not have read the next request, so
         // that one is sent to a new process, once.
-        const bool may_ask_again = was_started && ended_well && restart_ && answers_ > 0;
-        for (auto& [id, question] : open) {
-            if (may_ask_again && !question.was_asked_again && ask_again(id, question)) continue;
-            said_.push_back({std::move(question.reply), false, why});
+        const bool may_resend = was_started && ended_well && restart_ && reply_count_ > 0;
+        for (auto& [id, pending] : open) {
+            if (may_resend && !pending.was_resent && resend(id, pending)) continue;
+            collected_.push_back({std::move(pending.reply), false, why});
         }
     }
 
-    bool ask_again(std::uint64_t id, Question& question) {
+    bool resend(std::uint64_t id, Request& pending) {
         try {
             if (!process_.is_running()) start();
         } catch (const std::exception&) {
             return false;
         }
-        question.was_asked_again = true;
-        process_.write(question.line);
-        questions_.insert_or_assign(id, std::move(question));
+        pending.was_resent = true;
+        process_.write(pending.line);
+        requests_.insert_or_assign(id, std::move(pending));
         return true;
     }
 
@@ -290,56 +290,56 @@ private:
         line_ = std::string();
         const std::string why = "the narrator's process wrote a line of more than " +
                                 std::to_string(kLongestLine / 1024 / 1024) + " MiB";
-        if (questions_.empty()) log(plugin::Level::Warning, why);
-        for (auto& [id, question] : questions_) {
-            said_.push_back({std::move(question.reply), false, why});
+        if (requests_.empty()) log(plugin::Level::Warning, why);
+        for (auto& [id, pending] : requests_) {
+            collected_.push_back({std::move(pending.reply), false, why});
         }
-        questions_.clear();
+        requests_.clear();
         calls_.clear();
     }
 
     void take_line(std::string line) {
         if (trimmed(line).empty()) return;
-        Answer answer;
+        Message message;
         std::string fault;
-        if (!narratoria::plugins::read_answer(line, answer, fault)) {
+        if (!narratoria::plugins::read_message(line, message, fault)) {
             log(plugin::Level::Warning,
                 "the narrator's process wrote a line that is not a reply (" + fault + "): " + line);
             return;
         }
-        if (!answer.id) {
+        if (!message.id) {
             log(plugin::Level::Warning,
                 "the narrator's process wrote a reply without the \"id\" of a request: " + line);
             return;
         }
-        if (answer.invoke && !answer.plan && !answer.error) {
-            invoke(*answer.id, answer.call, *answer.invoke);
+        if (message.invoke && !message.plan && !message.error) {
+            invoke(*message.id, message.call, *message.invoke);
             return;
         }
-        auto found = questions_.extract(*answer.id);
+        auto found = requests_.extract(*message.id);
         if (found.empty()) {
-            note_stray(*answer.id);
+            note_stray(*message.id);
             return;
         }
-        forget_calls(*answer.id);
-        ++answers_;
+        forget_calls(*message.id);
+        ++reply_count_;
         plugin::Reply reply = std::move(found.mapped().reply);
-        const bool is_plan = answer.plan && !answer.error;
+        const bool is_plan = message.plan && !message.error;
         std::string text;
-        if (is_plan) text = std::move(*answer.plan);
-        else if (answer.plan) text = "the narrator's reply has both \"plan\" and \"error\"";
-        else if (answer.error) text = std::move(*answer.error);
+        if (is_plan) text = std::move(*message.plan);
+        else if (message.plan) text = "the narrator's reply has both \"plan\" and \"error\"";
+        else if (message.error) text = std::move(*message.error);
         else text = "the narrator's reply has neither \"plan\" nor \"error\"";
-        said_.push_back({std::move(reply), is_plan, std::move(text)});
+        collected_.push_back({std::move(reply), is_plan, std::move(text)});
     }
 
     // ---- tools that it invokes
 
     void invoke(std::uint64_t id, std::optional<std::uint64_t> call,
                 const std::string& invocation) {
-        const auto question = questions_.find(id);
+        const auto pending = requests_.find(id);
         // The request was cancelled meanwhile; the process will read that soon.
-        if (question == questions_.end()) return;
+        if (pending == requests_.end()) return;
         if (!call || calls_.contains({id, *call})) {
             log(plugin::Level::Warning,
                 "the narrator's process invoked a tool without a unique \"call\"; give a number "
@@ -352,7 +352,7 @@ private:
             "{\"id\":" + std::to_string(id) + ",\"call\":" + std::to_string(*call) + ",";
         std::string fault;
         try {
-            const std::uint64_t number = question->second.reply.invoke(
+            const std::uint64_t number = pending->second.reply.invoke(
                 invocation, [this, key, start](std::uint64_t, std::string_view outcome) {
                     if (calls_.erase(key) == 0) return;
                     write_outcome(key.first,
@@ -371,10 +371,10 @@ private:
 
     void write_outcome(std::uint64_t id, const std::string& line) {
         if (process_.write(line) != plugin::Written::Busy) return;
-        const auto question = questions_.extract(id);
-        if (question.empty()) return;
+        const auto pending = requests_.extract(id);
+        if (pending.empty()) return;
         forget_calls(id);
-        question.mapped().reply.fail("the narrator's process does not read its standard input");
+        pending.mapped().reply.fail("the narrator's process does not read its standard input");
     }
 
     // Outcomes of these calls are no longer passed on.
@@ -438,15 +438,15 @@ private:
     bool restart_ = true;
     bool tells_state_ = false;
 
-    std::map<std::uint64_t, Question> questions_;
+    std::map<std::uint64_t, Request> requests_;
     // Open invocations: (request id, `call`) → the host's number.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> calls_;
     std::deque<std::uint64_t> cancelled_;  // requests whose replies may still come
     bool has_run_ = false;
     std::string last_end_;
-    std::uint64_t answers_ = 0;  // the number of replies from this process
-    std::vector<Said> said_;     // replies that are not delivered yet
-    std::string line_;           // an incomplete line of its standard output
+    std::uint64_t reply_count_ = 0;          // the number of replies from this process
+    std::vector<CollectedReply> collected_;  // replies that are not delivered yet
+    std::string line_;                       // an incomplete line of its standard output
     bool skips_line_ = false;
     std::string diagnostics_line_;  // an incomplete line of its standard error
     std::string tail_;

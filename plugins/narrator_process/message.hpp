@@ -10,7 +10,7 @@
 
 namespace narratoria::plugins {
 
-struct Answer {
+struct Message {
     std::optional<std::uint64_t> id;
     std::optional<std::string> plan;  // any JSON value; the host validates it
     std::optional<std::string> error;
@@ -19,6 +19,6 @@ struct Answer {
 };
 
 // False if the line is not a JSON object; `fault` says why.
-bool read_answer(std::string_view line, Answer& answer, std::string& fault);
+bool read_message(std::string_view line, Message& answer, std::string& fault);
 
 }  // namespace narratoria::plugins

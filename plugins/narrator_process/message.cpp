@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "narrator_process/answer.hpp"
+#include "narrator_process/message.hpp"
 
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -18,7 +18,7 @@ using rapidjson::SizeType;
 // size, and no DOM is built.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
 public:
-    explicit Handler(Answer& answer) : answer_(answer) {}
+    explicit Handler(Message& answer) : message_(answer) {}
 
     bool Null() {
         return scalar([](auto& out) { return out.Null(); });
@@ -31,14 +31,14 @@ public:
             std::uint64_t number = 0;
             const auto [end, error] = std::from_chars(text, text + length, number);
             if (error == std::errc() && end == text + length) {
-                (name_ == "id" ? answer_.id : answer_.call) = number;
+                (name_ == "id" ? message_.id : message_.call) = number;
             }
         }
         return scalar(
             [=](auto& out) { return out.RawValue(text, length, rapidjson::kNumberType); });
     }
     bool String(const char* text, SizeType length, bool) {
-        if (depth_ == 1 && name_ == "error") answer_.error.emplace(text, length);
+        if (depth_ == 1 && name_ == "error") message_.error.emplace(text, length);
         return scalar([=](auto& out) { return out.String(text, length); });
     }
     bool StartObject() {
@@ -58,9 +58,9 @@ public:
         if (depth_ > 1) return !is_copied_ || writer_.Key(text, length);
         name_.assign(text, length);
         // Of duplicate keys, the last one wins.
-        if (name_ == "id") answer_.id.reset();
-        if (name_ == "error") answer_.error.reset();
-        if (name_ == "call") answer_.call.reset();
+        if (name_ == "id") message_.id.reset();
+        if (name_ == "error") message_.error.reset();
+        if (name_ == "call") message_.call.reset();
         is_copied_ = name_ == "plan" || name_ == "invoke";
         if (is_copied_) {
             copy_.Clear();
@@ -92,14 +92,14 @@ private:
     void value_has_ended() {
         if (depth_ != 1) return;
         if (is_copied_) {
-            (name_ == "plan" ? answer_.plan : answer_.invoke)
+            (name_ == "plan" ? message_.plan : message_.invoke)
                 .emplace(copy_.GetString(), copy_.GetSize());
         }
-        if (name_ == "error" && !answer_.error) answer_.error = "its \"error\" is not a string";
+        if (name_ == "error" && !message_.error) message_.error = "its \"error\" is not a string";
         is_copied_ = false;
     }
 
-    Answer& answer_;
+    Message& message_;
     std::size_t depth_ = 0;
     std::string name_;
     bool is_copied_ = false;
@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-bool read_answer(std::string_view line, Answer& answer, std::string& fault) {
+bool read_message(std::string_view line, Message& answer, std::string& fault) {
     rapidjson::MemoryStream stream(line.data(), line.size());
     rapidjson::Reader reader;
     Handler handler(answer);
@@ -126,7 +126,7 @@ bool read_answer(std::string_view line, Answer& answer, std::string& fault) {
     }
     // The reader stops at a NUL.
     if (stream.Tell() != line.size()) {
-        fault = "it contains a NUL";
+        fault = "it contains a NUL character";
         return false;
     }
     return true;
