@@ -283,7 +283,8 @@ void Inbox::deliver_lines() {
     for (const Line& line : lines) log_(line.level, line.text, line.session);
     if (lost > 0) {
         log_(NAR_LOG_WARN,
-             std::to_string(lost) + " more log lines of plugins came too fast and were dropped",
+             std::to_string(lost) +
+                 " more log lines of plugins were dropped because too many were waiting",
              {});
     }
 }

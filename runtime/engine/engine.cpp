@@ -149,7 +149,7 @@ void Engine::log(uint32_t level, std::string_view message, std::string_view sess
     } catch (const std::exception& exception) {
         keep_thrown("the log function", exception.what());
     } catch (...) {
-        keep_thrown("the log function", "a value that is not a std::exception");
+        keep_thrown("the log function", "an exception that is not a std::exception");
     }
     --callback_depth_;
 }

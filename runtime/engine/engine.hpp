@@ -125,7 +125,7 @@ public:
         } catch (const std::exception& exception) {
             note_thrown(what, exception.what());
         } catch (...) {
-            note_thrown(what, "a value that is not a std::exception");
+            note_thrown(what, "an exception that is not a std::exception");
         }
         --callback_depth_;
     }

@@ -184,7 +184,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
             if (SinkWatcher* const watcher = take_off(i)) watcher->on_sink_threw(exception.what());
         } catch (...) {
             if (SinkWatcher* const watcher = take_off(i)) {
-                watcher->on_sink_threw("a value that is not a std::exception");
+                watcher->on_sink_threw("an exception that is not a std::exception");
             }
         }
         // `sink` may dangle, because the vector may have been reallocated. After the last sink no

@@ -275,11 +275,11 @@ void Transfer::on_time() {
             break;
         case Phase::Waiting:
             fail(Failure::Time,
-                 "no answer within " + milliseconds(total ? times.total_ms : times.first_byte_ms),
+                 "no response within " + milliseconds(total ? times.total_ms : times.first_byte_ms),
                  "The request was sent; the server may still be working on it.");
             break;
         case Phase::Receiving:
-            fail(Failure::Time, "the answer was not complete within " +
+            fail(Failure::Time, "the response was not complete within " +
                                     milliseconds(times.total_ms) + " (" +
                                     std::to_string(body_bytes_) + " bytes had arrived)");
             break;
@@ -300,7 +300,7 @@ int Transfer::on_ready_to_send() {
     if (is_abandoned()) return CURL_PREREQFUNC_ABORT;
     if (tries_++ > 0 && sent_bytes() > 0) {
         fail(
-            Failure::Lost, "the server closed the connection before it answered",
+            Failure::Lost, "the server closed the connection before it responded",
             "The request was sent and is not sent again, because the server may have acted on it.");
         return CURL_PREREQFUNC_ABORT;
     }
@@ -313,7 +313,7 @@ size_t Transfer::on_header(std::string_view line) {
     if (phase_ != Phase::Receiving) enter(Phase::Receiving);
     header_bytes_ += line.size();
     if (header_bytes_ > request_.max_header_bytes) {
-        fail(Failure::HeaderLimit, "the answer has more than " +
+        fail(Failure::HeaderLimit, "the response has more than " +
                                        std::to_string(request_.max_header_bytes) +
                                        " bytes of headers");
         return 0;
@@ -366,7 +366,7 @@ bool Transfer::on_headers_complete() {
     if (failure == std::errc() || is_beyond) {
         if (!is_beyond) announced_ = bytes;
         if ((is_beyond || bytes > request_.max_body_bytes) && request_.method != "HEAD") {
-            fail(Failure::BodyLimit, "the answer has " + length->substr(0, 40) +
+            fail(Failure::BodyLimit, "the response has " + length->substr(0, 40) +
                                          " bytes; the limit is " +
                                          std::to_string(request_.max_body_bytes));
             return false;
@@ -379,7 +379,7 @@ bool Transfer::on_headers_complete() {
 size_t Transfer::on_body(std::string_view bytes) {
     if (is_abandoned()) return 0;
     if (bytes.size() > request_.max_body_bytes - body_bytes_) {
-        fail(Failure::BodyLimit, "the answer is longer than " +
+        fail(Failure::BodyLimit, "the response is longer than " +
                                      std::to_string(request_.max_body_bytes) +
                                      " bytes, which is the limit");
         return 0;
@@ -429,11 +429,11 @@ void Transfer::explain(CURLcode code) {
             }
             break;
         case CURLE_GOT_NOTHING:
-            return fail(Failure::Lost, "the server closed the connection before it answered",
+            return fail(Failure::Lost, "the server closed the connection before it responded",
                         lost_advice);
         case CURLE_PARTIAL_FILE:
             return fail(Failure::Lost,
-                        "the answer was cut off after " + std::to_string(body_bytes_) +
+                        "the response was cut off after " + std::to_string(body_bytes_) +
                             (announced_ ? " of " + std::to_string(*announced_) : "") + " bytes",
                         lost_advice);
         case CURLE_SEND_ERROR:
@@ -441,26 +441,26 @@ void Transfer::explain(CURLcode code) {
             // libcurl has no code for an invalid chunk. It is recognized by its text, and because
             // no system call failed.
             if (number == 0 && detail.find("chunk") != std::string::npos) {
-                return fail(Failure::Protocol, "the answer is not valid HTTP: " + detail,
+                return fail(Failure::Protocol, "the response is not valid HTTP: " + detail,
                             lost_advice);
             }
             return fail(Failure::Lost,
                         (phase_ == Phase::Receiving
                              ? "the connection broke after " + std::to_string(body_bytes_) +
-                                   " bytes of the answer: "
-                             : "the connection broke before the answer: ") +
+                                   " bytes of the response: "
+                             : "the connection broke before the response: ") +
                             cause,
                         lost_advice);
         case CURLE_UNSUPPORTED_PROTOCOL:
         case CURLE_WEIRD_SERVER_REPLY:
-            return fail(Failure::Protocol, "the answer is not valid HTTP: " + detail,
+            return fail(Failure::Protocol, "the response is not valid HTTP: " + detail,
                         "Is this the address of an HTTP server?");
         default: break;
     }
     // libcurl has its own limit for the length of a header, and reports it as out of memory.
     if (phase_ == Phase::Receiving && !responded_) {
         return fail(code == CURLE_OUT_OF_MEMORY ? Failure::HeaderLimit : Failure::Protocol,
-                    "the headers of the answer cannot be read: " + detail);
+                    "the headers of the response cannot be read: " + detail);
     }
     fail(phase_ == Phase::Connecting ? Failure::Connect
          : phase_ == Phase::Waiting  ? Failure::Protocol

@@ -243,7 +243,7 @@ private:
 
 namespace {
 
-constexpr const char* kHalfASurrogatePair = "a \\u escape is half of a surrogate pair";
+constexpr const char* kHalfASurrogatePair = "a \\u escape is a lone surrogate";
 
 ParseError describe(std::string_view text, const rapidjson::ParseResult& result) {
     ParseError error;
@@ -283,7 +283,7 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.byte = text.size();
             error.message = "the text ends in the middle of a value";
         } else if (rest[0] == '\0') {
-            error.message = "the text contains a NUL byte";
+            error.message = "the text contains a NUL character";
         } else if (static_cast<unsigned char>(rest[0]) < 0x20 && rest[0] != '\n' &&
                    rest[0] != '\r' && rest[0] != '\t') {
             error.message =
@@ -331,7 +331,7 @@ bool Tape::read_any(uint32_t depth, ParseError& error) {
                                              : ParseError::Kind::InvalidUtf8,
                  stream.fault_byte(),
                  stream.fault_is_escape()      ? kHalfASurrogatePair
-                 : stream.fault_is_surrogate() ? "the string contains half of a surrogate pair"
+                 : stream.fault_is_surrogate() ? "the string contains a lone surrogate"
                                                : "the bytes are not UTF-8"};
     } else if (builder.number_too_big()) {
         error = describe(

@@ -267,7 +267,8 @@ TEST_F(InboxTest, LogLinesStayInOrderAndExcessIsCounted) {
     round();
     ASSERT_EQ(lines.size(), Inbox::kMaxLines + 1);
     EXPECT_EQ(lines.front(), "line 0");
-    EXPECT_EQ(lines.back(), "2 more log lines of plugins came too fast and were dropped");
+    EXPECT_EQ(lines.back(),
+              "2 more log lines of plugins were dropped because too many were waiting");
 }
 
 TEST_F(InboxTest, NothingSentByManyThreadsIsLost) {

@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
                "the text begins with a byte order mark; remove it"},
         Broken{"{\"version\":\"\xFF\"}", "json-utf8", "", 12, "the bytes are not UTF-8"},
         Broken{R"({"version":"\udc00"})", "json-no-lone-surrogate", "", 12,
-               "a \\u escape is half of a surrogate pair"},
+               "a \\u escape is a lone surrogate"},
         Broken{std::string(513, '['), "json-depth", "", 512,
                "the value is nested deeper than 512 levels"},
         Broken{" []", "event-object", "", 1, "a line must be a JSON object, not array"},

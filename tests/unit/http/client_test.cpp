@@ -341,17 +341,17 @@ TEST_F(HttpClient, EnforcesEachTimeout) {
     request.times.first_byte_ms = 30;
     const Error first = fail(request, Failure::Time);
     EXPECT_EQ(first.text, request.url +
-                              ": no answer within 30 ms. The request was sent; the server "
+                              ": no response within 30 ms. The request was sent; the server "
                               "may still be working on it.");
     EXPECT_TRUE(first.sent);
     request.times.first_byte_ms = 0;
     request.times.total_ms = 40;
-    EXPECT_THAT(fail(request, Failure::Time).text, HasSubstr("no answer within 40 ms"));
+    EXPECT_THAT(fail(request, Failure::Time).text, HasSubstr("no response within 40 ms"));
     request = get("/stall-body");
     request.times.first_byte_ms = 100'000;
     request.times.total_ms = 200;
     EXPECT_THAT(fail(request, Failure::Time).text,
-                HasSubstr("the answer was not complete within 200 ms (5 bytes had arrived)"));
+                HasSubstr("the response was not complete within 200 ms (5 bytes had arrived)"));
 }
 
 TEST_F(HttpClient, TimesOutAConnectionAttempt) {
@@ -382,16 +382,16 @@ TEST_F(HttpClient, TimesOutAConnectionAttempt) {
 
 TEST_F(HttpClient, ReportsHowAResponseWasLost) {
     EXPECT_THAT(fail("/close", Failure::Lost).text,
-                HasSubstr("the server closed the connection before it answered. The request was "
+                HasSubstr("the server closed the connection before it responded. The request was "
                           "sent; the server may have acted on it."));
     EXPECT_THAT(fail("/reset", Failure::Lost).text,
-                HasSubstr("the connection broke before the answer: Connection reset by peer"));
+                HasSubstr("the connection broke before the response: Connection reset by peer"));
     EXPECT_THAT(fail("/cut", Failure::Lost).text,
-                HasSubstr("the answer was cut off after 4 of 100 bytes"));
+                HasSubstr("the response was cut off after 4 of 100 bytes"));
     EXPECT_THAT(fail("/cut-chunk", Failure::Lost).text,
-                HasSubstr("the answer was cut off after 4 bytes"));
+                HasSubstr("the response was cut off after 4 bytes"));
     EXPECT_THAT(fail("/not-http", Failure::Protocol).text,
-                HasSubstr("the answer is not valid HTTP"));
+                HasSubstr("the response is not valid HTTP"));
     EXPECT_THAT(fail("/odd-length", Failure::Protocol).text, HasSubstr("Invalid Content-Length"));
 
     Heard heard, go;
@@ -400,7 +400,7 @@ TEST_F(HttpClient, ReportsHowAResponseWasLost) {
     const auto exchange = client.start(get("/reset-body"), heard);
     run(heard);
     EXPECT_THAT(heard.error.text,
-                HasSubstr("the connection broke after 5 bytes of the answer: Connection reset"));
+                HasSubstr("the connection broke after 5 bytes of the response: Connection reset"));
     run(go);
 }
 
@@ -410,10 +410,10 @@ TEST_F(HttpClient, LimitsTheBody) {
     EXPECT_EQ(play(request).body, "hello");
     request.max_body_bytes = 4;
     EXPECT_THAT(fail(request, Failure::BodyLimit).text,
-                HasSubstr("the answer has 5 bytes; the limit is 4"));
+                HasSubstr("the response has 5 bytes; the limit is 4"));
     request.url = server->url("/no-length");
     EXPECT_THAT(fail(request, Failure::BodyLimit).text,
-                HasSubstr("the answer is longer than 4 bytes"));
+                HasSubstr("the response is longer than 4 bytes"));
     for (const char* path : {"/big", "/big-without-length"}) {
         request = get(path);
         request.max_body_bytes = 1'000'000;

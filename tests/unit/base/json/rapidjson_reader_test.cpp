@@ -135,13 +135,13 @@ TEST_P(JsonRefusal, NamesKindByteAndReason) {
 }
 
 const char* const kEndsEarly = "the text ends in the middle of a value";
-const char* const kNul = "the text contains a NUL byte";
+const char* const kNul = "the text contains a NUL character";
 const char* const kControl =
     "the text contains a control character; in a string, write it as \\u00XX";
 const char* const kLineBreak = "a string contains a line break or tab; write it as \\n, \\r or \\t";
 const char* const kNotUtf8 = "the bytes are not UTF-8";
-const char* const kHalfInText = "the string contains half of a surrogate pair";
-const char* const kHalfInEscape = "a \\u escape is half of a surrogate pair";
+const char* const kHalfInText = "the string contains a lone surrogate";
+const char* const kHalfInEscape = "a \\u escape is a lone surrogate";
 const char* const kNothing = "there is no JSON value";
 const char* const kMore = "extra content follows the JSON value; write only one value";
 const char* const kBom = "the text begins with a byte order mark; remove it";

@@ -176,7 +176,7 @@ TEST_F(ServiceRunnerTest, ReportsFaultOfService) {
                          ": " + text);
     };
     binding.url = server->url("/cut");
-    EXPECT_THAT(fail("SERVICE_LOST").error, call_failed("the answer was cut off after 4 of 100"));
+    EXPECT_THAT(fail("SERVICE_LOST").error, call_failed("the response was cut off after 4 of 100"));
     binding.url = server->url("/reset");
     EXPECT_THAT(fail("SERVICE_LOST").error, call_failed("the connection broke"));
     binding.url = server->url("/close");
@@ -185,11 +185,11 @@ TEST_F(ServiceRunnerTest, ReportsFaultOfService) {
     EXPECT_FALSE(lost.may_retry);
     binding.url = server->url("/big");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
-                call_failed("the answer has 100000000 bytes; the limit is 67108864"));
+                call_failed("the response has 100000000 bytes; the limit is 67108864"));
     binding.url = server->url("/big-without-length");
-    EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the answer is longer than 67108864"));
+    EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the response is longer than 67108864"));
     binding.url = server->url("/not-http");
-    EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the answer is not valid HTTP"));
+    EXPECT_THAT(fail("PROTOCOL_ERROR").error, call_failed("the response is not valid HTTP"));
     binding.url = server->url("/redirect");
     const Outcome redirect = fail("PROTOCOL_ERROR");
     EXPECT_THAT(redirect.error, call_failed("the server redirects"));
