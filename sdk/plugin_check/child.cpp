@@ -256,7 +256,7 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
     if (end.has_seccomp && (signal == SIGKILL || signal == SIGSYS)) {
         outcome.broken_rule = "P27";
         outcome.description =
-            fmt::format("a restriction of the process's system calls (seccomp) ended it {}: {}",
+            fmt::format("a restriction of the process's system calls (seccomp) killed it {}: {}",
                         activity, what);
         return;
     }
@@ -271,7 +271,7 @@ void judge_signal(TrialOutcome& outcome, const TrialPage& page, const TrialEnd& 
         case SIGPROF:
             outcome.broken_rule = "P27";
             outcome.description =
-                fmt::format("a timer of the process ended it {}: {}", activity, what);
+                fmt::format("a timer of the process killed it {}: {}", activity, what);
             return;
         case SIGXCPU:
             outcome.broken_rule = "P42";

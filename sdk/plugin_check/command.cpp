@@ -204,7 +204,7 @@ int list_rules(bool as_json) {
         first = false;
     }
     if (as_json) out += "\n]\n";
-    require_standard_output("the rules are written to it");
+    require_standard_output("the rules");
     return write_all(STDOUT_FILENO, out) ? kExitSuccess : kExitFailure;
 }
 
@@ -224,7 +224,7 @@ int plugin_check(const PluginCheckOptions& options) {
     examined.time_limit = options.time_limit;
     examined.seed = options.seed;
     const PluginFile file = read_plugin_file(options.file);
-    require_standard_output("the findings are written to it");
+    require_standard_output("the findings");
     adopt_orphans();
     interruption::record_first();
     try {

@@ -169,7 +169,7 @@ void PluginCheckHost::run_chained(ChainLength chain, const char* name,
     if (chain > kMaxChain) {
         report_.add_finding("P43",
                             fmt::format("{} starts itself again each time, {} times without a "
-                                        "pause: the host's loop never rests",
+                                        "pause: the host's loop never becomes idle",
                                         name, kMaxChain));
     }
     call(name, name, ask);

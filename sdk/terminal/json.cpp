@@ -96,7 +96,7 @@ std::optional<ObjectError> object_error(std::string_view text) {
             last_break == std::string_view::npos ? offset + 1 : offset - last_break,
             std::move(message)};
     };
-    if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is not UTF-8");
+    if (const auto fault = ill_formed_utf8(text)) return at(*fault, "this byte is not valid UTF-8");
     rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());
     Document document;
     document.ParseStream<kReading>(stream);

@@ -254,7 +254,7 @@ def test_unstored_game_has_nothing_to_undo(play):
 
 
 def test_again_refuses_an_empty_list_of_tools(played, kept):
-    assert "names no tool" in plain(played("/again ,", "names"))
+    assert "contains no toolId" in plain(played("/again ,", "names"))
     assert len(kept()) == 2
 
 

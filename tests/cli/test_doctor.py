@@ -111,7 +111,7 @@ def test_crashing_container_runtime_is_not_ok(tmp_path):
     for number in ("SEGV", "TERM"):
         program(tmp_path, "podman", f"kill -{number} $$")
         found, _ = checks(PATH=f"{tmp_path}:/usr/bin:/bin")
-        assert not found["podman"]["ok"] and "ended by signal" in found["podman"]["problem"], found["podman"]
+        assert not found["podman"]["ok"] and "killed by signal" in found["podman"]["problem"], found["podman"]
 
 
 @pytest.mark.skipif(not os.access(PYTHON, os.X_OK), reason=f"needs {PYTHON}")

@@ -310,7 +310,7 @@ def test_changed_story_of_a_game_is_reported(command, play):
 def test_empty_list_of_tools_is_refused(play, session):
     play("I light the torch")
     ran = session("again", "--tools", " , ")
-    assert ran.status == 2 and "names no tool" in ran.err
+    assert ran.status == 2 and "contains no toolId" in ran.err
 
 
 # Root may write everywhere unless it drops these capabilities.

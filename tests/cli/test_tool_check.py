@@ -60,7 +60,7 @@ def test_endless_output_is_stopped_within_bounded_memory(command):
     ended = subprocess.run([NARRATORIA, "tool", "check", "./tool"], capture_output=True, text=True, timeout=300,
                            cwd=command.folder, env=environment(), preexec_fn=limited)
     assert ended.returncode == 1, ended
-    assert "it wrote more than 16 MiB or 100,000 lines and was ended" in ended.stdout, ended
+    assert "it wrote more than 16 MiB or 100,000 lines and was terminated" in ended.stdout, ended
 
 
 def test_last_of_duplicate_members_wins_as_in_a_run(command):
@@ -466,7 +466,7 @@ def test_check_killed_by_its_tool_is_reported(command):
     ran = command("tool", "check", shell(command, "kill -9 $PPID\nsleep 1\n" + good()))
     assert ran.status == 128 + signal.SIGKILL
     assert ran.out == ""
-    assert "the check was ended by signal 9" in ran.err
+    assert "the check was killed by signal 9" in ran.err
     assert "the tool may have sent the signal" in ran.err
 
 

@@ -18,7 +18,7 @@ namespace narratoria::command {
 namespace {
 
 int print(const std::string& text) {
-    require_standard_output("redirect it to a file or a terminal");
+    require_standard_output("the text");
     print_output(text, "the text");
     return kExitSuccess;
 }

@@ -72,7 +72,7 @@ doctor::MachineCheck check_guarantee(std::string_view guarantee) {
             : nullptr;
     check.is_fine = receipts != nullptr && receipts->IsArray() && !receipts->Empty();
     if (!check.is_fine) {
-        check.text = "the runtime gave no receipt";
+        check.text = "the runtime returned no receipt";
         return check;
     }
     check.text = json::text((*receipts)[0], "mechanism");

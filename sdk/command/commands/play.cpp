@@ -189,10 +189,10 @@ int play(PlayOptions options) {
     }
     if (options.is_new && !options.session.empty()) {
         throw Refused(
-            "--new contradicts --session; give one of them: a name that is new begins a "
-            "new game");
+            "--new contradicts --session; give one of them: a new name starts a new "
+            "game");
     }
-    require_standard_output("the story is written to it");
+    require_standard_output("the story");
     std::optional<Game> game;
     if (is_saved) {
         std::string why;
@@ -242,7 +242,7 @@ PlayOptions options_of(const StoredPrompt& prompt) {
 // Plays one turn of a stored session.
 template <typename Play>
 int play_stored(const StoredPrompt& prompt, Play&& play_turn) {
-    require_standard_output("the story is written to it");
+    require_standard_output("the story");
     if (prompt.turn == 0u) throw Refused("turn 0 is the beginning of the session, not a prompt");
     Game game(options_of(prompt));
     Outcome outcome;

@@ -115,7 +115,7 @@ std::string listed(const json::Value& found, const Style& style) {
 int list_plugins(PluginListOptions options) {
     struct stat status {};
     if (options.story.empty() && stat("story.toml", &status) == 0) options.story = ".";
-    require_standard_output("the list is written to it");
+    require_standard_output("the list");
     const Text text = search(options);
     const Style style = Style::for_descriptor(STDOUT_FILENO);
     std::string out;

@@ -69,7 +69,7 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
 }
 
 int replay(const Options& options) {
-    require_standard_output("the comparison is written to it");
+    require_standard_output("the comparison");
     interruption::record_first();
     try {
         const Store store(options.store);

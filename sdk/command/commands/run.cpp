@@ -81,7 +81,7 @@ struct Outputs {
         trace = open_replacement(options.trace, "trace", Atomic);
         if (options.events) events = std::make_unique<LineFile>(*options.events, "events");
         if (!result) {
-            require_standard_output("give a file for the result with --result FILE");
+            require_standard_output("the result", "give a file with --result FILE");
         }
         OutputCheck check;
         check.add_input(options.plan, "PLAN");

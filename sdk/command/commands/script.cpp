@@ -114,7 +114,7 @@ int run_file(const ScriptOptions& options) {
     const std::string source = read_document(options.file, "script");
     if (options.check || options.tree) return parse_only(source, options);
     const std::string scope = read_object(kScriptScope, options.scope);
-    require_standard_output("what the script prints is written to it");
+    require_standard_output("what the script prints");
 
     const std::unique_ptr<CallTrace> trace = trace_of(options);
     script::ScriptSession session(options.story, options.tools, options.project, options.groups,

@@ -187,7 +187,7 @@ private:
 
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
-    require_standard_output("the page's address is written to it");
+    require_standard_output("the page's address");
     StoryServer served(options);
     return served.drive();
 }

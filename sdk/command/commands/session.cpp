@@ -55,7 +55,7 @@ std::uint64_t turn_number(const std::optional<std::uint32_t>& given) {
 }
 
 int list(const Options& options) {
-    require_standard_output("the list is written to it");
+    require_standard_output("the list");
     const Text text = read_store([&] { return Store(options.store).sessions(); });
     std::string out;
     if (options.as_json) {
@@ -84,7 +84,7 @@ story::TurnTree read_turns(const Options& options, std::string& out) {
 
 // From the session's beginning to its current turn.
 int show(const Options& options) {
-    require_standard_output("the session is written to it");
+    require_standard_output("the session");
     std::string out;
     const story::TurnTree turns = read_turns(options, out);
     if (!options.as_json) {
@@ -105,7 +105,7 @@ int show(const Options& options) {
 }
 
 int tree(const Options& options) {
-    require_standard_output("the tree is written to it");
+    require_standard_output("the tree");
     std::string out;
     const story::TurnTree turns = read_turns(options, out);
     if (!options.as_json) out = turns.draw(Style::for_descriptor(STDOUT_FILENO));
@@ -114,7 +114,7 @@ int tree(const Options& options) {
 }
 
 int state(const Options& options) {
-    require_standard_output("the state is written to it");
+    require_standard_output("the state");
     const Text text = read_store(
         [&] { return Store(options.store).state(options.session, turn_number(options.turn)); });
     print_output(std::string(text.view()) + "\n", "the state");
@@ -131,7 +131,7 @@ int go(const Options& options) {
 }
 
 int prune(const Options& options) {
-    require_standard_output("the number of turns is written to it");
+    require_standard_output("the number of turns");
     if (options.turn == 0u)
         throw Refused("turn 0 is the beginning of the session and cannot be removed");
     try {

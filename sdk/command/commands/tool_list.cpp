@@ -123,7 +123,7 @@ int list_tools(ToolListOptions options) {
     if (options.as_json && !options.format.empty()) {
         throw Refused("--json and --format cannot be used together; give one of them");
     }
-    require_standard_output("the list is written to it");
+    require_standard_output("the list");
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_NONE;
     engine_options.log = [](std::uint32_t level, std::string_view message) {

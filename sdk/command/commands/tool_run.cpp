@@ -117,7 +117,7 @@ int tool_run(const ToolRunOptions& options) {
         is_of_project ? ToolFile{options.tool, options.tool} : find_tool(options.tool);
     require_utf8(tool.path, options.tool);
     const std::string input = read_object(kToolInput, options.input);
-    require_standard_output("the tool's events are written to it");
+    require_standard_output("the tool's events");
     std::optional<CallTrace> trace;
     if (options.trace) {
         OutputCheck check;

@@ -126,7 +126,7 @@ std::string as_json(const std::vector<Checked>& all, const std::string& what, bo
 }  // namespace
 
 int run_validate(Document document, const std::string& what, const ValidateOptions& options) {
-    require_standard_output("the faults are written to it");
+    require_standard_output("the faults");
     std::vector<Checked> all;
     std::string text;
     std::size_t fault_count = 0;

@@ -105,7 +105,7 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     result.ok = is_over && (signal == SIGKILL || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
     if (!is_over) result.text = "it did not answer in time";
     else if (signal != 0 && signal != SIGKILL) {
-        result.text = fmt::format("it was ended by signal {} ({})", signal, strsignal(signal));
+        result.text = fmt::format("it was killed by signal {} ({})", signal, strsignal(signal));
     }
     while (result.text.ends_with('\n')) result.text.pop_back();
     return result;

@@ -250,10 +250,12 @@ void reserve_standard_streams() {
     }
 }
 
-void require_standard_output(std::string_view instead) {
+void require_standard_output(std::string_view what, std::string_view advice) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-        throw Refused(fmt::format("standard output is closed or cannot be written; {}", instead));
+        throw Refused(
+            fmt::format("cannot write {}: standard output is closed or not open for writing; {}",
+                        what, advice));
     }
 }
 

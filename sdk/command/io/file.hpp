@@ -32,7 +32,9 @@ private:
 void reserve_standard_streams();
 
 // Throws Refused if standard output is closed or not writable. Call it before running anything.
-void require_standard_output(std::string_view instead);
+// `what` is to be written to it.
+void require_standard_output(std::string_view what,
+                             std::string_view advice = "redirect it to a file or a terminal");
 
 // Writes all of `text` to standard output. Throws ReaderGone if the reader has closed the pipe, and
 // Failed, with `what` in the message, for other errors.

@@ -36,7 +36,7 @@ constexpr timespec kRound{0, 20'000'000};
     end_all_children();
     if (WIFSIGNALED(status) && WTERMSIG(status) != forwarded) {
         complain(
-            fmt::format("the check was ended by signal {} ({}) before it could report; the tool "
+            fmt::format("the check was killed by signal {} ({}) before it could report; the tool "
                         "may have sent the signal, for example to its parent process",
                         WTERMSIG(status), strsignal(WTERMSIG(status))));
     }

@@ -35,7 +35,7 @@ std::string of_conflict(const json::Value& body) {
             tools += printable({tool.GetString(), tool.GetStringLength()});
         }
     }
-    return fmt::format("warning: {} wrote {} at the same time; the last value is kept", tools,
+    return fmt::format("warning: {} wrote {} at the same time; the later value is kept", tools,
                        one_line(body, "path"));
 }
 

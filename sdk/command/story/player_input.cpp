@@ -79,8 +79,8 @@ std::string tools_in(std::string_view given) {
         list.remove_prefix(std::min(end + 1, list.size()));
     }
     if (json.empty() && !is_blank(given)) {
-        throw Refused(
-            fmt::format("{} names no tool; give toolIds, for example a,b", json::quoted(given)));
+        throw Refused(fmt::format("{} contains no toolId; give toolIds, for example a,b",
+                                  json::quoted(given)));
     }
     return json.empty() ? json : json + ']';
 }

@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text);
 std::optional<std::size_t> number_in(std::string_view line);
 
 // Converts "a,b" to the JSON that nar_session_again takes; empty for a blank text. Throws Refused
-// if it names no tool.
+// if it contains no toolId.
 std::string tools_in(std::string_view list);
 
 }  // namespace narratoria::command::story

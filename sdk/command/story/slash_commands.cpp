@@ -152,10 +152,10 @@ void execute_slash_command(Game& game, std::string_view line) {
         std::find_if(std::begin(kCommands), std::end(kCommands),
                      [&](const SlashCommand& each) { return each.name == word; });
     if (command == std::end(kCommands)) {
-        return game.remark(
-            fmt::format("There is no {}. /help lists the commands; to say this in the story, "
-                        "begin with //",
-                        word));
+        return game.remark(fmt::format(
+            "There is no command {}. /help lists the commands; to say this in the story, "
+            "begin with //",
+            word));
     }
     if (!game.is_saved())
         return game.remark("This game is not saved, so there are no turns to go back to");

@@ -239,7 +239,7 @@ std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgemen
 int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     const std::string input = read_object(kToolInput, options.input);
-    require_standard_output("the findings are written to it");
+    require_standard_output("the findings");
     interruption::record_first();
     run_under_guard();
     try {

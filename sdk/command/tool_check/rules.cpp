@@ -266,7 +266,7 @@ void Judge::judge_lines_and_events() {
     }
     if (evidence_.plain.output_cut) {
         lines.push_back(
-            about("it wrote more than 16 MiB or 100,000 lines and was ended; the rest was not "
+            about("it wrote more than 16 MiB or 100,000 lines and was terminated; the rest was not "
                   "checked"));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const Finding& left, const Finding& right) {
@@ -325,8 +325,8 @@ void Judge::judge_grace() {
     Findings findings;
     const bool any = reported_success(run).has_value();
     if (any && run.ended_by_us && !run.out_of_time && !run.output_cut) {
-        findings.push_back(about(
-            fmt::format("it still ran {} after done, and was ended", duration(evidence_.grace))));
+        findings.push_back(about(fmt::format("it still ran {} after done, and was terminated",
+                                             duration(evidence_.grace))));
     }
     add_judgement_if(any, "it writes no done", std::move(findings));
 }

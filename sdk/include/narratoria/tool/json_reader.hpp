@@ -49,7 +49,7 @@ public:
         Value value = read_value(0);
         skip_blanks();
         if (at_ != text_.size()) {
-            fail("there is more text after the JSON value");
+            fail("extra content follows the JSON value");
         }
         return value;
     }
@@ -100,7 +100,7 @@ private:
 
     Value read_word(std::string_view word, Value value) {
         if (text_.substr(at_, word.size()) != word) {
-            fail("no JSON value begins like this");
+            fail("expected a JSON value");
         }
         at_ += word.size();
         return value;
@@ -126,7 +126,7 @@ private:
             skip_blanks();
         } while (take(','));
         if (!take(']')) {
-            fail("an array needs a comma or ] here");
+            fail("expected a comma or ]");
         }
         return array;
     }
@@ -142,12 +142,12 @@ private:
         do {
             skip_blanks();
             if (!next_is('"')) {
-                fail("an object needs the name of a member, in quotes, here");
+                fail("expected the name of a member in quotes");
             }
             members.names.push_back(read_string());
             skip_blanks();
             if (!take(':')) {
-                fail("the name of a member needs a colon after it");
+                fail("expected a colon after the name of a member");
             }
             skip_blanks();
             const std::size_t begin = at_;
@@ -159,7 +159,7 @@ private:
             skip_blanks();
         } while (take(','));
         if (!take('}')) {
-            fail("an object needs a comma or } here");
+            fail("expected a comma or }");
         }
         drop_repeated(members);
         return object;
@@ -209,7 +209,7 @@ private:
         bool whole = true;
         take('-');
         if (!next_is_digit()) {
-            fail("no JSON value begins like this");
+            fail("expected a JSON value");
         }
         if (!take('0')) {
             skip_digits();
@@ -290,7 +290,7 @@ private:
 
     void require_digits() {
         if (!next_is_digit()) {
-            fail("a number needs a digit here");
+            fail("expected a digit");
         }
         skip_digits();
     }
