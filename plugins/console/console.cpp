@@ -24,7 +24,7 @@ public:
         : host_(host), view_([this](int error) {
               const char* reason = ::strerrordesc_np(error);
               host_.log(plugin::Level::Error,
-                        std::string("the story cannot be written to standard output: ") +
+                        std::string("cannot write the story to standard output: ") +
                             (reason != nullptr ? reason : "unknown error"));
           }) {}
 

@@ -170,15 +170,15 @@ Response Assets::respond(const Request& request, std::string_view name) {
     Response response(is_part ? 206 : 200, range.count, std::move(source));
     if (is_part) {
         response.set("Content-Range", "bytes " + std::to_string(range.first) + "-" +
-                                        std::to_string(range.first + range.count - 1) + "/" +
-                                        std::to_string(size));
+                                          std::to_string(range.first + range.count - 1) + "/" +
+                                          std::to_string(size));
     }
     const std::string media_type = safe_media_type(asset->media_type);
     const std::string plain = plain_type(media_type);
     response.set("Content-Type", media_type);
     response.set("Content-Disposition", std::string(is_shown(plain) ? "inline" : "attachment") +
-                                          "; filename=\"" + file_name_for_header(asset->path) +
-                                          "\"");
+                                            "; filename=\"" + file_name_for_header(asset->path) +
+                                            "\"");
     response.set("Content-Security-Policy", is_media(plain) ? kPolicyOfMedia : kPolicy);
     response.set("Accept-Ranges", "bytes");
     response.set("ETag", tag);

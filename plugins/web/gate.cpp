@@ -45,19 +45,19 @@ std::optional<Gate::Refusal> Gate::refuse_foreign(const Request& request) const 
     const auto host = request.header("Host");
     if (!host || !is_ours(*host)) {
         return Refusal{"FOREIGN_HOST",
-                       "This server does not have this name. Open the address that was printed at "
+                       "this server does not have this name; open the address that was printed at "
                        "startup"};
     }
     constexpr std::string_view scheme = "http://";
     const auto origins = request.headers("Origin");
     for (const std::string_view origin : origins) {
         if (!origin.starts_with(scheme) || !is_ours(origin.substr(scheme.size()))) {
-            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may send this request"};
+            return Refusal{"FOREIGN_ORIGIN", "only the player's own page may send this request"};
         }
     }
     if (!request.reads() && origins.size() != 1) {
         return Refusal{"FOREIGN_ORIGIN",
-                       "A request that changes something must have one Origin header"};
+                       "a request that changes something must have one Origin header"};
     }
     // Allow links from other sites to "/": the entrance contains nothing of the session.
     const auto mode = request.header("Sec-Fetch-Mode");
@@ -68,7 +68,7 @@ std::optional<Gate::Refusal> Gate::refuse_foreign(const Request& request) const 
     }
     for (const std::string_view site : request.headers("Sec-Fetch-Site")) {
         if (site != "same-origin" && site != "none") {
-            return Refusal{"FOREIGN_ORIGIN", "Only the player's own page may send this request"};
+            return Refusal{"FOREIGN_ORIGIN", "only the player's own page may send this request"};
         }
     }
     return std::nullopt;

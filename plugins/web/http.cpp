@@ -151,7 +151,7 @@ Response Response::html(unsigned status, std::string body) {
     Response response(status, std::move(body));
     response.set("Content-Type", "text/html; charset=utf-8").set("Cache-Control", "no-store");
     response.set("Content-Security-Policy",
-               "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+                 "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     return response;
 }
 

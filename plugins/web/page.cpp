@@ -52,12 +52,12 @@ Response entrance_response() {
 Response page_file_response(const Request& request, const PageFile& file) {
     const bool is_known = file.path != "/" && has_it_already(request, file.tag);
     Response response = Response::with_lasting_body(is_known ? 304 : 200,
-                                                  is_known ? std::string_view() : file.content);
+                                                    is_known ? std::string_view() : file.content);
     response.set("Content-Type", std::string(file.media_type));
     response.set("Content-Security-Policy", kPolicyOfPage);
     if (file.path == "/") return std::move(response.set("Cache-Control", "no-store"));
     response.set("Cache-Control",
-               file.is_lasting ? "public, max-age=31536000, immutable" : "no-cache");
+                 file.is_lasting ? "public, max-age=31536000, immutable" : "no-cache");
     response.set("ETag", std::string(file.tag));
     return response;
 }

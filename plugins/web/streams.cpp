@@ -124,12 +124,13 @@ Streams::~Streams() { end(); }
 Response Streams::open(const Request& request, std::uint64_t after, FirstMessage first) {
     if (open_ >= kMaxStreams) {
         Response response = Response::problem(503, "TOO_MANY_STREAMS",
-                                            "too many event streams are open; try again later");
+                                              "too many event streams are open; try again later");
         response.set("Retry-After", "5");
         return response;
     }
-    Response response(200, MHD_SIZE_UNKNOWN,
-                    std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
+    Response response(
+        200, MHD_SIZE_UNKNOWN,
+        std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
     response.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
     if (!comment_.is_running()) {
         comment_ = plugin::Timer(host_, kCommentEvery, [this] { comment(); });

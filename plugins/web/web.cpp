@@ -52,7 +52,7 @@ Endpoint endpoint_in(const plugin::Host& host) {
     if (const auto text = settings.text("address", example)) {
         endpoint.address = parse_loopback(*text);
         if (!endpoint.address) {
-            throw settings.wrong("address", "an address of this machine alone, 127.x.y.z", example);
+            throw settings.wrong("address", "a loopback address, 127.x.y.z", example);
         }
     }
     return endpoint;

@@ -92,7 +92,7 @@ def check_timeout(what: str, seconds: float | None) -> float | None:
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         raise TypeError(f"{what} must be a number of seconds or None, not {type(seconds).__name__}")
     if not seconds >= 0:
-        raise ValueError(f"{what} must be a number of seconds from 0, not {seconds}")
+        raise ValueError(f"{what} must be a number of seconds, at least 0, not {seconds}")
     return seconds
 
 

@@ -91,10 +91,10 @@ def check_constraint(name: str, value: Any) -> None:
     elif isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
         raise TypeError(f"{name} must be a number, not {value!r}")
     elif name.endswith("_length") and (not isinstance(value, int) or value < 0):
-        raise ValueError(f"{name} must be a whole number from 0, not {value!r}")
+        raise ValueError(f"{name} must be a whole number, at least 0, not {value!r}")
     elif name == "multiple_of" and (not isinstance(value, int) or value <= 0):
         # Only integers: implementations disagree whether 0.3 is a multiple of 0.1.
-        raise ValueError(f"multiple_of must be a whole number from 1, not {value!r}")
+        raise ValueError(f"multiple_of must be a whole number, at least 1, not {value!r}")
 
 
 def is_field(value: Any) -> bool:

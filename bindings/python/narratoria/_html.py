@@ -256,7 +256,7 @@ def result_html(result: Result, with_narrative: bool = True) -> str:
             writers = " and ".join(str(one) for one in writers)
         parts.append(
             f"<div>{_escape(_shortened(str(conflict.get('path', '')), 200))} was written by "
-            f"{_escape(_shortened(str(writers), 200))} at the same time; the later value stands."
+            f"{_escape(_shortened(str(writers), 200))} at the same time; the later value is kept."
             "</div>"
         )
     parts.append("</div>")

@@ -1095,7 +1095,7 @@ class Registry:
         at: int | None = stored["current"]
         while left > 0:
             if at is None:
-                raise NotFoundError("the session has fewer turns", code="TURN_MISSING")
+                raise NotFoundError("the session has fewer turns to undo", code="TURN_MISSING")
             left -= by_id[at]["kind"] != "host"
             at = by_id[at]["parent"]
         self.go_to(at or 0)

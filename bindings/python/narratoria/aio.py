@@ -633,7 +633,7 @@ class Session(Registry):
         # Waits in the queue, submits the call, and returns after it has ended and `look` has run.
         core = self._use()
         if core.is_closed:
-            raise GoneError("this session is closed", code="SESSION_CLOSED")
+            raise GoneError("the session is closed; create a new one", code="SESSION_CLOSED")
         if self._driver is None:
             raise RuntimeError("the session is not entered; use it inside `async with`")
         self._refuse_other_loops()

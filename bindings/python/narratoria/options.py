@@ -112,7 +112,7 @@ def _set_fields(numbers: Times | Limits) -> dict[str, int]:
         if value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{name} must be a whole number from 0, not {value!r}")
+            raise ValueError(f"{name} must be a whole number, at least 0, not {value!r}")
         most = largest_limits.get(name, _LARGEST_TIME)
         if value > most:
             raise ValueError(f"{name} must be at most {most}, not {value}; 0 means no limit")

@@ -722,7 +722,7 @@ def _reserve_standard_output() -> int:
         # From 3: one of the standard descriptors may be closed.
         descriptor = int(fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3))
     except OSError as fault:
-        raise OutputLost(fault.errno, f"there is no standard output: {fault.strerror}") from None
+        raise OutputLost(fault.errno, f"standard output cannot be used: {fault.strerror}") from None
     try:
         os.dup2(2, 1)
     except OSError:

@@ -625,7 +625,7 @@ Session::CallScope::CallScope(Session& session) : session_(session) {
                     "");
     }
     if (!session.engine_) {
-        throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+        throw Error(NAR_GONE, "SESSION_CLOSED", "the session is closed; create a new one", "");
     }
     if (session.owner_ != caller) {
         session.engine_->adopt_thread();
@@ -836,7 +836,8 @@ void Session::refuse_forked() const {
 
 void Session::cancel() {
     refuse_forked();
-    if (!engine_) throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+    if (!engine_)
+        throw Error(NAR_GONE, "SESSION_CLOSED", "the session is closed; create a new one", "");
     handle().cancel();
 }
 
@@ -844,7 +845,7 @@ void Session::cancel() {
 void Session::post(py::object function, bool is_deferred) {
     refuse_forked();
     if (!engine_ || is_closing_) {
-        throw Error(NAR_GONE, "SESSION_CLOSED", "this session is closed", "");
+        throw Error(NAR_GONE, "SESSION_CLOSED", "the session is closed; create a new one", "");
     }
     const std::uint64_t number = ++last_posted_;
     posted_.emplace(number, std::move(function));

@@ -401,7 +401,7 @@ py::object to_python(const char* text, std::size_t size) {
     }
     if (end != size) {
         throw py::value_error("byte " + std::to_string(end) +
-                              ": there is more text after the JSON");
+                              ": extra content follows the JSON value");
     }
     return py::reinterpret_steal<py::object>(builder.release());
 }
