@@ -830,7 +830,7 @@ def test_settings_without_effect_are_warnings(project):
                   'greet = { no_network = false, enforcement = "declared", allow_unsafe_execution = true }\n'
                   'gret = { no_network = true }\n'
                   '[tool_packs]\ndisabled_packs = ["pack.oen"]\npinned_tools = { greet = "pack.one" }\n')
-    project.write(".namel3ss/trust/policy.toml", 'max_risk = "low"\nother = 1\n')
+    project.write(".namel3ss/trust/policy.toml", 'allow_unverified_installs = true\nother = 1\n')
     (project.folder / ".venv/bin").mkdir(parents=True)
     (project.folder / ".venv/bin/python").symlink_to(sys.executable)
     ran = project.command("validate", "project", project.folder)
@@ -864,6 +864,37 @@ def test_policy_without_packs_is_a_warning(project):
     project.write(".namel3ss/trust/policy.toml", '[allowed_capabilities]\nnetwork = "none"\n')
     ran = project.command("validate", "project", project.folder)
     assert ran.status == 0 and "it applies to packs" in ran.out, ran
+
+
+@pytest.mark.parametrize("policy, told", [
+    ('allowed_packs = ["pack.two"]\n', '"allowed_packs" does not list it'),
+    ('allowed_signers = ["bob"]\n', 'it has no "signer_id"'),
+    ('max_risk = "medium"\n', 'its risk is high, and "max_risk" is medium'),
+])
+def test_policy_refuses_a_pack(project, policy, told):
+    pack(project)  # its tool may start subprocesses, which is a high risk
+    project.write(".namel3ss/trust/policy.toml", policy)
+    ran, (check, call) = project.run("pick")
+    assert ran.status == 1 and "refused by .namel3ss/trust/policy.toml" in ran.err and told in ran.err, ran
+    assert (check["capability"], check["allowed"], check["guarantee_source"], check["reason"]) == (
+        "pack_permission", False, "policy", "policy_denied")
+    assert (call["decision"], call["reason"], call["result"]) == (
+        "blocked", "pack_permission_denied", "blocked")
+    ran = project.command("validate", "project", project.folder)
+    assert ran.status == 0 and told in ran.out and "warning" in ran.out, ran
+    ran, _ = project.run("greeter", {"name": "Ada"})
+    assert ran.status == 0, ran
+
+
+def test_policy_accepts_a_pack_that_it_lists(project):
+    place = pack(project, capabilities=None)
+    sign(project, place)
+    project.write(".namel3ss/trust/policy.toml", 'allowed_packs = ["pack.one"]\n'
+                  'allowed_signers = ["maintainer"]\nmax_risk = "low"\n')
+    ran, _ = project.run("pick")
+    assert ran.status == 0, ran
+    project.write(".namel3ss/trust/policy.toml", 'max_risk = "none"\n')
+    assert '"max_risk" must be' in project.faults()
 
 
 # ---------------------------------------------------------------- built-in packs

@@ -275,10 +275,15 @@ private:
     void read_pack(const std::string& folder, const std::string& source) {
         const size_t first_fault = faults_.size();
         const size_t first_tool = tools_.size();
-        read_tools_of_pack(folder, source);
-        const std::string problem = contain(first_fault, faults_.size());
+        const std::string refused = read_tools_of_pack(folder, source);
+        std::string problem = contain(first_fault, faults_.size());
+        const bool is_refused = problem.empty() && !refused.empty();
+        if (is_refused) problem = refused;
         if (problem.empty()) return;
-        for (size_t i = first_tool; i < tools_.size(); ++i) tools_[i].binding->problem = problem;
+        for (size_t i = first_tool; i < tools_.size(); ++i) {
+            tools_[i].binding->problem = problem;
+            if (is_refused) tools_[i].binding->problem_reason = "pack_permission_denied";
+        }
     }
 
     // In a project without a tools.yaml, each tools/NAME.py that defines run() is the tool NAME.
@@ -324,7 +329,8 @@ private:
         if (has_unknown_runner) binding.problem_reason = "unknown_runner";
     }
 
-    void read_tools_of_pack(const std::string& folder, const std::string& source) {
+    // Returns why the policy refuses the pack; empty if it does not.
+    std::string read_tools_of_pack(const std::string& folder, const std::string& source) {
         PackOfProject pack;
         pack.folder = path_of(root_, folder);
         std::optional<Manifest> manifest;
@@ -336,7 +342,7 @@ private:
             faults_.push_back(
                 file_fault(folder, "project-pack", "the folder of the pack has no pack.yaml"));
         }
-        if (!manifest) return;
+        if (!manifest) return {};
         pack.manifest = std::move(*manifest);
         const std::string& id = pack.manifest.pack.id;
         const auto lists = [&](const std::vector<std::string>& ids) {
@@ -346,7 +352,7 @@ private:
         known_packs_.push_back(id);
         if (lists(settings_.disabled_packs) ||
             (is_installed && settings_.enabled_packs && !lists(*settings_.enabled_packs))) {
-            return;
+            return {};
         }
         std::vector<Draft> drafts;
         std::optional<std::string> text_of_tools;
@@ -359,6 +365,10 @@ private:
         read_file(folder + "/capabilities.yaml",
                   [&](File& file) { pack.capabilities = read_capabilities(file); });
         check_pack(pack, drafts, has_bindings);
+        const std::string refused = refusal_of(pack, drafts);
+        if (!refused.empty()) {
+            faults_.push_back(placed(pack.manifest.place, "project-policy", refused, true));
+        }
         for (Draft& draft : drafts) {
             const auto declared = pack.capabilities.find(draft.binding.name);
             Guarantees guarantees;
@@ -369,6 +379,58 @@ private:
             }
             add(std::move(draft), &pack.manifest, pack.folder, std::move(guarantees), source);
         }
+        return refused;
+    }
+
+    // The risk of a pack as in Namel3ss, from the needs of the tools that it lists.
+    static Risk risk_of(const PackOfProject& pack, const std::vector<Draft>& drafts) {
+        Risk risk = Risk::Low;
+        for (const Draft& draft : drafts) {
+            if (runner_of(draft, &pack.manifest) == RunnerKind::Container) return Risk::High;
+        }
+        for (const auto& [name, place] : pack.manifest.tools) {
+            const auto declared = pack.capabilities.find(name);
+            if (declared == pack.capabilities.end()) continue;  // it needs nothing
+            const Guarantees& denied = declared->second.guarantees;
+            if (!denied.requires_one(Guarantee::NoFilesystemWrite) ||
+                !denied.requires_one(Guarantee::NoSubprocess)) {
+                return Risk::High;
+            }
+            if (!denied.requires_one(Guarantee::NoFilesystemRead) ||
+                !denied.requires_one(Guarantee::NoNetwork) ||
+                !denied.requires_one(Guarantee::NoEnvRead) ||
+                (denied.secrets() && !denied.secrets()->empty())) {
+                risk = Risk::Medium;
+            }
+        }
+        return risk;
+    }
+
+    std::string refusal_of(const PackOfProject& pack, const std::vector<Draft>& drafts) const {
+        std::string why;
+        const auto add_reason = [&](const std::string& reason) {
+            why += (why.empty() ? "" : "; ") + reason;
+        };
+        const auto lists = [](const std::optional<std::vector<std::string>>& names,
+                              const std::string& name) {
+            return !names || std::find(names->begin(), names->end(), name) != names->end();
+        };
+        const std::string& signer = pack.manifest.signer;
+        if (!lists(policy_.allowed_packs, pack.manifest.pack.id)) {
+            add_reason("\"allowed_packs\" does not list it");
+        }
+        if (!lists(policy_.allowed_signers, signer)) {
+            add_reason(signer.empty() ? "it has no \"signer_id\", and \"allowed_signers\" needs one"
+                                      : "\"allowed_signers\" does not list its signer " +
+                                            json::quoted(signer));
+        }
+        if (const Risk risk = risk_of(pack, drafts); risk > policy_.max_risk) {
+            add_reason("its risk is " + std::string(name_of(risk)) + ", and \"max_risk\" is " +
+                       std::string(name_of(policy_.max_risk)));
+        }
+        if (why.empty()) return why;
+        return "the pack " + json::quoted(pack.manifest.pack.id) + " is refused by " + kPolicy +
+               ": " + why;
     }
 
     // The signature needs the signer's secret, so only the signed digest is checked.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/project/settings_file.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "narratoria/engine.h"
@@ -110,15 +113,23 @@ Policy read_policy(File& file) {
     const std::optional<Node> root = parse_toml(file);
     if (!root) return policy;
     Fields fields(file, *root, "the policy", "");
-    fields.refuse_misspelled({"allowed_capabilities"});
+    constexpr std::array<std::string_view, 4> kUsed = {"allowed_capabilities", "allowed_packs",
+                                                       "allowed_signers", "max_risk"};
+    fields.refuse_misspelled(kUsed);
     for (const auto& [key, value] : root->members) {
-        if (key.text == "allowed_capabilities") continue;
-        const bool is_of_installation = key.text == "max_risk" ||
-                                        key.text == "allow_unverified_installs" ||
-                                        key.text == "allow_unverified_enable";
+        if (std::find(kUsed.begin(), kUsed.end(), key.text) != kUsed.end()) continue;
+        const bool is_of_installation =
+            key.text == "allow_unverified_installs" || key.text == "allow_unverified_enable";
         fields.warn_of_no_effect(key.text, is_of_installation
                                                ? "it concerns only the installation of packs"
-                                               : "only \"allowed_capabilities\" is used here");
+                                               : "the policy has no such field");
+    }
+    policy.allowed_packs = fields.texts("allowed_packs");
+    policy.allowed_signers = fields.texts("allowed_signers");
+    if (const auto risk = fields.choice("max_risk", {"low", "medium", "high"})) {
+        policy.max_risk = *risk == "low"      ? Risk::Low
+                          : *risk == "medium" ? Risk::Medium
+                                              : Risk::High;
     }
     if (const Node* allowed = fields.table("allowed_capabilities")) {
         const std::string pointer = "/allowed_capabilities";

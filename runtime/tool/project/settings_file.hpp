@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/guarantees.hpp"
@@ -42,10 +43,20 @@ struct Settings {
     std::vector<Mention> mentions;
 };
 
-// Guarantees that apply to the tools of all packs.
+enum class Risk : uint8_t { Low, Medium, High };
+constexpr std::string_view name_of(Risk risk) {
+    constexpr std::string_view kNames[] = {"low", "medium", "high"};
+    return kNames[static_cast<size_t>(risk)];
+}
+
+// The restrictions of all packs.
 struct Policy {
     Guarantees guarantees;
     std::optional<Fault> place;  // of "allowed_capabilities", if the file has it
+    Risk max_risk = Risk::High;
+    // Absent: all.
+    std::optional<std::vector<std::string>> allowed_packs;
+    std::optional<std::vector<std::string>> allowed_signers;
 };
 
 Settings read_settings(File& file);

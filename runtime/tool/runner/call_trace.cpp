@@ -13,6 +13,7 @@ namespace narratoria::tool {
 namespace {
 
 constexpr size_t kMostKeys = 10;
+constexpr std::string_view kPackPermissionDenied = "pack_permission_denied";
 
 // Returns the summary that a trace has in place of a value: {"type":"object","keys":["name"],
 // "count":1}, with the first kMostKeys of the sorted keys, as in Namel3ss.
@@ -54,6 +55,12 @@ std::string summary_of(std::string_view text) {
 std::string_view problem_reason_of(const project::Binding& its) {
     if (its.problem.empty() || !its.problem_reason.empty()) return its.problem_reason;
     return its.pack ? "pack_unavailable_or_unverified" : "binding_error";
+}
+
+// True if a restriction, and not a fault of the binding, is why it cannot be called.
+bool blocks(std::string_view problem_reason) {
+    return problem_reason == kPackPermissionDenied ||
+           problem_reason == "pack_unavailable_or_unverified";
 }
 
 void append_fields_of_runner(json::ObjectWriter& trace, const ToolCall& call) {
@@ -157,16 +164,17 @@ std::string tool_call_trace(const ToolCall& call) {
     trace.number("duration_ms", call.duration_ms);
     // The decision covers only whether the tool may be called. The checks cover its acts.
     const std::string_view problem = problem_reason_of(its);
-    trace.string("decision", call.is_forbidden  ? "blocked"
+    const bool is_blocked = call.is_forbidden || blocks(problem);
+    trace.string("decision", is_blocked         ? "blocked"
                              : !problem.empty() ? "error"
                                                 : "allowed")
         .string("capability", "none")
         .string("reason", call.is_forbidden  ? "policy_denied"
                           : !problem.empty() ? problem
                                              : "policy_allowed")
-        .string("result", call.is_forbidden ? "blocked"
-                          : call.ok         ? "ok"
-                                            : "error");
+        .string("result", is_blocked ? "blocked"
+                          : call.ok  ? "ok"
+                                     : "error");
     trace.end();
     return out;
 }
@@ -189,6 +197,9 @@ std::vector<std::string> refused_call_traces(const project::Binding& binding,
     } else if (is_forbidden) {
         call.error_type = kCapabilityViolation;
         call.is_forbidden = true;
+    } else if (binding.problem_reason == kPackPermissionDenied) {
+        out.push_back(check_trace(binding, "pack_permission", false, "policy", "policy_denied"));
+        call.error_type = kCapabilityViolation;
     }
     if (binding.runner == project::RunnerKind::Container) {
         std::string ignored;
