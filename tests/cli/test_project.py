@@ -673,6 +673,19 @@ def test_misspelled_table_is_refused_rather_than_ignored(project):
     assert 'did you mean "allowed_capabilities"?' in project.faults()
 
 
+def test_short_names_of_the_tables_are_read(project):
+    pack(project)
+    project.write("namel3ss.toml", '[packs]\ndisabled_packs = ["pack.one"]\nother = 1\n'
+                  "[python]\ntimeout_seconds = 7\nother = 1\n")
+    assert "pick" not in project.command("tool", "list", "--project", project.folder).out
+    assert bound(project, "greeter")["times"]["try_ms"] == 7000
+    # The long names take precedence.
+    project.write("namel3ss.toml", '[packs]\ndisabled_packs = ["pack.one"]\n'
+                  '[tool_packs]\nenabled_packs = ["pack.one"]\n'
+                  "[python]\ntimeout_seconds = 7\n[python_tools]\ntimeout_seconds = 8\n")
+    assert bound(project, "pick")["times"]["try_ms"] == 8000
+
+
 def test_pack_folder_with_a_colon_is_reported(project):
     pack(project)
     (project.folder / ".namel3ss/packs/one").rename(project.folder / ".namel3ss/packs/o:ne")

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
@@ -62,10 +65,21 @@ Settings read_settings(File& file) {
     // The other tables of this file are not about tools.
     Fields tables(file, *root, "the file", "");
     tables.refuse_misspelled({"python_tools", "capability_overrides", "tool_packs"});
-    if (const Node* tools = tables.table("python_tools")) {
-        Fields fields(file, *tools, "[python_tools]", "/python_tools");
-        fields.allow(
-            {"timeout_seconds", "service_url", "service_handshake_required", "python", "warm"});
+    // The short names may also be tables of other programs, so their unknown fields are ignored.
+    const auto find = [&](const char* name, const char* short_name) {
+        const Node* own = tables.find(name);
+        const Node* other = tables.find(short_name);
+        const bool is_empty =
+            own == nullptr || (own->kind == Node::Kind::Map && own->members.empty());
+        const bool is_short = is_empty && other != nullptr && other->kind == Node::Kind::Map;
+        return std::pair(is_short ? other : tables.table(name), is_short ? short_name : name);
+    };
+    if (const auto [tools, name] = find("python_tools", "python"); tools != nullptr) {
+        Fields fields(file, *tools, "[" + std::string(name) + "]", "/" + std::string(name));
+        if (name == std::string_view("python_tools")) {
+            fields.allow(
+                {"timeout_seconds", "service_url", "service_handshake_required", "python", "warm"});
+        }
         if (const auto seconds = fields.positive("timeout_seconds", (NAR_NONE - 1) / 1000)) {
             settings.timeout_ms = *seconds * 1000;
         }
@@ -80,9 +94,11 @@ Settings read_settings(File& file) {
             settings.overrides.emplace(name.text, read_override(file, name, value));
         }
     }
-    if (const Node* packs = tables.table("tool_packs")) {
-        Fields fields(file, *packs, "[tool_packs]", "/tool_packs");
-        fields.allow({"enabled_packs", "disabled_packs", "pinned_tools"});
+    if (const auto [packs, name] = find("tool_packs", "packs"); packs != nullptr) {
+        Fields fields(file, *packs, "[" + std::string(name) + "]", "/" + std::string(name));
+        if (name == std::string_view("tool_packs")) {
+            fields.allow({"enabled_packs", "disabled_packs", "pinned_tools"});
+        }
         settings.enabled_packs = fields.texts("enabled_packs");
         settings.disabled_packs =
             fields.texts("disabled_packs").value_or(std::vector<std::string>());
