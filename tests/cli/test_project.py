@@ -533,6 +533,18 @@ def test_name_in_two_packs_is_a_collision_unless_one_is_chosen(project):
     assert bound(project, "pick")["binding"]["pack"]["id"] == "pack.one"
 
 
+def test_pack_does_not_replace_the_pinned_one(project):
+    pack(project)
+    pack(project, name="two", tool="other")
+    for pin in ("pack.two", "pack.gone"):
+        project.write("namel3ss.toml", f'[tool_packs]\npinned_tools = {{ pick = "{pin}" }}\n')
+        ran, (call,) = project.run("pick")
+        assert ran.status == 1 and f'"pick" is pinned to the pack "{pin}"' in ran.err, ran
+        assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_pin_missing", "error")
+        said = project.faults()
+        assert "namel3ss.toml:2:" in said and said.count(pin) == 1, said
+
+
 def test_pack_must_bind_exactly_the_tools_it_lists(project):
     place = pack(project, more="")
     assert "binds no tools" in project.faults()

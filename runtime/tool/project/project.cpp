@@ -645,17 +645,31 @@ private:
         }
         std::vector<bool> is_left_out(tools_.size());
         for (const auto& [name, all] : by_name) {
-            if (all.size() == 1) continue;
             const auto pinned = settings_.pinned_tools.find(std::string(name));
+            const bool is_pinned = pinned != settings_.pinned_tools.end();
+            if (all.size() == 1 && !is_pinned) continue;
             const auto chosen = std::find_if(all.begin(), all.end(), [&](size_t i) {
                 const auto& pack = tools_[i].binding->pack;
-                return pinned != settings_.pinned_tools.end() && pack && pack->id == pinned->second;
+                return is_pinned && pack && pack->id == pinned->second;
             });
             if (chosen != all.end()) {
                 for (const size_t i : all) is_left_out[i] = i != *chosen;
                 continue;
             }
+            const bool is_of_pack = std::any_of(all.begin(), all.end(), [&](size_t i) {
+                return tools_[i].binding->pack.has_value();
+            });
             const size_t first_fault = faults_.size();
+            if (is_pinned && is_of_pack) {
+                // A different pack must not take the place of the one that the user chose.
+                for (auto i = all.begin() + 1; i != all.end(); ++i) is_left_out[*i] = true;
+                report_missing_pin(std::string(name), pinned->second);
+                Binding& kept = *tools_[all.front()].binding;
+                kept.problem = contain(first_fault, faults_.size());
+                kept.problem_reason = "pack_pin_missing";
+                continue;
+            }
+            if (all.size() == 1) continue;
             for (auto i = all.begin() + 1; i != all.end(); ++i) {
                 is_left_out[*i] = true;
                 Fault fault = tools_[*i].place;
@@ -676,6 +690,18 @@ private:
         tools_ = std::move(left);
     }
 
+    void report_missing_pin(const std::string& tool, const std::string& pack) {
+        for (const auto& mention : settings_.mentions) {
+            if (mention.tool != tool || mention.pack != pack) continue;
+            faults_.push_back(placed(mention.place, "project-pack",
+                                     "the tool " + json::quoted(tool) + " is pinned to the pack " +
+                                         json::quoted(pack) +
+                                         ", which does not provide it or is not enabled; enable "
+                                         "the pack, or change pinned_tools"));
+            missing_pins_.push_back(tool);
+        }
+    }
+
     void check_overrides() {
         std::vector<std::string_view> names;
         for (const Bound& each : tools_) names.push_back(each.binding->name);
@@ -691,6 +717,10 @@ private:
     void check_mentions() {
         UnknownNames unknown(faults_, "project-pack", {known_packs_.begin(), known_packs_.end()});
         for (const auto& [pack, tool, place] : settings_.mentions) {
+            if (!tool.empty() && std::find(missing_pins_.begin(), missing_pins_.end(), tool) !=
+                                     missing_pins_.end()) {
+                continue;  // already an error
+            }
             if (!unknown.knows(pack)) {
                 unknown.tell(place, "no pack has the id " + json::quoted(pack), pack);
                 continue;
@@ -715,6 +745,7 @@ private:
     PythonEnvironment python_;
     std::map<std::string, std::string> packs_;  // id → pack.yaml, of the enabled packs
     std::vector<std::string> known_packs_;      // ids of all packs, enabled or not
+    std::vector<std::string> missing_pins_;     // tools that are pinned to a missing pack
     std::vector<Bound> tools_;
     std::vector<size_t> contained_;
 };
