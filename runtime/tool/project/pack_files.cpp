@@ -78,6 +78,8 @@ std::optional<Manifest> read_manifest(File& file) {
     if (const Node* tools = fields.find("tools"); tools == nullptr) {
         fields.fault("tools", "project-missing",
                      "\"tools\" is missing; list the names of the pack's tools");
+    } else if (tools->kind == Node::Kind::Null) {
+        // An empty list: the tools that the pack binds are reported one by one.
     } else if (tools->kind != Node::Kind::List) {
         fields.texts("tools");  // reports the fault
     } else {

@@ -484,16 +484,16 @@ private:
         for (const auto& [name, place] : manifest.tools) {
             listed.push_back(name);
             if (std::binary_search(bound.begin(), bound.end(), name)) continue;
-            fault(place, "project-pack",
-                  subject + " lists the tool " + json::quoted(name) +
-                      " but does not bind it; bind it in tools.yaml, or remove it from \"tools\"");
+            warn(place, "project-pack",
+                 subject + " lists the tool " + json::quoted(name) +
+                     " but does not bind it; bind it in tools.yaml, or remove it from \"tools\"");
         }
         std::sort(listed.begin(), listed.end());
         for (const Draft& draft : drafts) {
             if (std::binary_search(listed.begin(), listed.end(), draft.binding.name)) continue;
-            fault(draft.place, "project-pack",
-                  subject + " binds the tool " + json::quoted(draft.binding.name) +
-                      " but does not list it; add it to \"tools\" in pack.yaml");
+            warn(draft.place, "project-pack",
+                 subject + " binds the tool " + json::quoted(draft.binding.name) +
+                     " but does not list it; add it to \"tools\" in pack.yaml");
         }
         UnknownNames unknown(faults_, "project-pack", bound);
         for (const auto& [name, declared] : pack.capabilities) {
@@ -587,6 +587,17 @@ private:
             binding.guarantees.tighten(found->second.guarantees);
             binding.allow_unsafe = found->second.allow_unsafe;
             vouch(found->second, is_of_pack, binding);
+        }
+        if (pack != nullptr && draft.sandbox == false && binding.runner == RunnerKind::Local &&
+            !binding.allow_unsafe) {
+            binding.sandbox = true;
+            faults_.push_back(placed(draft.fields.at("sandbox"), kNoEffect,
+                                     "the tool " + json::quoted(binding.name) +
+                                         ": \"sandbox: false\" has no effect: a pack cannot leave "
+                                         "its sandbox; if you trust it, write "
+                                         "allow_unsafe_execution = true for this tool under "
+                                         "[capability_overrides] in namel3ss.toml",
+                                     true));
         }
         if (pack != nullptr) binding.guarantees.tighten(policy_.guarantees);
         if (binding.allow_unsafe && !binding.guarantees.any()) {
