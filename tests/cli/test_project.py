@@ -1026,6 +1026,24 @@ def test_without_tools_yaml_every_run_function_is_a_tool(project):
     assert "hello" in ran.out and "words" not in ran.out, ran
 
 
+@pytest.mark.parametrize("name, module", [
+    ("hello.py", "run = lambda payload: 1\n"),
+    ("hello.py", "class run(dict):\n    pass\n"),
+    ("hello.py", "from tools.words import count as run\n"),
+    ("hello.py", "if True:\n    def run(payload):\n        return 1\n"),
+    ("hello/__init__.py", "async def run(payload):\n    return 1\n"),
+])
+def test_without_tools_yaml_run_may_be_any_callable(project, name, module):
+    (project.folder / ".namel3ss/tools.yaml").unlink()
+    project.write("tools/words.py", "import subprocess\ndef count(payload):\n    return 1\n"
+                  "# run it\nsubprocess.run(['true'])\nrunner = 1\n"
+                  "def go(run):\n    run(run == 1)\n")
+    project.write(f"tools/{name}", module)
+    ran, (call,) = project.run("hello")
+    assert ran.status == 0 and call["entry"] == "tools.hello:run", ran
+    assert "words" not in project.command("tool", "list", "--project", project.folder).out
+
+
 # ---------------------------------------------------------------- calls that cannot start
 
 def test_call_that_cannot_start_is_traced(project):

@@ -103,6 +103,47 @@ std::string variable_of_process(const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
+bool has_word(std::string_view text, std::string_view word) {
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        const size_t end = at + word.size();
+        if ((at == 0 || !is_letter(text[at - 1])) &&
+            (end == text.size() || !is_letter(text[end]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True if a line of the Python module seems to define the name "run": a function, an assignment, a
+// class or an import, at any indentation. Runs nothing.
+bool defines_run(std::string_view module) {
+    while (!module.empty()) {
+        const size_t end = std::min(module.find('\n'), module.size());
+        std::string_view line = module.substr(0, end);
+        module.remove_prefix(std::min(end + 1, module.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        const bool is_import = line.starts_with("from ") || line.starts_with("import ");
+        if (is_import && has_word(line, "run")) return true;
+        bool is_definition = false;
+        for (const std::string_view start : {"async def ", "def ", "class "}) {
+            if (!line.starts_with(start)) continue;
+            line.remove_prefix(start.size());
+            is_definition = true;
+        }
+        if (!line.starts_with("run")) continue;
+        line.remove_prefix(3);
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        if (line.empty() || line.starts_with("==")) continue;
+        if (line.front() == '=' || line.front() == ':') return true;
+        if (line.front() == '(' && is_definition) return true;
+    }
+    return false;
+}
+
 // A tool with complete fields, and the place that defines it.
 struct Bound {
     std::shared_ptr<Binding> binding;
@@ -286,23 +327,24 @@ private:
         }
     }
 
-    // In a project without a tools.yaml, each tools/NAME.py that defines run() is the tool NAME.
+    // In a project without a tools.yaml, each tools/NAME.py or tools/NAME/__init__.py that defines
+    // run is the tool NAME.
     std::vector<Draft> find_functions() {
         std::vector<Draft> drafts;
         std::error_code failure;
         fs::directory_iterator file(root_ + "/tools", failure), end;
         for (; !failure && file != end; file.increment(failure)) {
-            const std::string name = file->path().stem().string();
-            if (file->path().extension() != ".py" || !is_entry("tools." + name + ":run")) continue;
-            const std::string shown = "tools/" + name + ".py";
+            std::error_code none;
+            const bool is_package = file->is_directory(none);
+            const std::string name =
+                is_package ? file->path().filename().string() : file->path().stem().string();
+            if (!is_package && file->path().extension() != ".py") continue;
+            if (!is_entry("tools." + name + ":run")) continue;
+            const std::string shown = "tools/" + name + (is_package ? "/__init__.py" : ".py");
             std::string text, why;
-            if (read_regular_file(file->path().string(), shown, kMaxFileBytes, text, why) !=
-                FileReading::Read) {
-                continue;
-            }
-            text.insert(0, "\n");
-            if (text.find("\ndef run(") == std::string::npos &&
-                text.find("\nasync def run(") == std::string::npos) {
+            if (read_regular_file(path_of(root_, shown), shown, kMaxFileBytes, text, why) !=
+                    FileReading::Read ||
+                !defines_run(text)) {
                 continue;
             }
             Draft& draft = drafts.emplace_back();
@@ -772,21 +814,6 @@ std::shared_ptr<const Definition> definition_of(const std::string& root, const B
     definition->waits = binding.runner == RunnerKind::Service;
     definition->origin = {Origin::Kind::Project, path_of(root, tool.place.file)};
     return definition;
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-    const auto is_letter = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || static_cast<unsigned char>(c) >= 0x80;
-    };
-    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-        const size_t end = at + word.size();
-        if ((at == 0 || !is_letter(text[at - 1])) &&
-            (end == text.size() || !is_letter(text[end]))) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Checks that Python would find the module and its function. Runs nothing.
