@@ -140,6 +140,27 @@ def test_tool_inherits_the_environment_of_the_host(project):
     assert events(ran)[-1]["result"]["env"] is None
 
 
+def test_tool_gets_the_variables_of_the_dotenv_file(project):
+    project.write("tools/keys.py", "import os\ndef run(payload):\n"
+                  "    return [os.environ.get(name) for name in payload['names']]\n")
+    project.bind("tools:\n  keys:\n    entry: tools.keys:run\n    env: {BOUND: binding}\n")
+    project.write(".env", "# a comment\nKEY = 'abc-def'\r\nnothing\nMOOD=\"of the file\"\nBOUND=file\n=x\n"
+                  "EMPTY=\nN3_PYTHON_TOOL_TIMEOUT_SECONDS=4\n")
+    names = {"names": ["KEY", "MOOD", "BOUND", "EMPTY", "nothing"]}
+    ran, (call,) = project.run("keys", names, env=surroundings(MOOD="of the host"))
+    assert events(ran)[-1]["result"] == ["abc-def", "of the host", "binding", "", None], ran
+    assert call["timeout_ms"] == 4000
+    # The file gives no more than the host does, and its values are not shown.
+    ran, _ = project.run("keys", names, "--sandbox", "secrets_allowed=KEY")
+    assert events(ran)[-1]["result"] == ["***", None, None, None, None], ran
+    ran = project.command("tool", "list", "--project", project.folder, "--json")
+    assert "abc-def" not in ran.out, ran
+    (project.folder / ".env").unlink()
+    (project.folder / ".env").mkdir()
+    ran, _ = project.run("keys", names)
+    assert events(ran)[-1]["result"][0] is None, ran
+
+
 def test_secrets_are_traced_and_refused_unless_allowed(project):
     project.write("tools/keys.py", "import os\ndef run(payload):\n"
                   "    return [os.environ.get('MOOD'), os.getenv(payload['key'])]\n")

@@ -33,6 +33,8 @@ struct PythonEnvironment {
     std::string kind;               // python_env: "venv" or "system"
     std::string dependencies;       // deps_source: "pyproject", "requirements" or "none"
     std::vector<std::string> path;  // for PYTHONPATH: the packs' folders, then the project's
+    // NAME=value, from the project's .env; variables of the host and of the story take precedence.
+    std::vector<std::string> variables;
     // A message for the user. If not empty, no tool can run, for example with an empty .venv.
     std::string problem;
 };

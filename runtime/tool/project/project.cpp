@@ -159,8 +159,10 @@ public:
     bool read(const std::string& folder) {
         if (!enter(folder)) return false;
         read_file(kSettings, [&](File& file) { settings_ = read_settings(file); });
-        read_variables();
+        const std::vector<std::string> variables = read_dotenv();
+        read_variables(variables);
         python_ = find_python(root_, settings_.python, surroundings_.environment);
+        python_.variables = variables;
         check_path(python_, "project", root_);
         if (settings_.python_place && python_.kind == "venv") {
             faults_.push_back(placed(*settings_.python_place, kNoEffect,
@@ -252,8 +254,26 @@ private:
         return true;
     }
 
-    void read_variables() {
-        if (const std::string& url = surroundings_.service_url; !url.empty()) {
+    std::vector<std::string> read_dotenv() {
+        std::vector<std::string> variables;
+        std::error_code none;
+        // A folder with this name is usually a virtual environment.
+        if (fs::is_directory(root_ + "/.env", none)) return variables;
+        read_file(".env", [&](File& file) { variables = project::read_variables(file.text()); });
+        return variables;
+    }
+
+    // `dotenv`: the variables of the project's .env. Those of this process take precedence.
+    void read_variables(const std::vector<std::string>& dotenv) {
+        const auto find = [&](const std::string& own, std::string_view name_and_sign) {
+            if (!own.empty()) return own;
+            for (const std::string& each : dotenv) {
+                if (each.starts_with(name_and_sign)) return each.substr(name_and_sign.size());
+            }
+            return own;
+        };
+        if (const std::string url = find(surroundings_.service_url, "N3_TOOL_SERVICE_URL=");
+            !url.empty()) {
             std::string reason;
             if (!http::Url::parse(url, reason)) {
                 faults_.push_back(file_fault("", "project-variable",
@@ -263,7 +283,8 @@ private:
             }
             settings_.service_url = url;
         }
-        const std::string& given = surroundings_.timeout_seconds;
+        const std::string given =
+            find(surroundings_.timeout_seconds, "N3_PYTHON_TOOL_TIMEOUT_SECONDS=");
         if (given.empty()) return;
         constexpr uint32_t kMost = (NAR_NONE - 1) / 1000;
         uint32_t seconds = 0;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/json/writer.hpp"
 #include "process/find_program.hpp"
 #include "process/script.hpp"
@@ -39,6 +40,29 @@ bool has_python(std::istream& program) {
 }
 
 }  // namespace
+
+std::vector<std::string> read_variables(std::string_view text) {
+    constexpr std::string_view kSpace = " \t\v\f\r";
+    const auto strip = [](std::string_view part, std::string_view all) {
+        part.remove_prefix(std::min(part.find_first_not_of(all), part.size()));
+        return part.substr(0, part.find_last_not_of(all) + 1);
+    };
+    std::vector<std::string> out;
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    while (!text.empty()) {
+        const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+        const std::string_view line = strip(text.substr(0, end), kSpace);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const size_t sign = line.find('=');
+        if (line.starts_with('#') || sign == std::string_view::npos) continue;
+        const std::string_view name = strip(line.substr(0, sign), kSpace);
+        std::string_view value = strip(line.substr(sign + 1), kSpace);
+        for (const char* quote : {"\"", "'"}) value = strip(value, quote);
+        if (name.empty() || line.find('\0') != std::string_view::npos) continue;
+        set_variable(out, std::string(name) + "=" + std::string(value));
+    }
+    return out;
+}
 
 std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing) {
     std::ifstream file(python.interpreter, std::ios::binary);

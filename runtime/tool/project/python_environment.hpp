@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tool/project/binding.hpp"
@@ -11,6 +12,10 @@ namespace narratoria::tool::project {
 // `environment` (the tools' variables, NAME=value). Leaves `path`, for PYTHONPATH, empty.
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
                               const std::vector<std::string>& environment);
+
+// Reads the text of a .env file as Namel3ss does: a NAME=value per line, without the spaces and
+// quotes around the value; other lines and comments are ignored.
+std::vector<std::string> read_variables(std::string_view text);
 
 // Returns the reason why an executable interpreter cannot run tools; empty if it can. Reads the
 // file and runs nothing. `starts_nothing`: no_subprocess will be enforced.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runner/python_runner.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,7 +105,17 @@ std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
     auto call = std::make_unique<PythonCall>(*processes_, servers_, invocation, listener);
     std::vector<std::string> environment = host_;
     for (const std::string& each : *invocation.environment) set_variable(environment, each);
-    for (const auto& [name, value] : invocation.definition->binding->environment) {
+    const project::Binding& binding = *invocation.definition->binding;
+    for (const std::string& each : binding.python.variables) {
+        const std::string name_and_sign = each.substr(0, each.find('=') + 1);
+        const auto is_it = [&](const std::string& other) {
+            return other.starts_with(name_and_sign);
+        };
+        if (std::none_of(environment.begin(), environment.end(), is_it)) {
+            environment.push_back(each);
+        }
+    }
+    for (const auto& [name, value] : binding.environment) {
         set_variable(environment, name + "=" + value);
     }
     if (!call->start(std::move(environment), failure)) return nullptr;
