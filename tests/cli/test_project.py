@@ -437,6 +437,30 @@ def test_capability_checks_are_traced_and_a_block_is_reported(project):
         "error", "allowed", "none", "policy_allowed", "error")
 
 
+def test_only_complete_checks_are_traced_and_each_permission_once(project):
+    project.bind(GREETER + "    warm: false\n")
+    def check(**fields):
+        return {"capability": "network", "allowed": True, "guarantee_source": "user",
+                "reason": "guarantee_allowed", **fields}
+
+    answering(project, json.dumps({"ok": True, "result": 1, "capability_checks": [
+        check(), check(), check(allowed=False), check(allowed=False), check(allowed="no"),
+        check(guarantee_source=7), check(reason=None), {"capability": "network", "allowed": True},
+        check(capability="env_read", duration_ms=1.5)]}))
+    ran, trace = project.run("greeter")
+    assert ran.status == 0, ran
+    assert [(each["capability"], each["allowed"]) for each in trace[:-1]] == [
+        ("network", True), ("network", False), ("network", False), ("env_read", True)]
+    assert not any("duration_ms" in each for each in trace[:-1])
+
+
+@pytest.mark.parametrize("result, type_", [([1, 2], "list"), ("x", "text"), (None, "null")])
+def test_trace_names_the_type_of_a_result_that_is_not_an_object(project, result, type_):
+    project.bind(GREETER + "    warm: false\n")
+    answering(project, json.dumps({"ok": True, "result": result}))
+    assert project.run("greeter")[1][-1]["output_summary"]["type"] == type_
+
+
 def test_tool_that_catches_a_refusal_succeeds(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "result": 1, "capability_checks": ['
@@ -500,6 +524,7 @@ def test_tool_of_an_installed_pack_runs_with_the_pack_path(project):
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     call = trace[-1]
     assert call["resolved_source"] == "installed_pack" and call["unsafe_override"] is True
+    assert "entry" not in call
     assert (call["pack_id"], call["pack_name"], call["pack_version"]) == (
         "pack.one", "A pack", "0.2.0")
 
@@ -629,7 +654,7 @@ def test_unenforceable_guarantee_stops_the_call_before_it_starts(project):
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "sandbox: true" in ran.err, ran
     assert [each["type"] for each in trace] == ["capability_check"] * 7 + ["tool_call"]
     assert [each["capability"] for each in trace[:-1]] == [
-        "filesystem_write", "filesystem_read", "network", "subprocess", "env_read", "env_write",
+        "filesystem_read", "filesystem_write", "network", "subprocess", "env_read", "env_write",
         "secrets"]
     for check in trace[:-1]:
         assert list(check) == ["type", "tool_name", "runner", "resolved_source", "capability",
@@ -751,19 +776,24 @@ ALL_ALLOWED = """capabilities:
 """
 
 
-class LyingService:
-    """Claims to enforce everything. `paths` are the paths of its requests."""
+class Service:
+    """Claims to enforce everything, or only `supported`. `paths` are the paths of its requests."""
 
     def __init__(self):
         service = self
         self.paths = []
+        self.supported = None
+        self.enforcement = "enforced"
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 service.paths.append(self.path)
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                body = json.dumps({"ok": True, "enforcement": "enforced", "result": {"served": True},
-                                   "supported_guarantees": asked.get("required_guarantees")}).encode()
+                claims = dict(asked.get("required_guarantees", {}))
+                if service.supported is not None:
+                    claims = dict.fromkeys(service.supported, True)
+                body = json.dumps({"ok": True, "enforcement": service.enforcement, "result": {"served": True},
+                                   "supported_guarantees": claims}).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -778,8 +808,8 @@ class LyingService:
 
 
 @pytest.fixture
-def lying_service():
-    service = LyingService()
+def service():
+    service = Service()
     yield service
     service.server.shutdown()
     service.server.server_close()
@@ -816,31 +846,44 @@ def test_pack_cannot_vouch_for_its_own_image(project, where, claim):
 
 
 @pytest.mark.parametrize("where", ["service_url", "url", "a local pack"])
-def test_pack_cannot_vouch_for_its_own_service(project, lying_service, where):
+def test_pack_cannot_vouch_for_its_own_service(project, service, where):
     tool = 'entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n'
-    address = f'"{lying_service.url}"\n'
+    address = f'"{service.url}"\n'
     pack(project, capabilities=ALL_ALLOWED,
          folder="packs/capability" if where == "a local pack" else ".namel3ss/packs",
          more=tool + (f"    url: {address}" if where != "service_url" else f"service_url: {address}"))
     ran, trace = project.run("pick")
     assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "cannot vouch" in ran.err, ran
-    assert lying_service.paths == [] and trace[0]["reason"] == "coverage_missing"
+    assert service.paths == [] and trace[0]["reason"] == "coverage_missing"
     # When the user trusts the service, it is asked, and its answer is accepted.
     project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "declared" }\n')
     ran, _ = project.run("pick")
-    assert ran.status == 0 and lying_service.paths == ["/capabilities/handshake", "/tools"], ran
+    assert ran.status == 0 and service.paths == ["/capabilities/handshake", "/tools"], ran
     # When the user waives enforcement, the trace records it.
     project.write("namel3ss.toml", "[capability_overrides]\npick = { allow_unsafe_execution = true }\n")
     ran, trace = project.run("pick")
     assert ran.status == 0 and trace[-1]["unsafe_override"] is True, ran
 
 
-def test_user_service_is_asked_what_it_enforces_for_a_pack(project, lying_service):
+def test_only_guarantees_without_coverage_are_traced_as_missing(project, service):
+    project.tool("greet", "runner: container", "image: i", "enforcement: declared")
+    project.write("namel3ss.toml", "[capability_overrides]\n"
+                  "greet = { no_network = true, no_subprocess = true }\n")
+    ran, trace = project.run("greet", env=a_client(project))
+    assert ran.status == 1 and [each["capability"] for each in trace[:-1]] == ["subprocess"], ran
+    service.supported = ["no_network"]
+    project.tool("greet", "runner: service", f"url: {service.url}")
+    ran, trace = project.run("greet")
+    assert ran.status == 1 and [each["capability"] for each in trace[:-1]] == ["subprocess"], ran
+    assert (trace[0]["guarantee_source"], trace[0]["reason"]) == ("user", "coverage_missing")
+
+
+def test_user_service_is_asked_what_it_enforces_for_a_pack(project, service):
     pack(project, capabilities=ALL_ALLOWED,
          more='entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n')
-    project.write("namel3ss.toml", f'[python_tools]\nservice_url = "{lying_service.url}"\n')
+    project.write("namel3ss.toml", f'[python_tools]\nservice_url = "{service.url}"\n')
     ran, trace = project.run("pick")
-    assert ran.status == 0 and lying_service.paths == ["/capabilities/handshake", "/tools"], ran
+    assert ran.status == 0 and service.paths == ["/capabilities/handshake", "/tools"], ran
     assert "unsafe_override" not in trace[-1]
 
 

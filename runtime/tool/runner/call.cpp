@@ -27,9 +27,12 @@ Guarantees all_guarantees(const Invocation& invocation) {
 
 bool is_check(const json::Value& value) {
     if (!value.is_object()) return false;
+    for (const std::string_view key : {"capability", "guarantee_source", "reason"}) {
+        const json::Value text = value.find(key);
+        if (!text || !text.is_string()) return false;
+    }
     const json::Value allowed = value.find("allowed");
-    const json::Value capability = value.find("capability");
-    return allowed && allowed.is_boolean() && capability && capability.is_string();
+    return allowed && allowed.is_boolean();
 }
 
 }  // namespace
@@ -135,11 +138,12 @@ std::string Call::request(bool with_context) const {
     return out += '\n';
 }
 
-bool Call::check_coverage(bool is_covered, std::string_view how_to_cover) {
+bool Call::check_coverage(bool is_covered, std::string_view how_to_cover,
+                          const Guarantees* missing) {
     if (!guarantees_.any()) return true;
     is_unsafe_override_ = !is_covered && may_be_uncovered();
     if (is_covered || may_be_uncovered()) return true;
-    traces_ = uncovered_traces(*binding_, guarantees_);
+    traces_ = uncovered_traces(*binding_, missing != nullptr ? *missing : guarantees_);
     std::string message = "the guarantees of the tool \"" + binding_->name +
                           "\" would not be enforced: " + std::string(how_to_cover);
     if (binding_->allow_unsafe) {
@@ -254,17 +258,25 @@ void Call::end(const Reply* reply, Outcome outcome) {
         if (!send(std::move(line)) || !*alive) return;
     }
     if (reply != nullptr) {
+        std::vector<std::string> permitted;  // a permitted capability is traced once
         for (const std::string& text : reply->checks) {
             json::Document document;
             json::ParseError error;
             if (!document.parse(text, error)) continue;
             const json::Value each = document.root();
             const json::Value duration = each.find("duration_ms");
-            const bool is_timed = duration && duration.is_number();
-            traces_.push_back(
-                check_trace(*binding_, text_of(each, "capability"), each.find("allowed").boolean(),
-                            text_of(each, "guarantee_source"), text_of(each, "reason"),
-                            is_timed ? duration.raw() : std::string_view()));
+            const bool is_timed = duration && duration.is_number() && duration.integer();
+            const std::string capability = text_of(each, "capability");
+            const bool is_allowed = each.find("allowed").boolean();
+            if (is_allowed) {
+                if (std::find(permitted.begin(), permitted.end(), capability) != permitted.end()) {
+                    continue;
+                }
+                permitted.push_back(capability);
+            }
+            traces_.push_back(check_trace(
+                *binding_, capability, is_allowed, text_of(each, "guarantee_source"),
+                text_of(each, "reason"), is_timed ? duration.raw() : std::string_view()));
         }
     }
     traces_.push_back(trace_of(reply, outcome));

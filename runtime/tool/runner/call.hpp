@@ -70,8 +70,9 @@ protected:
 
     // `is_covered`: the runner enforces the guarantees. Returns true if the tool may start.
     // Otherwise ends the call with COVERAGE_MISSING in the next round of the loop, with a
-    // capability_check for each guarantee.
-    bool check_coverage(bool is_covered, std::string_view how_to_cover);
+    // capability_check for each guarantee in `missing`; NULL: for all.
+    bool check_coverage(bool is_covered, std::string_view how_to_cover,
+                        const Guarantees* missing = nullptr);
 
     // Sends a log event. Returns false if the listener destroyed this object.
     [[nodiscard]] bool log(std::string_view level, std::string_view message);

@@ -15,6 +15,12 @@ namespace {
 constexpr size_t kMostKeys = 10;
 constexpr std::string_view kPackPermissionDenied = "pack_permission_denied";
 
+std::string_view type_of(const json::Value& value) {
+    if (value.is_array()) return "list";
+    if (value.is_string()) return "text";
+    return json::type_name(value.type());
+}
+
 // Returns the summary that a trace has in place of a value: {"type":"object","keys":["name"],
 // "count":1}, with the first kMostKeys of the sorted keys, as in Namel3ss.
 std::string summary_of(std::string_view text) {
@@ -24,7 +30,7 @@ std::string summary_of(std::string_view text) {
     if (!document.parse(text, error)) return "{}";
     const json::Value value = document.root();
     json::ObjectWriter summary(out);
-    summary.string("type", json::type_name(value.type()));
+    summary.string("type", type_of(value));
     int64_t count = 0;
     if (value.is_object()) {
         std::vector<std::string_view> keys;
@@ -122,8 +128,10 @@ std::string check_trace(const project::Binding& binding, std::string_view capabi
 std::vector<std::string> uncovered_traces(const project::Binding& binding,
                                           const Guarantees& guarantees) {
     std::vector<std::string> out;
-    for (size_t i = 0; i < kGuarantees; ++i) {
-        const auto guarantee = static_cast<Guarantee>(i);
+    // As in Namel3ss, whose traces name reads before writes.
+    for (const Guarantee guarantee :
+         {Guarantee::NoFilesystemRead, Guarantee::NoFilesystemWrite, Guarantee::NoNetwork,
+          Guarantee::NoSubprocess, Guarantee::NoEnvRead, Guarantee::NoEnvWrite}) {
         if (!guarantees.requires_one(guarantee)) continue;
         out.push_back(check_trace(binding, capability_of(guarantee), false,
                                   name_of(guarantees.source_of(guarantee)), "coverage_missing"));
@@ -146,9 +154,9 @@ std::string tool_call_trace(const ToolCall& call) {
         .raw("input_summary", summary_of(call.payload))
         .string("purity", its.purity)
         .string("resolved_source", its.resolved_source)
-        .number("timeout_ms", static_cast<int64_t>(call.timeout_ms))
-        .string("entry", its.entry)
-        .string("runner", name_of(its.runner));
+        .number("timeout_ms", static_cast<int64_t>(call.timeout_ms));
+    if (!its.pack) trace.string("entry", its.entry);  // that of a pack is a matter of the pack
+    trace.string("runner", name_of(its.runner));
     append_fields_of_runner(trace, call);
     if (its.pack) {
         trace.string("pack_id", its.pack->id)

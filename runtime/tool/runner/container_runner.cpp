@@ -202,7 +202,13 @@ public:
             return true;
         }
         const std::string uncovered = coverage_problem();
-        if (!check_coverage(uncovered.empty(), uncovered)) return true;
+        Guarantees never;  // no container covers it, whatever its binding says
+        if (guarantees().requires_one(Guarantee::NoSubprocess)) {
+            never.require(Guarantee::NoSubprocess, guarantees().source_of(Guarantee::NoSubprocess));
+        }
+        if (!check_coverage(uncovered.empty(), uncovered, never.any() ? &never : nullptr)) {
+            return true;
+        }
         runner_.remove_left_behind(runtime_);
         std::vector<std::string> arguments = {runtime_, "run", "--rm", "-i", "--name", name_};
         // Every process of this machine can read arguments, so the variables are in a file. They

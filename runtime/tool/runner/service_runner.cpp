@@ -53,23 +53,28 @@ struct Handshake {
     std::string enforcement = "none";
     // A predicate for "the service at URL ". Empty if the service enforces all guarantees.
     std::string refusal;
+    Guarantees missing;  // those that the service does not enforce
 };
 
-// Returns the names of the required guarantees that `supported` lacks. `supported` may be empty.
-std::string missing_of(const json::Value& supported, const Guarantees& required) {
+// Returns the required guarantees that `supported` lacks. `supported` may be empty. `names`: their
+// names.
+Guarantees missing_of(const json::Value& supported, const Guarantees& required,
+                      std::string& names) {
     const auto find = [&](std::string_view name) {
         return supported ? supported.find(name) : json::Value();
     };
-    std::string missing;
+    Guarantees missing;
     const auto add = [&](std::string_view name) {
-        if (!missing.empty()) missing += ", ";
-        missing += name;
+        if (!names.empty()) names += ", ";
+        names += name;
     };
     for (size_t i = 0; i < kGuarantees; ++i) {
         const auto guarantee = static_cast<Guarantee>(i);
         if (!required.requires_one(guarantee)) continue;
         const json::Value value = find(name_of(guarantee));
-        if (!value || !value.is_boolean() || !value.boolean()) add(name_of(guarantee));
+        if (value && value.is_boolean() && value.boolean()) continue;
+        add(name_of(guarantee));
+        missing.require(guarantee, required.source_of(guarantee));
     }
     if (!required.secrets()) return missing;
     const json::Value listed = find(kSecretsAllowed);
@@ -83,12 +88,14 @@ std::string missing_of(const json::Value& supported, const Guarantees& required)
     const auto& secrets = *required.secrets();
     if (!listed || !listed.is_array() || !std::all_of(secrets.begin(), secrets.end(), is_listed)) {
         add(kSecretsAllowed);
+        missing.allow_secrets(secrets, required.secrets_source());
     }
     return missing;
 }
 
 Handshake read_handshake(int status, std::string_view body, const Guarantees& required) {
     Handshake handshake;
+    handshake.missing = required;
     json::Document document;
     json::ParseError error;
     if (!document.parse(body, error) || !document.root().is_object()) {
@@ -124,9 +131,10 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
             "does not enforce guarantees (its enforcement is \"" + handshake.enforcement + "\")";
     } else {
         const json::Value supported = root.find("supported_guarantees");
-        const std::string missing =
-            missing_of(supported && supported.is_object() ? supported : json::Value(), required);
-        if (!missing.empty()) handshake.refusal = "does not enforce " + missing;
+        std::string names;
+        handshake.missing = missing_of(
+            supported && supported.is_object() ? supported : json::Value(), required, names);
+        if (!names.empty()) handshake.refusal = "does not enforce " + names;
     }
     return handshake;
 }
@@ -257,7 +265,10 @@ private:
         is_covered_ = handshake.refusal.empty();
         if (is_covered_) runner_.covered_.insert_or_assign(key(), enforcement_);
         const std::string why = "the service at " + url_.shown() + " " + handshake.refusal;
-        if (!check_coverage(is_covered_ && uncovered_.empty(), why + kHowToCover)) return;
+        if (!check_coverage(is_covered_ && uncovered_.empty(), why + kHowToCover,
+                            &handshake.missing)) {
+            return;
+        }
         if (is_covered_ || binding().allow_unsafe) return post_call();
         // The tool has no guarantees, but the project requires a handshake.
         end_with_failure("COVERAGE_MISSING", kCapabilityViolation,
