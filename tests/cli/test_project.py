@@ -823,6 +823,13 @@ def a_client(project):
     return surroundings(NARRATORIA_CONTAINER_RUNTIME=str(client))
 
 
+def test_empty_command_of_a_container_is_the_default_command(project):
+    project.tool("greet", "runner: container", "image: i", "command: []")
+    ran, (call,) = project.run("greet", env=a_client(project))
+    assert ran.status == 0 and '"command" has no effect' in ran.err, ran
+    assert call["command"] == "python -m namel3ss_tools.runner"
+
+
 @pytest.mark.parametrize("where", ["entrypoints", "tools.yaml"])
 @pytest.mark.parametrize("claim", [
     'enforcement: "verified"', 'enforcement: "declared"', "sandbox: true", 'purity: "pure"', "warm: false"])

@@ -115,8 +115,7 @@ Draft read_tool(File& file, const Node& name, const Node& value, const std::stri
     binding.command = fields.texts("command").value_or(std::vector<std::string>());
     if (const Node* command = fields.find("command");
         command != nullptr && command->kind == Node::Kind::List && command->items.empty()) {
-        fields.fault("command", "project-value",
-                     "\"command\" is empty; leave it out for the default command");
+        fields.warn_of_no_effect("command", "it is empty, so the default command is used");
     }
     binding.environment = fields.variables("env").value_or(std::map<std::string, std::string>());
     binding.purity = fields.choice("purity", {"pure", "impure"}).value_or("impure");
