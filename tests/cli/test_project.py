@@ -885,6 +885,20 @@ def test_only_guarantees_without_coverage_are_traced_as_missing(project, service
     assert (trace[0]["guarantee_source"], trace[0]["reason"]) == ("user", "coverage_missing")
 
 
+def test_tool_without_guarantees_needs_no_enforcement_of_its_service(project, service):
+    project.tool("greet", "runner: service", f"url: {service.url}")
+    handshake = "[python_tools]\nservice_handshake_required = true\n"
+    for level in ("none", "partial"):
+        service.enforcement = level
+        project.write("namel3ss.toml", handshake)
+        ran, trace = project.run("greet")
+        assert ran.status == 0 and service.paths[-2:] == ["/capabilities/handshake", "/tools"], ran
+        assert (trace[-1]["service_handshake"], trace[-1]["enforcement_level"]) == (True, level)
+        project.write("namel3ss.toml", handshake + "[capability_overrides]\ngreet = { no_network = true }\n")
+        ran, _ = project.run("greet")
+        assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+
+
 def test_user_service_is_asked_what_it_enforces_for_a_pack(project, service):
     pack(project, capabilities=ALL_ALLOWED,
          more='entrypoints:\n  "{tool}":\n    entry: "a:run"\n    runner: service\n')

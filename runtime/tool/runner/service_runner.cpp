@@ -126,6 +126,8 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
                                 : "refused the handshake: " + reply.error_message;
     } else if (!is_success(status)) {
         handshake.refusal = "answered the handshake with status " + std::to_string(status);
+    } else if (!required.any()) {
+        // The project requires a handshake, but the tool has no guarantees: any level will do.
     } else if (handshake.enforcement != "enforced") {
         handshake.refusal =
             "does not enforce guarantees (its enforcement is \"" + handshake.enforcement + "\")";
