@@ -226,20 +226,20 @@ def test_missing_import_of_the_tool_is_named(project):
     assert "no_such_package" in project.ask().message("ModuleNotFoundError")
 
 
-@pytest.mark.parametrize("code, text", [
-    ("return float('nan')", "is nan, a number that JSON does not have"),
-    ("return {'a': [1, float('inf')]}", "has, at a[1], inf"),
-    ("return b'x'", "is bytes; decode them"),
-    ("return {'tags': {1, 2}}", "has, at tags, a set; convert it to a list"),
-    ("return (x for x in [1])", "a generator"),
-    ("import datetime; return {'when': datetime.date(2020, 1, 1)}", "at when, a datetime.date"),
-    ("return {(1, 2): 3}", "keys must be str"),
-    ("return '\\ud800'", "half of a surrogate pair"),
-    ("a = []; a.append(a); return a", "Circular reference"),
-    ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "cannot be written as JSON"),
+@pytest.mark.parametrize("code, type_, text", [
+    ("return float('nan')", "ValueError", "is nan, a number that JSON does not have"),
+    ("return {'a': [1, float('inf')]}", "ValueError", "has, at a[1], inf"),
+    ("return b'x'", "TypeError", "is bytes; decode them"),
+    ("return {'tags': {1, 2}}", "TypeError", "has, at tags, a set; convert it to a list"),
+    ("return (x for x in [1])", "TypeError", "a generator"),
+    ("import datetime; return {'when': datetime.date(2020, 1, 1)}", "TypeError", "at when, a datetime.date"),
+    ("return {(1, 2): 3}", "TypeError", "keys must be str"),
+    ("return '\\ud800'", "UnicodeEncodeError", "half of a surrogate pair"),
+    ("a = []; a.append(a); return a", "ValueError", "Circular reference"),
+    ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "RecursionError", "cannot be written as JSON"),
 ])
-def test_result_that_is_not_json_is_explained(project, code, text):
-    assert text in project.run(code).message("ResultError")
+def test_result_that_is_not_json_is_explained(project, code, type_, text):
+    assert text in project.run(code).message(type_)
 
 
 @pytest.mark.parametrize("code, type_, text", [

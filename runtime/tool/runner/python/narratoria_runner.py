@@ -251,7 +251,7 @@ def encode_result(reply):
         return encode(reply)
     except (TypeError, ValueError, RecursionError, UnicodeError) as error:
         why = why_not_json(reply["result"]) or "cannot be written as JSON: %s" % error
-        raise Fault("ResultError", "The function's result " + why) from None
+        raise Fault(type(error).__name__, "The function's result " + why) from None
 
 
 def why_not_json(result):
