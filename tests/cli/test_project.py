@@ -140,6 +140,17 @@ def test_tool_inherits_the_environment_of_the_host(project):
     assert events(ran)[-1]["result"]["env"] is None
 
 
+def test_tool_and_its_output_work_in_every_locale(project):
+    project.write("tools/prints.py", "import os\ndef run(payload):\n    print('Grüße')\n"
+                  "    return os.environ['PYTHONIOENCODING']\n")
+    project.bind("tools:\n  prints:\n    entry: tools.prints:run\n")
+    latin = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    ran, _ = project.run("prints", env=surroundings(**latin))
+    assert (events(ran)[0]["message"], events(ran)[-1]["result"]) == ("Grüße", "utf-8"), ran
+    ran, _ = project.run("prints", env=surroundings(PYTHONIOENCODING="utf-8:replace"))
+    assert events(ran)[-1]["result"] == "utf-8:replace", ran
+
+
 def test_tool_gets_the_variables_of_the_dotenv_file(project):
     project.write("tools/keys.py", "import os\ndef run(payload):\n"
                   "    return [os.environ.get(name) for name in payload['names']]\n")

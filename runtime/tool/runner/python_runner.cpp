@@ -105,16 +105,16 @@ std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
     auto call = std::make_unique<PythonCall>(*processes_, servers_, invocation, listener);
     std::vector<std::string> environment = host_;
     for (const std::string& each : *invocation.environment) set_variable(environment, each);
-    const project::Binding& binding = *invocation.definition->binding;
-    for (const std::string& each : binding.python.variables) {
-        const std::string name_and_sign = each.substr(0, each.find('=') + 1);
-        const auto is_it = [&](const std::string& other) {
-            return other.starts_with(name_and_sign);
-        };
+    const auto set_default = [&](const std::string& variable) {
+        const std::string name_and_sign = variable.substr(0, variable.find('=') + 1);
+        const auto is_it = [&](const std::string& each) { return each.starts_with(name_and_sign); };
         if (std::none_of(environment.begin(), environment.end(), is_it)) {
-            environment.push_back(each);
+            environment.push_back(variable);
         }
-    }
+    };
+    const project::Binding& binding = *invocation.definition->binding;
+    for (const std::string& each : binding.python.variables) set_default(each);
+    set_default("PYTHONIOENCODING=utf-8");  // of the tool's output, whatever the host's locale
     for (const auto& [name, value] : binding.environment) {
         set_variable(environment, name + "=" + value);
     }

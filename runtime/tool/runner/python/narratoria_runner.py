@@ -219,7 +219,8 @@ def shortened(text):
     if len(text) <= LONGEST_TEXT:
         return text
     half = LONGEST_TEXT // 2
-    return "%s\n… %d characters …\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
+    # This file is ASCII: it is an argument of Python, which decodes it as the locale says.
+    return "%s\n\u2026 %d characters \u2026\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
 def reply_to(data, import_module=__import__):
