@@ -182,6 +182,10 @@ def test_secrets_are_traced_and_refused_unless_allowed(project):
     assert events(ran)[-1]["result"] == [None, "***"], ran
     assert (check["capability"], check["allowed"], check["reason"]) == (
         "secrets", True, "secrets_allowed")
+    # The name also allows the forms with the prefixes of Namel3ss.
+    ran, (check, call) = project.run("keys", {"key": "NAMEL3SS_OPENAI_API_KEY"}, *allowed,
+                                     env=surroundings(NAMEL3SS_OPENAI_API_KEY="sk-12345"))
+    assert events(ran)[-1]["result"] == [None, "***"] and check["reason"] == "secrets_allowed", ran
     ran, (check, call) = project.run("keys", {"key": "N3_DATABASE_URL"}, *allowed, env=surrounded)
     assert ran.status == 1 and 'Tool "keys" cannot access secrets. It tried to read ' \
         "N3_DATABASE_URL." in ran.err, ran
