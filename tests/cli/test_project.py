@@ -1085,8 +1085,9 @@ def test_fault_in_a_pack_disables_only_its_tools(project):
     pack(project, more=ENTRYPOINTS + "colour: red\n")
     ran, _ = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0, ran
-    ran, _ = project.run("pick")
+    ran, (call,) = project.run("pick")
     assert ran.status == 1 and "cannot be called: .namel3ss/packs/one/pack.yaml: line " in ran.err, ran
+    assert (call["decision"], call["reason"], call["result"]) == ("error", "binding_error", "error")
     assert "colour" in project.faults()
 
 
@@ -1111,8 +1112,10 @@ def test_signed_pack_runs_until_it_is_changed(project, has_tools):
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     changed = project.folder / place / ("tools.yaml" if has_tools else "pack.yaml")
     changed.write_text("# changed\n" + changed.read_text())
-    ran, _ = project.run("pick")
+    ran, (call,) = project.run("pick")
     assert ran.status == 1 and "was changed after it was signed" in ran.err, ran
+    assert (call["decision"], call["reason"], call["result"]) == (
+        "blocked", "pack_unavailable_or_unverified", "blocked")
 
 
 def test_without_tools_yaml_every_run_function_is_a_tool(project):

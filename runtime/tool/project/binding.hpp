@@ -65,8 +65,8 @@ struct Binding {
     // A message for the user. If not empty, the project's files have an error about this tool, and
     // it cannot be called.
     std::string problem;
-    // Reason for the trace (spec 001): "unknown_runner", "pack_collision", "pack_pin_missing" or
-    // "pack_permission_denied".
+    // Reason for the trace (spec 001): "unknown_runner", "pack_collision", "pack_pin_missing",
+    // "pack_permission_denied" or "pack_unavailable_or_unverified"; empty for other errors.
     std::string_view problem_reason;
     // True if the service or image comes from the pack and the user has not vouched for it. Its own
     // claims of enforcement then cover no guarantee.

@@ -333,18 +333,23 @@ private:
         return problem;
     }
 
+    // Why the tools of a pack are blocked.
+    struct Refusal {
+        std::string why;          // the policy's; empty if it accepts the pack
+        std::string_view reason;  // Binding::problem_reason
+    };
+
     // An error in a pack makes all of its tools fail.
     void read_pack(const std::string& folder, const std::string& source) {
         const size_t first_fault = faults_.size();
         const size_t first_tool = tools_.size();
-        const std::string refused = read_tools_of_pack(folder, source);
-        std::string problem = contain(first_fault, faults_.size());
-        const bool is_refused = problem.empty() && !refused.empty();
-        if (is_refused) problem = refused;
+        const Refusal refusal = read_tools_of_pack(folder, source);
+        const std::string fault = contain(first_fault, faults_.size());
+        const std::string& problem = refusal.why.empty() ? fault : refusal.why;
         if (problem.empty()) return;
         for (size_t i = first_tool; i < tools_.size(); ++i) {
             tools_[i].binding->problem = problem;
-            if (is_refused) tools_[i].binding->problem_reason = "pack_permission_denied";
+            tools_[i].binding->problem_reason = refusal.reason;
         }
     }
 
@@ -392,8 +397,7 @@ private:
         if (has_unknown_runner) binding.problem_reason = "unknown_runner";
     }
 
-    // Returns why the policy refuses the pack; empty if it does not.
-    std::string read_tools_of_pack(const std::string& folder, const std::string& source) {
+    Refusal read_tools_of_pack(const std::string& folder, const std::string& source) {
         PackOfProject pack;
         pack.folder = path_of(root_, folder);
         std::optional<Manifest> manifest;
@@ -423,14 +427,17 @@ private:
             drafts = read_bindings(file);
             text_of_tools = file.text();
         });
-        check_digest(pack.manifest, text, text_of_tools);
+        Refusal refusal;
+        if (!check_digest(pack.manifest, text, text_of_tools)) {
+            refusal.reason = "pack_unavailable_or_unverified";
+        }
         if (!has_bindings && pack.manifest.entrypoints) drafts = *pack.manifest.entrypoints;
         read_file(folder + "/capabilities.yaml",
                   [&](File& file) { pack.capabilities = read_capabilities(file); });
         check_pack(pack, drafts, has_bindings);
-        const std::string refused = refusal_of(pack, drafts);
-        if (!refused.empty()) {
-            faults_.push_back(placed(pack.manifest.place, "project-policy", refused, true));
+        if (std::string why = refusal_of(pack, drafts); !why.empty()) {
+            faults_.push_back(placed(pack.manifest.place, "project-policy", why, true));
+            refusal = {std::move(why), "pack_permission_denied"};
         }
         for (Draft& draft : drafts) {
             const auto declared = pack.capabilities.find(draft.binding.name);
@@ -442,7 +449,7 @@ private:
             }
             add(std::move(draft), &pack.manifest, pack.folder, std::move(guarantees), source);
         }
-        return refused;
+        return refusal;
     }
 
     // The risk of a pack as in Namel3ss, from the needs of the tools that it lists.
@@ -497,24 +504,26 @@ private:
     }
 
     // The signature needs the signer's secret, so only the signed digest is checked.
-    void check_digest(const Manifest& manifest, std::string_view text,
+    // Returns false if the pack was changed.
+    bool check_digest(const Manifest& manifest, std::string_view text,
                       const std::optional<std::string>& tools) {
         const std::string subject = "the pack " + json::quoted(manifest.pack.id);
         if (manifest.digest.empty()) {
-            if (manifest.signer.empty()) return;
+            if (manifest.signer.empty()) return true;
             faults_.push_back(placed(manifest.place, "project-pack",
                                      subject + " names the signer " +
                                          json::quoted(manifest.signer) +
                                          " but has no digest, so its signature is not verified; "
                                          "sign it again",
                                      true));
-            return;
+            return true;
         }
-        if (manifest.digest == digest_of(text, tools)) return;
+        if (manifest.digest == digest_of(text, tools)) return true;
         faults_.push_back(
             placed(*manifest.digest_place, "project-pack",
                    subject + " was changed after it was signed: its digest does not match its "
                              "pack.yaml and tools.yaml; install it again, or sign it again"));
+        return false;
     }
 
     // `has_file`: the pack has a tools.yaml.

@@ -60,7 +60,7 @@ std::string summary_of(std::string_view text) {
 // Returns the reason why the binding cannot be called; empty if it can.
 std::string_view problem_reason_of(const project::Binding& its) {
     if (its.problem.empty() || !its.problem_reason.empty()) return its.problem_reason;
-    return its.pack ? "pack_unavailable_or_unverified" : "binding_error";
+    return "binding_error";
 }
 
 // True if a restriction, and not a fault of the binding, is why it cannot be called.
