@@ -64,6 +64,15 @@ std::string blocked_secrets_message(std::string_view tool) {
     return message(tool, "access secrets");
 }
 
+std::vector<std::string> variables_of_secret(const std::string& secret) {
+    std::vector<std::string> out = {secret};
+    if (std::find(kKnownSecrets.begin(), kKnownSecrets.end(), secret) != kKnownSecrets.end()) {
+        out.push_back("NAMEL3SS_" + secret);
+        out.push_back("N3_" + secret);
+    }
+    return out;
+}
+
 std::string_view name_of(GuaranteeSource source) {
     static constexpr std::string_view kNames[] = {"", "pack", "tool", "user", "policy"};
     return kNames[static_cast<size_t>(source)];

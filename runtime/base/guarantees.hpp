@@ -36,6 +36,14 @@ std::optional<Guarantee> guarantee_of(std::string_view name);
 std::string blocked_message(std::string_view tool, Guarantee guarantee);
 std::string blocked_secrets_message(std::string_view tool);
 
+// The secrets of Namel3ss. Other secrets are known only by their mention in secrets_allowed.
+inline constexpr std::array<std::string_view, 6> kKnownSecrets = {
+    "OPENAI_API_KEY",  "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
+    "MISTRAL_API_KEY", "DATABASE_URL",      "EDGE_KV_URL"};
+// The variables that hold a secret: the one with its name, and for a known secret those with the
+// prefixes of Namel3ss, as in narratoria_runner.py.
+std::vector<std::string> variables_of_secret(const std::string& secret);
+
 // The origin of a guarantee. Sources add guarantees in this order; no source removes one.
 enum class GuaranteeSource : uint8_t { None, Pack, Tool, User, Policy };
 std::string_view name_of(GuaranteeSource source);

@@ -106,21 +106,6 @@ void remove_variable(std::vector<std::string>& environment, std::string_view nam
                   [&](const std::string& each) { return each.starts_with(name_and_sign); });
 }
 
-// Returns the variables that hold an allowed secret: the one with its name, and for the secrets of
-// Namel3ss those with its prefixes, as in narratoria_runner.py.
-std::vector<std::string> variables_of(const std::string& secret) {
-    constexpr std::string_view kOfNamel3ss[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY",
-                                                "GEMINI_API_KEY", "MISTRAL_API_KEY",
-                                                "DATABASE_URL",   "EDGE_KV_URL"};
-    std::vector<std::string> out = {secret};
-    if (std::find(std::begin(kOfNamel3ss), std::end(kOfNamel3ss), secret) !=
-        std::end(kOfNamel3ss)) {
-        out.push_back("NAMEL3SS_" + secret);
-        out.push_back("N3_" + secret);
-    }
-    return out;
-}
-
 void choose_environment(const Guarantees& guarantees, const std::vector<std::string>& given,
                         Sandboxed& out) {
     if (guarantees.requires_one(Guarantee::NoEnvRead)) {
@@ -135,7 +120,7 @@ void choose_environment(const Guarantees& guarantees, const std::vector<std::str
                          return is_inherited(variable) || is_of_runtime(variable);
                      });
         for (const std::string& secret : *guarantees.secrets()) {
-            for (const std::string& name : variables_of(secret)) {
+            for (const std::string& name : variables_of_secret(secret)) {
                 std::string value = variable_in(given, name);
                 const char* const own = value.empty() ? ::getenv(name.c_str()) : nullptr;
                 if (own != nullptr) value = own;

@@ -900,6 +900,28 @@ def test_only_guarantees_without_coverage_are_traced_as_missing(project, service
     assert (trace[0]["guarantee_source"], trace[0]["reason"]) == ("user", "coverage_missing")
 
 
+def test_service_does_not_get_a_secret_that_it_may_not_have(project, service):
+    project.tool("greet", "runner: service", f"url: {service.url}")
+    surrounded = surroundings(OPENAI_API_KEY="tok/é\"n", N3_DATABASE_URL="abc")
+    for payload in ({"a": [1, {"b": "the key is tok/é\"n!"}]}, {"tok/é\"n": 1}):
+        project.write("namel3ss.toml", '[capability_overrides]\ngreet = { secrets_allowed = ["OTHER"] }\n')
+        ran, (check, call) = project.run("greet", payload, env=surrounded)
+        assert ran.status == 1 and 'Tool "greet" cannot access secrets. Its input has the value of ' \
+            "OPENAI_API_KEY." in ran.err and service.paths == [], ran
+        assert (check["capability"], check["allowed"], check["reason"]) == ("secrets", False, "secrets_blocked")
+        assert (call["error_type"], call["result"]) == ("CapabilityViolation", "error")
+    # It may have this one, and the value of the other is too short to tell.
+    project.write("namel3ss.toml", '[capability_overrides]\ngreet = { secrets_allowed = ["OPENAI_API_KEY"] }\n')
+    ran, _ = project.run("greet", {"a": "tok/é\"n", "b": "abc"}, env=surrounded)
+    assert ran.status == 0, ran
+    project.write(".env", "N3_EDGE_KV_URL=https://kv\n")
+    ran, _ = project.run("greet", {"a": "https://kv/x"}, env=surrounded)
+    assert ran.status == 1 and "the value of N3_EDGE_KV_URL" in ran.err, ran
+    project.write("namel3ss.toml", "")
+    ran, _ = project.run("greet", payload, env=surrounded)
+    assert ran.status == 0, ran
+
+
 def test_tool_without_guarantees_needs_no_enforcement_of_its_service(project, service):
     project.tool("greet", "runner: service", f"url: {service.url}")
     handshake = "[python_tools]\nservice_handshake_required = true\n"

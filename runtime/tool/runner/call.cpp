@@ -222,6 +222,11 @@ void Call::note_blocked(Guarantee guarantee) {
                                   name_of(guarantees_.source_of(guarantee)), "guarantee_blocked"));
 }
 
+void Call::note_blocked_secret() {
+    traces_.push_back(check_trace(*binding_, kSecretsCapability, false,
+                                  name_of(guarantees_.secrets_source()), "secrets_blocked"));
+}
+
 void Call::fail_soon(std::string code, std::string error_type, std::string message) {
     loop_.defer([this, alive = alive_, code = std::move(code), type = std::move(error_type),
                  message = std::move(message)]() mutable {

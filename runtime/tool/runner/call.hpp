@@ -86,6 +86,8 @@ protected:
     void fail_soon(std::string code, std::string error_type, std::string message);
     // Adds a capability_check to the traces: the sandbox refused an act that the guarantee forbids.
     void note_blocked(Guarantee guarantee);
+    // The same for a secret that the tool may not have.
+    void note_blocked_secret();
 
     Outcome outcome_of_done() const override { return {}; }
     std::vector<std::string> traces_of_abandoned(const Outcome& outcome) const override;

@@ -2,8 +2,10 @@
 #include "tool/runner/service_runner.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
@@ -18,6 +20,8 @@ constexpr uint64_t kMaximumHandshake = 1024 * 1024;
 // Shorter than most timeouts of calls, so that the error is about the connection.
 constexpr uint64_t kConnectMs = 5000;
 constexpr size_t kMaximumExcerpt = 200;
+// Shorter values are in texts by chance. They are not redacted either.
+constexpr size_t kShortestSecret = 4;
 constexpr const char* kHowToCover =
     "; run it where they are enforced and reported in its handshake, or call the tool without them";
 
@@ -46,6 +50,28 @@ std::string excerpt_of(std::string_view body) {
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
     if (body.size() > kMaximumExcerpt) text += "…";
     return text;
+}
+
+// True if a string or key of the JSON text contains the value.
+bool contains(std::string_view text, std::string_view value) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(text, error)) return false;
+    std::vector<json::Value> waiting = {document.root()};
+    while (!waiting.empty()) {
+        const json::Value each = waiting.back();
+        waiting.pop_back();
+        if (each.is_string() && each.text().find(value) != std::string_view::npos) return true;
+        if (each.is_array()) {
+            for (const json::Value element : each.elements()) waiting.push_back(element);
+        }
+        if (!each.is_object()) continue;
+        for (const json::Member member : each.members()) {
+            if (member.key.find(value) != std::string_view::npos) return true;
+            waiting.push_back(member.value);
+        }
+    }
+    return false;
 }
 
 // The result of a handshake.
@@ -160,6 +186,12 @@ public:
                                  reason + "; correct it in the project's binding");
         }
         url_ = *url;
+        if (const std::string secret = forbidden_secret(); !secret.empty()) {
+            note_blocked_secret();
+            return fail_soon("GUARANTEE_BLOCKED", std::string(kCapabilityViolation),
+                             blocked_secrets_message(binding().name) +
+                                 " Its input has the value of " + secret + ".");
+        }
         if (!uncovered_.empty() && !may_be_uncovered()) {
             check_coverage(false, uncovered_);
             return;
@@ -182,6 +214,31 @@ public:
 
 private:
     enum class Stage : uint8_t { Handshake, Call };
+
+    // Returns the value of a variable of the host or of the project's .env; else empty.
+    std::string value_of(const std::string& name) const {
+        if (const char* const value = std::getenv(name.c_str())) return value;
+        for (const std::string& each : binding().python.variables) {
+            if (each.starts_with(name + "=")) return each.substr(name.size() + 1);
+        }
+        return {};
+    }
+
+    // Returns a variable whose value is a known secret that the tool may not have, and is in its
+    // input; empty if there is none. The service cannot keep back what it is sent.
+    std::string forbidden_secret() const {
+        const auto& allowed = guarantees().secrets();
+        if (!allowed) return {};
+        for (const std::string_view secret : kKnownSecrets) {
+            if (std::find(allowed->begin(), allowed->end(), secret) != allowed->end()) continue;
+            for (const std::string& name : variables_of_secret(std::string(secret))) {
+                const std::string value = value_of(name);
+                if (value.size() < kShortestSecret) continue;
+                if (contains(payload(), value)) return name;
+            }
+        }
+        return {};
+    }
 
     // Returns the key of the cache. A URL contains no line feed, so the parts cannot run together.
     std::string key() const {
