@@ -113,6 +113,15 @@ def test_bound_tool_runs_and_its_prints_are_logged(project):
         "allowed", "none", "policy_allowed", "ok")
 
 
+def test_secret_in_an_error_message_is_not_in_the_trace(project):
+    project.write("tools/tells.py", "import os\ndef run(payload):\n"
+                  "    raise ValueError(os.environ['NAMEL3SS_OPENAI_API_KEY'] + os.environ['N3_DATABASE_URL'])\n")
+    project.bind("tools:\n  tells:\n    entry: tools.tells:run\n")
+    project.write(".env", "N3_DATABASE_URL=db://x\n")
+    ran, (call,) = project.run("tells", env=surroundings(NAMEL3SS_OPENAI_API_KEY="sk-123"))
+    assert ran.status == 1 and call["error_message"] == "******", call
+
+
 # covers: 001-reply-error
 def test_exception_fails_the_tool_with_its_type_and_message(project):
     project.tool("fails")

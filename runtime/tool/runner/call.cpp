@@ -2,6 +2,7 @@
 #include "tool/runner/call.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -13,6 +14,10 @@
 
 namespace narratoria::tool {
 namespace {
+
+// Shorter values are in texts by chance. They are not redacted either.
+constexpr size_t kShortestSecret = 4;
+constexpr std::string_view kRedacted = "***";
 
 std::string text_of(const json::Value& object, std::string_view key) {
     const json::Value value = object.find(key);
@@ -222,6 +227,21 @@ void Call::note_blocked(Guarantee guarantee) {
                                   name_of(guarantees_.source_of(guarantee)), "guarantee_blocked"));
 }
 
+std::vector<Call::KnownSecret> Call::known_secrets() const {
+    std::vector<KnownSecret> out;
+    for (const std::string_view secret : kKnownSecrets) {
+        for (const std::string& name : variables_of_secret(std::string(secret))) {
+            std::string value;
+            for (const std::string& each : binding_->python.variables) {
+                if (each.starts_with(name + "=")) value = each.substr(name.size() + 1);
+            }
+            if (const char* const own = std::getenv(name.c_str())) value = own;
+            if (value.size() >= kShortestSecret) out.push_back({secret, name, std::move(value)});
+        }
+    }
+    return out;
+}
+
 void Call::note_blocked_secret() {
     traces_.push_back(check_trace(*binding_, kSecretsCapability, false,
                                   name_of(guarantees_.secrets_source()), "secrets_blocked"));
@@ -300,7 +320,15 @@ std::string Call::trace_of(const Reply* reply, const Outcome& outcome) const {
     call.error_type = !error_type_.empty() ? std::string_view(error_type_)
                       : is_late            ? "TimeoutError"
                                            : "CancelledError";
-    call.error_message = reply != nullptr ? reply->error_message : outcome.error;
+    // Traces are kept and passed on.
+    std::string message = reply != nullptr ? reply->error_message : outcome.error;
+    for (const KnownSecret& known : outcome.ok ? std::vector<KnownSecret>() : known_secrets()) {
+        for (size_t at = message.find(known.value); at != std::string::npos;
+             at = message.find(known.value, at + kRedacted.size())) {
+            message.replace(at, known.value.size(), kRedacted);
+        }
+    }
+    call.error_message = message;
     complete(call);
     return tool_call_trace(call);
 }

@@ -84,6 +84,14 @@ protected:
                           Outcome outcome = {});
     // Like end_with_failure(), in the next round of the loop: begin() must not end a call.
     void fail_soon(std::string code, std::string error_type, std::string message);
+    // The known secrets (kKnownSecrets) in variables of the host and of the project's .env.
+    struct KnownSecret {
+        std::string_view secret;
+        std::string variable;
+        std::string value;
+    };
+    std::vector<KnownSecret> known_secrets() const;
+
     // Adds a capability_check to the traces: the sandbox refused an act that the guarantee forbids.
     void note_blocked(Guarantee guarantee);
     // The same for a secret that the tool may not have.

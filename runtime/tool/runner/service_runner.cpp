@@ -2,7 +2,6 @@
 #include "tool/runner/service_runner.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,8 +19,6 @@ constexpr uint64_t kMaximumHandshake = 1024 * 1024;
 // Shorter than most timeouts of calls, so that the error is about the connection.
 constexpr uint64_t kConnectMs = 5000;
 constexpr size_t kMaximumExcerpt = 200;
-// Shorter values are in texts by chance. They are not redacted either.
-constexpr size_t kShortestSecret = 4;
 constexpr const char* kHowToCover =
     "; run it where they are enforced and reported in its handshake, or call the tool without them";
 
@@ -215,27 +212,16 @@ public:
 private:
     enum class Stage : uint8_t { Handshake, Call };
 
-    // Returns the value of a variable of the host or of the project's .env; else empty.
-    std::string value_of(const std::string& name) const {
-        if (const char* const value = std::getenv(name.c_str())) return value;
-        for (const std::string& each : binding().python.variables) {
-            if (each.starts_with(name + "=")) return each.substr(name.size() + 1);
-        }
-        return {};
-    }
-
     // Returns a variable whose value is a known secret that the tool may not have, and is in its
     // input; empty if there is none. The service cannot keep back what it is sent.
     std::string forbidden_secret() const {
         const auto& allowed = guarantees().secrets();
         if (!allowed) return {};
-        for (const std::string_view secret : kKnownSecrets) {
-            if (std::find(allowed->begin(), allowed->end(), secret) != allowed->end()) continue;
-            for (const std::string& name : variables_of_secret(std::string(secret))) {
-                const std::string value = value_of(name);
-                if (value.size() < kShortestSecret) continue;
-                if (contains(payload(), value)) return name;
+        for (const KnownSecret& known : known_secrets()) {
+            if (std::find(allowed->begin(), allowed->end(), known.secret) != allowed->end()) {
+                continue;
             }
+            if (contains(payload(), known.value)) return known.variable;
         }
         return {};
     }
