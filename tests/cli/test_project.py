@@ -1160,6 +1160,22 @@ def test_without_tools_yaml_every_run_function_is_a_tool(project):
     assert "hello" in ran.out and "words" not in ran.out, ran
 
 
+def test_without_tools_yaml_the_names_are_those_of_the_program(project):
+    (project.folder / ".namel3ss/tools.yaml").unlink()
+    for name in ("say_hello", "tool_2nd", "tool", "plain"):
+        project.write(f"tools/{name}.py", "def run(payload):\n    return __name__\n")
+    project.write("app.ai", 'spec is "1.0"\n\ntool "Say hello!":\n  implemented using python\n\n'
+                  'tool "2nd":\r\n  tool "nested":\n# tool "comment":\ntool "":\ntool "":x\n'
+                  'tool "gone":\ntool "a"b":\n')
+    project.write("more.ai", 'tool "say-hello":\ntool "Say hello!":\ntool "?":\n')
+    listed = project.command("tool", "list", "--project", project.folder, "--json").result
+    mine = {each["name"]: each["binding"]["entry"] for each in listed if "binding" in each}
+    assert mine == {"Say hello!": "tools.say_hello:run", "say-hello": "tools.say_hello:run",
+                    "2nd": "tools.tool_2nd:run", "?": "tools.tool:run", "plain": "tools.plain:run"}
+    ran, (call,) = project.run("Say hello!")
+    assert events(ran)[-1]["result"] == "tools.say_hello" and call["tool"] == "Say hello!", ran
+
+
 @pytest.mark.parametrize("name, module", [
     ("hello.py", "run = lambda payload: 1\n"),
     ("hello.py", "class run(dict):\n    pass\n"),

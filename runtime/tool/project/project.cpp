@@ -144,6 +144,46 @@ bool defines_run(std::string_view module) {
     return false;
 }
 
+// Returns the names of the tools that a program of Namel3ss declares: tool "NAME": at the beginning
+// of a line.
+std::vector<std::string> declared_tools(std::string_view program) {
+    constexpr std::string_view kStart = "tool \"";
+    std::vector<std::string> names;
+    while (!program.empty()) {
+        const size_t end = std::min(program.find('\n'), program.size());
+        std::string_view line = program.substr(0, end);
+        program.remove_prefix(std::min(end + 1, program.size()));
+        line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+        if (!line.starts_with(kStart) || !line.ends_with("\":")) continue;
+        if (line.size() < kStart.size() + 3) continue;
+        const std::string_view name = line.substr(kStart.size(), line.size() - kStart.size() - 2);
+        const bool is_plain = std::none_of(name.begin(), name.end(), [](char c) {
+            return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '"';
+        });
+        if (is_plain) names.emplace_back(name);
+    }
+    return names;
+}
+
+// Returns the name of the module that has the tool of this name, as in Namel3ss: say_hello for "Say
+// hello!".
+std::string module_of(std::string_view tool) {
+    const auto is_of_module = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    std::string out;
+    for (const char c : tool) {
+        if (!is_of_module(c)) {
+            if (!out.empty() && out.back() != '_') out += '_';
+        } else {
+            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+    }
+    if (!out.empty() && out.back() == '_') out.pop_back();
+    if (out.empty()) return "tool";
+    return out.front() >= '0' && out.front() <= '9' ? "tool_" + out : out;
+}
+
 // A tool with complete fields, and the place that defines it.
 struct Bound {
     std::shared_ptr<Binding> binding;
@@ -353,30 +393,59 @@ private:
         }
     }
 
-    // In a project without a tools.yaml, each tools/NAME.py or tools/NAME/__init__.py that defines
-    // run is the tool NAME.
+    // The names of the tools that the project's .ai files declare, by the module's name that
+    // Namel3ss derives. Nothing else of these files is read.
+    std::map<std::string, std::vector<std::string>> find_declared() const {
+        std::map<std::string, std::vector<std::string>> names;
+        std::error_code failure;
+        fs::directory_iterator file(root_, failure), end;
+        for (; !failure && file != end; file.increment(failure)) {
+            std::string text, why;
+            if (file->path().extension() != ".ai" ||
+                read_regular_file(file->path().string(), "", kMaxFileBytes, text, why) !=
+                    FileReading::Read) {
+                continue;
+            }
+            for (std::string& name : declared_tools(text)) {
+                std::vector<std::string>& same = names[module_of(name)];
+                if (std::find(same.begin(), same.end(), name) == same.end()) {
+                    same.push_back(std::move(name));
+                }
+            }
+        }
+        return names;
+    }
+
+    // In a project without a tools.yaml, tools/NAME.py or tools/NAME/__init__.py has the tools that
+    // the project declares with a name like NAME; else the tool NAME, if it defines run.
     std::vector<Draft> find_functions() {
+        const std::map<std::string, std::vector<std::string>> declared = find_declared();
         std::vector<Draft> drafts;
         std::error_code failure;
         fs::directory_iterator file(root_ + "/tools", failure), end;
         for (; !failure && file != end; file.increment(failure)) {
             std::error_code none;
             const bool is_package = file->is_directory(none);
-            const std::string name =
+            const std::string module =
                 is_package ? file->path().filename().string() : file->path().stem().string();
             if (!is_package && file->path().extension() != ".py") continue;
-            if (!is_entry("tools." + name + ":run")) continue;
-            const std::string shown = "tools/" + name + (is_package ? "/__init__.py" : ".py");
+            if (!is_entry("tools." + module + ":run")) continue;
+            const std::string shown = "tools/" + module + (is_package ? "/__init__.py" : ".py");
             std::string text, why;
             if (read_regular_file(path_of(root_, shown), shown, kMaxFileBytes, text, why) !=
-                    FileReading::Read ||
-                !defines_run(text)) {
+                FileReading::Read) {
                 continue;
             }
-            Draft& draft = drafts.emplace_back();
-            draft.binding.name = name;
-            draft.binding.entry = "tools." + name + ":run";
-            draft.place = file_fault(shown, "", "");
+            const auto found = declared.find(module);
+            std::vector<std::string> names;
+            if (found != declared.end()) names = found->second;
+            else if (defines_run(text)) names = {module};
+            for (const std::string& name : names) {
+                Draft& draft = drafts.emplace_back();
+                draft.binding.name = name;
+                draft.binding.entry = "tools." + module + ":run";
+                draft.place = file_fault(shown, "", "");
+            }
         }
         std::sort(drafts.begin(), drafts.end(), [](const Draft& one, const Draft& other) {
             return one.binding.name < other.binding.name;
