@@ -619,7 +619,7 @@ def test_pack_that_binds_other_tools_than_it_lists_is_a_warning(project):
     place = pack(project, more="")
     assert "binds no tools" in project.faults()
     project.write(f"{place}/tools.yaml", 'tools:\n  other:\n    entry: "one_tools:run"\n')
-    ran = project.command("validate", "project", project.folder)
+    ran = project.command("validate", "project", project.folder, env=surroundings())
     assert ran.status == 0, ran
     assert 'lists the tool "pick" but does not bind it' in ran.out
     assert 'binds the tool "other" but does not list it' in ran.out

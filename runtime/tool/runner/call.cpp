@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -30,14 +32,22 @@ Guarantees all_guarantees(const Invocation& invocation) {
     return all;
 }
 
-bool is_check(const json::Value& value) {
-    if (!value.is_object()) return false;
-    for (const std::string_view key : {"capability", "guarantee_source", "reason"}) {
-        const json::Value text = value.find(key);
-        if (!text || !text.is_string()) return false;
+std::optional<CapabilityCheck> check_of(const json::Value& value) {
+    if (!value.is_object()) return std::nullopt;
+    CapabilityCheck check;
+    for (const auto& [key, text] : {std::pair{"capability", &check.capability},
+                                    std::pair{"guarantee_source", &check.guarantee_source},
+                                    std::pair{"reason", &check.reason}}) {
+        const json::Value member = value.find(key);
+        if (!member || !member.is_string()) return std::nullopt;
+        *text = member.text();
     }
     const json::Value allowed = value.find("allowed");
-    return allowed && allowed.is_boolean();
+    if (!allowed || !allowed.is_boolean()) return std::nullopt;
+    check.allowed = allowed.boolean();
+    const json::Value duration = value.find("duration_ms");
+    if (duration && duration.is_number() && duration.integer()) check.duration_ms = duration.raw();
+    return check;
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     }
     if (const json::Value checks = root.find("capability_checks"); checks && checks.is_array()) {
         for (const json::Value each : checks.elements()) {
-            if (is_check(each)) reply.checks.emplace_back(each.raw());
+            if (auto check = check_of(each)) reply.checks.push_back(std::move(*check));
         }
     }
     return true;
@@ -283,25 +293,11 @@ void Call::end(const Reply* reply, Outcome outcome) {
         if (!send(std::move(line)) || !*alive) return;
     }
     if (reply != nullptr) {
-        std::vector<std::string> permitted;  // a permitted capability is traced once
-        for (const std::string& text : reply->checks) {
-            json::Document document;
-            json::ParseError error;
-            if (!document.parse(text, error)) continue;
-            const json::Value each = document.root();
-            const json::Value duration = each.find("duration_ms");
-            const bool is_timed = duration && duration.is_number() && duration.integer();
-            const std::string capability = text_of(each, "capability");
-            const bool is_allowed = each.find("allowed").boolean();
-            if (is_allowed) {
-                if (std::find(permitted.begin(), permitted.end(), capability) != permitted.end()) {
-                    continue;
-                }
-                permitted.push_back(capability);
-            }
-            traces_.push_back(check_trace(
-                *binding_, capability, is_allowed, text_of(each, "guarantee_source"),
-                text_of(each, "reason"), is_timed ? duration.raw() : std::string_view()));
+        std::set<std::string_view> permitted;  // a permitted capability is traced once
+        for (const CapabilityCheck& each : reply->checks) {
+            if (each.allowed && !permitted.insert(each.capability).second) continue;
+            traces_.push_back(check_trace(*binding_, each.capability, each.allowed,
+                                          each.guarantee_source, each.reason, each.duration_ms));
         }
     }
     traces_.push_back(trace_of(reply, outcome));

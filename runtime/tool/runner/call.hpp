@@ -22,15 +22,24 @@ namespace narratoria::tool {
 // apply.
 constexpr size_t kMaximumReply = 64 * 1024 * 1024;
 
+// An entry of a reply's capability_checks.
+struct CapabilityCheck {
+    std::string capability;
+    bool allowed = false;
+    std::string guarantee_source;
+    std::string reason;
+    std::string duration_ms;  // an integer, or empty
+};
+
 // A parsed reply.
 struct Reply {
     bool ok = false;
     std::string result;  // JSON; "null" if missing
     std::string error_type;
     std::string error_message;
-    std::string reason_code;          // "guarantee_blocked" …, or empty
-    std::string details;              // error.details as JSON, or empty
-    std::vector<std::string> checks;  // well-formed capability_checks, as JSON objects
+    std::string reason_code;              // "guarantee_blocked" …, or empty
+    std::string details;                  // error.details as JSON, or empty
+    std::vector<CapabilityCheck> checks;  // those that are well-formed
 };
 
 // Parses a reply. Accepts `output` for `result`, and `error_type` with `error_message` for `error`,

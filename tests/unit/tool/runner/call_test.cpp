@@ -45,9 +45,14 @@ TEST(Replies, OfOlderRunnersAreParsed) {
 TEST(Replies, KeepWellFormedChecksOnly) {
     const Reply reply = read(
         R"({"ok":true,"capability_checks":[{"capability":"no_network","allowed":false},1,null,)"
-        R"({"capability":1,"allowed":true},{"capability":"x"},{"allowed":true},)"
-        R"({"capability":"no_env_read","allowed":true,"reason":"guarantee_allowed"}]})");
-    EXPECT_EQ(reply.checks.size(), 2u);
+        R"({"capability":1,"allowed":true,"guarantee_source":"s","reason":"r"},)"
+        R"({"capability":"x","guarantee_source":"s","reason":"r"},)"
+        R"({"capability":"no_env_read","allowed":true,"guarantee_source":"s","reason":"r",)"
+        R"("duration_ms":7}]})");
+    ASSERT_EQ(reply.checks.size(), 1u);
+    EXPECT_EQ(reply.checks[0].capability, "no_env_read");
+    EXPECT_TRUE(reply.checks[0].allowed);
+    EXPECT_EQ(reply.checks[0].duration_ms, "7");
     EXPECT_TRUE(read(R"({"ok":true,"capability_checks":{}})").checks.empty());
 }
 
