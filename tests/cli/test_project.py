@@ -1162,7 +1162,7 @@ def test_without_tools_yaml_every_run_function_is_a_tool(project):
 
 def test_without_tools_yaml_the_names_are_those_of_the_program(project):
     (project.folder / ".namel3ss/tools.yaml").unlink()
-    for name in ("say_hello", "tool_2nd", "tool", "plain"):
+    for name in ("say_hello", "say_hello/__init__", "tool_2nd", "tool", "plain", "plain/__init__"):
         project.write(f"tools/{name}.py", "def run(payload):\n    return __name__\n")
     project.write("app.ai", 'spec is "1.0"\n\ntool "Say hello!":\n  implemented using python\n\n'
                   'tool "2nd":\r\n  tool "nested":\n# tool "comment":\ntool "":\ntool "":x\n'
