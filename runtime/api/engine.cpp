@@ -4,7 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/options.hpp"
 #include "base/bytes/utf8.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 using namespace narratoria;
 using namespace narratoria::api;

@@ -29,7 +29,7 @@
 #include "plan/schedule.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 #include "tool/sandbox_rules.hpp"
 
 namespace narratoria::plan {

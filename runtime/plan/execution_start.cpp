@@ -10,7 +10,6 @@
 #include "plan/records.hpp"
 #include "plan/request.hpp"
 #include "plan/running_tool.hpp"
-#include "tool/runner/call_trace.hpp"
 
 namespace narratoria::plan {
 namespace {
@@ -156,7 +155,7 @@ bool Execution::start_attempt(uint32_t tool) {
     failure.message = resolution.error;
     failure.may_retry = resolution.error.empty();
     std::unique_ptr<tool::Attempt> attempt;
-    const tool::project::Binding* const binding =
+    const tool::ProjectBinding* const binding =
         resolution.definition ? resolution.definition->binding.get() : nullptr;
     std::string request;
     if (resolution.error.empty() || binding != nullptr) {
@@ -220,8 +219,8 @@ bool Execution::start_attempt(uint32_t tool) {
         outcome.no_supervisor = failure.no_supervisor;
         outcome.may_retry = failure.may_retry;
         if (binding != nullptr) {
-            outcome.traces = tool::refused_call_traces(*binding, guarantees, request, try_ms,
-                                                       failure, resolution.forbidden);
+            outcome.traces =
+                binding->traces_of({guarantees, request, try_ms, failure, resolution.forbidden});
         }
         on_attempt_ended(tool, std::move(outcome));
         return true;

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "plan/plan.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::plan {
 

@@ -23,7 +23,7 @@
 #include "plugin/tool_description.hpp"
 #include "plugin/tool_runner.hpp"
 #include "tool/registry.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::plugin {
 

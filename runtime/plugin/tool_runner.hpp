@@ -14,8 +14,8 @@
 #include "plugin/instance.hpp"
 #include "plugin/own_tool.hpp"
 #include "tool/definition.hpp"
+#include "tool/runner.hpp"
 #include "tool/runner/process_runner.hpp"
-#include "tool/runner/runner.hpp"
 
 namespace narratoria::plugin {
 

@@ -12,7 +12,7 @@
 #include "session/settings.hpp"
 #include "state/store.hpp"
 #include "tool/runner/process_runner.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::session {
 

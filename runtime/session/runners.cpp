@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "tool/runner/container_runner.hpp"
-#include "tool/runner/python_runner.hpp"
-#include "tool/runner/service_runner.hpp"
+#include "tool/project/runner/container_runner.hpp"
+#include "tool/project/runner/python_runner.hpp"
+#include "tool/project/runner/service_runner.hpp"
 
 namespace narratoria::session {
 

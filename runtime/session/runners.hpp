@@ -5,7 +5,7 @@
 #include "http/client.hpp"
 #include "plugin/dispatcher.hpp"
 #include "tool/runner/process_runner.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::session {
 

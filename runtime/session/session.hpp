@@ -30,7 +30,7 @@
 #include "state/store.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::session {
 

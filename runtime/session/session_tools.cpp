@@ -7,7 +7,6 @@
 #include "process/script.hpp"
 #include "session/script_name.hpp"
 #include "session/script_run.hpp"
-#include "tool/project/binding.hpp"
 
 namespace narratoria::session {
 
@@ -77,7 +76,7 @@ std::string SessionTools::problem_of(const tool::Definition& definition) const {
     std::string clash = resolver_.clash(definition.name, folder_);
     if (!clash.empty()) return clash;
     if (definition.binding) {
-        std::string problem = tool::project::problem_of(*definition.binding);
+        std::string problem = definition.binding->start_problem();
         if (!problem.empty()) return problem;
     }
     const bool is_file = definition.origin.kind == tool::Origin::Kind::File;

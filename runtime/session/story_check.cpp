@@ -26,7 +26,7 @@
 #include "tool/project/project.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::session {
 namespace {

@@ -18,7 +18,7 @@
 #include "base/toml.hpp"
 #include "narratoria/engine.h"
 #include "session/text_template.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::session {
 namespace {

@@ -2,7 +2,6 @@
 #include "tool/definition.hpp"
 
 #include "base/json/writer.hpp"
-#include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
 
@@ -43,7 +42,7 @@ void append_json(std::string& out, const Definition& definition, std::string_vie
         .end();
     if (definition.binding) {
         writer.key("binding");
-        project::append_json(out, *definition.binding);
+        definition.binding->append_json(out);
     }
     if (!definition.path.empty()) writer.string("target", definition.path);
     if (!definition.repeatable) writer.boolean("repeatable", false);

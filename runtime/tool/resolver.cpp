@@ -9,7 +9,6 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "process/find_program.hpp"
-#include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -56,7 +55,7 @@ Resolution Resolver::resolve(std::string_view tool_path, const std::string& fold
     }
     if (auto registered = registry_.find(tool_path)) {
         if (registered->path.empty()) {
-            if (registered->binding) out.error = refusal_of(*registered->binding);
+            if (registered->binding) out.error = refusal_of(*registered);
             out.forbidden = !out.error.empty();
             out.definition = std::move(registered);
             if (!out.forbidden) find_runner(out);
@@ -173,12 +172,13 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
 
 // The same for a tool of a project: its code must be in the allowed paths. The code of a service or
 // a container has no path, so allow_schemes must list the runner.
-std::string Resolver::refusal_of(const project::Binding& binding) const {
-    const std::string_view runner = project::name_of(binding.runner);
-    if (binding.runner == project::RunnerKind::Local) return refusal_of(binding.root, runner);
+std::string Resolver::refusal_of(const Definition& definition) const {
+    const std::string_view runner = definition.binding->runner_name();
+    const std::string code(definition.binding->code_folder());
+    if (!code.empty()) return refusal_of(code, runner);
     for (const auto& [roots, schemes] : restrictions_) {
         if (std::find(schemes.begin(), schemes.end(), runner) != schemes.end()) continue;
-        return "the tool " + json::quoted(binding.name) + " runs outside the allowed paths; " +
+        return "the tool " + json::quoted(definition.name) + " runs outside the allowed paths; " +
                "allow_schemes must list " + json::quoted(runner);
     }
     return {};
@@ -192,13 +192,13 @@ std::string Resolver::near_registered(std::string_view tool_path) const {
 }
 
 void Resolver::find_runner(Resolution& resolution) const {
-    const auto& binding = resolution.definition->binding;
-    if (binding && !binding->problem.empty()) {
-        resolution.error = "the tool " + json::quoted(binding->name) +
-                           " of the project cannot be called: " + binding->problem;
+    const Definition& definition = *resolution.definition;
+    if (definition.binding && !definition.binding->fault().empty()) {
+        resolution.error =
+            "the tool " + json::quoted(definition.name) +
+            " of the project cannot be called: " + std::string(definition.binding->fault());
         return;
     }
-    const Definition& definition = *resolution.definition;
     resolution.runner = runners_.find(definition.runner);
     if (resolution.runner != nullptr) return;
     resolution.error = "the tool \"" + definition.name + "\" needs the runner \"" +

@@ -9,7 +9,7 @@
 
 #include "tool/definition.hpp"
 #include "tool/registry.hpp"
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 namespace narratoria::tool {
 
@@ -64,7 +64,7 @@ private:
                             std::string_view scheme = {}) const;
     void find_runner(Resolution& resolution) const;
     std::string refusal_of(const std::string& path, std::string_view scheme) const;
-    std::string refusal_of(const project::Binding& binding) const;
+    std::string refusal_of(const Definition& definition) const;
     // Returns "; did you mean the registered tool "dice"?", or empty.
     std::string near_registered(std::string_view tool_path) const;
 

@@ -2,7 +2,7 @@
 #include "tool/value_check.hpp"
 
 #include "base/json/tape.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 #include "tool/schema/schema.hpp"
 
 namespace narratoria::tool {

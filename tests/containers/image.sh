@@ -20,8 +20,8 @@ rm -rf "$root$library"/test "$root$library"/*/__pycache__
     mkdir -p "$root$(dirname "$each")"
     cp -L "$each" "$root$each"
 done
-cp "$tree/runtime/tool/runner/python/narratoria_runner.py" "$root/opt/"
-cp "$tree/runtime/tool/runner/python/narratoria_runner.py" "$root/opt/namel3ss_tools/runner.py"
+cp "$tree/runtime/tool/project/runner/python/narratoria_runner.py" "$root/opt/"
+cp "$tree/runtime/tool/project/runner/python/narratoria_runner.py" "$root/opt/namel3ss_tools/runner.py"
 touch "$root/opt/namel3ss_tools/__init__.py"
 cp "$tools"/*.py "$root/opt/tools/"
 tar --create --directory "$root" . | "$runtime" import --change 'ENV PYTHONPATH=/opt' - "$name"

@@ -6,49 +6,48 @@
 
 namespace narratoria::tool::project {
 
-void append_json(std::string& out, const Binding& binding) {
+void Binding::append_json(std::string& out) const {
     json::ObjectWriter writer(out);
-    writer.string("source", binding.resolved_source)
-        .string("kind", binding.kind)
-        .string("entry", binding.entry)
-        .string("purity", binding.purity);
-    if (binding.pack) {
+    writer.string("source", resolved_source)
+        .string("kind", kind)
+        .string("entry", entry)
+        .string("purity", purity);
+    if (pack) {
         writer.key("pack");
         json::ObjectWriter(out)
-            .string("id", binding.pack->id)
-            .string("name", binding.pack->name)
-            .string("version", binding.pack->version)
+            .string("id", pack->id)
+            .string("name", pack->name)
+            .string("version", pack->version)
             .end();
     }
-    switch (binding.runner) {
+    switch (runner) {
         case RunnerKind::Local:
-            writer.string("pythonEnv", binding.python.kind)
-                .string("pythonPath", binding.python.interpreter)
-                .boolean("sandbox", binding.sandbox);
+            writer.string("pythonEnv", python.kind)
+                .string("pythonPath", python.interpreter)
+                .boolean("sandbox", sandbox);
             break;
         case RunnerKind::Service:
-            writer.string("url", http::shown(binding.url))
-                .boolean("handshakeRequired", binding.handshake_required);
+            writer.string("url", http::shown(url)).boolean("handshakeRequired", handshake_required);
             break;
         case RunnerKind::Container:
-            writer.string("image", binding.image);
-            if (!binding.command.empty()) {
+            writer.string("image", image);
+            if (!command.empty()) {
                 writer.key("command");
                 out += '[';
-                for (const std::string& word : binding.command) {
+                for (const std::string& word : command) {
                     if (out.back() != '[') out += ',';
                     json::append_string(out, word);
                 }
                 out += ']';
             }
-            if (!binding.enforcement.empty()) writer.string("enforcement", binding.enforcement);
+            if (!enforcement.empty()) writer.string("enforcement", enforcement);
             break;
     }
     writer.key("guarantees");
-    binding.guarantees.append_json(out);
+    guarantees.append_json(out);
     writer.key("sources");
-    binding.guarantees.append_sources(out);
-    if (binding.allow_unsafe) writer.boolean("allowUnsafeExecution", true);
+    guarantees.append_sources(out);
+    if (allow_unsafe) writer.boolean("allowUnsafeExecution", true);
     writer.end();
 }
 
@@ -92,13 +91,13 @@ std::string coverage_problem(const Binding& binding, const Guarantees& guarantee
                : std::string();
 }
 
-std::string problem_of(const Binding& binding) {
-    if (!binding.problem.empty()) return binding.problem;
-    if (binding.runner == RunnerKind::Local && !binding.python.problem.empty()) {
-        return binding.python.problem;
+std::string Binding::start_problem() const {
+    if (!problem.empty()) return problem;
+    if (runner == RunnerKind::Local && !python.problem.empty()) {
+        return python.problem;
     }
-    if (binding.allow_unsafe) return {};
-    const std::string how = coverage_problem(binding);
+    if (allow_unsafe) return {};
+    const std::string how = coverage_problem(*this);
     return how.empty() ? how : "its guarantees would not be enforced: " + how;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guarantees.hpp"
+#include "tool/definition.hpp"
 
 namespace narratoria::tool::project {
 
@@ -40,7 +41,7 @@ struct PythonEnvironment {
 };
 
 // Immutable once shared between threads.
-struct Binding {
+struct Binding final : ProjectBinding {
     std::string name;
     std::string kind = "python";  // or "node"
     std::string entry;            // "module:function"
@@ -75,10 +76,16 @@ struct Binding {
     bool needs_handshake() const { return handshake_required || guarantees.any(); }
     // The command that the container runs: `command`, or the default one.
     std::vector<std::string> container_command() const;
-};
 
-// Appends a binding in the format of nar_session_tools_find.
-void append_json(std::string& out, const Binding& binding);
+    std::string_view fault() const override { return problem; }
+    std::string start_problem() const override;
+    std::string_view runner_name() const override { return name_of(runner); }
+    std::string_view code_folder() const override {
+        return runner == RunnerKind::Local ? std::string_view(root) : std::string_view();
+    }
+    void append_json(std::string& out) const override;
+    std::vector<std::string> traces_of(const RefusedCall& call) const override;
+};
 
 // Returns the remedy if guarantees of a tool would not be enforced; empty if they are, or if there
 // are none. `is_sandboxed`: a local tool runs in a sandbox.
@@ -88,8 +95,5 @@ std::string coverage_problem(const Binding& binding, const Guarantees& guarantee
 inline std::string coverage_problem(const Binding& binding) {
     return coverage_problem(binding, binding.guarantees, binding.sandbox);
 }
-
-// Returns the reason why a call of the tool would not start; empty if none is known.
-std::string problem_of(const Binding& binding);
 
 }  // namespace narratoria::tool::project

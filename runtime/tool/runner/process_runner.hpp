@@ -4,7 +4,7 @@
 
 #include "process/pool.hpp"
 #include "process/process.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 #include "tool/runner/stream_attempt.hpp"
 
 namespace narratoria::tool {

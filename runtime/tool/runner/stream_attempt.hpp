@@ -10,7 +10,7 @@
 #include "base/loop.hpp"
 #include "event/line_framer.hpp"
 #include "process/process.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tool/project/binding.hpp"
-#include "tool/runner/python_runner.hpp"
+#include "tool/project/runner/python_runner.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include "http/client.hpp"
 #include "tool/project/binding.hpp"
-#include "tool/runner/service_runner.hpp"
+#include "tool/project/runner/service_runner.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 #include "base/json/tape.hpp"
 #include "event/event.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::plan {
 

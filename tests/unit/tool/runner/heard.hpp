@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 

@@ -13,14 +13,19 @@
 #include "base/loop.hpp"
 #include "event/event.hpp"
 #include "tool/project/binding.hpp"
-#include "tool/runner/call_trace.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/project/call_trace.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 
 // The size limit of a reply in bytes. A reply may have several lines, so the line limit does not
 // apply.
 constexpr size_t kMaximumReply = 64 * 1024 * 1024;
+
+// The binding of a definition that runs in one of these runners.
+inline const project::Binding& binding_of(const Definition& definition) {
+    return static_cast<const project::Binding&>(*definition.binding);
+}
 
 // An entry of a reply's capability_checks.
 struct CapabilityCheck {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/call.hpp"
+#include "tool/project/runner/call.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,7 +27,7 @@ std::string text_of(const json::Value& object, std::string_view key) {
 }
 
 Guarantees all_guarantees(const Invocation& invocation) {
-    Guarantees all = invocation.definition->binding->guarantees;
+    Guarantees all = binding_of(*invocation.definition).guarantees;
     if (invocation.guarantees != nullptr) all.tighten(*invocation.guarantees);
     return all;
 }
@@ -101,7 +101,7 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
 Call::Call(Loop& loop, const Invocation& invocation, AttemptListener& listener)
     : loop_(loop),
       listener_(listener),
-      binding_(invocation.definition->binding),
+      binding_(std::static_pointer_cast<const project::Binding>(invocation.definition->binding)),
       guarantees_(all_guarantees(invocation)),
       has_external_guarantees_(invocation.guarantees != nullptr),
       payload_(input_of(invocation.request)),

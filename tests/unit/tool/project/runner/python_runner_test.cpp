@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/python_runner.hpp"
+#include "tool/project/runner/python_runner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <functional>
 
 #include "tool/project/binding.hpp"
-#include "tool/runner/process_call.hpp"
+#include "tool/project/runner/process_call.hpp"
 #include "unit/tool/runner/heard.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/container_runner.hpp"
+#include "tool/project/runner/container_runner.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tool/runner/call.hpp"
+#include "tool/project/runner/call.hpp"
 #include "tool/runner/process_runner.hpp"
 #include "tool/runner/stream_attempt.hpp"
 

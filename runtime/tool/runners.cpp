@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/runners.hpp"
+#include "tool/runners.hpp"
 
 #include <algorithm>
 #include <utility>

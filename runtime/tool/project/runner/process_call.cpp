@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/process_call.hpp"
+#include "tool/project/runner/process_call.hpp"
 
 #include <sys/wait.h>
 

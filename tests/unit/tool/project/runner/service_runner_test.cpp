@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/service_runner.hpp"
+#include "tool/project/runner/service_runner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

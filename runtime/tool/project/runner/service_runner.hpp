@@ -9,7 +9,7 @@
 
 #include "base/loop.hpp"
 #include "http/client.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 

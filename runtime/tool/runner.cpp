@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 #include <utility>
 

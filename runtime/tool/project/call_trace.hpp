@@ -9,7 +9,7 @@
 
 #include "base/guarantees.hpp"
 #include "tool/project/binding.hpp"
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 
@@ -44,14 +44,6 @@ struct ToolCall {
     bool is_forbidden = false;         // by the host or the story
 };
 std::string tool_call_trace(const ToolCall& call);
-
-// Returns the traces of a call without an attempt: its input is invalid, it has no runner, or the
-// runner could not start it. `guarantees`: required in addition to the binding's. `is_forbidden`:
-// the engine or the story does not allow the tool. `request`: the document of spec 000 §6.
-std::vector<std::string> refused_call_traces(const project::Binding& binding,
-                                             const Guarantees& guarantees, std::string_view request,
-                                             uint64_t timeout_ms, const StartFailure& failure,
-                                             bool is_forbidden);
 
 // Returns the member "input" of a request as JSON; "{}" if it is missing.
 std::string input_of(std::string_view request);

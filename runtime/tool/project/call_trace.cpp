@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/call_trace.hpp"
+#include "tool/project/call_trace.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -187,29 +187,26 @@ std::string tool_call_trace(const ToolCall& call) {
     return out;
 }
 
-std::vector<std::string> refused_call_traces(const project::Binding& binding,
-                                             const Guarantees& guarantees, std::string_view request,
-                                             uint64_t timeout_ms, const StartFailure& failure,
-                                             bool is_forbidden) {
+std::vector<std::string> project::Binding::traces_of(const RefusedCall& refused) const {
     std::vector<std::string> out;
-    const std::string payload = input_of(request);
-    ToolCall call{binding, payload, timeout_ms};
-    call.error_type = failure.code == "INPUT_INVALID" ? "InputError" : "ToolError";
-    call.error_message = failure.message;
-    call.others_require = guarantees.any();
-    if (failure.code == "GUARANTEE_UNAVAILABLE") {
-        Guarantees all = binding.guarantees;
-        all.tighten(guarantees);
-        out = uncovered_traces(binding, all);
+    const std::string payload = input_of(refused.request);
+    ToolCall call{*this, payload, refused.timeout_ms};
+    call.error_type = refused.failure.code == "INPUT_INVALID" ? "InputError" : "ToolError";
+    call.error_message = refused.failure.message;
+    call.others_require = refused.guarantees.any();
+    if (refused.failure.code == "GUARANTEE_UNAVAILABLE") {
+        Guarantees all = guarantees;
+        all.tighten(refused.guarantees);
+        out = uncovered_traces(*this, all);
         call.error_type = kCapabilityViolation;
-    } else if (is_forbidden) {
+    } else if (refused.is_forbidden) {
         call.error_type = kCapabilityViolation;
         call.is_forbidden = true;
-    } else if (binding.problem_reason == kPackPermissionDenied) {
-        out.push_back(check_trace(binding, "pack_permission", false, "policy", "policy_denied"));
+    } else if (problem_reason == kPackPermissionDenied) {
+        out.push_back(check_trace(*this, "pack_permission", false, "policy", "policy_denied"));
         call.error_type = kCapabilityViolation;
     }
-    if (binding.runner == project::RunnerKind::Container) {
+    if (runner == project::RunnerKind::Container) {
         std::string ignored;
         call.container_runtime =
             project::find_container_program(project::environment_of_host(), ignored);

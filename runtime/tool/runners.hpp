@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tool/runner/runner.hpp"
+#include "tool/runner.hpp"
 
 namespace narratoria::tool {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/python_servers.hpp"
+#include "tool/project/runner/python_servers.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/container_runner.hpp"
+#include "tool/project/runner/container_runner.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@
 #include "base/hash.hpp"
 #include "base/uuid.hpp"
 #include "tool/project/container_program.hpp"
-#include "tool/runner/process_call.hpp"
+#include "tool/project/runner/process_call.hpp"
 
 namespace narratoria::tool {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/python_runner.hpp"
+#include "tool/project/runner/python_runner.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include "base/environment.hpp"
 #include "tool/project/container_program.hpp"
 #include "tool/project/python_environment.hpp"
-#include "tool/runner/process_call.hpp"
+#include "tool/project/runner/process_call.hpp"
 
 // The text of python/narratoria_runner.py, zero-terminated.
 extern "C" const char narratoria_python_runner[];
@@ -112,7 +112,7 @@ std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
             environment.push_back(variable);
         }
     };
-    const project::Binding& binding = *invocation.definition->binding;
+    const project::Binding& binding = binding_of(*invocation.definition);
     for (const std::string& each : binding.python.variables) set_default(each);
     set_default("PYTHONIOENCODING=utf-8");  // of the tool's output, whatever the host's locale
     for (const auto& [name, value] : binding.environment) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/service_runner.hpp"
+#include "tool/project/runner/service_runner.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -10,7 +10,7 @@
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "http/url.hpp"
-#include "tool/runner/call.hpp"
+#include "tool/project/runner/call.hpp"
 
 namespace narratoria::tool {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tool/runner.hpp"
 #include "tool/runner/process_runner.hpp"
-#include "tool/runner/runner.hpp"
 
 namespace narratoria::tool {
 

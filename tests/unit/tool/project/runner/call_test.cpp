@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/runner/call.hpp"
+#include "tool/project/runner/call.hpp"
 
 #include <gtest/gtest.h>
 

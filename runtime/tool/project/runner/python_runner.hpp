@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tool/project/runner/python_servers.hpp"
+#include "tool/runner.hpp"
 #include "tool/runner/process_runner.hpp"
-#include "tool/runner/python_servers.hpp"
-#include "tool/runner/runner.hpp"
 
 namespace narratoria::tool {
 
