@@ -41,7 +41,7 @@ typedef struct nar_state_metadata {
 /*
  * ---- narratoria.context/1
  *
- * `token` selects the writer. The token of an invocation of this plugin (invocation.h) makes it a
+ * `token` selects the writer. The token of an attempt of this plugin (invocation.h) makes it a
  * write of that tool, which must not have ended or written `done`. The write comes after the tool's
  * earlier output and takes effect before the call returns. In the event stream and in the result it
  * is a state_patch event of the tool, and it is checked for conflicts. With token 0 the write is
@@ -51,9 +51,9 @@ typedef struct nar_state_metadata {
  * not NAR_OK, nothing has changed.
  *   NAR_INVALID_DOCUMENT  the value or its metadata is not valid
  *   NAR_INVALID_ARGUMENT  the key is not UTF-8, or a limit of the session refuses the write
- *   NAR_GONE, NAR_STALE   the invocation, or the plugin, has ended
+ *   NAR_GONE, NAR_STALE   the attempt, or the plugin, has ended
  *   NAR_REENTRANT         with a token, called inside an event sink, or while an event of the same
- *                         invocation is handled; post it (host_loop.h)
+ *                         attempt is handled; post it (host_loop.h)
  *
  * All functions must be called on the engine thread. A tool that works on a different thread posts
  * the call, or writes a state_patch event to its output, which is allowed on any thread.

@@ -149,7 +149,7 @@ NAR_API nar_status nar_engine_create(const nar_engine_options *options, nar_engi
  * pointers into the engine become invalid. NULL is allowed. [engine-thread] */
 NAR_API nar_status nar_engine_destroy(nar_engine *engine, nar_error *error);
 
-/* Drives the loop until no turn or plan runs and no tool is being ended. [engine-thread] */
+/* Drives the loop until no turn runs and no tool is being ended. [engine-thread] */
 NAR_API nar_status nar_engine_run_until_idle(nar_engine *engine, nar_error *error);
 
 /* Waits for the next events and handles them. Returns at once if the engine is idle.
@@ -166,7 +166,7 @@ NAR_API nar_status nar_engine_run_for(nar_engine *engine, uint64_t budget_us, na
  * Calling it is never necessary. NAR_IO if one cannot be started. [engine-thread] */
 NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, nar_error *error);
 
-/* Returns 1 while a turn or plan runs or a tool is being ended, else 0.
+/* Returns 1 while a turn (of a prompt, plan or script) runs or a tool is being ended, else 0.
  * [engine-thread, callback-ok] */
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);
 

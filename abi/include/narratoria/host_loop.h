@@ -28,7 +28,7 @@ typedef struct nar_host_timer {
     uint32_t size;
     uint32_t reserved;
     /* Calls `on_time` once, after `milliseconds`. *timer identifies the timer and is never 0. A
-     * timer does not keep a turn or plan running. Each driving call of the host runs at most one
+     * timer does not keep a turn running. Each driving call of the host runs at most one
      * round of timers: a timer that is started inside `on_time` waits for the next call, even with
      * a delay of 0. [engine-thread, active] */
     nar_status (*start)(const nar_host *host, uint32_t milliseconds, void (*on_time)(void *user),

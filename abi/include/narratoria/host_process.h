@@ -15,7 +15,7 @@
  * killed or stopped (SUPERVISOR_LOST). One exception: if the supervisor and its parent are killed
  * at the same time and the host has no cgroup folder, descendants of the process survive.
  *
- * A process does not keep a turn, a plan or nar_engine_run_until_idle running, except while it is
+ * A process does not keep a turn or nar_engine_run_until_idle running, except while it is
  * being ended.
  */
 #include "narratoria/engine.h"

@@ -42,8 +42,8 @@ typedef struct nar_host_prompt {
     /* Submits a prompt for the player. The text is copied. Its turn begins when the running turn
      * has ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text);
-    /* Cancels the running turn or plan and drops waiting ones, as nar_session_cancel does: tools
-     * receive SIGTERM and a grace period. Older hosts do not have this function: check `size`
+    /* Cancels the running turn and drops waiting ones, as nar_session_cancel does: tools receive
+     * SIGTERM and a grace period. Older hosts do not have this function: check `size`
      * before calling it. [engine-thread, active] */
     nar_status (*cancel)(const nar_host *host);
 } nar_host_prompt;

@@ -31,7 +31,7 @@ typedef struct nar_invocation {
     uint32_t reserved;
 } nar_invocation;
 
-/* How an invocation ended. Zeros: like a process with exit status 0. */
+/* How an attempt ended. Zeros: like a process with exit status 0. */
 typedef struct nar_invocation_end {
     uint32_t size;
     int32_t exit_status;  /* not 0: failed with EXIT_STATUS                               */
@@ -48,12 +48,12 @@ typedef struct nar_command {
     uint32_t size;
     uint32_t reserved;
     const nar_str *arguments; /* the program and its arguments. A program without a slash is looked
-                                 up in the PATH of the invocation's environment.                 */
+                                 up in the PATH of the attempt's environment.                    */
     uint64_t argument_count;
 } nar_command;
 
-/* ---- narratoria.invocation/1. A token identifies a running invocation. After the invocation has
- * ended or was abandoned, every call with its token returns NAR_GONE. */
+/* ---- narratoria.invocation/1. A token identifies a running attempt. After the attempt has ended
+ * or was abandoned, every call with its token returns NAR_GONE. */
 #define NAR_HOST_INVOCATION "narratoria.invocation/1"
 typedef struct nar_host_invocation {
     uint32_t size;
@@ -68,7 +68,7 @@ typedef struct nar_host_invocation {
     /* Reports the end. `end` may be NULL. Call it exactly once, even after cancel; a second call
      * returns NAR_STALE. [thread-safe, active] */
     nar_status (*ended)(const nar_host *host, uint64_t token, const nar_invocation_end *end);
-    /* Hands the invocation over to a process. The runtime starts it with the request on its stdin,
+    /* Hands the attempt over to a process. The runtime starts it with the request on its stdin,
      * and limits, times, ends and measures it like any tool. Call it instead of output and ended,
      * before any output; cancel is not called afterwards. [engine-thread, active] */
     nar_status (*run)(const nar_host *host, uint64_t token, const nar_command *command);

@@ -138,7 +138,7 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
  * last plan of that turn: only these tools and their dependents run. The narrator is not asked, and
  * the other tools are not started: their events and results come from the store. The narrator is
  * asked for a new plan only if the plan now fails. Patches that the host made while such a tool ran
- * are not applied again, because the new run of the tool may cause them again. Errors: those of
+ * are not applied again, because the tool may cause them again when it runs. Errors: those of
  * nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
  * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator
  * (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
@@ -202,8 +202,8 @@ NAR_API nar_status nar_session_prompt(nar_session *session, nar_str text,
 NAR_API nar_status nar_session_execute(nar_session *session, nar_str plan, nar_str folder,
                                        const nar_execution_handler *handler, nar_error *error);
 
-/* Cancels the running turn or plan and drops waiting ones. Their handlers are called in the next
- * driving call. Tools receive SIGTERM and the grace period.
+/* Cancels the running turn of a prompt, plan or script and drops waiting ones. Their handlers are
+ * called in the next driving call. Tools receive SIGTERM and the grace period.
  * [thread-safe, signal-safe, callback-ok] */
 NAR_API nar_status nar_session_cancel(nar_session *session);
 

@@ -3,8 +3,8 @@
 #define NARRATORIA_TOOL_RUNNER_H
 /*
  * Extension narratoria.tool_runner/1: a plugin that runs tools in its own way, for example on a
- * cluster, in a container or in a different engine. It receives the invocations whose toolPath
- * begins with one of its schemes and a colon.
+ * cluster, in a container or in a different engine. It receives the attempts of tools whose
+ * toolPath begins with one of its schemes and a colon.
  */
 #include "narratoria/invocation.h"
 
@@ -30,7 +30,7 @@ typedef struct nar_tool_runner_extension {
 
     /* Requests the end, at most once and never after `ended`: the attempt was cancelled, timed out,
      * or wrote an invalid line. `ended` may be called from here. After a timeout or an invalid line
-     * the runtime waits for `ended` for the grace period of a process, then abandons the invocation
+     * the runtime waits for `ended` for the grace period of a process, then abandons the attempt
      * and invalidates the token. When the whole plan is stopped it does not wait: the token is
      * invalid when this function returns. [engine-thread, active] */
     void (*cancel)(void *instance, uint64_t token);

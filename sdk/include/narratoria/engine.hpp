@@ -170,7 +170,7 @@ public:
         check(end(check.details()));
     }
 
-    // Drives the loop until no turn or plan runs and no tool is being ended, or a callback throws.
+    // Drives the loop until no turn runs and no tool is being ended, or a callback throws.
     void run_until_idle() {
         do {
             run_once();
@@ -199,7 +199,7 @@ public:
         check(nar_engine_prepare(handle(), supervisors, check.details()));
     }
 
-    // True while a turn or plan runs or a tool is being ended.
+    // True while a turn runs or a tool is being ended.
     bool is_busy() const { return nar_engine_is_busy(handle()) != 0; }
 
     // A descriptor that is readable when the loop has work to do. Poll it, but do not read from it.

@@ -29,7 +29,7 @@ public:
     Context(std::shared_ptr<detail::Core> core, std::uint64_t token)
         : core_(std::move(core)), token_(token) {}
 
-    // Sets the key to a JSON value. Returns false if the invocation has ended. Throws
+    // Sets the key to a JSON value. Returns false if the attempt has ended. Throws
     // NAR_INVALID_DOCUMENT or NAR_INVALID_ARGUMENT and then changes nothing.
     bool set_state(std::string_view key, std::string_view value) const {
         return wrote([&](const nar_host_context& functions, nar_failure* failure) {
@@ -70,7 +70,7 @@ public:
         });
     }
 
-    // Removes all keys and all metadata. Returns false if the invocation has ended.
+    // Removes all keys and all metadata. Returns false if the attempt has ended.
     bool clear_state() const {
         return wrote([&](const nar_host_context& functions, nar_failure* failure) {
             return functions.clear_state(core_->host(), token_, failure);

@@ -146,7 +146,7 @@ protected:
 
 // ---- narratoria.tool_runner/1 and narratoria.tool/1
 
-// The invocation to run: a view, valid until the function that received it returns.
+// The attempt to run: a view, valid until the function that received it returns.
 class InvocationRequest {
 public:
     explicit InvocationRequest(const nar_invocation& invocation) noexcept
@@ -232,7 +232,7 @@ struct ToolDescription {
 class Tools {
 public:
     // Runs the tool of this name, or starts it. Blocks the engine thread until it returns. An
-    // exception fails the invocation with PLUGIN_EXCEPTION and the message of what().
+    // exception fails the attempt with PLUGIN_EXCEPTION and the message of what().
     virtual void invoke(std::string_view tool, const InvocationRequest& request,
                         Invocation invocation) = 0;
 

@@ -215,7 +215,7 @@ public:
     // may call back while it accepts a reply.
     std::recursive_mutex ending;
 
-    // The replies and ends of invocations that the host waits for, by service id and token.
+    // The replies and ends of attempts that the host waits for, by service id and token.
     // Guarded by `ending`.
     std::map<std::pair<std::string_view, std::uint64_t>, Pending*> pending;
 
@@ -235,7 +235,7 @@ private:
         services_;
 };
 
-// A reply or the end of an invocation for which the host waits. It exists as long as a handle
+// A reply or the end of an attempt for which the host waits. It exists as long as a handle
 // refers to it. Core finds it by its token when the host cancels.
 class Pending {
 public:
@@ -303,7 +303,7 @@ void Core::close() noexcept {
     const auto unused = std::exchange(outcome_callbacks, {});
 }
 
-// Marks a pending reply or invocation as cancelled, for its handles.
+// Marks a pending reply or attempt as cancelled, for its handles.
 inline void cancel(Core& core, std::string_view service_id, std::uint64_t token) noexcept {
     const std::lock_guard lock(core.ending);
     const auto known = core.pending.find({service_id, token});
@@ -452,7 +452,7 @@ public:
         return true;
     }
 
-    // Cancels the running turn or plan and drops waiting ones. Throws NAR_UNSUPPORTED if the
+    // Cancels the running turn and drops waiting ones. Throws NAR_UNSUPPORTED if the
     // host is older than this function. Engine thread.
     void cancel() const {
         const auto& functions = core_->require<nar_host_prompt>();

@@ -56,7 +56,7 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
 }  // namespace detail
 
-// Calls a function on the engine thread, once, after a delay. It does not keep a turn or plan
+// Calls a function on the engine thread, once, after a delay. It does not keep a turn
 // running. After this object is destroyed or the instance has ended, the function is not called.
 // Its exceptions are logged. It may restart, replace or destroy its own Timer.
 //

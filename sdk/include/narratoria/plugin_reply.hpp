@@ -141,7 +141,7 @@ private:
     std::shared_ptr<Request> request_;
 };
 
-// How an invocation ended. The default: like a process with exit status 0.
+// How an attempt ended. The default: like a process with exit status 0.
 struct End {
     int exit_status = 0;                     // not 0: failed with EXIT_STATUS
     std::string_view error_code = {};        // not empty: failed with this code
@@ -153,7 +153,7 @@ struct End {
 
 // One attempt of a tool that this plugin runs. The plugin writes the output that a process would
 // print: events of spec 000, one per line; `done` decides the outcome. Call ended() exactly once,
-// even after a cancellation. If the last copy is destroyed before that, the invocation fails with
+// even after a cancellation. If the last copy is destroyed before that, the attempt fails with
 // PLUGIN_DROPPED (for a function of the host: TOOL_DROPPED). Like Reply, it can be copied and used
 // on any thread.
 class Invocation {
@@ -162,19 +162,19 @@ public:
     Invocation(std::shared_ptr<detail::Core> core, std::uint64_t token, bool is_of_host = false)
         : running_(std::make_shared<Running>(std::move(core), token, is_of_host)) {}
 
-    // Identifies the invocation; the same number is passed to cancel_invocation.
+    // Identifies the attempt; the same number is passed to cancel_invocation.
     std::uint64_t token() const noexcept { return running_->token(); }
 
-    // True if the invocation should end: cancelled, timed out, its output was invalid, or the
+    // True if the attempt should end: cancelled, timed out, its output was invalid, or the
     // instance has ended. Check it from time to time during long work, and then call ended().
     bool is_cancelled() const noexcept { return running_->is_cancelled(); }
 
     // The session's state (spec 002 ToolContext). Writes of this tool take effect immediately. The
-    // Context does not keep the invocation open. Engine thread.
+    // Context does not keep the attempt open. Engine thread.
     Context context() const { return Context(running_->shared_core(), token()); }
 
     // Appends bytes to the tool's output; any split is allowed, and they are copied. Returns false
-    // if the invocation has ended.
+    // if the attempt has ended.
     bool output(std::string_view bytes) const {
         return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.output(host, token(), detail::to_c(bytes));
@@ -199,7 +199,7 @@ public:
     // Reports the end. Returns false if it was reported before.
     bool ended(const End& end = {}) const { return running_->ended(end); }
 
-    // Ends a typical tool: writes `done`, then calls ended(). Returns false if the invocation has
+    // Ends a typical tool: writes `done`, then calls ended(). Returns false if the attempt has
     // already ended.
     bool done(bool ok, std::string_view summary = {}) const {
         std::string line = R"({"version":"0","type":"done","ok":)";
@@ -217,10 +217,10 @@ public:
         return ended();
     }
 
-    // Hands the invocation over to a process. The runtime starts it with the request on its stdin,
+    // Hands the attempt over to a process. The runtime starts it with the request on its stdin,
     // and limits, times and ends it like any tool. A program without a slash is looked up in the
-    // PATH of the invocation's environment. Call it instead of output and ended; cancel_invocation
-    // is not called afterwards. Returns false if the invocation has ended. Engine thread.
+    // PATH of the attempt's environment. Call it instead of output and ended; cancel_invocation
+    // is not called afterwards. Returns false if the attempt has ended. Engine thread.
     bool run(const std::vector<std::string>& arguments) const {
         std::vector<nar_str> views;
         for (const std::string& one : arguments) views.push_back(detail::to_c(one));

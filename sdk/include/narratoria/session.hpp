@@ -299,7 +299,7 @@ public:
         return Text(names);
     }
 
-    // Cancels the running turn or plan and drops waiting ones. Their handlers are called in the
+    // Cancels the running turn and drops waiting ones. Their handlers are called in the
     // next driving call. Thread-safe and async-signal-safe while this object exists and is not
     // being moved.
     void cancel() const noexcept {

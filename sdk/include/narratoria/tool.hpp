@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Header for tools written in C++: read the invocation, emit events, end the invocation.
+/// Header for tools written in C++: read the request, emit events, end the attempt.
 ///
-/// A tool is a program. The runtime starts it, writes one JSON object (the *invocation*, spec 000 §6)
-/// to its standard input, and reads *events* from its standard output, one JSON object per line
-/// (spec 000 §2–§4). The last event is `done`. A complete tool:
+/// A tool is a program. The runtime starts it for each attempt, writes one JSON object (the
+/// *request*, spec 000 §6) to its standard input, and reads *events* from its standard output, one
+/// JSON object per line (spec 000 §2–§4). The last event is `done`. A complete tool:
 ///
 /// ```cpp
 /// #include <narratoria/tool.hpp>
@@ -37,7 +37,7 @@
 /// | exception             | thrown by                                          | code of the error event |
 /// |-----------------------|----------------------------------------------------|-------------------------|
 /// | `Failure`             | the tool itself                                    | its own                 |
-/// | `InvalidInput`        | reading the invocation or a member of its `input`  | `INVALID_INPUT`         |
+/// | `InvalidInput`        | reading the request or a member of its `input`     | `INVALID_INPUT`         |
 /// | any other exception   | the tool; an event that violates the protocol      | `TOOL_EXCEPTION`        |
 /// | `OutputLost`          | emitting, if writing to the runtime fails          | none can be sent        |
 ///

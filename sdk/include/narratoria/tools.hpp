@@ -41,7 +41,7 @@ struct ToolOptions {
     // The function reports its end before it returns, so that a script's CALL needs no round of the
     // loop (NAR_TOOL_SYNCHRONOUS has the rules).
     bool synchronous = false;
-    bool repeatable = true;  // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
+    bool repeatable = true;  // false: to run it twice may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
 // The formats in which model APIs accept tools.

@@ -21,7 +21,7 @@ namespace narratoria::tool {
 
 enum class Level { Debug, Info, Warn, Error };
 
-/// The event stream of one invocation. Each call writes one complete line, so the runtime can read
+/// The event stream of one attempt. Each call writes one complete line, so the runtime can read
 /// the event when the call returns. `fields`, `metadata`, `payload` and `details` are omitted if null
 /// and must be objects otherwise.
 ///
@@ -64,7 +64,7 @@ public:
     }
 
     /// Announces a file (spec 000 §4.3), which must be complete and readable. The tool owns the file;
-    /// the runtime never deletes it. `id` is unique within the invocation, `kind` a category
+    /// the runtime never deletes it. `id` is unique within the attempt, `kind` a category
     /// ("image", "audio"), `media_type` a MIME type ("image/png"), `path` preferably absolute.
     void asset(std::string_view id, std::string_view kind, std::string_view media_type,
                std::string_view path, const json::Value& metadata = {}) {
@@ -86,7 +86,7 @@ public:
         send(line);
     }
 
-    /// Reports an error (spec 000 §4.5). The invocation continues: end it with `done(false)`, or
+    /// Reports an error (spec 000 §4.5). The attempt continues: end it with `done(false)`, or
     /// throw a `Failure`, which does both.
     void error(std::string_view code, std::string_view message, const json::Value& details = {}) {
         Line line("error");
@@ -98,7 +98,7 @@ public:
         had_error_ = true;
     }
 
-    /// Ends the invocation (spec 000 §4.6), once. `result`, of any kind, is the return value for the
+    /// Ends the attempt (spec 000 §4.6), once. `result`, of any kind, is the return value for the
     /// caller and for dependent tools; null omits it.
     void done(bool ok, std::string_view summary = {}, const json::Value& result = {}) {
         Line line("done");

@@ -28,7 +28,7 @@ private:
     json::Value details_;
 };
 
-/// The invocation, or a member of its `input`, is invalid; `details` contains the JSON Pointer. Tools
+/// The request, or a member of its `input`, is invalid; `details` contains the JSON Pointer. Tools
 /// may throw it too: `throw InvalidInput("/sides", "must be at least 2")`.
 class InvalidInput : public Failure {
 public:

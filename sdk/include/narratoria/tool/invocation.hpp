@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The invocation.
+// The request of a tool.
 
 #include <cerrno>
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace narratoria::tool {
 /// All throw `InvalidInput` with the pointer if the member has a different kind.
 class Invocation {
 public:
-    /// Parses the text from standard input. Blank text is an invocation with an empty `input`, so
+    /// Parses the text from standard input. Blank text is a request with an empty `input`, so
     /// that a tool can be started by hand. Throws `InvalidInput`.
     static Invocation parse(std::string text) {
         Invocation invocation;
@@ -79,7 +79,7 @@ public:
         return parse(std::move(text));
     }
 
-    /// Identifies this invocation; empty if the runtime sent none.
+    /// The requestId of the plan; empty if the runtime sent none.
     const std::string& request_id() const noexcept { return request_id_; }
     /// The name of the tool in the plan; empty if the runtime sent none.
     const std::string& tool() const noexcept { return tool_; }

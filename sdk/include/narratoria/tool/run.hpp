@@ -64,7 +64,7 @@ void call(Function& function, int input, Events& events) {
 
 }  // namespace detail
 
-/// Runs a tool: reads the invocation, calls `function(const Invocation&, Events&)`, and always ends
+/// Runs a tool: reads the request, calls `function(const Invocation&, Events&)`, and always ends
 /// with `done`. If the function returns without `done`, it is emitted with `ok: true` unless the
 /// function reported an error. An exception becomes an `error` event and `done` with `ok: false`.
 ///
