@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One call of a function that is a tool: its arguments, its events and its end.
+# One attempt of a function that is a tool: its arguments, its events and its end.
 
 from __future__ import annotations
 

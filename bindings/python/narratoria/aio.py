@@ -263,8 +263,8 @@ class Session(Registry):
     loop's thread; other threads may only call ``cancel``.
 
     The arguments are those of :class:`narratoria.Session`. Calls run one after the other.
-    Cancelling a task that awaits ``play`` or ``execute`` cancels that turn or plan, or drops it if
-    it is waiting.
+    Cancelling a task that awaits ``play`` or ``execute`` cancels that turn, or drops it if it is
+    waiting.
 
     >>> import asyncio, narratoria
     >>> async def main():

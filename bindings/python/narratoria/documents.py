@@ -198,7 +198,7 @@ class Plan(Document):
         disabled_skills: skills that failed before and must not be selected.
         metadata: `generationAttempt`, `parentPlanId` and further members; in a session the runtime
             sets these two itself.
-        request_id: identifies this plan's execution; default: a new UUID.
+        request_id: identifies this plan; default: a new UUID.
         extra: unknown members.
 
     >>> Plan(narrative="Silence.").to_dict()  # doctest: +ELLIPSIS

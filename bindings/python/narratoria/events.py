@@ -168,7 +168,7 @@ class ToolEvent(EventBody):
     Attributes:
         type: class attribute: `"log"`, `"state_patch"`, `"asset"`, `"ui_event"`, `"error"`,
             `"done"`.
-        request_id: the invocation's id, if the tool repeats it.
+        request_id: the plan's requestId, if the tool repeats it.
         timestamp: when it happened, as the tool sent it; should be ISO-8601.
 
     >>> Log("Lighting torch...", timestamp="2026-01-24T18:30:00Z").to_dict()["timestamp"]
@@ -225,7 +225,7 @@ class AssetEvent(ToolEvent):
     """A file that the tool has written (spec 000 §4.3). What the session registers is an `Asset`.
 
     Attributes:
-        asset_id: unique within the invocation.
+        asset_id: unique within the attempt.
         kind: a category: "image", "audio", "video", "model".
         media_type: a MIME type.
         path: absolute, or relative to the engine's root.
@@ -266,7 +266,7 @@ class UiEvent(ToolEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class ErrorEvent(ToolEvent):
-    """A structured error (spec 000 §4.5), not an exception. The invocation continues.
+    """A structured error (spec 000 §4.5), not an exception. The attempt continues.
 
     Attributes:
         error_code: for programs.
@@ -286,7 +286,7 @@ class ErrorEvent(ToolEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class Done(ToolEvent):
-    """The end of the invocation (spec 000 §4.6).
+    """The end of the attempt (spec 000 §4.6).
 
     Attributes:
         ok: True for success, False for a controlled failure.
@@ -510,7 +510,7 @@ class AttemptEnded(RuntimeEvent):
 
 @dataclass(slots=True, frozen=True, repr=False, eq=False)
 class AssetRefused(RuntimeEvent):
-    """An asset was refused; the invocation continues.
+    """An asset was refused; the attempt continues.
 
     Attributes:
         asset_id: from the tool's event.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions for tools written in Python: read the request, emit events, end the invocation.
+"""Functions for tools written in Python: read the request, emit events, end the attempt.
 
 A tool is a program. The runtime starts it, writes one JSON object (the *request*, spec 000 §6) to
 its standard input, and reads *events* from its standard output, one JSON object per line (spec 000
@@ -161,7 +161,7 @@ class Request:
         dependencies: by toolId, the merged patches of each dependency (a dict), or None for an
             optional one that failed.
         results: by toolId, the results of the dependencies that returned one.
-        request_id: identifies this invocation; `""` if the tool was started by hand.
+        request_id: the requestId of the plan; `""` if the tool was started by hand.
         tool: the tool's name in the plan; `""` if it was started by hand.
 
     >>> Request({"action": "light"}, operation="light").input["action"]
@@ -347,7 +347,7 @@ def asset(
     is sent as an absolute path.
 
     Args:
-        asset_id: unique within the invocation.
+        asset_id: unique within the attempt.
         kind: a category: "image", "audio", "video", "model" …
         media_type: a MIME type, such as "image/png".
         path: of the file.
@@ -395,10 +395,10 @@ def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
 
 
 def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
-    """Reports an error (spec 000 §4.5). The invocation continues.
+    """Reports an error (spec 000 §4.5). The attempt continues.
 
     End it with `done(False)`, or raise a `ToolError`, which does both. If a function called by
-    `run` returns after this, the invocation ends with `ok: false`.
+    `run` returns after this, the attempt ends with `ok: false`.
 
     Args:
         code: for programs, such as "TORCH_WET".
@@ -424,7 +424,7 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
 
 
 def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool = True) -> None:
-    """Ends the invocation (spec 000 §4.6). Emitting anything afterwards raises.
+    """Ends the attempt (spec 000 §4.6). Emitting anything afterwards raises.
 
     A function called by `run` needs it only to give a summary: `run` emits `done` itself.
 
@@ -607,7 +607,7 @@ def run(function: Callable[[Request], Any]) -> None:
 
     The return value becomes `done.result`; None omits it. An `async def` function is awaited. If
     the function called `done` itself, no second one is emitted; if it reported an `error`, the
-    invocation ends with `ok: false`. An exception becomes an `error` event and `done` with `ok:
+    attempt ends with `ok: false`. An exception becomes an `error` event and `done` with `ok:
     false`, with the traceback on standard error.
 
     From here on standard output is reserved for events: output of `print`, a library or a child
