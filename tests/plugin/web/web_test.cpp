@@ -183,7 +183,7 @@ TEST_F(WebTest, StalledStreamsShareOneState) {
         file >> pages >> pages;
         return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     };
-    const std::size_t before = resident();
+    [[maybe_unused]] const std::size_t before = resident();
     std::vector<std::unique_ptr<Browser>> stalled;
     for (int count = 0; count < 30; ++count) {
         stalled.push_back(std::make_unique<Browser>(port, "GET /api/events?after=0"));
@@ -191,7 +191,9 @@ TEST_F(WebTest, StalledStreamsShareOneState) {
     }
     // The last stream reads: by then the others have been served as far as they let the server.
     EXPECT_THAT(session_message().size(), testing::Gt(kSize));
+#ifndef NARRATORIA_SANITIZED  // its shadow memory grows with what is touched
     EXPECT_LT(resident(), before + 10 * kSize);
+#endif
 }
 
 TEST_F(WebTest, SessionEndsDespiteOpenConnections) {
