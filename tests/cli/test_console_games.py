@@ -234,7 +234,7 @@ def test_store_of_an_earlier_version_accepts_names(played, play, command, data):
 
 
 def test_unknown_command_is_not_sent_as_a_prompt(played, kept):
-    played("/restart now", "There is no /restart. /help lists the commands")
+    played("/restart now", "There is no command /restart. /help lists the commands")
     assert len(kept()) == 2
 
 
@@ -254,7 +254,7 @@ def test_unstored_game_has_nothing_to_undo(play):
 
 
 def test_again_refuses_an_empty_list_of_tools(played, kept):
-    assert "contains no toolId" in plain(played("/again ,", "names"))
+    assert "contains no toolId" in plain(played("/again ,", "toolIds"))
     assert len(kept()) == 2
 
 
