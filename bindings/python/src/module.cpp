@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "event.hpp"
 #include "narratoria/limits.h"
 #include "narratoria/narratoria.h"
 #include "narratoria/store.hpp"
