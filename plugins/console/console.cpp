@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story view of the terminal, used by `narratoria play`. The host reads the player's input.
+// The story view of the terminal, used by `narratoria play`. The host reads the player's input. If
+// the view cannot be written, its errno is published as "write_error".
 
 #include <cstring>
+#include <string>
 
 #include "narratoria/plugin.hpp"
 #include "view.hpp"
@@ -22,6 +24,8 @@ public:
 
     explicit Console(const plugin::Host& host)
         : host_(host), view_([this](int error) {
+              // Published first: `play` reads it when it gets the log line.
+              host_.publish("write_error", std::to_string(error));
               const char* reason = ::strerrordesc_np(error);
               host_.log(plugin::Level::Error,
                         std::string("cannot write the story to standard output: ") +

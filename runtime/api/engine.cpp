@@ -142,7 +142,8 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         settings.store = copy(options.store);
         if (!read_times(options.times, settings.times) ||
             !read_limits(options.limits, settings.limits)) {
-            return refuse_argument(error, "the size of times or limits is not set");
+            return refuse_argument(
+                error, "the size of times or limits is not set; set it to sizeof the struct");
         }
         settings.supervisor = copy(options.supervisor);
         if (std::string fault; !view(options.sandbox).empty() &&

@@ -77,10 +77,12 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
         nar_script_handler read;
         if (script == nullptr) return refuse_argument(error, "the script must not be NULL");
         if (!read_struct(script, given)) {
-            return refuse_argument(error, "the script's size is not set");
+            return refuse_argument(error,
+                                   "the script's size is not set; set it to sizeof the struct");
         }
         if (!read_struct(handler, read)) {
-            return refuse_argument(error, "the handler's size is not set");
+            return refuse_argument(error,
+                                   "the handler's size is not set; set it to sizeof the struct");
         }
         if ((given.flags & ~static_cast<uint32_t>(NAR_SCRIPT_WITHOUT_SCOPE)) != 0) {
             return refuse_argument(error, "the script's flags have an unknown bit");

@@ -68,7 +68,8 @@ nar_status with_metadata(session::Session& its, const nar_state_metadata* given,
                          Set&& set) {
     nar_state_metadata read;
     if (!read_struct(given, read)) {
-        return refuse_argument(error, "the size of the metadata is not set");
+        return refuse_argument(error,
+                               "the size of the metadata is not set; set it to sizeof the struct");
     }
     std::optional<plugin::GivenMetadata> metadata;
     std::optional<state::Description> description;
@@ -149,7 +150,8 @@ nar_status on_kept_session(nar_session* session, nar_error* error, Use&& use) {
 nar_status read_handler(const nar_turn_handler* handler, session::TurnHandler& out,
                         nar_error* error) {
     nar_turn_handler read;
-    if (!read_struct(handler, read)) return refuse_argument(error, "the handler's size is not set");
+    if (!read_struct(handler, read))
+        return refuse_argument(error, "the handler's size is not set; set it to sizeof the struct");
     if (read.ended == nullptr) return NAR_OK;
     out = [read](const session::TurnEnd& end) {
         nar_turn turn{};
@@ -277,7 +279,7 @@ nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text
         nullptr, token, session::NarratorAnswer{is_plan, copy(text)});
     if (status == NAR_OK) return NAR_OK;
     if (status == NAR_STALE) {
-        return fail(error, NAR_STALE, "STALE", "the request was already answered");
+        return fail(error, NAR_STALE, "STALE", "the request already has a reply");
     }
     return fail(error, NAR_GONE, "GONE", "the request was cancelled, timed out, or never existed");
 }
@@ -331,7 +333,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                 return status;
             }
             if (!read_times(options.times, settings.times)) {
-                return refuse_argument(error, "the size of times is not set");
+                return refuse_argument(error,
+                                       "the size of times is not set; set it to sizeof the struct");
             }
             if (options.narrator != nullptr) {
                 nar_narrator narrator;
@@ -533,7 +536,8 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
         if (its.replays()) return refuse_replay(error);
         nar_execution_handler read;
         if (!read_struct(handler, read))
-            return refuse_argument(error, "the handler's size is not set");
+            return refuse_argument(error,
+                                   "the handler's size is not set; set it to sizeof the struct");
         if (has_nul(folder)) return refuse_argument(error, "the folder contains a NUL character");
         std::string where = copy(folder);
         if (!where.empty() && where.front() != '/')
@@ -734,7 +738,9 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
     return on_engine(its ? &its->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
         nar_session_extension extension;
         if (given == nullptr || !read_struct(given, extension)) {
-            return refuse_argument(error, "the extension is NULL, or its size is not set");
+            return refuse_argument(
+                error,
+                "the extension is NULL, or its size is not set; set it to sizeof the struct");
         }
         plugin::OwnExtension own{copy(extension.id), copy(extension.extension), extension.functions,
                                  extension.instance, extension.released};
@@ -753,7 +759,7 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
         const bool is_narrator = own.extension == NAR_EXTENSION_NARRATOR;
         if (is_narrator && its->has_question()) {
             return fail(error, NAR_BUSY, "NARRATOR_BUSY",
-                        "the narrator is answering a request; set a new one after its answer");
+                        "the narrator is handling a request; set a new one after its reply");
         }
         std::string reason;
         const nar_host* made = its->extend(std::move(own), reason);

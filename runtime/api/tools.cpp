@@ -26,7 +26,8 @@ nar_status refuse(nar_error* error, const plugin::ToolRefusal& refusal) {
 // Returns the fault of the limits; empty if they are valid.
 std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
     nar_limits read;
-    if (!read_struct(given, read)) return "the size of limits is not set";
+    if (!read_struct(given, read))
+        return "the size of limits is not set; set it to sizeof the struct";
     std::string fault;
 #define NARRATORIA_LIMIT(name, type, least, text)              \
     if (read.name != 0) {                                      \
@@ -82,7 +83,9 @@ nar_status nar_session_tools_add(nar_session* session, const nar_tool_registrati
         if (its.ending()) return refuse_ending(error);
         nar_tool_registration read;
         if (given == nullptr || !read_struct(given, read)) {
-            return refuse_argument(error, "the registration is NULL, or its size is not set");
+            return refuse_argument(
+                error,
+                "the registration is NULL, or its size is not set; set it to sizeof the struct");
         }
         const std::string fault = fault_of(read);
         if (!fault.empty()) return refuse_argument(error, fault);

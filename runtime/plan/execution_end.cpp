@@ -194,7 +194,7 @@ bool Execution::end_tool(uint32_t tool, const Ending& ending) {
         if (outcome.warning.empty()) {
             outcome.warning_code = "LINGERED";
             outcome.warning = "the tool was still running after its done event when " +
-                              ending.what + "; it was ended";
+                              ending.what + "; it was terminated";
         }
     } else {
         outcome.code = ending.code;

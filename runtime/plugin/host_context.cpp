@@ -69,7 +69,7 @@ nar_status with_metadata(Instance& instance, const nar_state_metadata* given, st
                          Set&& set) {
     nar_state_metadata read;
     if (!read_struct(given, read)) {
-        why = "the size of the metadata is not set";
+        why = "the size of the metadata is not set; set it to sizeof the struct";
         return NAR_INVALID_ARGUMENT;
     }
     if (given == nullptr) return set(std::nullopt);

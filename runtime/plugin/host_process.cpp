@@ -19,7 +19,7 @@ nar_status process_start(const nar_host* host, const nar_program* program,
         if (instance.disabled()) return NAR_GONE;
         nar_program what;
         nar_process_events callbacks;
-        std::string why = "the size of a struct is not set";
+        std::string why = "the size of a struct is not set; set it to sizeof the struct";
         nar_status status = NAR_INVALID_ARGUMENT;
         if (read_struct(program, what) && read_struct(events, callbacks)) {
             status = instance.processes.start(what, callbacks, user, process, why);

@@ -78,7 +78,7 @@ public:
         } catch (const std::exception& exception) {
             note_thrown(what, exception.what());
         } catch (...) {
-            note_thrown(what, "an object that is not a std::exception");
+            note_thrown(what, "an exception that is not a std::exception");
         }
         end_call(what, start);
         return !threw;

@@ -52,7 +52,7 @@ void OwnTool::call(uint64_t token, std::string_view what, Call&& function) {
     } catch (const std::exception& exception) {
         thrown = exception.what();
     } catch (...) {
-        thrown = "an object that is not a std::exception";
+        thrown = "an exception that is not a std::exception";
     }
     std::string message = "the tool " + json::quoted(definition_->name) + ": ";
     message += what;

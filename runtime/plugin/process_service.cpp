@@ -82,7 +82,7 @@ public:
         if (!exit.start_failure.empty()) {
             why = {"SPAWN_FAILED", exit.start_failure};
         } else if (exit.supervisor_lost) {
-            why = {"SUPERVISOR_LOST", "the process that supervised it " + exit.loss};
+            why = {"SUPERVISOR_LOST", "its supervisor " + exit.loss};
         } else {
             if (WIFSIGNALED(exit.wait_status)) {
                 told.signal_number = static_cast<uint32_t>(WTERMSIG(exit.wait_status));
@@ -160,7 +160,7 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
         return NAR_INVALID_ARGUMENT;
     }
     if (program.limits != nullptr) {
-        why = "the size of nar_program.limits is not set";
+        why = "the size of nar_program.limits is not set; set it to sizeof the struct";
         nar_limits limits;
         if (!read_struct(program.limits, limits)) return NAR_INVALID_ARGUMENT;
         process::apply_limits(limits, command.limits);

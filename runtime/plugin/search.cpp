@@ -122,11 +122,11 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     for (const Place& place : places) out.places.push_back({place, false, {}});
 
     std::vector<size_t> numbers;  // positions of the candidates that the listed paths name
-    for (const std::string& wish : wishes.listed) {
-        if (wish.find('/') == std::string::npos) continue;
+    for (const std::string& requested : wishes.listed) {
+        if (requested.find('/') == std::string::npos) continue;
         auto& listed = out.places.front().candidates;
         Candidate candidate;
-        candidate.path = file_at(wish);
+        candidate.path = file_at(requested);
         const auto same = std::find_if(listed.begin(), listed.end(), [&](const Candidate& each) {
             return each.path == candidate.path;
         });
@@ -181,16 +181,16 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         out.missing.push_back({id, std::string("requested by ") + origin + ": " + reason, reason});
     };
     size_t paths = 0;
-    for (const std::string& wish : wishes.listed) {
-        if (wish.find('/') == std::string::npos) {
-            take_id(wish, kHost);
+    for (const std::string& requested : wishes.listed) {
+        if (requested.find('/') == std::string::npos) {
+            take_id(requested, kHost);
             continue;
         }
         Candidate& candidate = out.places.front().candidates[numbers[paths++]];
         take(candidate, out.places.front().place);
         if (candidate.verdict != Verdict::Loads) {
             out.missing.push_back(
-                {wish, "requested by the host: " + candidate.reason, candidate.reason});
+                {requested, "requested by the host: " + candidate.reason, candidate.reason});
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
@@ -269,7 +269,10 @@ void append_json(std::string& out, const Search& search) {
     });
     root.key("missing");
     list(search.missing, [&](const Search::Missing& missing) {
-        json::ObjectWriter(out).string("wish", missing.wish).string("reason", missing.reason).end();
+        json::ObjectWriter(out)
+            .string("requested", missing.requested)
+            .string("reason", missing.reason)
+            .end();
     });
     root.end();
 }

@@ -50,7 +50,7 @@ struct Search {
     std::vector<const Candidate*> loads;
     // A request that no plugin satisfies.
     struct Missing {
-        std::string wish;
+        std::string requested;
         std::string reason;  // `why`, with the origin of the request before it
         std::string why;
     };

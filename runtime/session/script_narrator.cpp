@@ -96,7 +96,7 @@ private:
                               "sees nothing");
         }
         // Used if the plan is refused and the turn asks again.
-        error_ = file_ + ": the script's answer was refused and it is not run again";
+        error_ = file_ + ": the script's plan was refused and it is not run again";
         if (narrative_.ends_with('\n')) narrative_.pop_back();
         std::string plan;
         json::ObjectWriter writer(plan);

@@ -368,8 +368,8 @@ void Session::on_turn_ended(TurnEnd end) {
     if (end.outcome == TurnOutcome::Fallback) {
         log(NAR_LOG_WARN,
             "a prompt ended with the fallback text after " +
-                (end.generations == 1 ? std::string("one answer")
-                                      : std::to_string(end.generations) + " answers") +
+                (end.generations == 1 ? std::string("one reply")
+                                      : std::to_string(end.generations) + " replies") +
                 " of the narrator; the last one: " + end.fault,
             "FALLBACK");
     }
@@ -851,7 +851,7 @@ nar_status Session::invoke(uint64_t token, plan::ToolInvocation invocation,
                            Invocations::Start start, OnOutcome on_outcome, uint64_t& number,
                            std::string& why) {
     if (!narrator_.is_open(token)) {
-        why = "the request was answered, cancelled or timed out, or never existed";
+        why = "the request already has a reply, was cancelled or timed out, or never existed";
         return NAR_GONE;
     }
     return turn_->invoke(std::move(invocation), start, std::move(on_outcome), number, why);

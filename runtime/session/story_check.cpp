@@ -179,25 +179,25 @@ private:
                         const std::vector<std::string_view>& narrators) {
         const auto& narrator = story_.mentions.narrator;
         bool is_named = false;
-        if (narrator && narrator->text == missing.wish) {
+        if (narrator && narrator->text == missing.requested) {
             is_named = true;
             warn(*narrator, "story-narrator-unknown",
-                 "the narrator " + json::quoted(missing.wish) + " was not found: " + missing.why +
-                     did_you_mean(near_name(missing.wish, narrators)));
+                 "the narrator " + json::quoted(missing.requested) + " was not found: " +
+                     missing.why + did_you_mean(near_name(missing.requested, narrators)));
         }
         for (const Mention& mention : story_.mentions.plugins) {
-            if (mention.text != missing.wish) continue;
+            if (mention.text != missing.requested) continue;
             is_named = true;
             warn(mention, "story-plugin-unknown",
-                 "the plugin " + json::quoted(missing.wish) + " was not found: " + missing.why +
-                     did_you_mean(near_name(missing.wish, ids)));
+                 "the plugin " + json::quoted(missing.requested) + " was not found: " +
+                     missing.why + did_you_mean(near_name(missing.requested, ids)));
         }
         if (is_named) return;
         // A file in the story's plugins/.
-        Mention file{missing.wish, {}};
-        const bool is_in_story = missing.wish.starts_with(story_.folder + "/");
+        Mention file{missing.requested, {}};
+        const bool is_in_story = missing.requested.starts_with(story_.folder + "/");
         file.place.file = utf8::repaired(
-            std::string_view(missing.wish).substr(is_in_story ? story_.folder.size() + 1 : 0));
+            std::string_view(missing.requested).substr(is_in_story ? story_.folder.size() + 1 : 0));
         file.place.has_position = false;
         warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
     }

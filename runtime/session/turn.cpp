@@ -196,7 +196,7 @@ void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* r
                 " running; wait for each outcome before you reply");
     }
     if (answer.is_plan) return take_plan(answer.text, recorded);
-    std::string message = "the narrator gave no plan: " + answer.text;
+    std::string message = "the narrator returned no plan: " + answer.text;
     if (!answer.is_final) return refuse("NARRATOR_FAILED", "narrator-failed", message);
     with_.stream.warn({}, "NARRATOR_FAILED", message);
     fault_ = std::move(message);
@@ -208,8 +208,8 @@ void Turn::on_narrator_timeout() {
     if (with_.journal != nullptr) with_.journal->note_failure("", journal::kNarratorTimeout);
     // The player waits for each generation, so the warning says how many may follow.
     refuse("NARRATOR_TIMEOUT", "narrator-time",
-           "the narrator did not answer within " +
-               std::to_string(with_.settings.times.narrator_ms) + " ms (narrator_ms of [times])",
+           "the narrator did not reply within " + std::to_string(with_.settings.times.narrator_ms) +
+               " ms (narrator_ms of [times])",
            " (generation " + std::to_string(generation_) + " of " +
                std::to_string(plan::kMaxGenerations) + ")");
 }

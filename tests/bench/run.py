@@ -435,7 +435,7 @@ PEER_OF_SCRIPTS = "peer: the TypeScript interpreter of Nuwa Script, on a machine
 def script(bench):
     program = bench.program("script")
     rates = {what: [] for what in ("loop", "call", "parse", "compile")}
-    session = {what: [] for what in ("none", "sink")}
+    session = {what: [] for what in ("none", "sink", "ordinary")}
     for _ in range(bench.rounds):
         for what, found in rates.items():
             found.append(bench.number(program, what) / 1e6)
@@ -454,6 +454,10 @@ def script(bench):
             note=PEER_OF_SCRIPTS),
         Row("script-call-sink", "the same with a sink, which gets every record",
             median(session["sink"]), "M/s"),
+        Row("script-call-ordinary", "the same with a tool that does not promise to end before it returns",
+            median(session["ordinary"]), "M/s", least=1),
+        Row("script-call-memory", "the same: memory for each CALL, until 8 MiB; then a file",
+            bench.number(bench.program("script_calls"), "ordinary", "memory"), "bytes", most=100),
         Row("script-parse", "10 MB of script into the syntax tree", median(rates["parse"]), "MB/s",
             peer="2.2 MB/s", least=100, note=PEER_OF_SCRIPTS),
         Row("script-compile", "the same into a program", median(rates["compile"]), "MB/s"),
@@ -809,7 +813,7 @@ ORDER = [
     "pipeline-one-tree", "pipeline-nested", "pipeline-pool", "pipeline-with-log", "cat", "state-same", "state-random",
     "state-memory", "state-snapshot", "state-restore",
     "store-turn", "store-pipeline", "store-open", "store-state", "store-bytes", "plan", "plan-memory", "plan-growth",
-    "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
+    "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-call-ordinary", "script-call-memory", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",

@@ -120,7 +120,7 @@ def test_repeated_narrator_failure_is_reported_once(command):
     ran = command("play", "--story", command.story({}, toml=toml), "go")
     assert ran.status == 1, ran
     assert ran.out.count("exit status 3") == 1, ran
-    assert "    ! 5 times: the narrator gave no plan: the narrator's process ended with exit status 3" in ran.out
+    assert "    ! 5 times: the narrator returned no plan: the narrator's process ended with exit status 3" in ran.out
 
 
 def test_plan_refused_after_a_failure_is_reported(command):
@@ -500,7 +500,7 @@ def test_error_of_a_script_is_shown_with_a_caret(command):
     (story / "tale.nuwa").write_text("LET a = 1\nPRINT(a / 0)")
     ran = command("play", "--story", story, "go")
     assert ran.status == 1, ran
-    assert ("    ! the narrator gave no plan: tale.nuwa:2:9: DivisionByZeroError: Division by zero.\n"
+    assert ("    ! the narrator returned no plan: tale.nuwa:2:9: DivisionByZeroError: Division by zero.\n"
             "        2 | PRINT(a / 0)\n"
             "          |         ^\n") in ran.out
     assert "  Nothing." in ran.out

@@ -143,7 +143,7 @@ TEST_F(ScriptNarrator, ScriptErrorShowsItsLineAndNothingRunsTwice) {
     EXPECT_EQ(ended.generations, 1u);
     EXPECT_EQ(recorder.of(Kind::ToolEnded).size(), 1u);
     EXPECT_THAT(warnings(),
-                ElementsAre("the narrator gave no plan: tale.nuwa:2:9: DivisionByZeroError: "
+                ElementsAre("the narrator returned no plan: tale.nuwa:2:9: DivisionByZeroError: "
                             "Division by zero.\n  2 | PRINT(1 / 0)\n    |         ^"));
     EXPECT_EQ(prompt("again").outcome, Outcome::Fallback)
         << "the next prompt runs the script again";
@@ -172,7 +172,7 @@ TEST_F(ScriptNarrator, EndlessScriptIsEndedAndNotRunAgain) {
     const Ended ended = prompt("go");
     EXPECT_EQ(ended.outcome, Outcome::Fallback);
     EXPECT_EQ(ended.generations, 2u);
-    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("did not answer within 1 ms"),
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("did not reply within 1 ms"),
                                         HasSubstr("tale.nuwa: the script did not end in time")));
 }
 

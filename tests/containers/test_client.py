@@ -78,7 +78,7 @@ def test_container_created_by_a_cancelled_client_is_removed(client):
 
 def test_container_that_exits_is_left_to_its_client(client):
     ran, said = client.run("cat > /dev/null; exit 3")
-    assert ran.status == 1 and "exited with status 3 and did not answer" in said, (ran, said)
+    assert ran.status == 1 and "exited with status 3 and did not reply" in said, (ran, said)
     assert [line[0] for line in client.asked()] == ["run"]
 
 

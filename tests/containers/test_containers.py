@@ -158,7 +158,7 @@ def test_container_without_a_reply_is_reported_with_its_status(project):
     project.bind("leave")
     ran, _ = project.run()
     assert ran.status == 1
-    assert "exited with status 3 and did not answer" in ran.err, ran
+    assert "exited with status 3 and did not reply" in ran.err, ran
 
 
 def test_missing_image_is_reported_with_the_runtime_message(project):

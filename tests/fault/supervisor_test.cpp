@@ -120,8 +120,7 @@ TEST_F(Supervisors, KilledWhileWorkingLoseTheirToolWhichIsRetried) {
     EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
     EXPECT_EQ(result["/attempts/0/state"].text(), "failed");
     EXPECT_EQ(result["/attempts/0/code"].text(), "SUPERVISOR_LOST");
-    EXPECT_EQ(result["/attempts/0/error"].text(),
-              "the process that watched over the tool was killed");
+    EXPECT_EQ(result["/attempts/0/error"].text(), "the tool's supervisor was killed");
     EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
     EXPECT_FALSE(result["/attempts/0/signal"].exists());
     // The events written before the kill are kept.
@@ -197,15 +196,14 @@ TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
         const char* script;
         const char* error;
     } cases[] = {
-        {"kill -9 $PPID; sleep 39", "the process that watched over the tool was killed"},
+        {"kill -9 $PPID; sleep 39", "the tool's supervisor was killed"},
         {"sleep 39 & (setsid sleep 39 &); kill -9 $PPID; sleep 39",
-         "the process that watched over the tool was killed"},
+         "the tool's supervisor was killed"},
         {"(setsid sh -c 'trap \"\" TERM HUP; sleep 39; sleep 39' &); "
          "(kill -STOP $$; kill -9 $PPID) & sleep 39",
-         "the process that watched over the tool was killed"},
-        {"kill -STOP $PPID; sleep 39", "the process that watched over the tool was stopped"},
-        {"(setsid sleep 39 &); kill -STOP $PPID; sleep 39",
-         "the process that watched over the tool was stopped"},
+         "the tool's supervisor was killed"},
+        {"kill -STOP $PPID; sleep 39", "the tool's supervisor was stopped"},
+        {"(setsid sleep 39 &); kill -STOP $PPID; sleep 39", "the tool's supervisor was stopped"},
     };
     for (const auto& each : cases) {
         const Json result = run_script(each.script);
@@ -228,7 +226,7 @@ TEST_F(Supervisors, EndTheirToolsWhenTheReaperIsKilled) {
                                    "(setsid sleep 39 &); kill -9 $up; sleep 39; sleep 39");
     EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
     EXPECT_EQ(result["/error"].text(),
-              "the process that watched over the tool ended because its parent process was killed");
+              "the tool's supervisor ended because its parent process was killed");
     run_well();
     EXPECT_NE(only_reaper(), first);
     reap_all(milliseconds(0));

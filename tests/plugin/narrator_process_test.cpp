@@ -249,7 +249,7 @@ TEST_F(NarratorProcessTest, InvalidPlanIsReturnedWithItsFaults) {
     shell(R"(printf '{"id":%s,"plan":[]}\n' $id)");
     EXPECT_EQ(prompt("go").outcome, Outcome::Fallback);
     EXPECT_EQ(heard().size(), 5U);
-    EXPECT_THAT(last_fault(), Not(HasSubstr("gave no plan")));
+    EXPECT_THAT(last_fault(), Not(HasSubstr("returned no plan")));
 }
 
 // ---------------------------------------------------------------- invalid lines

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "runtime" / "tool" / "runner" / "python"
+FOLDER = Path(__file__).resolve().parents[2] / "runtime" / "tool" / "project" / "runner" / "python"
 SCRIPT = FOLDER / "narratoria_runner.py"
 DEADLINE = 300
 
@@ -130,7 +130,7 @@ def test_error_has_the_members_of_the_specification(project):
 @pytest.mark.parametrize("module", ["narratoria_runner", "namel3ss_tools.runner"])
 def test_runner_runs_as_a_module_under_both_names(project, module):
     project.write(TOOL, "tools/sample_tool.py")
-    example = FOLDER.parents[3] / "examples" / "container"
+    example = FOLDER.parents[4] / "examples" / "container"
     path = os.pathsep.join((str(FOLDER), str(example)))
     same(project.send(REQUEST, ("-m", module), PYTHONPATH=path).stdout, SUCCESS)
 
@@ -234,7 +234,7 @@ def test_missing_import_of_the_tool_is_named(project):
     ("return (x for x in [1])", "TypeError", "a generator"),
     ("import datetime; return {'when': datetime.date(2020, 1, 1)}", "TypeError", "at when, a datetime.date"),
     ("return {(1, 2): 3}", "TypeError", "keys must be str"),
-    ("return '\\ud800'", "UnicodeEncodeError", "half of a surrogate pair"),
+    ("return '\\ud800'", "UnicodeEncodeError", "a lone surrogate"),
     ("a = []; a.append(a); return a", "ValueError", "Circular reference"),
     ("a = []\nfor _ in range(100000): a = [a]\nreturn a", "RecursionError", "cannot be written as JSON"),
 ])

@@ -225,7 +225,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
         broken_at_the_end_ && (exit.supervisor_lost || signaled || outcome.exit_status > 0);
     if (broken_ && !cut_short) return fail("PROTOCOL_ERROR", describe_protocol_error());
     if (exit.supervisor_lost) {
-        return fail("SUPERVISOR_LOST", "the process that watched over the tool " + exit.loss);
+        return fail("SUPERVISOR_LOST", "the tool's supervisor " + exit.loss);
     }
     // The runtime terminated a tool that lingered after done: neither the signal nor the exit
     // status is a failure. This does not apply if the tool had already exited and only the removal

@@ -89,8 +89,8 @@ std::string explained(const json::Value& found, const Style& style) {
     for (const json::Value& missing : json::member(found, "missing")->GetArray()) {
         // A requested plugin with a slash is a file, which is already listed above with the same
         // reason.
-        if (json::text(missing, "wish").find('/') != std::string_view::npos) continue;
-        out += fmt::format("{}: {}\n", style.bold(printable(json::text(missing, "wish"))),
+        if (json::text(missing, "requested").find('/') != std::string_view::npos) continue;
+        out += fmt::format("{}: {}\n", style.bold(printable(json::text(missing, "requested"))),
                            printable(json::text(missing, "reason")));
     }
     return out;

@@ -103,7 +103,7 @@ ProgramOutput output_of(std::vector<std::string> arguments) {
     // SIGKILL was sent above, to a program that closed its output but had not exited.
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result.ok = is_over && (signal == SIGKILL || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    if (!is_over) result.text = "it did not answer in time";
+    if (!is_over) result.text = "it did not respond in time";
     else if (signal != 0 && signal != SIGKILL) {
         result.text = fmt::format("it was killed by signal {} ({})", signal, strsignal(signal));
     }

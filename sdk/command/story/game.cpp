@@ -141,6 +141,7 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     // The console hides the cursor while tools run.
     if (is_live_) interruption::show_cursor_on(STDOUT_FILENO);
     drive_until_idle(*engine_, [this] {
+        read_write_error();
         if (write_error_ != 0) session_->cancel();
     });
     if (is_live_) interruption::show_cursor_on(-1);
@@ -233,13 +234,18 @@ void Game::write_narrative(std::string_view words) {
     write(text);
 }
 
+void Game::read_write_error() {
+    if (write_error_ != 0 || !session_) return;
+    if (const auto error = session_->published(kConsole, "write_error")) {
+        write_error_ = std::stoi(std::string(error->view()));
+    }
+}
+
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
     if (level < log_level_) return;
-    if (level == NAR_LOG_ERROR && message.starts_with(kConsole)) {
-        // The console can no longer write. Its message says whether the pipe was closed or the
-        // disk is full.
-        if (write_error_ == 0) write_error_ = message.ends_with(reason(EPIPE)) ? EPIPE : EIO;
-        if (write_error_ != EPIPE) complain(printable(message));
+    read_write_error();
+    if (write_error_ != 0) {
+        if (level == NAR_LOG_ERROR && write_error_ != EPIPE) complain(printable(message));
         return;
     }
     // The console has already shown why each plan failed, and the store's warning.

@@ -90,6 +90,8 @@ private:
     bool console_is_active() const;
     void write_narrative(std::string_view words);
     void write_current_narrative();
+    // Reads why the console can no longer write, if that is so.
+    void read_write_error();
     void on_log(std::uint32_t level, std::string_view message, std::string_view code);
 
     Store store_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// script_calls [sink] [ordinary]: CALLs of a host's tool per second of processor time.
+// script_calls [sink] [ordinary] [memory]: CALLs of a host's tool per second of processor time.
 //
 // nar_session_run_script makes 100,000 CALLs of an in-process identity tool with a schema,
 // including records and the result. With "sink", a sink receives every record. With "ordinary", the
-// tool does not promise to answer at once. Prints the rate;
-// with "ordinary", also the resident memory per CALL on standard error.
+// tool does not promise to end before it returns. With "memory", prints the resident memory that was
+// added for each CALL instead, in bytes.
 
 #include <algorithm>
 #include <cstdint>
@@ -96,9 +96,7 @@ int main(int argc, char** argv) {
     engine.run_until_idle();
     const double seconds = bench::processor_seconds() - begin;
     if (!is_ok) return 1;
-    std::printf("%.1f\n", 100000 / seconds);
-    if (is_given("ordinary"))
-        std::fprintf(stderr, "%.0f bytes for each CALL\n",
-                     static_cast<double>(bench::resident_bytes() - before) / 100000);
+    const double bytes = static_cast<double>(bench::resident_bytes() - before) / 100000;
+    std::printf("%.1f\n", is_given("memory") ? bytes : 100000 / seconds);
     return 0;
 }

@@ -70,7 +70,7 @@ TEST_F(PluginSearch, FileListedTwiceIsLoadedOnce) {
         loads({{folder / "mine/c.so", folder / "mine/../mine/c.so", folder / "none.so"}, "", {}}),
         ElementsAre("mine/c.so"));
     ASSERT_EQ(found.missing.size(), 1U);
-    EXPECT_EQ(found.missing[0].wish, folder / "none.so");
+    EXPECT_EQ(found.missing[0].requested, folder / "none.so");
 }
 
 TEST_F(PluginSearch, IncompatibleAbiIsRefusedWithBothVersions) {
@@ -88,7 +88,7 @@ TEST_F(PluginSearch, LargerMinorVersionIsAccepted) {
 TEST_F(PluginSearch, RequestedButAbsentPluginIsMissing) {
     EXPECT_THAT(loads({{"x"}, "", {"y"}}), IsEmpty());
     ASSERT_EQ(found.missing.size(), 2U);
-    EXPECT_EQ(found.missing[0].wish, "x");
+    EXPECT_EQ(found.missing[0].requested, "x");
     EXPECT_THAT(found.missing[0].reason, HasSubstr("requested by the host"));
     EXPECT_THAT(found.missing[1].reason, HasSubstr("requested by the story"));
 }
@@ -109,8 +109,8 @@ TEST_F(PluginSearch, SafeModeReportsEachStoryPluginOnce) {
     plugin("installed/c.so", "c");
     EXPECT_THAT(loads({{"c"}, "", {"b"}}, true), ElementsAre("installed/c.so"));
     ASSERT_EQ(found.missing.size(), 2U);
-    EXPECT_EQ(found.missing[0].wish, "b");
-    EXPECT_EQ(found.missing[1].wish, folder / "story/plugins/a.so");
+    EXPECT_EQ(found.missing[0].requested, "b");
+    EXPECT_EQ(found.missing[1].requested, folder / "story/plugins/a.so");
     for (const Search::Missing& missing : found.missing) {
         EXPECT_THAT(missing.reason, HasSubstr("NARRATORIA_SAFE_MODE is set"));
     }

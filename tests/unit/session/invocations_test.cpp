@@ -216,7 +216,7 @@ TEST_F(InvocationsTest, OnlyAnOpenQuestionMayInvoke) {
     const uint64_t first = questions[0].token;
     ASSERT_EQ(send(first, true, plan("p", {})), NAR_OK);
     EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "the question is answered, even if not delivered";
-    EXPECT_THAT(why, HasSubstr("answered"));
+    EXPECT_THAT(why, HasSubstr("already has a reply"));
     run();
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_EQ(invoke(tool("a")), NAR_GONE) << "the turn has ended";

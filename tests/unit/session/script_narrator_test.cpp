@@ -118,7 +118,7 @@ TEST_F(ScriptNarratorTest, RefusedAnswerIsNotGeneratedAgain) {
     EXPECT_EQ(session.plans.size(), 1u);
     EXPECT_THAT(
         session.given_up,
-        testing::ElementsAre("tale.nuwa: the script's answer was refused and it is not run again"));
+        testing::ElementsAre("tale.nuwa: the script's plan was refused and it is not run again"));
     // The script may run again with new disabled skills, and for a different prompt.
     ask(3, R"(["look"])");
     run();

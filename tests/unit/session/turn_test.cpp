@@ -165,7 +165,7 @@ TEST_F(TurnTest, FallbackReasonIsLogged) {
     ASSERT_EQ(turns.size(), 1u);
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_THAT(lines[0], StartsWith("session-1: a prompt ended with the fallback text after 5 "
-                                     "answers of the narrator; the last one: the narrator's plan "
+                                     "replies of the narrator; the last one: the narrator's plan "
                                      "was refused: "));
     EXPECT_THAT(lines[0], HasSubstr("/tools"));
     EXPECT_EQ(line_codes[0], "FALLBACK");

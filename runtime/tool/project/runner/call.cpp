@@ -199,7 +199,7 @@ void Call::end_with_reply(std::string_view text, Outcome outcome) {
     std::string why;
     if (!read_reply(text, reply, why)) {
         return end_with_failure("PROTOCOL_ERROR", "ProtocolError",
-                                "the tool \"" + binding_->name + "\" answered, but " + why,
+                                "the tool \"" + binding_->name + "\" replied, but " + why,
                                 std::move(outcome));
     }
     outcome.ok = reply.ok;

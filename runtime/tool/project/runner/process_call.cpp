@@ -113,8 +113,7 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     }
     if (exit.supervisor_lost) {
         return end_with_failure("SUPERVISOR_LOST", "ToolError",
-                                "the process that watched over the tool " + exit.loss,
-                                std::move(outcome));
+                                "the tool's supervisor " + exit.loss, std::move(outcome));
     }
     const bool signaled = WIFSIGNALED(exit.wait_status);
     if (signaled) outcome.signal = WTERMSIG(exit.wait_status);
@@ -133,19 +132,19 @@ void ProcessCall::on_exit(const process::Exit& exit) {
     if (is_too_long_) {
         return end_with_failure(
             "PROTOCOL_ERROR", "ProtocolError",
-            who + " answered with more than " + std::to_string(kMaximumReply) + " bytes",
+            who + " replied with more than " + std::to_string(kMaximumReply) + " bytes",
             std::move(outcome));
     }
     if (terminating_) {
         return end_with_failure("SIGNALED", "TimeoutError",
-                                who + " was terminated before it answered", std::move(outcome));
+                                who + " was terminated before it replied", std::move(outcome));
     }
     if (reply_.empty()) {
         std::string how = signaled ? "was terminated by " + process::signal_text(outcome.signal)
                                    : "exited with status " + std::to_string(outcome.exit_status);
         std::string message = explain(outcome.exit_status);
         if (message.empty()) {
-            message = who + " " + how + " and did not answer";
+            message = who + " " + how + " and did not reply";
             const std::string said = diagnostics_.text();
             if (!said.empty()) message += "; it printed: " + said;
         }

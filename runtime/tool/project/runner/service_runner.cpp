@@ -124,7 +124,7 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
     if (!document.parse(body, error) || !document.root().is_object()) {
         handshake.refusal =
             is_success(status)
-                ? "answered the handshake with something that is not a JSON object: " +
+                ? "replied to the handshake with something that is not a JSON object: " +
                       excerpt_of(body)
                 : "has no handshake (status " + std::to_string(status) + ")";
         return handshake;
@@ -136,10 +136,10 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
     const json::Value version = root.find("protocol_version");
     const json::Value ok = root.find("ok");
     if (version && (!version.is_number() || version.integer() != project::kProtocolVersion)) {
-        handshake.refusal = "answered the handshake with protocol version " +
+        handshake.refusal = "replied to the handshake with protocol version " +
                             std::string(version.raw()) + "; only version 1 is supported";
     } else if (!ok || !ok.is_boolean()) {
-        handshake.refusal = "answered the handshake without \"ok\"";
+        handshake.refusal = "replied to the handshake without \"ok\"";
     } else if (!ok.boolean()) {
         Reply reply;
         std::string ignored;
@@ -148,7 +148,7 @@ Handshake read_handshake(int status, std::string_view body, const Guarantees& re
                                 ? "refused the handshake"
                                 : "refused the handshake: " + reply.error_message;
     } else if (!is_success(status)) {
-        handshake.refusal = "answered the handshake with status " + std::to_string(status);
+        handshake.refusal = "replied to the handshake with status " + std::to_string(status);
     } else if (!required.any()) {
         // The project requires a handshake, but the tool has no guarantees: any level will do.
     } else if (handshake.enforcement != "enforced") {
@@ -205,7 +205,7 @@ public:
         if (has_ended()) return;
         exchange_.reset();
         fail_soon("CANCELLED", "TimeoutError",
-                  "the service at " + url_.shown() + " did not answer in time");
+                  "the service at " + url_.shown() + " did not respond in time");
     }
     std::string diagnostics() const override { return {}; }
 
@@ -327,9 +327,9 @@ private:
             std::string ignored;
             if (!read_reply(body_, reply, ignored) || reply.ok) {
                 return end_with_failure("HTTP_STATUS", "ServiceError",
-                                        "the service at " + url_.shown() + " answered the tool \"" +
-                                            binding().name + "\" with status " +
-                                            std::to_string(status_) +
+                                        "the service at " + url_.shown() +
+                                            " replied to the tool \"" + binding().name +
+                                            "\" with status " + std::to_string(status_) +
                                             (body_.empty() ? "" : ": " + excerpt_of(body_)));
             }
         }

@@ -271,7 +271,7 @@ def why_not_json(result):
             try:
                 value.encode()
             except UnicodeError:
-                return where + "a str with half of a surrogate pair, which is not valid Unicode."
+                return where + "a str with a lone surrogate, which is not valid Unicode."
         elif isinstance(value, (list, tuple, dict)):
             if id(value) in seen:
                 continue

@@ -203,7 +203,7 @@ TEST_P(EveryPython, ReportsModuleThatExitsDuringImport) {
     for (int i = 0; i < 2; ++i) {
         const Heard heard = call();
         EXPECT_EQ(heard.outcome.code, "EXIT_STATUS");
-        EXPECT_THAT(heard.outcome.error, HasSubstr("exited with status 3 and did not answer"));
+        EXPECT_THAT(heard.outcome.error, HasSubstr("exited with status 3 and did not reply"));
     }
     write("import sys\nsys.exit(3)  \n");
     for (int i = 0; i < 2; ++i) EXPECT_THAT(result(), HasSubstr("(sys.exit) with 3"));
@@ -218,8 +218,8 @@ TEST_P(EveryPython, ReportsFunctionThatEndsItsProcess) {
         "    if 'status' in payload: os._exit(5)\n"
         "    os.closerange(3, 1000)\n");
     EXPECT_THAT(result(R"({"signal":1})"),
-                HasSubstr("was terminated by signal 9 (SIGKILL) and did not answer"));
-    EXPECT_THAT(result(R"({"status":1})"), HasSubstr("exited with status 5 and did not answer"));
+                HasSubstr("was terminated by signal 9 (SIGKILL) and did not reply"));
+    EXPECT_THAT(result(R"({"status":1})"), HasSubstr("exited with status 5 and did not reply"));
     EXPECT_THAT(result(), HasSubstr("the tool closed the descriptor of its reply"));
 }
 
@@ -286,7 +286,7 @@ TEST_P(EveryPython, RefusesEndlessReply) {
         "        try:\n"
         "            while True: os.write(each, b'x' * 1000000)\n"
         "        except OSError: pass\n");
-    EXPECT_THAT(result(), HasSubstr("answered with more than"));
+    EXPECT_THAT(result(), HasSubstr("replied with more than"));
 }
 
 TEST_P(EveryPython, AnswersDespiteRunningThreadsAndNamesThem) {
@@ -421,9 +421,9 @@ const Hostile kHostile[] = {
     {"exits in a handler", "import atexit, os\natexit.register(os._exit, 7)", "\"good\""},
     {"forks", "import os\nos.fork()", "\"good\""},
     {"becomes a daemon", "import os\nif os.fork(): os._exit(0)\nos.setsid()",
-     "exited with status 0 and did not answer"},
+     "exited with status 0 and did not reply"},
     {"would lead a session", "import os\nos.setsid()", "Operation not permitted"},
-    {"closes all descriptors", "import os\nos.closerange(0, 1000)", "did not answer"},
+    {"closes all descriptors", "import os\nos.closerange(0, 1000)", "did not reply"},
     {"takes the place of the reply",
      "import os\nfor i in range(3, 100):\n"
      "    try: os.dup2(os.open(os.devnull, os.O_RDWR), i)\n"
@@ -446,7 +446,7 @@ const Hostile kHostile[] = {
     {"is ended by a watchdog",
      "import faulthandler, time\nfaulthandler.dump_traceback_later(0.001, exit=True)\n"
      "time.sleep(100)",
-     "exited with status 1 and did not answer"},
+     "exited with status 1 and did not reply"},
     {"imports in a thread for ever",
      "import threading\ndef again():\n    import importlib, sys\n    while True:\n"
      "        sys.modules.pop('json', None)\n        importlib.import_module('json')\n"
@@ -457,20 +457,20 @@ const Hostile kHostile[] = {
      "THREAD = threading.Thread(target=hold)\nTHREAD.start()\nTHREAD.join()",
      "\"good\""},
     {"cuts its reply", "LAST = True\nREPLY = b'{\"ok\": tr'",
-     "answered, but its reply is not valid JSON"},
+     "replied, but its reply is not valid JSON"},
     {"answers twice", "LAST = False\nREPLY = b'{\"ok\": true}\\n'",
-     "answered, but its reply is not valid JSON"},
+     "replied, but its reply is not valid JSON"},
     {"answers before", "LAST = True\nREPLY = b'{\"ok\": true, \"result\": \"good\"}\\n'",
      "\"good\""},
     {"answers with plain text", "LAST = True\nREPLY = b'hello\\n'",
-     "answered, but its reply is not valid JSON"},
+     "replied, but its reply is not valid JSON"},
     {"answers with a list", "LAST = True\nREPLY = b'[1]\\n'",
-     "answered, but its reply must be an object"},
+     "replied, but its reply must be an object"},
     {"answers in another version",
      "LAST = True\nREPLY = b'{\"ok\": true, \"protocol_version\": 2}\\n'",
-     "answered, but its reply has protocol version 2"},
+     "replied, but its reply has protocol version 2"},
     {"answers with frames", "LAST = True\nREPLY = b'T0\\nE9\\n0 0 0 0 0'",
-     "answered, but its reply is not valid JSON"},
+     "replied, but its reply is not valid JSON"},
 };
 
 TEST_P(EveryPython, ReportsHostileModuleAndServesNextCall) {
@@ -773,7 +773,7 @@ TEST_F(PythonRunnerTest, CallThatKillsServerFailsAndNextSucceeds) {
         "    return 1\n");
     EXPECT_EQ(result(), "1");
     EXPECT_THAT(result(R"({"kill":1})"),
-                HasSubstr("was terminated by signal 9 (SIGKILL) and did not answer"));
+                HasSubstr("was terminated by signal 9 (SIGKILL) and did not reply"));
     EXPECT_EQ(result(), "1");
 }
 

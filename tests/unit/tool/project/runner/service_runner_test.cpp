@@ -157,14 +157,14 @@ TEST_F(ServiceRunnerTest, ReportsErrorOfServiceWithAnyStatus) {
 TEST_F(ServiceRunnerTest, ReportsFaultOfReply) {
     set(200, "/tools", R"({"ok":true)");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error,
-                HasSubstr("the tool \"greeter\" answered, but its reply is not valid JSON: "));
+                HasSubstr("the tool \"greeter\" replied, but its reply is not valid JSON: "));
     set(200, "/tools", R"({"ok":true,"protocol_version":2})");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error, HasSubstr("protocol version 2"));
     set(200, "/tools", R"([1])");
     EXPECT_THAT(fail("PROTOCOL_ERROR").error, HasSubstr("must be an object"));
     set(502, "/tools", "<html>\nBad gateway</html>");
     EXPECT_EQ(fail("HTTP_STATUS").error, said() +
-                                             "answered the tool \"greeter\" with status 502: "
+                                             "replied to the tool \"greeter\" with status 502: "
                                              "<html> Bad gateway</html>");
     set(500, "/tools", R"({"ok":true})");
     EXPECT_THAT(fail("HTTP_STATUS").error, HasSubstr("status 500"));
@@ -303,12 +303,12 @@ TEST_F(ServiceRunnerTest, RefusesServiceThatDoesNotEnforceGuarantees) {
                 "does not enforce no_network");
     }
     refused(R"({"ok":true,"enforcement":"enforced"})", "does not enforce no_network");
-    refused(R"({"ok":1})", "answered the handshake without \"ok\"");
+    refused(R"({"ok":1})", "replied to the handshake without \"ok\"");
     refused(R"({"ok":true,"protocol_version":2,"enforcement":"enforced"})",
-            "answered the handshake with protocol version 2");
-    refused("hello", "answered the handshake with something that is not a JSON object: hello");
+            "replied to the handshake with protocol version 2");
+    refused("hello", "replied to the handshake with something that is not a JSON object: hello");
     refused("no such path", "has no handshake (status 404)", 404);
-    refused(kEnforced, "answered the handshake with status 500", 500);
+    refused(kEnforced, "replied to the handshake with status 500", 500);
     EXPECT_EQ(calls(), before);
 }
 
