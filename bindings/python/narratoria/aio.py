@@ -25,7 +25,8 @@ from weakref import WeakSet, ref
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, whole_number
 from narratoria._driver import Driver
-from narratoria._registry import Registry, kinds_mask
+from narratoria._registry import Registry
+from narratoria._sinks import kinds_mask
 from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
 from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
     from narratoria._core import Session as CoreSession
-    from narratoria._registry import Registry
+    from narratoria._tools import ToolFunctions
     from narratoria.options import Limits, Times
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -111,7 +111,7 @@ class Tools(_Base):
 
     __slots__ = ("_session", "_use")
 
-    def __init__(self, session: Registry, use: Callable[[], CoreSession]) -> None:
+    def __init__(self, session: ToolFunctions, use: Callable[[], CoreSession]) -> None:
         self._session = session
         # Returns the compiled session after a check that the caller may use it.
         self._use = use

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+# A Python function as the narrator: its requests, its answers and its faults.
+
+from __future__ import annotations
+
+from narratoria import _core
+from narratoria._checks import require_callable, text_of
+from narratoria._hooks import exception_text, log_event, report_exception, to_plain
+from narratoria._invocations import import_for, takes_parameter
+from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
+from narratoria._session_base import SessionBase
+from narratoria.errors import GoneError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any, TypeVar
+
+    from narratoria._core import Event, Reply
+    from narratoria.documents import Outcome
+
+    Narrator = TypeVar("Narrator", bound=Callable[..., Any])
+
+
+class Narrators(SessionBase):
+    """The narrator of a session that is a Python function."""
+
+    _raises_narrator_errors: bool
+    _narrator_error: Exception | None
+    # Why the narrator's answers were not used in the running turn.
+    _faults: list[str]
+
+    def narrator(self, function: Narrator) -> Narrator:
+        """Makes a function this session's narrator, which turns a request into a plan.
+
+        It receives a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a
+        dict of Plan JSON, or a narrative (str). It may be async. An exception cancels the turn,
+        and ``play`` raises it. In a session with ``on_narrator_error="fallback"`` it is logged and
+        uses up one of the five generations of a prompt, like a plan with faults.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     @session.narrator
+        ...     def echo(request):
+        ...         return f"You say: {request.prompt.text}"
+        ...     session.play("Hello").narrative
+        'You say: Hello'
+
+        An async narrator with a parameter ``invoke`` may run tools before it answers:
+        ``await invoke(tool, **input)`` returns a :class:`narratoria.Outcome`. A failed
+        tool raises nothing. The narrator's timeout does not run while its tools run.
+
+        >>> with narratoria.Session() as session:
+        ...     @session.tool
+        ...     def roll(sides: int) -> int:
+        ...         return min(sides, 4)
+        ...     @session.narrator
+        ...     async def gambler(request, invoke):
+        ...         rolled = await invoke("roll", sides=6)
+        ...         return f"You rolled {rolled.result}."
+        ...     session.play("Roll").narrative
+        'You rolled 4.'
+        """
+
+        from narratoria.documents import NarratorRequest
+
+        require_callable("a narrator", function)
+        import_for(function)
+        may_invoke = takes_parameter(function, "invoke")
+
+        def generate(reply: Reply) -> None:
+            if self._narrator_error is not None:
+                # The narrator was asked before the cancellation of the turn took effect.
+                reply.fail(exception_text(self._narrator_error))
+                return
+            try:
+                request = NarratorRequest.from_dict(reply.request)
+                if may_invoke:
+                    plan = function(request, invoke=self._invoker(reply))
+                else:
+                    plan = function(request)
+                if hasattr(plan, "__await__"):
+                    self._spawn_narrator(plan, reply)
+                elif may_invoke:
+                    raise TypeError("a narrator with a parameter invoke must be async")
+                else:
+                    self._send_reply(reply, plan)
+            except Exception as exception:
+                self._narrator_failed(reply, exception)
+
+        self._use().set_narrator(generate)
+        return function
+
+    def _spawn_narrator(self, plan: Awaitable[Any], reply: Reply) -> None:
+        from asyncio import CancelledError
+
+        from narratoria.aio import inside
+
+        async def run() -> None:
+            try:
+                with inside(self._core):
+                    self._send_reply(reply, await plan)
+            except CancelledError:
+                reply.fail("it was cancelled")
+            except (KeyboardInterrupt, SystemExit):
+                # Otherwise the narrator would be asked again before this leaves the loop.
+                self._core.cancel()
+                raise
+            except Exception as exception:
+                self._narrator_failed(reply, exception)
+
+        self._spawn(run(), reply, lambda: reply.fail("it was cancelled"))
+
+    def _invoker(self, reply: Reply) -> Callable[..., Coroutine[Any, Any, Outcome]]:
+        async def invoke(tool: str, /, **input: Any) -> Outcome:
+            from asyncio import CancelledError, get_running_loop
+
+            from narratoria.documents import Outcome
+
+            outcome = get_running_loop().create_future()
+
+            def on_outcome(document: dict[str, Any]) -> None:
+                if not outcome.done():
+                    outcome.set_result(document)
+
+            invocation = {"tool": text_of("the name of a tool", tool), "input": input}
+            number = reply.invoke(invocation, on_outcome)
+            if number == 0:
+                raise GoneError(
+                    "the request to the narrator has ended; invoke tools before the answer",
+                    code="GONE",
+                )
+            self._changed()
+            try:
+                return Outcome.from_dict(await outcome)
+            except CancelledError:
+                reply.cancel_invocation(number)
+                self._changed()
+                raise
+
+        return invoke
+
+    def _send_reply(self, reply: Reply, plan: Any) -> None:
+        from narratoria.documents import Plan
+
+        if isinstance(plan, str):
+            plan = Plan(tools=[], narrative=plan)
+        if isinstance(plan, Plan):
+            plan = plan.to_dict()
+        if not isinstance(plan, dict):
+            raise TypeError(
+                f"the narrator must return a Plan, a dict or a str, not {type(plan).__name__}"
+            )
+        try:
+            text = _core.to_json(plan, to_plain)
+        except (TypeError, ValueError) as exception:
+            raise type(exception)(f"the narrator's plan is not JSON: {exception}") from None
+        faults = plan_warnings(text)
+        if faults and self._strict:
+            reply.fail(describe_faults(faults))
+            return
+        warn_of_plan(faults, 4)
+        reply.plan_text(text)
+
+    def _narrator_failed(self, reply: Reply, exception: Exception) -> None:
+        if not self._raises_narrator_errors:
+            report_exception("the narrator", exception)
+            reply.fail(exception_text(exception))
+            return
+        if self._narrator_error is None:
+            self._narrator_error = exception
+        # Cancels before it answers, so that the narrator is not asked again.
+        self._core.cancel()
+        reply.fail(exception_text(exception))
+
+    def _reset_turn_faults(self) -> None:
+        self._narrator_error = None
+        self._faults.clear()
+
+    def _take_narrator_error(self) -> Exception | None:
+        error, self._narrator_error = self._narrator_error, None
+        return error
+
+
+# The codes of warnings about an answer of the narrator that was not used.
+_REFUSALS = ("NARRATOR_FAILED", "NARRATOR_TIMEOUT", "PLAN_REFUSED")
+
+
+def fault_recorder(faults: list[str]) -> Callable[[Event], None]:
+    # Not a method, which would keep the session in a reference cycle.
+    def note(event: Event) -> None:
+        log_event(event)
+        body = event.body
+        if event.kind == "warning" and body["code"] in _REFUSALS:
+            faults.append(body["message"])
+
+    return note

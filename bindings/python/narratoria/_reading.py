@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a session tells: its state, its assets, its plugins.
+
+from __future__ import annotations
+
+from narratoria._checks import text_of
+from narratoria._session_base import SessionBase
+from narratoria.state import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from narratoria.documents import Asset, Opening
+
+
+class Reading(SessionBase):
+    """The properties of a session."""
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        name: str = self._use().id()
+        return name
+
+    @property
+    def opening(self) -> Opening | None:
+        """The beginning of the story, from the table ``[opening]`` of its ``story.toml``: the text
+        before the first prompt, and choices for it. None if the story has none.
+
+        >>> import narratoria
+        >>> with narratoria.Session(story="examples/stories/torch") as session:
+        ...     session.opening.choices[0]
+        'I light the torch'
+        """
+        from narratoria.documents import Opening
+
+        opening = self._use().opening()
+        return None if opening is None else Opening.from_dict(opening)
+
+    @property
+    def state(self) -> State:
+        """The session's state, a live mapping.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"torch": {"lit": False}}) as session:
+        ...     session.state["torch"]["lit"], session.state.at("/torch/lit")
+        (False, False)
+        """
+        return State(self._core, self._use, self._changed)
+
+    def format_state_for_prompt(self) -> str:
+        """The state as text for the prompt of a model, like :meth:`State.format_for_prompt`.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.format_state_for_prompt()
+        'No state information available.'
+        """
+        return self.state.format_for_prompt()
+
+    @property
+    def assets(self) -> list[Asset]:
+        """The asset registry, oldest first."""
+        from narratoria.documents import Asset
+
+        return [Asset.from_dict(each) for each in self._use().assets()]
+
+    @property
+    def plugins(self) -> list[dict[str, Any]]:
+        """The session's plugins: id, path, version, extensions, state, reason."""
+        made: list[dict[str, Any]] = self._use().plugins()
+        return made
+
+    def published(self, plugin: str, name: str) -> str | None:
+        """The value that a plugin has published under a name, or None. The page publishes its
+        address: ``session.published("narratoria.web", "url")``. Plugins publish while the session
+        runs, so the value is None before the first step of the loop.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.published("narratoria.web", "url") is None    # this session has no page
+        True
+        """
+        value: str | None = self._use().published(
+            text_of("a plugin's id", plugin), text_of("a name", name)
+        )
+        return value
+
+    def history(self) -> dict[str, Any]:
+        """The patches of the state, oldest first: ``{"limit", "dropped", "patches": [{seq, time,
+        planId, toolId, attempt, patch}]}``. ``dropped`` counts patches beyond the limit.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.state.patch({"door": "open"})
+        ...     [each["patch"] for each in session.history()["patches"]]
+        [{'door': 'open'}]
+        """
+        made: dict[str, Any] = self._use().history()
+        return made

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the parts of a session share: the compiled session, and the tasks of its async functions.
+
+from __future__ import annotations
+
+from narratoria.errors import ReentrantError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from narratoria._core import PendingCall
+    from narratoria._core import Session as CoreSession
+    from narratoria._threads import ToolThreads
+
+
+class SessionBase:
+    """The base of the parts of a session. Not for direct use: see Session and aio.Session."""
+
+    _core: CoreSession
+    # All tasks in the loop. `_handlers` has those for which nothing in the engine waits.
+    _tasks: set[Task[None]]
+    _handlers: set[Task[None]]
+    _tool_threads: ToolThreads | None
+    _has_jobs: bool
+    _strict: bool
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the session is closed."""
+        return self._core.is_closed
+
+    # ---- what the two kinds of session do differently
+
+    def _prepare(self) -> None:
+        """Initializes the subclass, before any callback is possible."""
+
+    def _event_loop(self) -> AbstractEventLoop:
+        """Returns the loop in which async functions run."""
+        raise NotImplementedError
+
+    def _changed(self) -> None:
+        """Called after a submission, an event or the end of a task, which may give the engine
+        work."""
+
+    def _use(self) -> CoreSession:
+        """Returns the compiled session after a check that the caller may use it. On a tool's thread
+        it returns a proxy that runs each call on the session's own thread."""
+        if self._tool_threads is not None:
+            from narratoria._threads import current_calls
+
+            calls: Any = current_calls(self._core)
+            if calls is not None:
+                there: CoreSession = calls
+                return there
+        return self._core
+
+    def _refuse_inside(self) -> None:
+        """Refuses a call that would wait for the tool, sink, handler or narrator that makes it."""
+        if self._use() is not self._core:
+            raise ReentrantError(
+                "this call would wait for itself: it is made inside a tool of this session",
+                code="REENTRANT",
+            )
+        self._core.refuse_inside()
+
+    # ---- tasks
+
+    def _spawn(
+        self,
+        work: Coroutine[Any, Any, None],
+        open_call: PendingCall,
+        end: Callable[[], object],
+    ) -> None:
+        task = self._start(work)
+
+        def over(_: object) -> None:
+            # Breaks the reference cycle of the call, the task and its exception.
+            open_call.on_cancel = None
+            end()
+
+        open_call.on_cancel = task.cancel
+        task.add_done_callback(over)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
+        try:
+            loop = self._event_loop()
+        except BaseException:
+            work.close()
+            raise
+        task = loop.create_task(work)
+        # The loop has only weak references to tasks.
+        self._tasks.add(task)
+        task.add_done_callback(self._task_over)
+        return task
+
+    def _task_over(self, task: Task[None]) -> None:
+        self._tasks.discard(task)
+        self._handlers.discard(task)
+        self._changed()

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# The turns in a session's store, and the ways between them.
+
+from __future__ import annotations
+
+from narratoria._checks import whole_number
+from narratoria._session_base import SessionBase
+from narratoria.errors import NotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from narratoria.store import StoredTurn, StoredTurns
+
+
+class Turns(SessionBase):
+    """The stored turns of a session."""
+
+    @property
+    def turns(self) -> StoredTurns:
+        """The turns in the session's store; parents come before their children.
+
+        Raises:
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
+        ...         _ = session.execute({"requestId": "p", "tools": []})
+        ...         session.turns
+        [<StoredTurn 1 plan completed>]
+        """
+        from narratoria.store import StoredTurns
+
+        return StoredTurns(self._use().turns())
+
+    @property
+    def current_turn(self) -> int | None:
+        """The turn from which the session continues; None: its beginning.
+
+        Raises:
+            UnsupportedError: the session has no store.
+        """
+        current: int | None = self._use().turns()["current"]
+        return current
+
+    @property
+    def branches(self) -> list[list[StoredTurn]]:
+        """The paths from the session's beginning to each turn that has no successor.
+
+        Raises:
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         _ = session.again()
+        ...         session.branches    # doctest: +NORMALIZE_WHITESPACE
+        [[<StoredTurn 1 'I light the torch' completed>],
+         [<StoredTurn 2 'I light the torch' completed>]]
+        """
+        turns = {turn.id: turn for turn in self.turns}
+        followed = {turn.parent for turn in turns.values()}
+        paths = []
+        for turn in turns.values():
+            if turn.id in followed:
+                continue
+            path = [turn]
+            while path[-1].parent is not None:
+                path.append(turns[path[-1].parent])
+            paths.append(path[::-1])
+        return paths
+
+    def go_to(self, turn: int) -> None:
+        """Goes to the end of a turn of the session's store; 0: to its beginning.
+
+        State, history, assets and descriptions are restored. No turn is removed: the next turn
+        starts a new branch.
+
+        Raises:
+            BusyError: a turn is running.
+            NotFoundError: there is no such turn.
+            InvalidArgumentError: the turn has not ended.
+            UnsupportedError: the session has no store.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         session.go_to(0)
+        ...         session.state
+        <State {}>
+        """
+        from narratoria.store import turn_number
+
+        self._use().go_to(turn_number(turn))
+
+    def undo(self, turns: int = 1) -> None:
+        """Goes to the end of the turn before the last one, or further back.
+
+        The host's patches after a turn are undone with it.
+
+        Args:
+            turns: the number of prompts, plans and scripts to undo.
+
+        Raises:
+            NotFoundError: the session has fewer turns.
+            BusyError, UnsupportedError: as for :meth:`go_to`.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(
+        ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
+        ...     ) as session:
+        ...         _ = session.play("I light the torch")
+        ...         _ = session.play("I light the torch and examine the door")
+        ...         session.undo()
+        ...         session.state
+        <State {'inventory': {'torch': {'lit': True}}}>
+        """
+        left = whole_number("turns", turns, 1, 0x7FFF_FFFF_FFFF_FFFF)
+        stored = self._use().turns()
+        by_id = {turn["id"]: turn for turn in stored["turns"]}
+        at: int | None = stored["current"]
+        while left > 0:
+            if at is None:
+                raise NotFoundError("the session has fewer turns to undo", code="TURN_MISSING")
+            left -= by_id[at]["kind"] != "host"
+            at = by_id[at]["parent"]
+        self.go_to(at or 0)
