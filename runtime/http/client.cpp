@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/client.hpp"
+#include "base/lifetime.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -79,12 +80,12 @@ private:
     Lookup lookup_;
     Timer timer_;
     Timer idle_;
-    const std::shared_ptr<char> alive_ = std::make_shared<char>();  // for later()
+    Lifetime lifetime_;  // for later()
 };
 
 void Client::Multi::later(void (Multi::*work)()) {
-    loop_.defer([this, work, alive = std::weak_ptr<char>(alive_)] {
-        if (!alive.expired()) (this->*work)();
+    loop_.defer([this, work, life = lifetime_.watch()] {
+        if (!life.ended()) (this->*work)();
     });
 }
 

@@ -84,7 +84,7 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
 }
 
 Journal::~Journal() {
-    *alive_ = false;
+    lifetime_.end();
     close();
 }
 
@@ -318,8 +318,8 @@ void Journal::add(const Record& record) {
 // Deferred, because most turns end first and then need only one part.
 void Journal::flush_soon() {
     if (std::exchange(flushes_soon_, true)) return;
-    loop_.defer([this, alive = alive_] {
-        if (!*alive) return;
+    loop_.defer([this, life = lifetime_.watch()] {
+        if (life.ended()) return;
         flushes_soon_ = false;
         flush();
     });
@@ -365,13 +365,14 @@ void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& s
     then_ = std::move(then);
     ended_turn_ = last_;
     ended_seq_ = session_->stream.last_number();
-    end_running(status, [this, alive = alive_, seq = ended_seq_](const StoreFailure* failure) {
-        if (!*alive || !is_listening()) return;
-        if (failure != nullptr) return fail(*failure);
-        durable_seq_ = std::max(durable_seq_, seq);
-        // If end_turn() did not wait, a later turn may be the one that waits now.
-        if (seq == ended_seq_) report(ended_turn_, true);
-    });
+    end_running(status,
+                [this, life = lifetime_.watch(), seq = ended_seq_](const StoreFailure* failure) {
+                    if (life.ended() || !is_listening()) return;
+                    if (failure != nullptr) return fail(*failure);
+                    durable_seq_ = std::max(durable_seq_, seq);
+                    // If end_turn() did not wait, a later turn may be the one that waits now.
+                    if (seq == ended_seq_) report(ended_turn_, true);
+                });
     if (!options_.waits) report(ended_turn_, false);
 }
 
@@ -402,14 +403,14 @@ void Journal::submit(std::function<void(StoreFile& file)> write,
                      std::function<void(const StoreFailure* failure)> done, bool waits,
                      size_t bytes, std::function<std::string(StoreFile& file)> then) {
     if (!done) {
-        done = [this, alive = alive_](const StoreFailure* failure) {
-            if (*alive && failure != nullptr) fail(*failure);
+        done = [this, life = lifetime_.watch()](const StoreFailure* failure) {
+            if (!life.ended() && failure != nullptr) fail(*failure);
         };
     }
     std::function<void(const std::string& warning)> warn;
     if (then) {
-        warn = [this, alive = alive_](const std::string& warning) {
-            if (*alive && is_listening()) session_->on_warning(warning);
+        warn = [this, life = lifetime_.watch()](const std::string& warning) {
+            if (!life.ended() && is_listening()) session_->on_warning(warning);
         };
     }
     writer_.submit({target_, std::move(write), std::move(then), std::move(warn), std::move(done),
@@ -431,8 +432,8 @@ void Journal::fail(const StoreFailure& failure) {
     if (on_failure) on_failure(failure);
     // Deferred, to come after the session's warning, which is deferred too: a display shows the
     // warning with the turn.
-    loop_.defer([this, alive = alive_] {
-        if (*alive) report(0, false);
+    loop_.defer([this, life = lifetime_.watch()] {
+        if (!life.ended()) report(0, false);
     });
 }
 

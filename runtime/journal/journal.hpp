@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "asset/registry.hpp"
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
 #include "journal/playback.hpp"
@@ -149,7 +150,7 @@ private:
     Loop& loop_;
     Writer& writer_;
     const Options options_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
     std::optional<StoreFile> opened_;         // until listen()
     std::shared_ptr<Writer::Target> target_;  // from listen() on
     int64_t row_ = 0;                         // of the session in the store

@@ -77,7 +77,7 @@ Playback::Playback(Loop& loop, StoreFile& file, int64_t session, TurnRow turn)
     read(file, session);
 }
 
-Playback::~Playback() { *alive_ = false; }
+Playback::~Playback() { lifetime_.end(); }
 
 void Playback::read(StoreFile& file, int64_t session) {
     json::Document document;
@@ -330,15 +330,15 @@ void Playback::on_waiting(uint32_t running) {
 
 void Playback::deliver_soon() {
     if (std::exchange(delivers_soon_, true)) return;
-    loop_.defer([this, alive = alive_] {
-        if (!*alive) return;
+    loop_.defer([this, life = lifetime_.watch()] {
+        if (life.ended()) return;
         delivers_soon_ = false;
         deliver();
     });
 }
 
 void Playback::deliver() {
-    const std::shared_ptr<bool> alive = alive_;
+    const Lifetime::Watch life = lifetime_.watch();
     for (;;) {
         if (loop_.time_is_up()) return deliver_soon();
         const auto interrupted =
@@ -346,18 +346,18 @@ void Playback::deliver() {
                          [](const RecordedAttempt* attempt) { return attempt->is_interrupted; });
         if (interrupted != started_.end()) {
             deliver_end(**interrupted, nullptr);
-            if (!*alive) return;
+            if (life.ended()) return;
             continue;
         }
         Item* const item = next();
         if (item == nullptr) break;
         bool is_delivered = deliver_item(*item);
-        if (!*alive) return;
+        if (life.ended()) return;
         // The schedule differs from the recorded one, so the recorded order cannot be item_count.
         for (size_t i = at_ + 1; !is_delivered && may_reorder_ && i < items_.size(); ++i) {
             if (items_[i].is_delivered || attempt_of(items_[i]) == nullptr) continue;
             is_delivered = deliver_item(items_[i]);
-            if (!*alive) return;
+            if (life.ended()) return;
         }
         if (!is_delivered) break;
     }
@@ -471,11 +471,12 @@ void Playback::deliver_event(RecordedAttempt& attempt, const Item& item) {
         const json::Value result = event.field(event::Field::Result);
         attempt.result = result ? result.raw() : "";
     }
-    const std::shared_ptr<bool> alive = alive_;
+    const Lifetime::Watch life = lifetime_.watch();
     RecordedAttempt* const given = &attempt;
     attempt.listener.on_batch();
     attempt.listener.on_event(event);
-    if (!*alive || std::find(started_.begin(), started_.end(), given) == started_.end()) return;
+    if (life.ended() || std::find(started_.begin(), started_.end(), given) == started_.end())
+        return;
     attempt.listener.on_batch_end();
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/json/tape.hpp"
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/event.hpp"
 #include "journal/store_file.hpp"
@@ -131,7 +132,7 @@ private:
 
     Loop& loop_;
     const TurnRow turn_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
     std::deque<std::string> parts_;  // the string_views above point into them
     std::vector<RecordedPlan> plans_;
     std::vector<Item> items_;

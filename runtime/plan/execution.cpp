@@ -28,7 +28,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       shortage_timer_(with_.loop) {}
 
 Execution::~Execution() {
-    *alive_ = false;
+    lifetime_.end();
     stop_waiting_for_slots();
     // Return the slots of running tools: the engine outlives a session.
     for (uint32_t i = 0; i < held_.size(); ++i) give_back(i);
@@ -49,8 +49,8 @@ void Execution::start() {
     results_.reserve(count);
 
     if (with_.recording != nullptr) {
-        with_.recording->begin(*plan_, [this, alive = alive_] {
-            if (*alive) request_start();
+        with_.recording->begin(*plan_, [this, life = lifetime_.watch()] {
+            if (!life.ended()) request_start();
         });
     }
     event::Stream& stream = with_.stream;
@@ -144,8 +144,8 @@ std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_
 }
 
 void Execution::cancel(uint32_t tool) {
-    with_.loop.defer([this, tool, batch = batch_, alive = alive_] {
-        if (!*alive || ended_ || batch != batch_) return;
+    with_.loop.defer([this, tool, batch = batch_, life = lifetime_.watch()] {
+        if (life.ended() || ended_ || batch != batch_) return;
         take_appended();
         if (tool >= plan_->tools.size() || schedule_.is_settled(tool)) return;
         end_tool(tool, {State::Failed, "CANCELLED", "the invocation was cancelled", false});
@@ -164,13 +164,14 @@ bool Execution::is_complete() const {
 
 // The callback may append, stop or close.
 void Execution::notify_settled() {
-    const std::shared_ptr<bool> alive = alive_;
-    while (*alive && !settled_.empty()) {
+    const Lifetime::Watch life = lifetime_.watch();
+    while (!life.ended() && !settled_.empty()) {
         const uint32_t tool = settled_.front();
         settled_.pop_front();
         settings_.on_tool_settled(tool, results_[tool]);
     }
-    if (*alive && next_position() > 0 && appended_.empty() && schedule_.all_settled()) end_batch();
+    if (!life.ended() && next_position() > 0 && appended_.empty() && schedule_.all_settled())
+        end_batch();
 }
 
 // All tools of an open execution have ended and were reported: moves their results to their
@@ -206,8 +207,8 @@ void Execution::request_start() {
     if (start_requested_) return;
     start_requested_ = true;
     // `alive` guards against a deferred task that outlives this execution.
-    with_.loop.defer([this, alive = alive_] {
-        if (!*alive) return;
+    with_.loop.defer([this, life = lifetime_.watch()] {
+        if (life.ended()) return;
         start_requested_ = false;
         if (!ended_) take_appended();
         schedule_ready();

@@ -18,6 +18,7 @@
 
 #include "asset/registry.hpp"
 #include "base/countdown.hpp"
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
 #include "plan/at_once.hpp"
@@ -201,7 +202,7 @@ private:
     bool starting_ = false;
     bool notifying_ = false;  // notify_settled() runs or will run, without being deferred
     bool ended_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
 
     Countdown plan_time_;
     Timer shortage_timer_;

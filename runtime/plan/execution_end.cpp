@@ -118,8 +118,8 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     running_[tool].reset();
     if (settings_.on_tool_settled) {
         if (settled_.empty() && !notifying_) {
-            with_.loop.defer([this, alive = alive_] {
-                if (*alive) notify_settled();
+            with_.loop.defer([this, life = lifetime_.watch()] {
+                if (!life.ended()) notify_settled();
             });
         }
         settled_.push_back(tool);
@@ -145,10 +145,10 @@ void Execution::publish_end(uint32_t tool) {
 }
 
 void Execution::finish_soon() {
-    with_.loop.defer([this, alive = alive_] {
+    with_.loop.defer([this, life = lifetime_.watch()] {
         // Deferred, because on_ended may destroy this execution while callers up the stack still
         // use it.
-        if (*alive && !ended_ && is_complete()) finish();
+        if (!life.ended() && !ended_ && is_complete()) finish();
     });
 }
 

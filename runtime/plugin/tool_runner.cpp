@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/tool_runner.hpp"
+#include "base/lifetime.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -78,7 +79,7 @@ public:
           token_(instance.inbox().open_suspended<InvocationEnd>(&instance, *this)) {}
 
     ~PluginSource() override {
-        *alive_ = false;
+        lifetime_.end();
         close();
     }
 
@@ -223,8 +224,8 @@ public:
             return NAR_IO;
         }
         // Deferred: on_exit() may destroy this object, and the caller is still inside it.
-        processes_.loop().defer([this, alive = alive_, failure] {
-            if (!*alive) return;
+        processes_.loop().defer([this, life = lifetime_.watch(), failure] {
+            if (life.ended()) return;
             process::Exit exit;
             exit.start_failure = failure.message;
             exit.start_code = failure.code;
@@ -246,9 +247,9 @@ private:
     template <typename Call>
     void deliver(Call&& call) {
         is_delivering_ = true;
-        const auto alive = alive_;
+        const Lifetime::Watch life = lifetime_.watch();
         call();
-        if (*alive) is_delivering_ = false;
+        if (!life.ended()) is_delivering_ = false;
     }
 
     // Ends a tool that answers at once but did not report its end.
@@ -284,7 +285,7 @@ private:
     std::optional<uint32_t> ending_ms_;  // grace period of a terminate() during the start
     bool told_to_end_ = false;
     bool is_read_ = true;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
 };
 
 template <typename Call>

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/destruction_watch.hpp"
 #include "base/json/tape.hpp"
+#include "base/lifetime.hpp"
 #include "process/pool.hpp"
 #include "process/supervisor/protocol.h"
 #include "process/supervisor_connection.hpp"
@@ -39,7 +39,7 @@ Process::Process(Pool& pool, Listener& listener)
       drain_(pool.loop()) {}
 
 Process::~Process() {
-    if (destroyed_ != nullptr) *destroyed_ = true;
+    lifetime_.end();
     if (supervisor_ != nullptr && !ended_) {
         supervisor_->process = nullptr;
         pool_.count_as_busy(*supervisor_);
@@ -96,9 +96,9 @@ void Process::read_output() {
             ::fcntl(output_.get(), F_SETPIPE_SZ, kLargePipe);
         }
         {
-            const DestructionWatch watch(destroyed_);
+            const Lifetime::Watch life = lifetime_.watch();
             give_output(buffer, static_cast<size_t>(got));
-            if (watch.destroyed()) return;
+            if (life.ended()) return;
         }
         if (!ended_) return;
         if (pool_.loop().time_is_up()) {
@@ -146,19 +146,19 @@ void Process::give_output(std::string& text) {
 bool Process::give_diagnostics(std::string_view data) {
     if (secrets_) data = secrets_->diagnostics.pass(data);
     if (data.empty()) return true;
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     listener_->on_diagnostics(data);
-    return !watch.destroyed();
+    return !life.ended();
 }
 
 // Passes on the bytes that were held as a possible start of a secret. Returns false if the listener
 // destroyed this object.
 bool Process::give_rest() {
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     const std::string rest = secrets_->diagnostics.finish();
     give_output(secrets_->output.finish());
-    if (!watch.destroyed() && !rest.empty()) listener_->on_diagnostics(rest);
-    return !watch.destroyed();
+    if (!life.ended() && !rest.empty()) listener_->on_diagnostics(rest);
+    return !life.ended();
 }
 
 void Process::on_ended(Exit exit) {

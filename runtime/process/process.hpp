@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "process/command.hpp"
 #include "process/input_pipe.hpp"
@@ -129,7 +130,7 @@ private:
     bool large_pipe_ = false;
     bool terminating_ = false;
     bool is_service_ = false;
-    bool* destroyed_ = nullptr;  // set during a listener call, see DestructionWatch
+    Lifetime lifetime_;
     // The streams of a program that knows secrets.
     struct Secrets {
         explicit Secrets(const std::vector<std::string>& values)

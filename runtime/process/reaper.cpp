@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/destruction_watch.hpp"
+#include "base/lifetime.hpp"
 #include "base/scratch_name.hpp"
 #include "base/uuid.hpp"
 #include "process/error_text.hpp"
@@ -156,7 +156,7 @@ Reaper::Reaper(Loop& loop, Descriptor socket, Descriptor process)
 }
 
 Reaper::~Reaper() {
-    if (destroyed_ != nullptr) *destroyed_ = true;
+    lifetime_.end();
     watch_.stop();
     // Closing is not enough: a forked child of the host may also hold the socket.
     ::shutdown(socket_.get(), SHUT_RDWR);
@@ -213,7 +213,7 @@ std::optional<int> Reaper::end() const {
 }
 
 void Reaper::read() {
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     for (;;) {
         reaper_report report{};
         const ssize_t got = ::recv(socket_.get(), &report, sizeof report, MSG_DONTWAIT);
@@ -226,7 +226,7 @@ void Reaper::read() {
         }
         on_report({report.id, report.process, report.fate == REAPER_STOPPED, report.start_error,
                    report.left_behind});
-        if (watch.destroyed()) return;
+        if (life.ended()) return;
     }
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
-#include "base/destruction_watch.hpp"
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "process/control_groups.hpp"
 
@@ -73,7 +73,7 @@ private:
     Descriptor socket_;
     Descriptor process_;  // pidfd
     Watch watch_;
-    bool* destroyed_ = nullptr;  // see DestructionWatch
+    Lifetime lifetime_;
 };
 
 }  // namespace narratoria::process

@@ -105,13 +105,13 @@ ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> pro
                     }}),
       timer_(with_.loop) {}
 
-ScriptRun::~ScriptRun() { *alive_ = false; }
+ScriptRun::~ScriptRun() { lifetime_.end(); }
 
 void ScriptRun::start() { step_soon(); }
 
 void ScriptRun::step_soon() {
-    with_.loop.defer([this, alive = alive_] {
-        if (*alive && !ended_) step();
+    with_.loop.defer([this, life = lifetime_.watch()] {
+        if (!life.ended() && !ended_) step();
     });
 }
 
@@ -198,8 +198,8 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
     is_calling_ = true;
     const nar_status status = with_.invoke(
         std::move(invocation),
-        [this, alive = alive_](uint64_t, const plan::ToolResult& outcome) {
-            if (*alive) on_outcome(outcome);
+        [this, life = lifetime_.watch()](uint64_t, const plan::ToolResult& outcome) {
+            if (!life.ended()) on_outcome(outcome);
         },
         number, message);
     is_calling_ = false;

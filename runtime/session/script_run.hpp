@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "base/recent_map.hpp"
 #include "plan/result.hpp"
@@ -127,7 +128,7 @@ private:
     uint32_t answered_at_ = 0;
     bool is_calling_ = false;  // within start(): the machine goes on by itself
     bool ended_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
 };
 
 }  // namespace narratoria::session

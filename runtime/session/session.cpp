@@ -117,7 +117,7 @@ Session::~Session() {
     }
     if (with_.journal) with_.journal->close();
     // Deferred callbacks check this flag, because the loop outlives the session.
-    *alive_ = false;
+    lifetime_.end();
     if (output_ != nullptr && with_.engine.settings().output_mode == NAR_OUTPUT_KEEP) {
         const std::vector<asset::Asset>& assets = assets_.assets();
         if (std::any_of(assets.begin(), assets.end(),
@@ -214,8 +214,8 @@ void Session::submit(Job job) {
 void Session::begin_soon() {
     if (running_ || begin_requested_ || destroying_) return;
     begin_requested_ = true;
-    loop().defer([this, alive = alive_] {
-        if (!*alive) return;
+    loop().defer([this, life = lifetime_.watch()] {
+        if (life.ended()) return;
         begin_requested_ = false;
         // First: a job cancelled while it waited must not start.
         apply_cancel();
@@ -381,8 +381,8 @@ void Session::on_turn_ended(TurnEnd end) {
 
 void Session::on_script_ended(const ScriptEnd& end) {
     ended_script_ = std::move(current_.script);
-    loop().defer([this, alive = alive_] {
-        if (*alive) ended_script_.reset();
+    loop().defer([this, life = lifetime_.watch()] {
+        if (!life.ended()) ended_script_.reset();
     });
     const auto status = current_.number <= cancel_up_to_.load() ? journal::TurnStatus::Cancelled
                                                                 : journal::TurnStatus::Completed;
@@ -702,9 +702,10 @@ void Session::HostSinks::on_sink_modified_record() noexcept {
 void Session::warn(std::string_view code, std::string_view message) {
     if (destroying_) return;
     // Deferred, because a plugin may warn while the stream is publishing an event to it.
-    loop().defer([this, alive = alive_, code = std::string(code), message = std::string(message)] {
-        if (*alive) stream_.warn({}, code, message);
-    });
+    loop().defer(
+        [this, life = lifetime_.watch(), code = std::string(code), message = std::string(message)] {
+            if (!life.ended()) stream_.warn({}, code, message);
+        });
 }
 
 std::optional<state::Refusal> Session::patch_state(json::Value patch, std::string_view who,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "asset/registry.hpp"
+#include "base/lifetime.hpp"
 #include "event/stream.hpp"
 #include "plan/execution.hpp"
 #include "plugin/dispatcher.hpp"
@@ -253,7 +254,7 @@ private:
     const Dependencies with_;
     // Declared before dispatcher_, so destroyed after it: plugins may call in while they shut down.
     bool destroying_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Lifetime lifetime_;
     const SessionSettings settings_;
     const std::string folder_;  // the base of relative paths in plans
     NarratorClient narrator_;

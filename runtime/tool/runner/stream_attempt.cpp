@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "base/bytes/utf8.hpp"
-#include "base/destruction_watch.hpp"
 #include "base/json/tape.hpp"
+#include "base/lifetime.hpp"
 #include "event/error_code.hpp"
 #include "process/limit_end.hpp"
 
@@ -38,7 +38,7 @@ std::string Tail::text() const {
 }
 
 StreamAttempt::~StreamAttempt() {
-    if (destroyed_ != nullptr) *destroyed_ = true;
+    lifetime_.end();
     // An abandoned tool still gets its grace period, in the background.
     if (source_) source_->terminate(settings_.grace_ms);
 }
@@ -50,11 +50,11 @@ void StreamAttempt::terminate() {
 
 void StreamAttempt::on_output(char* data, size_t size) {
     if (done_) return count_after_done({data, size});
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     listener_.on_batch();
-    const bool go_on = framer_.feed(
-        data, size, [&](const event::Line& line) { return take(line, watch.destroyed()); });
-    if (watch.destroyed()) return;
+    const bool go_on =
+        framer_.feed(data, size, [&](const event::Line& line) { return take(line, life); });
+    if (life.ended()) return;
     listener_.on_batch_end();
     if (!go_on && !done_) stop_for_protocol_error();
     // After done, no line limit applies; count and drop the unfinished line now.
@@ -71,10 +71,10 @@ bool StreamAttempt::take_event(std::string line) {
     if (done_ || broken_ || line.size() > limits_.line_bytes) return false;
     const size_t size = line.size();
     line.append(json::kPadding, '\0');
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     listener_.on_batch();
-    const bool is_taken = take({{line.data(), size}, framer_.line_number(), 0}, watch.destroyed());
-    if (watch.destroyed()) return true;
+    const bool is_taken = take({{line.data(), size}, framer_.line_number(), 0}, life);
+    if (life.ended()) return true;
     listener_.on_batch_end();
     return is_taken;
 }
@@ -84,11 +84,10 @@ void StreamAttempt::on_exit(const process::Exit& exit) {
     if (done_) {
         count_after_done("\n");
     } else if (!broken_) {
-        const DestructionWatch watch(destroyed_);
+        const Lifetime::Watch life = lifetime_.watch();
         listener_.on_batch();
-        const bool fine =
-            framer_.finish([&](const event::Line& line) { return take(line, watch.destroyed()); });
-        if (watch.destroyed()) return;
+        const bool fine = framer_.finish([&](const event::Line& line) { return take(line, life); });
+        if (life.ended()) return;
         listener_.on_batch_end();
         if (!fine) {
             note_protocol_error();
@@ -106,7 +105,7 @@ void StreamAttempt::on_exit(const process::Exit& exit, std::string code, std::st
 }
 
 // Returns false to stop reading: the line is not an event, or the listener destroyed the attempt.
-bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
+bool StreamAttempt::take(const event::Line& line, const Lifetime::Watch& life) {
     if (event::is_blank(line.text)) return true;
     if (done_) {
         // Lines after done are ignored, but drained and counted (spec 000 §4.6).
@@ -136,7 +135,7 @@ bool StreamAttempt::take(const event::Line& line, const bool& destroyed) {
     }
     // The listener may destroy this object; `destroyed` lives on the caller's stack.
     listener_.on_event(event);
-    if (destroyed) return false;
+    if (life.ended()) return false;
     if (line.text.size() > kLargeLine) decoder_.shrink();
     return true;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/line_framer.hpp"
 #include "process/process.hpp"
@@ -82,7 +83,7 @@ public:
     void on_exit(const process::Exit& exit, std::string code, std::string error);
 
 private:
-    bool take(const event::Line& line, const bool& destroyed);
+    bool take(const event::Line& line, const Lifetime::Watch& life);
     void count_after_done(std::string_view data);
     void on_linger();
     void note_protocol_error();
@@ -99,7 +100,7 @@ private:
     event::Decoder decoder_;
     Tail diagnostics_;
     Timer linger_;
-    bool* destroyed_ = nullptr;
+    Lifetime lifetime_;
 
     bool done_ = false;
     bool done_ok_ = false;

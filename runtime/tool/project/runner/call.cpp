@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/destruction_watch.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/lifetime.hpp"
 #include "base/uuid.hpp"
 #include "process/process.hpp"
 
@@ -113,10 +113,7 @@ uint64_t Call::age_ms() const {
     return static_cast<uint64_t>(std::max<int64_t>(clock::steady_ms() - started_ms_, 0));
 }
 
-Call::~Call() {
-    *alive_ = false;
-    if (destroyed_ != nullptr) *destroyed_ = true;
-}
+Call::~Call() { lifetime_.end(); }
 
 bool Call::is_sandboxed() const {
     return binding_->sandbox ||
@@ -175,12 +172,12 @@ bool Call::send(std::string line) {
     line.append(json::kPadding, '\0');
     event::Event event;
     if (!decoder_.decode({line.data(), size}, event)) return true;
-    const DestructionWatch watch(destroyed_);
+    const Lifetime::Watch life = lifetime_.watch();
     listener_.on_batch();
     listener_.on_event(event);
-    if (watch.destroyed()) return false;
+    if (life.ended()) return false;
     listener_.on_batch_end();
-    return !watch.destroyed();
+    return !life.ended();
 }
 
 bool Call::log(std::string_view level, std::string_view message) {
@@ -258,9 +255,9 @@ void Call::note_blocked_secret() {
 }
 
 void Call::fail_soon(std::string code, std::string error_type, std::string message) {
-    loop_.defer([this, alive = alive_, code = std::move(code), type = std::move(error_type),
-                 message = std::move(message)]() mutable {
-        if (*alive && !has_ended_) end_with_failure(code, type, std::move(message));
+    loop_.defer([this, life = lifetime_.watch(), code = std::move(code),
+                 type = std::move(error_type), message = std::move(message)]() mutable {
+        if (!life.ended() && !has_ended_) end_with_failure(code, type, std::move(message));
     });
 }
 
@@ -289,8 +286,8 @@ void Call::end(const Reply* reply, Outcome outcome) {
         writer.end();
     }
     if (!line.empty()) {
-        const std::shared_ptr<bool> alive = alive_;
-        if (!send(std::move(line)) || !*alive) return;
+        const Lifetime::Watch life = lifetime_.watch();
+        if (!send(std::move(line)) || life.ended()) return;
     }
     if (reply != nullptr) {
         std::set<std::string_view> permitted;  // a permitted capability is traced once

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/event.hpp"
 #include "tool/project/binding.hpp"
@@ -136,8 +137,7 @@ private:
     std::string error_type_;
     bool is_unsafe_override_ = false;
     bool has_ended_ = false;
-    bool* destroyed_ = nullptr;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for deferred calls
+    Lifetime lifetime_;
 };
 
 }  // namespace narratoria::tool

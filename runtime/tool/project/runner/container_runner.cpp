@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/project/runner/container_runner.hpp"
+#include "base/lifetime.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -269,11 +270,11 @@ private:
         // the container.
         exit_ = exit;
         timer_.start(kRemovalMs, [this] { end(); });
-        runner_.remove(runtime_, {name_}, [this, here = std::weak_ptr<bool>(here_)] {
+        runner_.remove(runtime_, {name_}, [this, life = lifetime_.watch()] {
             // A task must not be destroyed from its own callback, so end() is deferred.
-            if (here.expired()) return;
-            processes().loop().defer([this, here] {
-                if (!here.expired()) end();
+            if (life.ended()) return;
+            processes().loop().defer([this, life] {
+                if (!life.ended()) end();
             });
         });
     }
@@ -303,7 +304,7 @@ private:
     bool is_running_ = false;
     std::optional<process::Exit> exit_;  // of a call that ends after its container
     Timer timer_;
-    const std::shared_ptr<bool> here_ = std::make_shared<bool>();
+    Lifetime lifetime_;
 };
 
 ContainerRunner::ContainerRunner(std::shared_ptr<ProcessRunner> processes)

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/destruction_watch.hpp"
+#include "base/lifetime.hpp"
 
 // The text of python/fork_server.py and python/narratoria_runner.py, zero-terminated.
 extern "C" const char narratoria_python_fork_server[];
@@ -86,9 +86,7 @@ class PythonServers::Server : public process::Listener {
 public:
     Server(PythonServers& servers, PythonStart start)
         : servers_(servers), start_(std::move(start)) {}
-    ~Server() override {
-        if (destroyed_ != nullptr) *destroyed_ = true;
-    }
+    ~Server() override { lifetime_.end(); }
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
@@ -126,7 +124,7 @@ private:
     void on_exit(const process::Exit& exit) override;
 
     // Each returns false if the server broke the protocol.
-    bool take(char* data, size_t size, const bool& destroyed);
+    bool take(char* data, size_t size, const Lifetime::Watch& life);
     bool read_header(char byte);
     bool take_frame();
     bool take_end();
@@ -145,7 +143,7 @@ private:
     std::string text_;
     char kind_ = 0;
     size_t left_ = 0;  // remaining bytes of the frame
-    bool* destroyed_ = nullptr;
+    Lifetime lifetime_;
 };
 
 // ---- Call
@@ -203,9 +201,9 @@ bool PythonServers::Server::read_header(char byte) {
 void PythonServers::Server::on_output(char* data, size_t size) {
     bool is_right = true;
     {
-        const DestructionWatch watch(destroyed_);
-        is_right = take(data, size, watch.destroyed());
-        if (watch.destroyed()) return;
+        const Lifetime::Watch life = lifetime_.watch();
+        is_right = take(data, size, life);
+        if (life.ended()) return;
     }
     if (is_right) return;
     // The server is broken, or another process writes to its pipe.
@@ -214,7 +212,7 @@ void PythonServers::Server::on_output(char* data, size_t size) {
     process_->terminate(0);
 }
 
-bool PythonServers::Server::take(char* data, size_t size, const bool& destroyed) {
+bool PythonServers::Server::take(char* data, size_t size, const Lifetime::Watch& life) {
     while (size > 0) {
         if (call_ == nullptr || leaves_behind_) return false;
         if (kind_ == 0) {
@@ -226,14 +224,14 @@ bool PythonServers::Server::take(char* data, size_t size, const bool& destroyed)
             if (kind_ == 'L') call_->listener().on_diagnostics({data, part});
             else if (kind_ == 'A') call_->listener().on_output(data, part);
             else text_.append(data, part);
-            if (destroyed) return true;
+            if (life.ended()) return true;
             data += part;
             size -= part;
             left_ -= part;
         }
         if (kind_ == 0 || left_ > 0) continue;
         const bool is_right = take_frame();
-        if (destroyed || !is_right) return is_right;
+        if (life.ended() || !is_right) return is_right;
     }
     return true;
 }
