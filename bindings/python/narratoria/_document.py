@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .errors import DocumentError
+from ._document_error import DocumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -49,7 +49,9 @@ from ._document import (
     write_document,
     write_documents,
 )
-from .errors import DocumentError
+from ._document_error import DocumentError
+from ._fault import Fault
+from .errors import PlanFailedError
 
 if TYPE_CHECKING:
     from .events import EventBody, UnknownEvent
@@ -586,8 +588,6 @@ class Result(LazyDocument):
         """
         if self.success:
             return self
-        from .errors import PlanFailedError
-
         failed = self.failed or self.skipped
         causes = [f"{tool.tool_id}: {tool.error or tool.state}" for tool in failed]
         text = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
@@ -777,51 +777,6 @@ class Opening(Document):
 
     def __repr__(self) -> str:
         return f"<Opening {self.text!r} choices={self.choices!r}>"
-
-
-@dataclass(slots=True, repr=False, eq=False)
-class Fault(Document):
-    """One fault of a document, as in `narratoria validate --json` and `planFaults`.
-
-    Attributes:
-        message: what is wrong and what to do, for people.
-        pointer: JSON Pointer to the place; `""` is the whole document.
-        rule: the violated rule, for programs.
-        line, column: place in the text, from 1; None if there was no text.
-        byte: place in the text, from 0; None if there was no text.
-        file: the file of a story; None for other documents.
-        extra: unknown members.
-
-    >>> Fault("must not be empty", "/tools/0/toolId", "minLength", line=3, column=17)
-    <Fault 3:17 /tools/0/toolId minLength: must not be empty>
-    """
-
-    message: str
-    pointer: str = ""
-    rule: str = ""
-    line: int | None = None
-    column: int | None = None
-    byte: int | None = None
-    file: str | None = None
-    extra: dict[str, Any] = field(default_factory=new_object)
-
-    _members = (
-        Member("file", string, OPTIONAL),
-        Member("line", integer, OPTIONAL),
-        Member("column", integer, OPTIONAL),
-        Member("byte", integer, OPTIONAL),
-        Member("pointer", string),
-        Member("rule", string),
-        Member("message", string),
-    )
-
-    def __str__(self) -> str:
-        place = [str(part) for part in (self.file, self.line, self.column) if part is not None]
-        parts = [":".join(place), self.pointer, self.rule]
-        return f"{' '.join(part for part in parts if part) or 'fault'}: {self.message}"
-
-    def __repr__(self) -> str:
-        return f"<Fault {self}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)

@@ -15,11 +15,14 @@ where, and what to do. Reading a dict into a class can raise a :class:`DocumentE
 
 from __future__ import annotations
 
+from narratoria._document_error import DocumentError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from narratoria.documents import Fault, Result
+    from narratoria._fault import Fault
+    from narratoria.documents import Result
 
 __all__ = [
     "BusyError",
@@ -61,39 +64,6 @@ class Error(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (type(self), str(self), self.code, self.details))
-
-
-class DocumentError(ValueError):
-    """A document is not valid.
-
-    Attributes:
-        pointer: JSON Pointer (RFC 6901) to the place; `""` is the whole document.
-        reason: what is wrong there, for people.
-
-    >>> error = DocumentError("must be a string, is a number", "/tools/0/toolId")
-    >>> error.pointer
-    '/tools/0/toolId'
-    >>> print(error)
-    /tools/0/toolId: must be a string, is a number
-    """
-
-    def __init__(self, reason: str, pointer: str = "") -> None:
-        super().__init__(reason, pointer)
-        self.reason = reason
-        self.pointer = pointer
-
-    def __str__(self) -> str:
-        return f"{self.pointer or 'the document'}: {self.reason}"
-
-    def within(self, token: str | int) -> DocumentError:
-        """Returns the same fault with a pointer from the enclosing object or array, which has the
-        place under `token`.
-
-        >>> DocumentError("is missing", "/b").within("a").pointer
-        '/a/b'
-        """
-        escaped = str(token).replace("~", "~0").replace("/", "~1")
-        return DocumentError(self.reason, f"/{escaped}{self.pointer}")
 
 
 class NarratoriaWarning(UserWarning):
@@ -213,7 +183,7 @@ class InvalidDocumentError(Error, ValueError):
     @property
     def faults(self) -> list[Fault]:
         """All faults, in the order of the text: the place, the violated rule, and what to do."""
-        from narratoria.documents import Fault
+        from narratoria._fault import Fault
 
         found: list[dict[str, Any]] = self.details or []
         return [Fault.from_dict(each) for each in found]

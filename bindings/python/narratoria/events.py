@@ -41,7 +41,7 @@ from ._document import (
     string_or_null,
     strings,
 )
-from .errors import DocumentError
+from ._document_error import DocumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
