@@ -113,7 +113,7 @@ class Handlers(SessionBase):
         return result is not False
 
     async def _await_handler(self, result: Awaitable[Any]) -> None:
-        from narratoria.aio import inside
+        from narratoria._inside import inside
 
         with inside(self._core, is_waited_for=False):
             try:

@@ -174,4 +174,6 @@ def import_for(function: Any) -> None:
     if is_async_function(function):
         from importlib import import_module
 
-        import_module("narratoria.aio")
+        import_module("narratoria._inside")
+        import_module("narratoria._private_loop")
+        import_module("narratoria.documents")

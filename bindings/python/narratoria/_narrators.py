@@ -7,7 +7,7 @@ from narratoria import _core
 from narratoria._checks import require_callable, text_of
 from narratoria._hooks import exception_text, log_event, report_exception, to_plain
 from narratoria._invocations import import_for, takes_parameter
-from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
+from narratoria._plans import describe_faults, plan_warnings, warn_of_plan
 from narratoria._session_base import SessionBase
 from narratoria.errors import GoneError
 
@@ -94,7 +94,7 @@ class Narrators(SessionBase):
     def _spawn_narrator(self, plan: Awaitable[Any], reply: Reply) -> None:
         from asyncio import CancelledError
 
-        from narratoria.aio import inside
+        from narratoria._inside import inside
 
         async def run() -> None:
             try:

@@ -282,7 +282,7 @@ class ToolFunctions(SessionBase):
     ) -> None:
         from asyncio import CancelledError, current_task
 
-        from narratoria.aio import inside
+        from narratoria._inside import inside
 
         async def run() -> None:
             task = current_task()

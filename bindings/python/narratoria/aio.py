@@ -16,8 +16,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
@@ -25,12 +24,14 @@ from weakref import WeakSet, ref
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, whole_number
 from narratoria._driver import Driver
+from narratoria._inside import refuse_inside
+from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
 from narratoria._sinks import kinds_mask
 from narratoria._threads import EngineCalls
 from narratoria.documents import Asset
-from narratoria.errors import BusyError, Error, GoneError, ReentrantError, ThreadError
-from narratoria.session import Turn, lazy_result, plan_to_submit, warn_unfinished
+from narratoria.errors import BusyError, Error, GoneError, ThreadError
+from narratoria.session import Turn, warn_unfinished
 from narratoria.store import again_arguments, resume_arguments
 
 if TYPE_CHECKING:
@@ -48,43 +49,6 @@ __all__ = ["EventStream", "Session"]
 
 # The interval of checks whether tools in threads have ended, in seconds.
 _POLL_INTERVAL_S = 0.005
-
-# ---- calls that would wait for themselves
-
-
-class _Call:
-    # A running tool, narrator or handler of a session. No plan waits for a handler.
-
-    def __init__(self, core: _core.Session, is_waited_for: bool) -> None:
-        self.core = core
-        self.is_waited_for = is_waited_for
-        self.is_over = False
-
-
-_CALLS: ContextVar[tuple[_Call, ...]] = ContextVar("narratoria_places", default=())
-
-
-@contextmanager
-def inside(core: _core.Session, is_waited_for: bool = True) -> Generator[None]:
-    """Marks the current task, and all tasks that it starts, as inside the session."""
-    call = _Call(core, is_waited_for)
-    # Places that are over are dropped.
-    _CALLS.set((*(each for each in _CALLS.get() if not each.is_over), call))
-    try:
-        yield
-    finally:
-        call.is_over = True
-
-
-def _refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) -> None:
-    for call in _CALLS.get():
-        if call.core is core and not call.is_over and (call.is_waited_for or even_handlers):
-            raise ReentrantError(
-                f"{what} would wait for itself: it is made inside a tool, narrator or handler of "
-                "this session",
-                code="REENTRANT",
-            )
-
 
 # ---- sessions of a loop
 
@@ -347,7 +311,7 @@ class Session(Registry):
             timeout = self._close_timeout
         check_timeout("timeout", timeout)
         self._use()
-        _refuse_inside(self._core, "this call", even_handlers=True)
+        refuse_inside(self._core, "this call", even_handlers=True)
         if self._driver is not None:
             self._driver.stop()
             self._driver = None
@@ -638,7 +602,7 @@ class Session(Registry):
         if self._driver is None:
             raise RuntimeError("the session is not entered; use it inside `async with`")
         self._refuse_other_loops()
-        _refuse_inside(core, "this call")
+        refuse_inside(core, "this call")
         cancel_count = self._cancel_count
         await self._queue.enter(is_prompt)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

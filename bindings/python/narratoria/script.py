@@ -156,7 +156,7 @@ class ScriptRun:
         raised, self._raised = self._raised, None
         if raised is not None:
             raise raised
-        from narratoria.session import lazy_result
+        from narratoria._plans import lazy_result
 
         ended: dict[str, Any] = ticket.value
         scope, error = ended["scope"], ended["error"]

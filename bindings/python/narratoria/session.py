@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, path_text, text_of
-from narratoria._hooks import to_plain
-from narratoria._plan_warnings import describe_faults, plan_warnings, warn_of_plan
+from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
-from narratoria.errors import Error, InvalidDocumentError, NarratoriaWarning
+from narratoria.errors import Error, NarratoriaWarning
 from narratoria.state import State
 
 TYPE_CHECKING = False
@@ -555,14 +554,6 @@ class Session(Registry):
             self._end_loop(0)
 
 
-def lazy_result(text: _core.ResultText) -> Result:
-    """Returns a result that is parsed on first use. Most callers read only `success`, and parsing a
-    result with many events takes as long as making them did."""
-    from narratoria.documents import Result
-
-    return Result.later(text.to_dict, success=text.success)
-
-
 def warn_unfinished(names: Iterable[str], timeout: float | None) -> None:
     """Warns about functions that still run after their session was closed."""
     from warnings import warn
@@ -574,32 +565,6 @@ def warn_unfinished(names: Iterable[str], timeout: float | None) -> None:
         NarratoriaWarning,
         stacklevel=4,
     )
-
-
-def plan_to_submit(
-    plan: Plan | Mapping[str, Any] | str, folder: str | PathLike[str] | None, is_strict: bool
-) -> tuple[str, str]:
-    """Returns the plan, in any of its forms, and the folder as the engine takes them. Shows the
-    plan's warnings, or refuses a plan with warnings if `is_strict`."""
-    where = "" if folder is None else path_text("folder", folder)
-    given: Any = plan
-    if hasattr(given, "to_dict"):
-        given = given.to_dict()
-    elif not isinstance(given, (str, dict)) and hasattr(given, "keys"):
-        given = dict(given)
-    if not isinstance(given, (str, dict)):
-        raise TypeError(
-            f"a plan must be a Plan, a dict or a str of JSON, not {type(plan).__name__}"
-        )
-    if isinstance(given, str):
-        text = text_of("a plan", given)
-    else:
-        text = _core.to_json(given, to_plain)
-    faults = plan_warnings(text)
-    if faults and is_strict:
-        raise InvalidDocumentError(describe_faults(faults), code="PLAN", details=faults)
-    warn_of_plan(faults, 4)
-    return text, where
 
 
 def sample_story() -> Path:
