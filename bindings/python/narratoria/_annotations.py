@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles an annotation to its schema and its converter in one pass.
+#
+# The modules of dates, paths and UUIDs are imported inside a function: few tools need them.
 
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
+import enum
+import inspect
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -78,9 +85,6 @@ class Compiler:
         self._inside: list[Inside] = []
 
     def compile(self, annotation: Any) -> Compiled:
-        import dataclasses
-        import enum
-        import typing
 
         if annotation is None:
             annotation = type(None)
@@ -135,7 +139,6 @@ class Compiler:
         raise self._unsupported(annotation)
 
     def _unsupported(self, annotation: Any) -> TypeError:
-        import typing
 
         name = getattr(annotation, "__name__", "")
         instead = _INSTEAD.get(name)
@@ -149,7 +152,6 @@ class Compiler:
     def _named(self, annotation: Any, compile_inner: Callable[[], Compiled]) -> Compiled:
         """Compiles a type that may contain itself. If it does, it goes to `$defs`, with a reference
         here."""
-        import typing
 
         for outer in self._inside:
             if outer.annotation == annotation:
@@ -317,7 +319,6 @@ class Compiler:
         return Compiled(schema, convert, None, type_text)
 
     def _json_of(self, value: Any) -> Any:
-        import enum
 
         plain = value.value if isinstance(value, enum.Enum) else value
         if plain is None or isinstance(plain, (bool, int, str)):
@@ -424,7 +425,6 @@ class Compiler:
     def unpack(self, annotation: Any) -> dict[str, tuple[Compiled, bool]]:
         """Returns the members of `Unpack[X]`, where X is a TypedDict, and whether each is
         required."""
-        import typing
 
         [inner] = typing.get_args(annotation)
         kind = typing.get_origin(inner) or inner
@@ -440,7 +440,6 @@ class Compiler:
         return self._object(annotation, kind, self._typed_dict_members(annotation, kind), None)
 
     def _typed_dict_members(self, annotation: Any, kind: Any) -> dict[str, tuple[Any, bool, Any]]:
-        import typing
 
         members: dict[str, tuple[Any, bool, Any]] = {}
         for name, hint in self._hints_of(annotation, kind).items():
@@ -453,7 +452,6 @@ class Compiler:
         return members
 
     def _dataclass(self, annotation: Any, kind: Any) -> Compiled:
-        import dataclasses
 
         hints = self._hints_of(annotation, kind)
         members: dict[str, tuple[Any, bool, Any]] = {}
@@ -467,7 +465,6 @@ class Compiler:
             if one.default_factory is not dataclasses.MISSING:
                 default = one.default_factory()
             members[one.name] = (hints[one.name], required, default)
-        import inspect
 
         for parameter in inspect.signature(kind).parameters.values():
             if parameter.name not in members and parameter.default is parameter.empty:
@@ -555,7 +552,6 @@ def _arguments(annotation: Any) -> Any:
 
 def _is_plain_union(annotation: Any) -> bool:
     """True if it was written `X | Y`."""
-    import types
 
     return isinstance(annotation, types.UnionType)
 

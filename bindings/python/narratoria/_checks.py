@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks of arguments: the exception names the argument and comes from the call that passed it.
+#
+# The options are imported inside a function: most sessions set neither times nor limits, and start
+# faster without `dataclasses`.
 
 from __future__ import annotations
+
+from os import PathLike, fspath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +26,6 @@ def text_of(what: str, value: Any) -> str:
 
 def path_text(what: str, value: Any) -> str:
     """Checks a path argument, which must be UTF-8."""
-    from os import PathLike, fspath
 
     if isinstance(value, PathLike):
         value = fspath(value)
@@ -54,7 +58,6 @@ def numbers_of(what: str, numbers: Any) -> dict[str, int]:
     """Checks an argument `times` or `limits`, and returns the values that are set."""
     if numbers is None:
         return {}
-    # Imported here because most callers set neither.
     from narratoria.options import Limits, Times
 
     kind: type[Times | Limits] = Times if what == "times" else Limits

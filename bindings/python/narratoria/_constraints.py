@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -78,8 +79,6 @@ class Field:
 
 def check_constraint(name: str, value: Any) -> None:
     if name == "pattern":
-        import re
-
         if not isinstance(value, str):
             raise TypeError(f"pattern must be a str, not {type(value).__name__}")
         try:
@@ -203,8 +202,6 @@ def constrain(where: str, compiled: Compiled, name: str, bound: Any) -> Compiled
 
         check = check_length
     elif name == "pattern" and "string" in types:
-        import re
-
         compiled_pattern = re.compile(bound)
         schema["pattern"] = bound
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The result of compiling an annotation: a schema, and a converter from JSON values to arguments.
+#
+# The compiled part is imported inside a function: a script that only describes a tool, with
+# narratoria.Field, does not load it.
 
 from __future__ import annotations
 

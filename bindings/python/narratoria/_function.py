@@ -46,6 +46,8 @@ In a union of `int` and `float`, `int` is tried first, whatever the order.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -199,8 +201,6 @@ def describe(
         ...
     TypeError: parameter colours of the tool paint: set[str] has no JSON equivalent; use list[...]
     """
-    import functools
-    import inspect
 
     called: Any = function
     while isinstance(called, functools.partial):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python functions as handlers of ui_events and as renderers of assets.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 

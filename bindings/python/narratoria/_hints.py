@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,8 +45,6 @@ def return_hint_of(function: Any) -> Any:
 
 def _plain_function(function: Any, is_unwrapped: bool) -> Any:
     """Returns the function inside a partial, a method or a callable object."""
-    import functools
-    import inspect
 
     plain = function
     while True:
@@ -64,7 +65,6 @@ def _plain_function(function: Any, is_unwrapped: bool) -> Any:
 
 def _evaluated(annotations: dict[str, Any], plain: Any) -> dict[str, Any]:
     """Evaluates annotations in the scope of a function."""
-    import typing
 
     def holder() -> None: ...
 
@@ -94,7 +94,6 @@ def not_evaluated(annotations: str, fault: Exception) -> TypeError:
 def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:
     """Returns the annotations of a class's members, with type parameters replaced by their
     arguments."""
-    import typing
 
     bound: dict[Any, dict[Any, Any]] = {}
     _bind(annotation, {}, bound)
@@ -107,7 +106,6 @@ def hints_of_class(annotation: Any, kind: Any) -> dict[str, Any]:
 def _bind(alias: Any, outside: Mapping[Any, Any], bound: dict[Any, dict[Any, Any]]) -> None:
     """Records the arguments of type parameters for each class: two classes may share a
     parameter."""
-    import typing
 
     kind = typing.get_origin(alias) or alias
     if not isinstance(kind, type) or kind in bound:
@@ -125,8 +123,6 @@ def _bases(kind: type) -> tuple[Any, ...]:
 
 def _owner(kind: Any, name: str) -> Any:
     """Returns the class that annotates a member: `kind` or one of its bases."""
-    import inspect
-    import typing
 
     if not typing.is_typeddict(kind):
         return next((each for each in kind.__mro__ if name in inspect.get_annotations(each)), kind)
@@ -140,7 +136,6 @@ def _owner(kind: Any, name: str) -> Any:
 
 def with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
     """Replaces the type parameters of an annotation; unbound ones remain."""
-    import typing
 
     if isinstance(hint, typing.TypeVar):
         return bound.get(hint, hint)
@@ -152,6 +147,5 @@ def with_arguments(hint: Any, bound: Mapping[Any, Any]) -> Any:
 
 def form_of(annotation: Any) -> str:
     """Returns the name of the annotation's special form, such as "Unpack" or "NotRequired"."""
-    import typing
 
     return getattr(typing.get_origin(annotation), "_name", None) or ""

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python functions that the compiled part calls: logging, exceptions, and values to JSON.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
+
+from os import PathLike
+
+from narratoria import _core, errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +99,6 @@ _BUGS = (
 
 
 def _is_bug(exception: BaseException) -> bool:
-    from narratoria import errors
 
     misuses = (
         errors.ForkedError,
@@ -183,7 +188,6 @@ def _trace(exception: BaseException) -> str:
 def _failure(
     code: str, message: str, details: Mapping[str, Any] | None, may_retry: bool = True
 ) -> str:
-    from narratoria import _core
 
     error: dict[str, Any] = {
         "version": "0",
@@ -202,7 +206,6 @@ def _failure(
 def _plain_text(value: Any) -> str | None:
     """Returns the text of a date, a time, a path or a UUID; None for any other value."""
     from datetime import date, time
-    from os import PathLike
     from uuid import UUID
 
     if isinstance(value, (date, time)):
@@ -217,7 +220,7 @@ def add_body_classes() -> None:
     """Describes the event classes to the compiled part, which creates their objects."""
     from dataclasses import MISSING, fields
 
-    from narratoria import _core, _document, events
+    from narratoria import _document, events
 
     checks: dict[Any, str] = {
         _document.string: "s",
@@ -255,7 +258,6 @@ def add_body_classes() -> None:
 
 def restore_event(*state: Any) -> Event:
     """Restores an event from its pickled or copied state."""
-    from narratoria import _core
 
     return _core.restore_event(*state)
 

@@ -11,8 +11,11 @@ it can be checked as XML.
 
 from __future__ import annotations
 
+import binascii
 import os
+import stat
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -405,7 +408,6 @@ def _axis_label(value: float, step: float) -> str:
 
 def _time(text: str) -> float | None:
     """Returns milliseconds since the epoch of an ISO-8601 time; None if the text is not one."""
-    from datetime import datetime
 
     # Python 3.10 does not read Z, and reads fractions of three or six digits only.
     rest = text[19:]
@@ -477,7 +479,6 @@ def _embedded(asset: Asset, media_type: str, content: bytes) -> str:
         )
     if family not in ("image", "audio", "video"):
         return ""
-    import binascii
 
     data = binascii.b2a_base64(content, newline=False).decode("ascii")
     source = f"data:{media_type};base64,{data}"
@@ -503,7 +504,6 @@ def _plain_media_type(text: str) -> str:
 
 def _read(path: str, limit: int) -> tuple[bytes | None, int | None, str]:
     """Returns the content, the size, and the reason if there is no content."""
-    import stat
 
     try:
         # O_NONBLOCK: a pipe in place of the file would block.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A Python function as the narrator: its requests, its answers and its faults.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plans as they are submitted, their results, and their warnings: faults that the runtime reports and
-# accepts.
+# Plans as they are submitted, their results, and their warnings: faults that the runtime reports
+# and accepts.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 

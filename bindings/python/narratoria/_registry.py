@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The base of both kinds of session: registers Python functions with the runtime.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import collections.abc
+import dataclasses
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +35,6 @@ def result_schema_of(function: Any, is_generator: bool) -> dict[str, Any] | None
 
 def _returned(hint: Any) -> Any:
     """Returns the annotation of the value that a generator returns at its end."""
-    import collections.abc
-    import typing
 
     arguments = typing.get_args(hint)
     is_generator = typing.get_origin(hint) is collections.abc.Generator
@@ -61,7 +62,6 @@ class _ResultCompiler(Compiler):
     _objects = (dict,)
 
     def compile(self, annotation: Any) -> Compiled:
-        import typing
 
         kind = typing.get_origin(annotation) or annotation
         if isinstance(kind, type) and hasattr(kind, "to_dict"):
@@ -112,7 +112,6 @@ class _ResultCompiler(Compiler):
         return _of({})
 
     def _dataclass(self, annotation: Any, kind: Any) -> Compiled:
-        import dataclasses
 
         hints = self._hints_of(annotation, kind)
         members = {one.name: (hints[one.name], False, None) for one in dataclasses.fields(kind)}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python functions as tools: their registration and their calls.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 
@@ -18,7 +20,6 @@ from narratoria._invocations import (
     run_generator,
 )
 from narratoria._session_base import SessionBase
-from narratoria.context import Context
 from narratoria.errors import Error, GoneError
 from narratoria.state import State
 
@@ -214,6 +215,8 @@ class ToolFunctions(SessionBase):
         def call() -> Any:
             made = arguments_of(about, invocation.request["input"])
             if about.context_parameter:
+                from narratoria.context import Context
+
                 made[about.context_parameter] = Context(
                     invocation, State(self._core, use, self._changed)
                 )

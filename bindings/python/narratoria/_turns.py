@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The turns in a session's store, and the ways between them.
+#
+# Imports inside functions are those that not every session needs, so that it starts faster.
 
 from __future__ import annotations
 

@@ -3,6 +3,15 @@
 
 from __future__ import annotations
 
+from warnings import warn
+
+from narratoria._checks import path_text
+from narratoria.errors import NarratoriaWarning
+from narratoria.state import set_state
+
+# What loads the compiled part is imported inside a function: a module of tools that names Context
+# does not need it.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,9 +111,6 @@ class Context:
 
         if emit_blocking(self._invocation, dict(line)) or self.is_cancelled:
             return
-        from warnings import warn
-
-        from narratoria.errors import NarratoriaWarning
 
         # stacklevel: the caller of the public method.
         warn(
@@ -186,7 +192,6 @@ class Context:
         ...         {"toolId": "t", "toolPath": "pay", "input": {"coins": 2}}]})["t"].result
         7
         """
-        from narratoria.state import set_state
 
         set_state(self._state._use(), key, value, metadata, self._invocation)  # pyright: ignore[reportPrivateUsage]
         self._state._changed()  # pyright: ignore[reportPrivateUsage]
@@ -288,7 +293,6 @@ class Context:
         ...     session.assets
         [<Asset map of d: text/plain ...map.txt>]
         """
-        from narratoria._checks import path_text
 
         event: dict[str, Any] = {
             "type": "asset",

@@ -53,6 +53,8 @@ from ._document_error import DocumentError
 from ._fault import Fault
 from .errors import PlanFailedError
 
+# Imports inside functions are those that few programs need: the classes of events, and HTML.
+
 if TYPE_CHECKING:
     from .events import EventBody, UnknownEvent
 

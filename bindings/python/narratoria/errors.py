@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from narratoria._document_error import DocumentError
 
+# Imports inside functions are those that only some exceptions need: a session starts faster.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# The compiled part is imported inside a function: a script that only describes a tool does not
+# load it.
+
 __all__ = ["Limits", "Times"]
 
 
@@ -104,7 +107,6 @@ _LARGEST_TIME = 2**32 - 2
 
 
 def _set_fields(numbers: Times | Limits) -> dict[str, int]:
-    # Imported here, so that a script that only describes a tool does not load the library.
     from narratoria._core import largest_limits
 
     out: dict[str, int] = {}

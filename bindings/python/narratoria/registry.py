@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from warnings import warn
 
 from narratoria._checks import numbers_of, path_text, text_of
 from narratoria.errors import InvalidArgumentError, NarratoriaWarning, NotFoundError
+from narratoria.options import Limits, Times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from narratoria._core import Session as CoreSession
     from narratoria._tools import ToolFunctions
-    from narratoria.options import Limits, Times
 
     Function = TypeVar("Function", bound=Callable[..., Any])
     _Base = Mapping[str, "ToolInfo"]
@@ -84,7 +85,6 @@ class ToolInfo:
         self.place: str = found["origin"].get("place", "")
         self.target: str | None = found.get("target")
         self.problem: str | None = found.get("problem")
-        from narratoria.options import Limits, Times
 
         self.times: Times = Times(**found.get("times", {}))
         # In JSON, null means no limit.
@@ -187,8 +187,6 @@ class Tools(_Base):
     def _for_models(self, form: int) -> list[dict[str, Any]]:
         found = self._use().tools_for_models(form)
         for each in found["leftOut"]:
-            from warnings import warn
-
             message = f"the tool {each['name']} is left out: {each['reason']}"
             warn(message, NarratoriaWarning, stacklevel=3)
         tools: list[dict[str, Any]] = found["tools"]

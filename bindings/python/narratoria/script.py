@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from os import listdir
+from os.path import abspath
+
 from narratoria import _core
 from narratoria._checks import path_text, require_callable, text_of
 from narratoria._hooks import to_plain
 from narratoria._invocations import is_async_function, refuse_awaitable
+from narratoria._plans import lazy_result
 from narratoria.errors import ScriptError
 
 TYPE_CHECKING = False
@@ -102,8 +106,6 @@ def _scope_of(scope: Any) -> str:
 def _folder_of(tools: Any) -> str:
     if tools is None:
         return ""
-    from os import listdir
-    from os.path import abspath
 
     folder = abspath(path_text("tools", tools))
     # Raises if there is no such folder; the script would only find no tools.
@@ -156,7 +158,6 @@ class ScriptRun:
         raised, self._raised = self._raised, None
         if raised is not None:
             raise raised
-        from narratoria._plans import lazy_result
 
         ended: dict[str, Any] = ticket.value
         scope, error = ended["scope"], ended["error"]

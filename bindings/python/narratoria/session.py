@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+from errno import ENOENT
+from os import PathLike
+from time import monotonic
+
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, path_text, text_of
 from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
-from narratoria.errors import Error, NarratoriaWarning
+from narratoria.errors import Error, GoneError, NarratoriaWarning
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
     from pathlib import Path
     from types import TracebackType
     from typing import Any, Literal
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
     from narratoria.documents import Asset, Fault, Plan, Result
     from narratoria.script import ScriptResult
 
-# The document classes are imported on first use because they need `dataclasses`, which imports
-# `inspect`. `typing`, which imports `re`, is not imported at all. Together they would take four
-# times as long to import as everything else.
+# Imports inside functions are those that not every session needs, so that it starts faster. The
+# document classes need `dataclasses`, which imports `inspect`. `typing`, which imports `re`, is not
+# imported at all. Together they would take four times as long to import as everything else.
 
 __all__ = ["Session", "State", "Turn", "sample_story", "validate"]
 
@@ -437,7 +440,6 @@ class Session(Registry):
                 self._end_functions(timeout)
 
     def _end_functions(self, timeout: float | None) -> None:
-        from time import monotonic
 
         deadline = None if timeout is None else monotonic() + timeout
         left = self._end_loop(timeout)
@@ -449,8 +451,6 @@ class Session(Registry):
 
     def __enter__(self) -> Self:
         if self._core.is_closed:
-            from narratoria.errors import GoneError
-
             raise GoneError("the session is closed; create a new one", code="GONE")
         return self
 
@@ -579,7 +579,6 @@ def sample_story() -> Path:
     ...     session.play("I light the torch").outcome
     'completed'
     """
-    from errno import ENOENT
     from pathlib import Path
 
     story = Path(__file__).parent / "stories" / "torch"
@@ -615,7 +614,6 @@ def validate(
     """
     if kind not in _DOCUMENTS:
         raise ValueError(f"unknown kind of document {kind!r}; use one of {', '.join(_DOCUMENTS)}")
-    from os import PathLike
 
     from narratoria.documents import Fault
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from narratoria._checks import text_of
 from narratoria.errors import NotFoundError
+
+# HTML is imported inside a function: only notebooks need it.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +79,6 @@ def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
 
 
 def _key(key: Any) -> str:
-    from narratoria._checks import text_of
 
     return text_of("a key of the state", key)
 
@@ -155,7 +157,6 @@ class State(_Base):
         ...     session.state.has("/torch"), session.state.has("/door/open")
         (True, False)
         """
-        from narratoria._checks import text_of
 
         there: bool = self._use().has_state(text_of("a JSON Pointer", pointer))
         return there
@@ -174,7 +175,6 @@ class State(_Base):
         ...     session.state.size("/keys"), session.state.size()
         (2, 1)
         """
-        from narratoria._checks import text_of
 
         count: int = self._use().state_size(text_of("a JSON Pointer", pointer))
         return count
@@ -192,7 +192,6 @@ class State(_Base):
         ...     session.state.at("/a~1b/1"), session.state.at("/c", None)
         (2, None)
         """
-        from narratoria._checks import text_of
 
         text_of("a JSON Pointer", pointer)
         try:

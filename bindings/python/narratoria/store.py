@@ -8,6 +8,8 @@ import json
 from narratoria import _core
 from narratoria._checks import path_text, text_of, true_or_false, whole_number
 
+# HTML is imported inside a function: only notebooks need it.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -43,7 +43,8 @@ import json
 import os
 import sys
 
-# Tools are short-lived processes that start often: import `typing` only for type checkers.
+# Tools are short-lived processes that start often: import `typing` only for type checkers, and what
+# few tools need inside functions.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

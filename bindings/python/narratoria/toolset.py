@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from narratoria._checks import check_tool
+from narratoria._function import describe
+from narratoria._invocations import import_for
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,12 +83,9 @@ class Toolset:
             return lambda given: self.tool(  # type: ignore[call-overload]
                 given, name=name, description=description, thread=thread, repeatable=repeatable
             )
-        from narratoria._checks import check_tool
-        from narratoria._invocations import import_for
 
         check_tool(function, name, description, thread, repeatable)
         import_for(function)
-        from narratoria._function import describe
 
         about = describe(function, name=name, description=description)
         about.repeatable = repeatable
