@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import absolute_paths  # noqa: E402
 import contributing_samples  # noqa: E402
 import include_arrows  # noqa: E402
+import python_imports  # noqa: E402
 
 
 class Tree(unittest.TestCase):
@@ -94,6 +95,48 @@ class IncludeArrows(Tree):
     def test_include_of_sdk_from_abi_is_a_fault(self):
         self.write("abi/include/narratoria/engine.h", '#include "narratoria/tool.hpp"\n')
         self.assertEqual(len(self.found()), 1)
+
+
+class PythonImports(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("bindings/python/narratoria/__init__.py", "from narratoria import _core\n")
+        self.write("bindings/python/narratoria/_core.pyi", "from narratoria.events import Event\n")
+        self.write("bindings/python/narratoria/events.py", "import json\nimport narratoria._core\n")
+
+    def found(self, documents):
+        self.write("bindings/python/narratoria/documents.py", documents)
+        return list(python_imports.faults(self.tree))
+
+    def test_imports_in_one_direction_are_allowed(self):
+        self.assertEqual(self.found("from .events import Event\nfrom . import events, _core\n"), [])
+
+    def test_circle_is_a_fault_at_each_of_its_imports(self):
+        self.write("bindings/python/narratoria/events.py", "from narratoria import documents\n")
+        found = self.found("\nimport narratoria.events\n")
+        self.assertEqual(len(found), 1)
+        self.assertIn("narratoria/documents.py:2: narratoria.events", found[0])
+        self.assertIn("narratoria/events.py:1: narratoria.documents", found[0])
+
+    def test_circle_of_three_modules_is_a_fault(self):
+        self.write("bindings/python/narratoria/events.py", "from .errors import Error\n")
+        self.write("bindings/python/narratoria/errors.py", "from .documents import Fault\n")
+        self.assertEqual(len(self.found("from .events import Event\n")), 1)
+
+    def test_import_inside_a_function_counts(self):
+        self.write("bindings/python/narratoria/events.py", "import narratoria.documents\n")
+        for statement in ("from narratoria.events import Event", "from . import events",
+                          "import narratoria.events", "import_module('narratoria.events')"):
+            function = f"class A:\n    async def f(self):\n        if self:\n            {statement}\n"
+            self.assertEqual(len(self.found(function)), 1, statement)
+
+    def test_import_for_type_checkers_does_not_count(self):
+        self.write("bindings/python/narratoria/events.py", "import narratoria.documents\n")
+        for test in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            condition = f"if {test}:\n    from narratoria.events import Event\n"
+            self.assertEqual(self.found(condition), [])
+            otherwise = f"if {test}:\n    pass\nelse:\n    from narratoria.events import Event\n"
+            self.assertEqual(len(self.found(otherwise)), 1)
 
 
 class AbsolutePaths(Tree):
