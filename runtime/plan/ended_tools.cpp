@@ -13,8 +13,8 @@
 namespace narratoria::plan {
 namespace {
 
-constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true)";
-constexpr std::string_view kResult = R"(,"result":)";
+constexpr std::string_view kPlainDone = R"({"version":"0","type":"done","ok":true)";
+constexpr std::string_view kPlainResult = R"(,"result":)";
 
 // Numbers are stored in 7 bits a byte, because most are small. Negative ones, too: -1 becomes 1.
 constexpr size_t kMaximumNumber = 10;
@@ -167,18 +167,18 @@ void pass_tool(Direction& each, Tool& tool) {
 }  // namespace
 
 std::string EndedTools::plain_done(const ToolResult& tool) {
-    std::string out(kDone);
-    if (!tool.result.empty()) out.append(kResult).append(tool.result);
+    std::string out(kPlainDone);
+    if (!tool.result.empty()) out.append(kPlainResult).append(tool.result);
     return out += '}';
 }
 
 bool EndedTools::is_plain_done(const ToolResult& tool, std::string_view event) {
-    if (!event.starts_with(kDone) || event.back() != '}') return false;
-    event.remove_prefix(kDone.size());
+    if (!event.starts_with(kPlainDone) || event.back() != '}') return false;
+    event.remove_prefix(kPlainDone.size());
     event.remove_suffix(1);
     if (tool.result.empty()) return event.empty();
-    return event.size() == kResult.size() + tool.result.size() && event.starts_with(kResult) &&
-           event.ends_with(tool.result);
+    return event.size() == kPlainResult.size() + tool.result.size() &&
+           event.starts_with(kPlainResult) && event.ends_with(tool.result);
 }
 
 void EndedTools::add(const ToolResult& tool, const std::string_view* events, uint32_t before) {
@@ -196,8 +196,9 @@ void EndedTools::add(const ToolResult& tool, const std::string_view* events, uin
     Storing storing(last_.data() + begin);
     pass(storing);
     last_.resize(static_cast<size_t>(storing.end() - last_.data()));
-    event_bytes_ +=
-        events != nullptr ? events->size() : kDone.size() + kResult.size() + tool.result.size() + 1;
+    event_bytes_ += events != nullptr
+                        ? events->size()
+                        : kPlainDone.size() + kPlainResult.size() + tool.result.size() + 1;
     if (last_.size() >= kBlock) end_block();
 }
 
