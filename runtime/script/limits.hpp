@@ -20,7 +20,7 @@ struct Limits {
     // Bytes of one value, and of all variables together when the host receives them: approximately
     // the length as JSON. At most kMaximumValue, which 0 selects. SizeLimitError.
     uint64_t value_bytes = 16u << 20;
-    // Bytes of all live values, plus those of Memory::charge(). MemoryLimitError.
+    // Bytes of all live values. MemoryLimitError.
     uint64_t memory_bytes = 256u << 20;
     // Bytes of all printed lines. OutputLimitError.
     uint64_t output_bytes = 16u << 20;

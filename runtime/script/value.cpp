@@ -89,15 +89,6 @@ Memory::Memory(const Limits& limits)
       depth_limit_(std::min(limits.depth == 0 ? Limits::kMaximumDepth : limits.depth,
                             Limits::kMaximumDepth)) {}
 
-bool Memory::charge(uint64_t bytes) {
-    if (bytes > total_limit_ - std::min(used_, total_limit_)) {
-        refusal_ = Refusal::Total;
-        return false;
-    }
-    used_ += bytes;
-    return true;
-}
-
 Block* Memory::allocate(Type type, uint32_t count) {
     // Check before the allocation: each byte or element adds at least 1 to `bytes`.
     if (count > value_limit_) {

@@ -179,9 +179,6 @@ public:
     static Value immortal_string(std::string_view text);
     static void free_immortal(const Block* string);
 
-    // Permanently counts memory outside of values. False if the limit forbids it.
-    bool charge(uint64_t bytes);
-
     Refusal refusal() const { return refusal_; }
     uint64_t used() const { return used_; }
 

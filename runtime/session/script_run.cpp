@@ -19,8 +19,6 @@ constexpr uint64_t kSliceSteps = 4'000;
 constexpr int64_t kSliceMs = 1;
 // These steps take less than a microsecond, so a CALL within them reuses the time of the last one.
 constexpr uint64_t kFewSteps = 16;
-// About the memory that the record of a CALL needs in addition to its texts.
-constexpr uint64_t kCallRecord = 2048;
 constexpr size_t kShortInput = 256;
 
 }  // namespace
@@ -208,11 +206,7 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
 
 void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
     if (ended_) return;
-    // The record of a call lives until the result of the script is released, so it is charged.
-    const size_t texts = outcome.result.size() + outcome.output.size() + outcome.error.size();
-    if (!machine_.memory().charge(kCallRecord + texts)) {
-        machine_.resume(script::Value());
-    } else if (outcome.ok()) {
+    if (outcome.ok()) {
         machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
     } else {
         machine_.fail(outcome.error);

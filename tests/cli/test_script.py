@@ -88,6 +88,12 @@ def test_limits_are_options(script, source, option, error):
     assert ran.status == 1 and error in ran.out + ran.err, ran
 
 
+def test_calls_that_have_ended_use_no_memory_of_the_script(script):
+    script.tool("light", "#!/bin/sh\necho '" + '{"version":"0","type":"done","ok":true}' + "'\n")
+    ran = script("FOR i IN [1, 2, 3, 4, 5, 6, 7, 8, 9] DO CALL light {} END PRINT(1)", "--max-memory=4096")
+    assert (ran.status, ran.lines) == (0, ["1"]), ran
+
+
 def test_story_limits_its_scripts(script, command):
     story = command.folder / "story"
     story.mkdir()
