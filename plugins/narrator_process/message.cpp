@@ -57,7 +57,7 @@ public:
     bool Key(const char* text, SizeType length, bool) {
         if (depth_ > 1) return !is_copied_ || writer_.Key(text, length);
         name_.assign(text, length);
-        // Of duplicate keys, the last one wins.
+        // The last of duplicate keys wins.
         if (name_ == "id") message_.id.reset();
         if (name_ == "error") message_.error.reset();
         if (name_ == "call") message_.call.reset();

@@ -39,7 +39,7 @@ public:
                                   "\" (it has: " + (known.empty() ? "none" : known) +
                                   "); write in story.toml under [plugins.\"" + plugin_id_ +
                                   "\"]: " + setting_ + "." + name + " = " + example_ +
-                                  "; a file whose name has a colon is written ./a:b");
+                                  "; write a file with a colon in its name as ./a:b");
     }
 
 private:

@@ -37,7 +37,7 @@ public:
         // The store must not have the session yet.
         bool must_be_new = false;
     };
-    // What a restored session needs in addition to state, history and assets.
+    // The data that a restored session needs in addition to state, history and assets.
     struct Restored {
         // TurnEnd::rest of the current turn, and of the newest turn; or empty.
         std::string rest;

@@ -83,7 +83,7 @@ struct TurnEnd {
     int64_t fold_bytes = 0;
     // The assets that it registered, as JSON; or empty.
     std::string_view assets;
-    // What the next turn needs in addition to state and assets, as JSON.
+    // The data that the next turn needs in addition to state and assets, as JSON.
     std::string_view rest;
 };
 

@@ -35,7 +35,7 @@
 
 namespace narratoria::plan {
 
-// What an execution uses. Owned by the session; must outlive the execution.
+// The objects that an execution uses. Owned by the session; must outlive the execution.
 struct ExecutionContext {
     Loop& loop;
     JobSlots& slots;
@@ -194,7 +194,8 @@ private:
     uint32_t announced_ = 0;          // number of tools with a published tool_pending
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not reported to on_tool_settled yet
-    // Of an open execution: the skills whose last tool failed, in the order of those failures.
+    // Skills that an open execution will disable: their last tool failed. In the order of those
+    // failures.
     std::vector<std::string> failed_skills_;
     uint64_t batch_ = 0;  // number of end_batch() calls
     bool closed_ = false;

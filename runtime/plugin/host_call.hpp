@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What all services of the host have in common: a call of a plugin finds its instance, on the right
-// thread and at the right time.
+// Common to all services of the host: a call of a plugin finds its instance, on the right thread and
+// at the right time.
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a program is started with.
+// The parameters of a program to start.
 
 #include <cstdint>
 #include <string>

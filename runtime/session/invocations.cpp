@@ -87,7 +87,7 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
     }
     if (!execution_) open();
     invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
-    // What was found for a registered tool holds for its later calls.
+    // A registered tool is resolved and checked once.
     const bool is_known = invocation.checked_by != nullptr &&
                           resolution_of(invocation.checked_by).definition != nullptr;
     std::optional<plan::ToolRefusal> refusal;

@@ -112,7 +112,7 @@ private:
                  "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
                      ", so a player who chooses it " +
                      (prompts_.unmatched ? "gets the answer of \"unmatched\""
-                                         : "is told that nothing matches"));
+                                         : "reads that nothing matches"));
         }
     }
 

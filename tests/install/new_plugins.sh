@@ -23,7 +23,7 @@ try() {
         cmake --build "$name/build" &&
         ctest --test-dir "$name/build" --output-on-failure --no-tests=error || return 1
     local library=$name/build/$name.so symbols needed told
-    # What a sanitizer or a profiler adds begins with two underscores.
+    # Symbols of sanitizers and profilers begin with two underscores.
     symbols=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^__')
     [ "$symbols" = nar_plugin_entry ] || { echo "$library lets out: $symbols"; return 1; }
     needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*narratoria.*\)\]/\1/p')

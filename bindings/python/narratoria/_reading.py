@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a session tells: its state, its assets, its plugins.
+# Reads a session: its state, its assets, its plugins.
 #
 # Imports inside functions are those that not every session needs, so that it starts faster.
 

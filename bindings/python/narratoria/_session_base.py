@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the parts of a session share: the compiled session, and the tasks of its async functions.
+# The parts of a session share the compiled session and the tasks of its async functions.
 #
 # Imports inside functions are those that not every session needs, so that it starts faster.
 

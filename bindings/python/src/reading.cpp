@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session tells about itself, apart from its state.
+// Reads a session: everything but its state.
 #include <string>
 
 #include "session.hpp"

@@ -304,7 +304,7 @@ TEST(CSize, ShorterEventIsWritten) {
     event.seq = 3;
     event.session_id = NAR_STR("s");
     event.plan_id = NAR_STR("p");
-    event.tool_id = NAR_STR("behind the end");
+    event.tool_id = NAR_STR("after the end");
     event.body = NAR_STR("{\"code\":\"X\"}");
     nar_text* json = nullptr;
     const Sized<nar_event> older(event, offsetof(nar_event, tool_id));

@@ -221,7 +221,7 @@ TEST_F(StoryCheck, NamesAnOpeningChoiceThatMatchesNoPattern) {
     tool("lamp");
     toml("[opening]\nchoices = [\"Go home.\", \"sing\"]\n");
     EXPECT_THAT(places(), ElementsAre("story.toml:3:24 /opening/choices/1 story-choice-unmatched"));
-    EXPECT_THAT(messages, HasSubstr("is told that nothing matches"));
+    EXPECT_THAT(messages, HasSubstr("reads that nothing matches"));
     toml("[opening]\nchoices = [\"sing\"]\n[narrator]\nname = \"org.example.bard\"\n");
     EXPECT_THAT(warning(), HasSubstr("the narrator \"")) << "another narrator may know it";
 }
