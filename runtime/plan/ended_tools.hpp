@@ -24,7 +24,7 @@ public:
         const bool is_plain = is_plain_done(tool, events);
         add(tool, is_plain ? nullptr : &events, before);
     }
-    // The same for a tool whose only event is plain_done().
+    // The same for a tool with plain_done() as its only event.
     void add_plain(const ToolResult& tool, uint32_t before) { add(tool, nullptr, before); }
     // The event of a tool that reports only its success and its result.
     static std::string plain_done(const ToolResult& tool);

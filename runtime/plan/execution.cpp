@@ -23,7 +23,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
       conflicts_(result_->conflicts),
-      at_once_(*plan_, settings_, with_, *result_),
+      synchronous_calls_(*plan_, settings_, with_, *result_),
       plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
 
@@ -81,7 +81,7 @@ void Execution::add_result(uint32_t tool) {
 
 void Execution::announce_until(size_t end) {
     for (; announced_ < end; ++announced_) {
-        if (at_once_.has_announced(plan_->tools[announced_].tool_id)) continue;
+        if (synchronous_calls_.has_announced(plan_->tools[announced_].tool_id)) continue;
         with_.stream.publish(event::Kind::ToolPending, subject_of(announced_),
                              [&] { return records::tool_pending(*plan_, announced_); });
     }
@@ -102,10 +102,16 @@ uint32_t Execution::run(ToolInvocation invocation, std::optional<ToolRefusal> re
         return append(std::move(invocation), std::move(refusal));
     }
     const uint32_t position = next_position();
-    notifying_ = true;
     plan_time_.resume();
-    add({std::move(invocation), std::move(refusal)});
-    schedule_ready();
+    notifying_ = true;
+    try {
+        add({std::move(invocation), std::move(refusal)});
+        schedule_ready();
+    } catch (...) {
+        notifying_ = false;
+        notify_soon();
+        throw;
+    }
     notifying_ = false;
     notify_settled();
     return position;
@@ -133,12 +139,12 @@ void Execution::add(Appended appended) {
 }
 
 std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
-                                      const CallAtOnce& call) {
+                                      const SynchronousCall& call) {
     // With a sandbox the attempt must refuse the tool, because it runs inside the host.
     if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || next_position() > 0) {
         return std::nullopt;
     }
-    const auto answer = at_once_.call(tool, tool_path, call);
+    const auto answer = synchronous_calls_.call(tool, tool_path, call);
     if (answer && !failed_skills_.empty()) std::erase(failed_skills_, skill_of(tool_path));
     return answer;
 }
@@ -160,6 +166,16 @@ void Execution::close() {
 
 bool Execution::is_complete() const {
     return schedule_.all_settled() && appended_.empty() && (closed_ || !settings_.is_open);
+}
+
+void Execution::notify_soon() {
+    if (notify_requested_) return;
+    with_.loop.defer([this, life = lifetime_.watch()] {
+        if (life.ended()) return;
+        notify_requested_ = false;
+        notify_settled();
+    });
+    notify_requested_ = true;
 }
 
 // The callback may append, stop or close.
@@ -206,7 +222,7 @@ void Execution::end_batch() {
 void Execution::request_start() {
     if (start_requested_) return;
     start_requested_ = true;
-    // `alive` guards against a deferred task that outlives this execution.
+    // `life` guards against a deferred task that outlives this execution.
     with_.loop.defer([this, life = lifetime_.watch()] {
         if (life.ended()) return;
         start_requested_ = false;

@@ -21,13 +21,13 @@
 #include "base/lifetime.hpp"
 #include "base/loop.hpp"
 #include "event/stream.hpp"
-#include "plan/at_once.hpp"
 #include "plan/conflicts.hpp"
 #include "plan/job_slots.hpp"
 #include "plan/plan.hpp"
 #include "plan/recording.hpp"
 #include "plan/result.hpp"
 #include "plan/schedule.hpp"
+#include "plan/synchronous_calls.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
 #include "tool/runner.hpp"
@@ -119,10 +119,10 @@ public:
     // its start, on_tool_settled is called before this returns. Must not be called in a callback of
     // this execution or of a sink.
     uint32_t run(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
-    // Runs a tool that answers at once (tool::Runner::call), if the observable behavior is the same
+    // Runs a synchronous tool (tool::Runner::call), if the observable behavior is the same
     // as that of append(). If it returns nothing, append() the tool next, with the same toolId.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
-                               const CallAtOnce& call);
+                               const SynchronousCall& call);
     // Ends one tool as cancelled, if it has not settled.
     void cancel(uint32_t tool);
     // Declares that no tool follows. The execution ends when all tools have settled.
@@ -162,6 +162,7 @@ private:
     void announce_until(size_t end);
     void take_appended();
     void add(Appended appended);
+    void notify_soon();
     void notify_settled();
     void end_batch();
     bool end_tool(uint32_t tool, const Ending& ending);
@@ -190,7 +191,7 @@ private:
     std::vector<std::unique_ptr<Running>> running_;
     std::vector<JobSlots*> held_;  // by tool: the origin of its running attempt's slot, or NULL
     Conflicts conflicts_;
-    AtOnce at_once_;
+    SynchronousCalls synchronous_calls_;
     uint32_t announced_ = 0;          // number of tools with a published tool_pending
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not reported to on_tool_settled yet
@@ -201,7 +202,8 @@ private:
     bool closed_ = false;
     bool start_requested_ = false;
     bool starting_ = false;
-    bool notifying_ = false;  // notify_settled() runs or will run, without being deferred
+    bool notifying_ = false;  // run() will call notify_settled()
+    bool notify_requested_ = false;
     bool ended_ = false;
     Lifetime lifetime_;
 

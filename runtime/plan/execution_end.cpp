@@ -117,12 +117,8 @@ void Execution::settle(uint32_t tool, State state, std::string code, std::string
     publish_end(tool);
     running_[tool].reset();
     if (settings_.on_tool_settled) {
-        if (settled_.empty() && !notifying_) {
-            with_.loop.defer([this, life = lifetime_.watch()] {
-                if (!life.ended()) notify_settled();
-            });
-        }
         settled_.push_back(tool);
+        if (!notifying_) notify_soon();
     }
     for (const auto [skipped, lacking] : schedule_.settle(tool, state == State::Completed)) {
         const bool failed = results_[lacking].state != State::Skipped;

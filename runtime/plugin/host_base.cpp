@@ -76,10 +76,10 @@ uint32_t thread_check(const nar_host* host) {
 
 }  // namespace
 
-const nar_host_log kLog{sizeof(nar_host_log), 0, log_write};
-const nar_host_config kConfig{
+const nar_host_log log_service{sizeof(nar_host_log), 0, log_write};
+const nar_host_config config_service{
     sizeof(nar_host_config), 0, config_settings, config_story, config_title, config_opening,
     config_publish};
-const nar_host_thread_check kThreadCheck{sizeof(nar_host_thread_check), 0, thread_check};
+const nar_host_thread_check thread_check_service{sizeof(nar_host_thread_check), 0, thread_check};
 
 }  // namespace narratoria::plugin

@@ -197,17 +197,17 @@ nar_status context_format(const nar_host* host, nar_write_fn write, void* user) 
 
 }  // namespace
 
-const nar_host_context kContext{sizeof(nar_host_context),
-                                0,
-                                context_set_state,
-                                context_get,
-                                context_has,
-                                context_get_all,
-                                context_clear_state,
-                                context_get_metadata,
-                                context_get_all_metadata,
-                                context_register,
-                                context_format,
-                                context_deliver_output};
+const nar_host_context context_service{sizeof(nar_host_context),
+                                       0,
+                                       context_set_state,
+                                       context_get,
+                                       context_has,
+                                       context_get_all,
+                                       context_clear_state,
+                                       context_get_metadata,
+                                       context_get_all_metadata,
+                                       context_register,
+                                       context_format,
+                                       context_deliver_output};
 
 }  // namespace narratoria::plugin

@@ -25,20 +25,20 @@ const void* get_extension(const nar_host*, nar_str id) {
         std::string_view id;
         const void* functions;
     } kExtensions[] = {
-        {NAR_HOST_LOG, &kLog},
-        {NAR_HOST_CONFIG, &kConfig},
-        {NAR_HOST_THREAD_CHECK, &kThreadCheck},
-        {NAR_HOST_STATE, &kState},
-        {NAR_HOST_CONTEXT, &kContext},
-        {NAR_HOST_ASSETS, &kAssets},
-        {NAR_HOST_PROMPT, &kPrompt},
-        {NAR_HOST_POST, &kPost},
-        {NAR_HOST_TIMER, &kTimer},
-        {NAR_HOST_POLL, &kPoll},
-        {NAR_HOST_PROCESS, &kProcess},
-        {NAR_EXTENSION_NARRATOR, &kNarrator},
-        {NAR_HOST_INVOKE, &kInvoke},
-        {NAR_HOST_INVOCATION, &kInvocation},
+        {NAR_HOST_LOG, &log_service},
+        {NAR_HOST_CONFIG, &config_service},
+        {NAR_HOST_THREAD_CHECK, &thread_check_service},
+        {NAR_HOST_STATE, &state_service},
+        {NAR_HOST_CONTEXT, &context_service},
+        {NAR_HOST_ASSETS, &assets_service},
+        {NAR_HOST_PROMPT, &prompt_service},
+        {NAR_HOST_POST, &post_service},
+        {NAR_HOST_TIMER, &timer_service},
+        {NAR_HOST_POLL, &poll_service},
+        {NAR_HOST_PROCESS, &process_service},
+        {NAR_EXTENSION_NARRATOR, &narrator_service},
+        {NAR_HOST_INVOKE, &invoke_service},
+        {NAR_HOST_INVOCATION, &invocation_service},
     };
     const std::string_view wanted = view(id);
     for (const auto& each : kExtensions) {

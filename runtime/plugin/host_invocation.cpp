@@ -83,11 +83,11 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
 
 }  // namespace
 
-const nar_host_invocation kInvocation{sizeof(nar_host_invocation),
-                                      0,
-                                      invocation_output,
-                                      invocation_diagnostics,
-                                      invocation_ended,
-                                      invocation_run};
+const nar_host_invocation invocation_service{sizeof(nar_host_invocation),
+                                             0,
+                                             invocation_output,
+                                             invocation_diagnostics,
+                                             invocation_ended,
+                                             invocation_run};
 
 }  // namespace narratoria::plugin

@@ -151,8 +151,9 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
 
 }  // namespace
 
-const nar_host_post kPost{sizeof(nar_host_post), 0, post};
-const nar_host_timer kTimer{sizeof(nar_host_timer), 0, timer_start, timer_stop};
-const nar_host_poll kPoll{sizeof(nar_host_poll), 0, poll_start, poll_stop, poll_watch, poll_change};
+const nar_host_post post_service{sizeof(nar_host_post), 0, post};
+const nar_host_timer timer_service{sizeof(nar_host_timer), 0, timer_start, timer_stop};
+const nar_host_poll poll_service{
+    sizeof(nar_host_poll), 0, poll_start, poll_stop, poll_watch, poll_change};
 
 }  // namespace narratoria::plugin

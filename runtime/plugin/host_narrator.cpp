@@ -74,7 +74,8 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
 
 }  // namespace
 
-const nar_host_narrator kNarrator{sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail};
-const nar_host_invoke kInvoke{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
+const nar_host_narrator narrator_service{sizeof(nar_host_narrator), 0, narrator_reply,
+                                         narrator_fail};
+const nar_host_invoke invoke_service{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
 
 }  // namespace narratoria::plugin

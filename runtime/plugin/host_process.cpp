@@ -55,12 +55,12 @@ nar_status process_release(const nar_host* host, uint64_t process, uint32_t grac
 
 }  // namespace
 
-const nar_host_process kProcess{sizeof(nar_host_process),
-                                0,
-                                process_start,
-                                process_write,
-                                process_close_input,
-                                process_terminate,
-                                process_release};
+const nar_host_process process_service{sizeof(nar_host_process),
+                                       0,
+                                       process_start,
+                                       process_write,
+                                       process_close_input,
+                                       process_terminate,
+                                       process_release};
 
 }  // namespace narratoria::plugin

@@ -13,31 +13,31 @@
 namespace narratoria::plugin {
 
 // narratoria/host.h
-extern const nar_host_log kLog;
-extern const nar_host_config kConfig;
-extern const nar_host_thread_check kThreadCheck;
+extern const nar_host_log log_service;
+extern const nar_host_config config_service;
+extern const nar_host_thread_check thread_check_service;
 
 // narratoria/host_session.h
-extern const nar_host_state kState;
-extern const nar_host_assets kAssets;
-extern const nar_host_prompt kPrompt;
+extern const nar_host_state state_service;
+extern const nar_host_assets assets_service;
+extern const nar_host_prompt prompt_service;
 
 // narratoria/host_loop.h
-extern const nar_host_post kPost;
-extern const nar_host_timer kTimer;
-extern const nar_host_poll kPoll;
+extern const nar_host_post post_service;
+extern const nar_host_timer timer_service;
+extern const nar_host_poll poll_service;
 
 // narratoria/host_process.h
-extern const nar_host_process kProcess;
+extern const nar_host_process process_service;
 
 // narratoria/narrator.h
-extern const nar_host_narrator kNarrator;
-extern const nar_host_invoke kInvoke;
+extern const nar_host_narrator narrator_service;
+extern const nar_host_invoke invoke_service;
 
 // narratoria/context.h
-extern const nar_host_context kContext;
+extern const nar_host_context context_service;
 
 // narratoria/invocation.h
-extern const nar_host_invocation kInvocation;
+extern const nar_host_invocation invocation_service;
 
 }  // namespace narratoria::plugin

@@ -48,8 +48,8 @@ nar_status prompt_cancel(const nar_host* host) {
 
 }  // namespace
 
-const nar_host_state kState{sizeof(nar_host_state), 0, state_read, state_patch};
-const nar_host_assets kAssets{sizeof(nar_host_assets), 0, assets_list};
-const nar_host_prompt kPrompt{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
+const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
+const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
+const nar_host_prompt prompt_service{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
 
 }  // namespace narratoria::plugin

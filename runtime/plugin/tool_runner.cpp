@@ -252,7 +252,7 @@ private:
         if (!life.ended()) is_delivering_ = false;
     }
 
-    // Ends a tool that answers at once but did not report its end.
+    // Ends a synchronous tool that did not report its end.
     void end_for_it() {
         InvocationEnd end;
         end.error_code = "TOOL_FAILED";

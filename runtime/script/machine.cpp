@@ -350,7 +350,7 @@ void Machine::execute() {
 // The instruction is complete.
 #define NUWA_CHARGE_AFTER(steps) NUWA_CHARGE(steps, ++at_)
 
-// A binary operator whose operands must be `fit`.
+// A binary operator with operands that must be `fit`.
 #define NUWA_BINARY(fit, type, set, expression) \
     {                                           \
         const Value& b = frame[instruction.b];  \

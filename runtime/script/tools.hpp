@@ -10,7 +10,7 @@
 
 namespace narratoria::script {
 
-// A call whose arguments are evaluated and checked.
+// A call with evaluated and checked arguments.
 struct ToolCall {
     std::string_view tool;  // valid as long as the machine
     Value arguments;        // an object

@@ -101,7 +101,7 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
 }
 
 std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool,
-                                              plan::CallAtOnce call) {
+                                              plan::SynchronousCall call) {
     if (is_ending_ || result_ || !waiting_.empty()) return std::nullopt;
     const tool::Resolution& resolution = resolution_of(tool);
     if (resolution.definition == nullptr) return std::nullopt;

@@ -56,9 +56,10 @@ public:
     // from end(). Otherwise `why` holds the reason.
     nar_status invoke(plan::ToolInvocation invocation, Start start, OnOutcome on_outcome,
                       uint64_t& number, std::string& why);
-    // Runs a tool that answers at once, as plan::Execution::call() does. If it returns nothing, use
+    // Runs a synchronous tool, as plan::Execution::call() does. If it returns nothing, use
     // invoke(). Sets `call.number`.
-    std::optional<plan::Answer> call(const tool::Registry::Shared& tool, plan::CallAtOnce call);
+    std::optional<plan::Answer> call(const tool::Registry::Shared& tool,
+                                     plan::SynchronousCall call);
     // Ends an invocation as cancelled; its outcome follows. NAR_NOT_FOUND if it has settled.
     nar_status cancel(uint64_t number);
 

@@ -15,7 +15,7 @@ namespace {
 // About ten microseconds of arithmetic, or half a millisecond of FORMAT. The engine can exceed a
 // frame's budget by one slice.
 constexpr uint64_t kSliceSteps = 4'000;
-// The time limit of a slice for tools that answer at once. The script then yields to the loop.
+// The time limit of a slice for synchronous tools. The script then yields to the loop.
 constexpr int64_t kSliceMs = 1;
 // These steps take less than a microsecond, so a CALL within them reuses the time of the last one.
 constexpr uint64_t kFewSteps = 16;
@@ -171,7 +171,7 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
                                         script::Value& result, std::string& message) {
     const std::string& input = arguments_.json();
     if (is_synchronous(call)) {
-        plan::CallAtOnce made{input, 0, call.line, std::nullopt};
+        plan::SynchronousCall made{input, 0, call.line, std::nullopt};
         if (is_next() && input.size() <= kShortInput) made.now_us = answered_us_;
         if (const auto answer = with_.call(tool_, made)) {
             result = memory.from_json(answer->result);

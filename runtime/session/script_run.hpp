@@ -66,9 +66,9 @@ public:
         std::function<nar_status(plan::ToolInvocation invocation, OnOutcome on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
-        // Invocations::call(); empty: no tool answers at once.
+        // Invocations::call(); empty: no tool is synchronous.
         std::function<std::optional<plan::Answer>(const tool::Registry::Shared& tool,
-                                                  const plan::CallAtOnce& call)>
+                                                  const plan::SynchronousCall& call)>
             call;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
@@ -121,7 +121,7 @@ private:
     tool::Registry::Shared tool_;
     ScriptArguments arguments_;
     int64_t slice_ms_ = 0;  // when step() began
-    // When the last tool that answered at once in this step() ended, and where the machine was
+    // When the last synchronous tool of this step() ended, and where the machine was
     // then.
     std::optional<int64_t> answered_us_;
     uint64_t answered_steps_ = 0;

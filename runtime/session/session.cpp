@@ -184,7 +184,7 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
                 return invocations->invoke(std::move(invocation), Invocations::Start::Now,
                                            std::move(on_outcome), number, why);
             },
-            [invocations](const tool::Registry::Shared& tool, const plan::CallAtOnce& call) {
+            [invocations](const tool::Registry::Shared& tool, const plan::SynchronousCall& call) {
                 return invocations->call(tool, call);
             },
             [this, printed = handler.printed](std::string_view line) {

@@ -15,7 +15,7 @@ constexpr const char* kAnyObject = R"({"type":"object"})";
 struct Names {
     size_t longest;
     bool has_dots;
-    const char* whose;
+    const char* owner;
 };
 
 Names names_of(ModelForm form) {
@@ -72,7 +72,7 @@ bool append_for_model(std::string& out, const Definition& definition, ModelForm 
                       std::string& why) {
     const Names names = names_of(form);
     if (!allows(names, definition.name)) {
-        why = std::string("the name of ") + names.whose + " must consist of 1 to " +
+        why = std::string("the name of ") + names.owner + " must consist of 1 to " +
               std::to_string(names.longest) + " letters, digits, _" +
               (names.has_dots ? ", ." : "") + " and -";
         return false;

@@ -562,7 +562,7 @@ def schemas(bench):
 
 
 def page(bench):
-    streams = 200
+    streams = 60  # the server has at most 64
     if not (bench.build / "lib/narratoria/plugins/web.so").exists():
         return [Row("page-streams", f"{streams} open event streams of the page", None, "ms",
                     most=20, note="built without libmicrohttpd")]

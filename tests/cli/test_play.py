@@ -215,7 +215,7 @@ def test_full_device_is_reported_and_fails(command):
     with open("/dev/full", "wb") as full:
         ran = command("play", "--story", TORCH, "open", stdout=full)
     assert ran.status == 1, ran
-    assert "No space left on device" in ran.err
+    assert ran.err.count("\n") == ran.err.count("No space left on device") == 1, ran
 
 
 # ---------------------------------------------------------------- line by line

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # consumers.sh BUILD-FOLDER CC CXX: installs, moves what was installed to another place, and there
-# builds and runs a stranger's project, once with find_package and once with pkg-config.
+# builds and runs a project of its own, once with find_package and once with pkg-config.
 set -eu
 source_folder=$(cd "$(dirname "$0")" && pwd)
 build=$1 cc=$2 cxx=$3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # new_plugins.sh PREFIX CC CXX: writes a plugin of every kind in both languages with the installed
-# command, and builds and tests each against what is installed, as a stranger does, without a warning.
+# command, and builds and tests each against what is installed, as an author does, without a warning.
 # Each lets out one symbol, needs no library of Narratoria, keeps to every rule that the validator
 # knows, and is loaded by the installed command.
 set -u

@@ -439,7 +439,7 @@ private:
     static const void* extension(const nar_host*, nar_str id) {
         static constexpr nar_host_log log = {sizeof(nar_host_log), 0,
                                              [](const nar_host*, uint32_t, nar_str) {}};
-        // An older host, whose struct ends before `title`.
+        // An older host: its struct ends before `title`.
         static constexpr nar_host_config config = {
             offsetof(nar_host_config, title),
             0,

@@ -154,7 +154,7 @@ std::vector<std::string> outputs() {
             std::string()};
 }
 
-TEST(ToolsThatAnswerAtOnce, BehaveLikeOtherTools) {
+TEST(SynchronousTools, BehaveLikeOtherTools) {
     for (const std::string& output : outputs()) {
         const Ran slow = run(kThree, 0, says(output));
         const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, says(output));
@@ -166,7 +166,7 @@ TEST(ToolsThatAnswerAtOnce, BehaveLikeOtherTools) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, AreTracedLikeOtherTools) {
+TEST(SynchronousTools, AreTracedLikeOtherTools) {
     for (const std::string& output : outputs()) {
         Recorder of_slow, of_quick;
         const Ran slow = run(kThree, 0, says(output), &of_slow);
@@ -177,7 +177,7 @@ TEST(ToolsThatAnswerAtOnce, AreTracedLikeOtherTools) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, ObeyTheLineLimit) {
+TEST(SynchronousTools, ObeyTheLineLimit) {
     Limits limits;
     limits.line_bytes = 60;
     const auto answer = says(done(R"(,"result":"twenty characters...")"));
@@ -188,7 +188,7 @@ TEST(ToolsThatAnswerAtOnce, ObeyTheLineLimit) {
     EXPECT_EQ(quick.result, slow.result);
 }
 
-TEST(ToolsThatAnswerAtOnce, FailByTheirEndLikeOtherTools) {
+TEST(SynchronousTools, FailByTheirEndLikeOtherTools) {
     const Answering::Answer fails = [](const nar_host_invocation& answers, const nar_host* host,
                                        uint64_t token) {
         answers.diagnostics(host, token, detail::to_c("why"));
@@ -206,7 +206,7 @@ TEST(ToolsThatAnswerAtOnce, FailByTheirEndLikeOtherTools) {
     EXPECT_EQ(quick.result, slow.result);
 }
 
-TEST(ToolsThatAnswerAtOnce, MayAlternateWithOtherTools) {
+TEST(SynchronousTools, MayAlternateWithOtherTools) {
     // Every other call writes more than its result.
     const auto uneven = [] {
         return [count = std::make_shared<int>(0)](const nar_host_invocation& answers,
@@ -221,7 +221,7 @@ TEST(ToolsThatAnswerAtOnce, MayAlternateWithOtherTools) {
     EXPECT_EQ(run(source, NAR_TOOL_SYNCHRONOUS, uneven()).result, run(source, 0, uneven()).result);
 }
 
-TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
+TEST(SynchronousTools, AreTracedForASink) {
     Recorder recorder;
     const Ran ran = run(kThree, NAR_TOOL_SYNCHRONOUS, says(done("")), &recorder);
     EXPECT_EQ(ran.calls, 3u);
@@ -230,7 +230,7 @@ TEST(ToolsThatAnswerAtOnce, AreTracedForASink) {
     EXPECT_EQ(recorder.of(Kind::ToolEnded).size(), 3u);
 }
 
-TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNotAnswerAtOnce) {
+TEST(SynchronousTools, FailIfTheyDoNotAnswerAtOnce) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         const Ran ran = run(
@@ -240,7 +240,7 @@ TEST(ToolsThatAnswerAtOnce, FailIfTheyDoNotAnswerAtOnce) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, HaveNoTokenAfterInvokeReturned) {
+TEST(SynchronousTools, HaveNoTokenAfterInvokeReturned) {
     uint64_t kept = 0;
     const nar_host_invocation* its = nullptr;
     const nar_host* its_host = nullptr;
@@ -263,7 +263,7 @@ TEST(ToolsThatAnswerAtOnce, HaveNoTokenAfterInvokeReturned) {
     EXPECT_EQ(ran.error, "");
 }
 
-TEST(ToolsThatAnswerAtOnce, CannotHandOverOrWriteTheState) {
+TEST(SynchronousTools, CannotHandOverOrWriteTheState) {
     Recorder recorder;
     for (Recorder* const sink : {static_cast<Recorder*>(nullptr), &recorder}) {
         size_t refused = 0;
@@ -289,7 +289,7 @@ TEST(ToolsThatAnswerAtOnce, CannotHandOverOrWriteTheState) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, CanBeCancelled) {
+TEST(SynchronousTools, CanBeCancelled) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -319,7 +319,7 @@ std::string error_of(Engine& engine, Session& session, const std::string& source
     return error;
 }
 
-TEST(ToolsThatAnswerAtOnce, MayRemoveThemselves) {
+TEST(SynchronousTools, MayRemoveThemselves) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -336,7 +336,7 @@ TEST(ToolsThatAnswerAtOnce, MayRemoveThemselves) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST(ToolsThatAnswerAtOnce, MayReplaceACalledTool) {
+TEST(SynchronousTools, MayReplaceACalledTool) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);
@@ -365,7 +365,7 @@ TEST(ToolsThatAnswerAtOnce, MayReplaceACalledTool) {
 }
 
 // A sink may act between any two records.
-TEST(ToolsThatAnswerAtOnce, MayBeRemovedByASink) {
+TEST(SynchronousTools, MayBeRemovedByASink) {
     for (const bool synchronous : {false, true}) {
         const Folder folder;
         Engine engine({.root = folder.path()});
@@ -388,7 +388,7 @@ TEST(ToolsThatAnswerAtOnce, MayBeRemovedByASink) {
     }
 }
 
-TEST(ToolsThatAnswerAtOnce, ResultOfAWrongTypeIsAWarning) {
+TEST(SynchronousTools, ResultOfAWrongTypeIsAWarning) {
     const Folder folder;
     Engine engine({.root = folder.path()});
     Session session(engine);

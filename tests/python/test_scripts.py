@@ -238,19 +238,6 @@ class TestCalls:
             session.run_script("CALL sing {}")
         assert raised.value.name == "ToolNotFoundError" and "sing" in raised.value.message
 
-    def test_call_records_count_toward_memory_limit(self) -> None:
-        limits = narratoria.Limits(script_memory_bytes=100_000)
-        with narratoria.Session(limits=limits) as session:
-
-            @session.tool
-            def light() -> None:
-                pass
-
-            with pytest.raises(narratoria.ScriptError) as raised:
-                session.run_script("CALL light {}\n" * 100)
-            assert raised.value.name == "MemoryLimitError"
-            assert raised.value.line > 20, "the CALLs before it ran"
-
     def test_exception_of_function_fails_script(self, session: Any) -> None:
         @session.tool
         def fail() -> None:

@@ -68,7 +68,7 @@ public:
 
     // ---- settings of the test
     std::set<std::string> missing;    // ids of extensions that are not offered
-    std::set<std::string> too_short;  // ids whose struct ends after two numbers
+    std::set<std::string> too_short;  // ids with a struct that ends after two numbers
     std::string settings = "{}";
     std::string story;
     std::string title;

@@ -277,7 +277,7 @@ NAR_API nar_status nar_session_read_history(nar_session *session, nar_text **jso
 NAR_API nar_status nar_session_read_assets(nar_session *session, nar_text **json,
                                            nar_error *error);
 
-/* Like nar_session_read_assets, for the assets whose `seq` is greater than *seq (0: all). Then sets *seq
+/* Like nar_session_read_assets, for the assets with a `seq` greater than *seq (0: all). Then sets *seq
  * to the greatest one of the registry. If `json` is NULL, only sets *seq.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_assets_after(nar_session *session, uint64_t *seq,

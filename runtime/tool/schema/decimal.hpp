@@ -19,7 +19,7 @@ public:
 
     // 2.0, 2e3 and 10^30 are integers, 2.5 is not.
     bool is_integer() const { return lowest_ >= 0; }
-    // Returns the value of an integer whose magnitude is below 10^18.
+    // Returns the value of an integer with a magnitude below 10^18.
     std::optional<int64_t> integer() const;
     bool is_positive() const { return digits_ != 0 && !negative_; }
     bool is_multiple_of(const Decimal& step) const;

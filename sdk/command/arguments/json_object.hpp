@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An option whose value is a JSON object: as text, @FILE, or - for standard input.
+// An option that takes a JSON object: as text, @FILE, or - for standard input.
 
 #include <optional>
 #include <string>

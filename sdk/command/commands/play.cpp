@@ -41,8 +41,7 @@ struct PlayOptions : story::GameOptions {
 
 // A broken pipe needs no message: its reader closed it.
 int report_write_error(int error) {
-    // The console has reported EIO.
-    if (error != EPIPE && error != EIO) {
+    if (error != EPIPE) {
         complain(fmt::format("cannot write the story to standard output: {}", reason(error)));
     }
     return kExitFailure;

@@ -190,7 +190,7 @@ void add_script(Command application) {
         .type_name("JSON");
     command
         .option("--tools", options->tools,
-                "A folder whose executable files the script can CALL by their names")
+                "A folder of executable files that the script can CALL by name")
         .type_name("DIR");
     command.option("--story", options->story, "Run in this story, with its tools and plugins")
         .type_name("DIR");

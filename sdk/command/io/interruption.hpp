@@ -46,7 +46,7 @@ void clear() noexcept;
 // Readable after a signal has arrived.
 int descriptor() noexcept;
 
-// Registers a terminal whose cursor is hidden. The handlers show it before the process stops or
+// Registers a terminal with a hidden cursor. The handlers show it before the process stops or
 // exits.
 void show_cursor_on(int terminal) noexcept;
 

@@ -243,11 +243,9 @@ void Game::read_write_error() {
 
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
     if (level < log_level_) return;
+    // The command reports it once, at its end.
     read_write_error();
-    if (write_error_ != 0) {
-        if (level == NAR_LOG_ERROR && write_error_ != EPIPE) complain(printable(message));
-        return;
-    }
+    if (write_error_ != 0) return;
     // The console has already shown why each plan failed, and the store's warning.
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
     if (is_open_) {

@@ -445,7 +445,7 @@ public:
     // The asset registry as a JSON array.
     Text assets() const { return read(nar_session_read_assets); }
 
-    // The assets whose `seq` is greater than `seq`. Sets `seq` to the greatest one in the registry.
+    // The assets with a greater `seq`. Sets `seq` to the greatest one in the registry.
     Text assets_after(std::uint64_t& seq) const {
         detail::Check check;
         nar_text* json = nullptr;

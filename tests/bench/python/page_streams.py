@@ -154,9 +154,11 @@ def main():
     for _ in range(3):
         served = Served(narratoria, tool)
         first.append(served.first_byte_ms)
-        for count, results in rows.items():
-            results.append(measure(served, count, turns))
-        served.end()
+        try:
+            for count, results in rows.items():
+                results.append(measure(served, count, turns))
+        finally:
+            served.end()
     print(json.dumps({
         "oneMs": statistics.median(each[0] for each in rows[1]),
         "allMs": statistics.median(each[0] for each in rows[streams + 1]),

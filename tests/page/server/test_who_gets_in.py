@@ -404,14 +404,14 @@ def test_slow_authenticated_request_ends_after_30_seconds(serve):
     assert all(after >= 29 for after in ended.values()), ended.values()
 
 
-def test_idle_strangers_do_not_block_the_player(serve):
+def test_idle_connections_do_not_block_the_player(serve):
     page = serve()
-    strangers = [page.connect() for _ in range(400)]
-    for one in strangers[200:]:
+    connections = [page.connect() for _ in range(400)]
+    for one in connections[200:]:
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
     assert is_served_in_time(page)
     # The oldest connections are closed first.
-    assert has_ended(strangers[0])
+    assert has_ended(connections[0])
 
 
 def test_flood_of_connections_does_not_block_the_player(serve):
@@ -443,15 +443,15 @@ def test_flood_of_connections_does_not_block_the_player(serve):
             one.join()
 
 
-def test_strangers_do_not_close_authenticated_connections(serve):
+def test_connections_do_not_close_authenticated_connections(serve):
     page = serve()
     stream = page.stream().begin()
     kept = page.connect()
     kept.sendall(head(page, "GET", "/nothing"))
     assert kept.recv(65536).startswith(b"HTTP/1.1 404")
-    strangers = [page.connect() for _ in range(300)]
-    strangers[-1].sendall(f"GET / HTTP/1.1\r\nHost: {page.host}:{page.port}\r\n\r\n".encode())
-    assert select.select([strangers[-1]], [], [], DEADLINE)[0]
+    connections = [page.connect() for _ in range(300)]
+    connections[-1].sendall(f"GET / HTTP/1.1\r\nHost: {page.host}:{page.port}\r\n\r\n".encode())
+    assert select.select([connections[-1]], [], [], DEADLINE)[0]
     kept.sendall(head(page, "GET", "/nothing"))
     assert kept.recv(65536).startswith(b"HTTP/1.1 404")
     assert not has_ended(stream.connection)

@@ -1317,6 +1317,24 @@ TEST_F(ExecutionTest, RunReportsAToolThatEndsWithinItsStart) {
     EXPECT_THAT(settled, ElementsAre("0 failed EXIT_STATUS", "0 completed"));
 }
 
+TEST_F(ExecutionTest, LateCancelSparesTheNextToolAtItsPosition) {
+    open();
+    append("a");
+    turn();
+    // In the loop: a is reported, b takes its position, the cancel of a arrives.
+    runner.end("a");
+    loop.defer([this] {
+        ToolInvocation next;
+        next.tool_id = "b";
+        next.tool_path = "/b";
+        EXPECT_EQ(execution->run(std::move(next)), 0u);
+    });
+    execution->cancel(0);
+    turn();
+    EXPECT_THAT(settled, ElementsAre("0 completed"));
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+}
+
 TEST_F(ExecutionTest, OpenExecutionRunsAppendedToolsUntilClosed) {
     open();
     EXPECT_FALSE(result);

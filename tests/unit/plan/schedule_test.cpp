@@ -23,7 +23,7 @@ struct Entry {
     uint32_t backoff_ms = 100;
 };
 
-// A plan whose tools are named by their positions.
+// A plan of tools named by their positions.
 std::unique_ptr<Plan> plan_of(const std::vector<Entry>& entries, bool parallel = true) {
     std::string text = R"({"requestId":"r","narrative":"","parallel":)";
     text += parallel ? "true" : "false";

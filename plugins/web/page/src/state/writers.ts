@@ -25,7 +25,7 @@ export interface Writing {
   effect: Effect;
 }
 
-// The patches [from, count): the last `limit` ones that affect the path, newest first.
+// The last `limit` patches of [from, count) that affect the path, newest first.
 export function writingsOf(
   patches: readonly StatePatch[],
   count: number,

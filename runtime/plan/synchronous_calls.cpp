@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/at_once.hpp"
+#include "plan/synchronous_calls.hpp"
 
 #include <charconv>
 #include <utility>
@@ -17,7 +17,8 @@ constexpr int64_t kWallUs = 1000;
 
 }  // namespace
 
-AtOnce::Known& AtOnce::known(const tool::Definition& tool, std::string_view tool_path) {
+SynchronousCalls::Known& SynchronousCalls::known(const tool::Definition& tool,
+                                                 std::string_view tool_path) {
     if (Known* const found = known_.find(&tool)) return *found;
     const std::string_view skill = skill_of(tool_path);
     Known made;
@@ -35,7 +36,7 @@ AtOnce::Known& AtOnce::known(const tool::Definition& tool, std::string_view tool
 }
 
 // Reads the wall clock once per millisecond, and extrapolates it for the other calls.
-int64_t AtOnce::wall_us(int64_t steady_us) {
+int64_t SynchronousCalls::wall_us(int64_t steady_us) {
     if (!read_steady_us_ || steady_us - *read_steady_us_ > kWallUs) {
         read_wall_us_ = clock::wall_us();
         read_steady_us_ = steady_us;
@@ -43,7 +44,7 @@ int64_t AtOnce::wall_us(int64_t steady_us) {
     return read_wall_us_ + (steady_us - *read_steady_us_);
 }
 
-void AtOnce::publish_pending(Known& known, std::string_view tool_path, uint32_t line) {
+void SynchronousCalls::publish_pending(Known& known, std::string_view tool_path, uint32_t line) {
     if (known.line != line) {
         Tool tool;
         tool.tool_path = tool_path;
@@ -57,7 +58,7 @@ void AtOnce::publish_pending(Known& known, std::string_view tool_path, uint32_t 
 }
 
 // Publishes the records in the same order as for a tool that reports everything during its start.
-void AtOnce::publish_rest(const Known& known) {
+void SynchronousCalls::publish_rest(const Known& known) {
     static const std::string attempt_started = records::attempt_started(1);
     static const std::string attempt_ended = [] {
         AttemptRecord record;
@@ -85,8 +86,9 @@ void AtOnce::publish_rest(const Known& known) {
     stream.publish(event::Kind::ToolEnded, tool, ended_);
 }
 
-std::optional<Answer> AtOnce::call(const tool::Resolution& tool, std::string_view tool_path,
-                                   const CallAtOnce& call) {
+std::optional<Answer> SynchronousCalls::call(const tool::Resolution& tool,
+                                             std::string_view tool_path,
+                                             const SynchronousCall& call) {
     Known& known = this->known(*tool.definition, tool_path);
     known.request.resize(known.request_start);
     end_call(known.request, call.input);

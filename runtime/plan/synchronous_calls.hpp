@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs tools that answer at once (tool::Runner::call). The observable behavior is the same as for
+// Runs synchronous tools (tool::Runner::call). The observable behavior is the same as for
 // other tools.
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace narratoria::plan {
 struct ExecutionContext;
 struct Settings;
 
-struct CallAtOnce {
+struct SynchronousCall {
     std::string_view input;  // compact JSON without an "operation"
     uint32_t number;         // the number in its toolId
     uint32_t line;
@@ -29,7 +29,7 @@ struct CallAtOnce {
     std::optional<int64_t> now_us;
 };
 
-// The answer of a tool that answers at once.
+// The answer of a synchronous tool.
 struct Answer {
     json::Value result;  // valid until the next call
     int64_t ended_us;    // clock::steady_us() at its end
@@ -37,19 +37,19 @@ struct Answer {
 
 // Belongs to one open execution. A call takes less than half a microsecond, so data that all calls
 // of a tool share is computed once. Engine thread only.
-class AtOnce {
+class SynchronousCalls {
 public:
     // All must outlive this object.
-    AtOnce(const Plan& plan, const Settings& settings, const ExecutionContext& context,
-           Result& result)
+    SynchronousCalls(const Plan& plan, const Settings& settings, const ExecutionContext& context,
+                     Result& result)
         : plan_(plan), settings_(settings), with_(context), result_(result) {}
-    AtOnce(const AtOnce&) = delete;
-    AtOnce& operator=(const AtOnce&) = delete;
+    SynchronousCalls(const SynchronousCalls&) = delete;
+    SynchronousCalls& operator=(const SynchronousCalls&) = delete;
 
     // Like Execution::call(), which first checks that the call is possible.
     std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
-                               const CallAtOnce& call);
-    // True once for a tool whose tool_pending was published by a call that returned nothing.
+                               const SynchronousCall& call);
+    // True once for a tool with a tool_pending from a call that returned nothing.
     bool has_announced(std::string_view tool_id) {
         const bool is_it = !announced_.empty() && announced_ == tool_id;
         if (is_it) announced_.clear();
