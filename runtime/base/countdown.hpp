@@ -40,6 +40,8 @@ public:
             on_time();
         });
     }
+    // Counts time that passed during a pause.
+    void spend(uint64_t milliseconds) { left_ms_ -= std::min(left_ms_, milliseconds); }
     void stop() {
         timer_.stop();
         on_time_ = nullptr;

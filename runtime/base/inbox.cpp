@@ -59,7 +59,6 @@ nar_status Inbox::post(Poster& from, const Post& post) {
 }
 
 Inbox::Token* Inbox::find(uint64_t number) {
-    if (number == held_number_ && number != 0) return &held_;
     const auto found = tokens_.find(number);
     return found == tokens_.end() ? nullptr : &found->second;
 }
@@ -88,9 +87,9 @@ nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_vie
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
         if (bytes.empty()) return NAR_OK;
-        const size_t waiting = open->output.size() - open->delivered;
+        const size_t waiting = open->messages.output.size() - open->delivered;
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
-        open->output.append(bytes);
+        open->messages.output.append(bytes);
         open->has_output = true;
         if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
@@ -105,9 +104,9 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
-        const size_t waiting = open->diagnostics.size();
+        const size_t waiting = open->messages.diagnostics.size();
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
-        open->diagnostics.append(bytes);
+        open->messages.diagnostics.append(bytes);
         if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
     }
@@ -115,33 +114,22 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
     return NAR_OK;
 }
 
-nar_status Inbox::send_end(const void* owner, uint64_t token, std::any end,
-                           std::string_view last_output) {
+nar_status Inbox::send_end(const void* owner, uint64_t token, const std::type_info& type,
+                           std::any end, std::string_view last_output) {
     {
         const std::lock_guard lock(mutex_);
         const Token* const found = find(token);
-        if (found == nullptr || *found->end_type != end.type()) return NAR_GONE;
+        if (found == nullptr || *found->end_type != type) return NAR_GONE;
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
-        open->output.append(last_output);
-        open->end = std::move(end);
-        open->has_end = true;
+        open->messages.output.append(last_output);
+        open->messages.end = std::move(end);
+        open->has_end = open->end_waits = true;
         if (open->is_suspended) return NAR_OK;
         mark_ready(token, *open);
     }
     loop_.wake();
-    return NAR_OK;
-}
-
-std::optional<nar_status> Inbox::end_held(const void* owner, uint64_t token,
-                                          std::string_view last_output) {
-    const std::lock_guard lock(mutex_);
-    if (token == 0 || token != held_number_) return std::nullopt;
-    nar_status status = NAR_OK;
-    if (find_open(owner, token, status) == nullptr) return status;
-    if (!last_output.empty()) held_.output.append(last_output);
-    held_.has_end = true;
     return NAR_OK;
 }
 
@@ -149,36 +137,16 @@ uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info
                      bool is_suspended) {
     const uint64_t number = new_token();
     const std::lock_guard lock(mutex_);
+    if (spare_) {
+        spare_.key() = number;
+        tokens_.insert(std::move(spare_));
+    }
     Token& token = tokens_[number];
     token.owner = owner;
     token.receiver = &receiver;
     token.end_type = &end_type;
     token.is_suspended = is_suspended;
     return number;
-}
-
-uint64_t Inbox::hold(const void* owner, const std::type_info& end_type) {
-    const uint64_t number = new_token();
-    const std::lock_guard lock(mutex_);
-    held_number_ = number;
-    held_.owner = owner;
-    held_.end_type = &end_type;
-    held_.is_suspended = true;
-    return number;
-}
-
-void Inbox::take(Held& messages) {
-    const std::lock_guard lock(mutex_);
-    messages.output.clear();
-    messages.diagnostics.clear();
-    // Swap them, so that both keep their memory for the next call.
-    messages.output.swap(held_.output);
-    messages.diagnostics.swap(held_.diagnostics);
-    messages.has_end = held_.has_end;
-    messages.end.reset();
-    messages.end.swap(held_.end);
-    held_.has_end = held_.has_output = false;
-    held_number_ = 0;
 }
 
 void Inbox::release(uint64_t number) {
@@ -194,9 +162,30 @@ void Inbox::release(uint64_t number) {
     loop_.wake();
 }
 
+// Keeps the memory of one closed token for the next one: a script may call a million functions.
 void Inbox::close(uint64_t token) {
     const std::lock_guard lock(mutex_);
-    tokens_.erase(token);
+    auto closed = tokens_.extract(token);
+    if (!closed || spare_) return;
+    Token& its = closed.mapped();
+    if (its.messages.output.capacity() > kPiece || its.messages.diagnostics.capacity() > kPiece)
+        return;
+    Token empty;
+    empty.messages.output.swap(its.messages.output);
+    empty.messages.output.clear();
+    its = std::move(empty);
+    spare_ = std::move(closed);
+}
+
+void Inbox::set_receiver(uint64_t token, Receiver& receiver) {
+    const std::lock_guard lock(mutex_);
+    if (Token* const found = find(token)) found->receiver = &receiver;
+}
+
+const Inbox::Messages* Inbox::ended(uint64_t token) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = tokens_.find(token);
+    return found != tokens_.end() && found->second.has_end ? &found->second.messages : nullptr;
 }
 
 void Inbox::close_all(const void* owner) {
@@ -209,8 +198,8 @@ void Inbox::end_all(const void* owner, const std::any& end) {
         const std::lock_guard lock(mutex_);
         for (auto& [number, token] : tokens_) {
             if (token.owner != owner || token.has_end) continue;
-            token.end = end;
-            token.has_end = true;
+            token.messages.end = end;
+            token.has_end = token.end_waits = true;
             if (!token.is_suspended) mark_ready(number, token);
         }
         if (ready_.empty()) return;
@@ -227,10 +216,7 @@ bool Inbox::has_end(uint64_t token) const {
 Inbox::Found Inbox::find(const void* owner, uint64_t token) {
     const std::lock_guard lock(mutex_);
     Found found;
-    if (token != 0 && token == held_number_) {
-        // A held token cannot be delegated.
-        found.status = NAR_INVALID_ARGUMENT;
-    } else if (const Token* const open = find_open(owner, token, found.status)) {
+    if (const Token* const open = find_open(owner, token, found.status)) {
         found.receiver = open->receiver;
         found.has_output = open->has_output;
     }
@@ -245,7 +231,7 @@ void Inbox::deliver_diagnostics(uint64_t token) {
         const auto found = tokens_.find(token);
         if (found == tokens_.end()) return;
         receiver = found->second.receiver;
-        diagnostics.swap(found->second.diagnostics);
+        diagnostics.swap(found->second.messages.diagnostics);
     }
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
 }
@@ -256,8 +242,8 @@ void Inbox::deliver_output(uint64_t token) {
         const std::lock_guard lock(mutex_);
         const auto found = tokens_.find(token);
         if (found == tokens_.end()) return;
-        output = found->second.output.substr(found->second.delivered);
-        found->second.output.clear();
+        output = found->second.messages.output.substr(found->second.delivered);
+        found->second.messages.output.clear();
         found->second.delivered = 0;
     }
     for (size_t at = 0; at < output.size(); at += kPiece) {
@@ -352,6 +338,7 @@ bool Inbox::deliver_piece(uint64_t number) {
     std::string output;
     std::string diagnostics;
     std::any end;
+    bool has_ended = false;
     bool is_last = false;
     {
         const std::lock_guard lock(mutex_);
@@ -359,21 +346,22 @@ bool Inbox::deliver_piece(uint64_t number) {
         if (found == tokens_.end()) return false;
         Token& token = found->second;
         receiver = token.receiver;
-        diagnostics.swap(token.diagnostics);
-        output = token.output.substr(token.delivered, kPiece);
+        diagnostics.swap(token.messages.diagnostics);
+        output = token.messages.output.substr(token.delivered, kPiece);
         token.delivered += output.size();
-        is_last = token.delivered == token.output.size();
+        is_last = token.delivered == token.messages.output.size();
         if (is_last) {
-            token.output.clear();
+            token.messages.output.clear();
             token.delivered = 0;
-            end = std::move(token.end);
-            token.end.reset();
+            end = std::move(token.messages.end);
+            token.messages.end.reset();
+            has_ended = std::exchange(token.end_waits, false);
         } else {
             if (!token.is_suspended) mark_ready(number, token);
             // Erase delivered bytes only when they are more than half: erasing each time would take
             // quadratic time.
-            if (token.delivered > token.output.size() / 2) {
-                token.output.erase(0, token.delivered);
+            if (token.delivered > token.messages.output.size() / 2) {
+                token.messages.output.erase(0, token.delivered);
                 token.delivered = 0;
             }
         }
@@ -384,7 +372,7 @@ bool Inbox::deliver_piece(uint64_t number) {
     };
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
     if (!output.empty() && still_open()) receiver->on_output(std::move(output));
-    if (end.has_value() && still_open()) receiver->on_ended(std::move(end));
+    if (has_ended && still_open()) receiver->on_ended(std::move(end));
     return !is_last;
 }
 

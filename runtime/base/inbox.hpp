@@ -66,7 +66,7 @@ public:
         virtual ~Receiver() = default;
         virtual void on_output(std::string) {}
         virtual void on_diagnostics(std::string_view) {}
-        // `end` contains the End type with which the token was opened.
+        // `end` contains the End type with which the token was opened, or nothing for End().
         virtual void on_ended(std::any end) = 0;
     };
 
@@ -87,12 +87,17 @@ public:
     nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
     // `owner` NULL: any owner. NAR_GONE if the token was opened with a different End type.
     // `last_output` precedes the end and is not limited.
-    nar_status send_end(const void* owner, uint64_t token, std::any end,
-                        std::string_view last_output = {});
-    // Like send_end(), for a held token and an end without data. Returns nothing if the token is
-    // not held.
-    std::optional<nar_status> end_held(const void* owner, uint64_t token,
-                                       std::string_view last_output);
+    template <typename End>
+    nar_status send_end(const void* owner, uint64_t token, End end,
+                        std::string_view last_output = {}) {
+        return send_end(owner, token, typeid(End), std::move(end), last_output);
+    }
+    // Like send_end() with End(), but does not allocate.
+    template <typename End>
+    nar_status send_empty_end(const void* owner, uint64_t token,
+                              std::string_view last_output = {}) {
+        return send_end(owner, token, typeid(End), {}, last_output);
+    }
 
     // ---- engine thread only
 
@@ -107,20 +112,16 @@ public:
     }
     void release(uint64_t token);
     void close(uint64_t token);
-    // Opens a held token: its messages wait for take() and do not wake the loop. At most one is
-    // open.
-    template <typename End>
-    uint64_t hold(const void* owner) {
-        return hold(owner, typeid(End));
-    }
-    // Closes the held token and returns its messages.
-    struct Held {
+    void set_receiver(uint64_t token, Receiver& receiver);
+    // What waits for delivery.
+    struct Messages {
         std::string output;
         std::string diagnostics;
-        bool has_end = false;
-        std::any end;  // empty if there was no end, or if it came from end_held()
+        std::any end;  // as Receiver::on_ended() gets it
     };
-    void take(Held& messages);
+    // The messages of a suspended token that has ended, otherwise NULL. Valid until deliver() or
+    // close().
+    const Messages* ended(uint64_t token) const;
     // Closes all tokens of an owner without calling their receivers.
     void close_all(const void* owner);
     // Sends `end` for each token of an owner that has no end yet.
@@ -153,20 +154,19 @@ public:
 
 private:
     struct Token {
-        const void* owner;
-        Receiver* receiver;
-        const std::type_info* end_type;
-        std::string output;
-        size_t delivered = 0;  // delivered bytes of `output`
-        std::string diagnostics;
-        std::any end;
+        const void* owner = nullptr;
+        Receiver* receiver = nullptr;
+        const std::type_info* end_type = nullptr;
+        Messages messages;
+        size_t delivered = 0;  // delivered bytes of the output
         bool has_end = false;  // stays true after delivery
+        bool end_waits = false;
         bool has_output = false;
         bool is_suspended = false;
         bool is_ready = false;  // listed in ready_
 
         bool has_messages() const {
-            return !output.empty() || !diagnostics.empty() || end.has_value();
+            return !messages.output.empty() || !messages.diagnostics.empty() || end_waits;
         }
     };
     struct Line {
@@ -178,7 +178,8 @@ private:
 
     uint64_t open(const void* owner, Receiver& receiver, const std::type_info& end_type,
                   bool is_suspended);
-    uint64_t hold(const void* owner, const std::type_info& end_type);
+    nar_status send_end(const void* owner, uint64_t token, const std::type_info& type, std::any end,
+                        std::string_view last_output);
     void deliver_post();
     void deliver_ready();
     // Delivers the next piece of the token's messages. False if none is left.
@@ -193,8 +194,7 @@ private:
     const LogFunction log_;
     mutable std::mutex mutex_;  // guards everything below; never held during a callback
     std::unordered_map<uint64_t, Token> tokens_;
-    uint64_t held_number_ = 0;  // 0: none
-    Token held_{};
+    std::unordered_map<uint64_t, Token>::node_type spare_;  // of a closed token; may be empty
     std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
     size_t waiting_posts_ = 0;
     // Posters with waiting posts. They take turns, one post each, so that a poster with thousands

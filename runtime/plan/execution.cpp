@@ -23,7 +23,7 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
       conflicts_(result_->conflicts),
-      synchronous_calls_(*plan_, settings_, with_, *result_),
+      known_tools_(plan_->request_id, with_.resolver, settings_.folder, with_.limits),
       plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
 
@@ -81,14 +81,14 @@ void Execution::add_result(uint32_t tool) {
 
 void Execution::announce_until(size_t end) {
     for (; announced_ < end; ++announced_) {
-        if (synchronous_calls_.has_announced(plan_->tools[announced_].tool_id)) continue;
         with_.stream.publish(event::Kind::ToolPending, subject_of(announced_),
                              [&] { return records::tool_pending(*plan_, announced_); });
     }
 }
 
-uint32_t Execution::append(ToolInvocation invocation, std::optional<ToolRefusal> refusal) {
+uint32_t Execution::append(ToolInvocation&& invocation, std::optional<ToolRefusal> refusal) {
     if (!settings_.is_open || closed_ || ended_) return kNone;
+    if (alone_ != nullptr) place(*alone_);
     const uint32_t position = next_position();
     appended_.push_back({std::move(invocation), std::move(refusal)});
     plan_time_.resume();
@@ -96,24 +96,29 @@ uint32_t Execution::append(ToolInvocation invocation, std::optional<ToolRefusal>
     return position;
 }
 
-uint32_t Execution::run(ToolInvocation invocation, std::optional<ToolRefusal> refusal) {
+uint32_t Execution::run(ToolInvocation&& invocation, std::optional<ToolRefusal> refusal) {
     // Earlier tools start first.
-    if (closed_ || ended_ || starting_ || start_requested_) {
+    if (closed_ || ended_ || starting_ || start_requested_ || alone_ != nullptr) {
         return append(std::move(invocation), std::move(refusal));
     }
     const uint32_t position = next_position();
-    plan_time_.resume();
+    const ToolResult* result = nullptr;
     notifying_ = true;
     try {
-        add({std::move(invocation), std::move(refusal)});
-        schedule_ready();
+        if (refusal || start_alone(invocation, result) == Alone::Impossible) {
+            plan_time_.resume();
+            add(std::move(invocation));
+            if (refusal) refuse(std::move(*refusal));
+            schedule_ready();
+        }
     } catch (...) {
         notifying_ = false;
         notify_soon();
         throw;
     }
     notifying_ = false;
-    notify_settled();
+    if (result != nullptr) settings_.on_tool_settled(position, *result);
+    else notify_settled();
     return position;
 }
 
@@ -121,32 +126,27 @@ uint32_t Execution::run(ToolInvocation invocation, std::optional<ToolRefusal> re
 void Execution::take_appended() {
     std::vector<Appended> taken;
     taken.swap(appended_);
-    for (Appended& each : taken) add(std::move(each));
+    for (Appended& each : taken) {
+        add(std::move(each.invocation));
+        if (each.refusal) refuse(std::move(*each.refusal));
+    }
     if (!schedule_.all_settled()) plan_time_.resume();
 }
 
-void Execution::add(Appended appended) {
+void Execution::add(ToolInvocation&& invocation) {
     const auto tool = static_cast<uint32_t>(plan_->tools.size());
-    plan_->append(std::move(appended.invocation));
+    plan_->append(std::move(invocation));
     schedule_.grow();
     running_.emplace_back();
     held_.push_back(nullptr);
     add_result(tool);
     announce_until(tool + size_t{1});
-    if (!appended.refusal) return;
-    settle(tool, State::Failed, std::move(appended.refusal->code),
-           std::move(appended.refusal->message));
 }
 
-std::optional<Answer> Execution::call(const tool::Resolution& tool, std::string_view tool_path,
-                                      const SynchronousCall& call) {
-    // With a sandbox the attempt must refuse the tool, because it runs inside the host.
-    if (!with_.sandbox.empty() || !settings_.is_open || closed_ || ended_ || next_position() > 0) {
-        return std::nullopt;
-    }
-    const auto answer = synchronous_calls_.call(tool, tool_path, call);
-    if (answer && !failed_skills_.empty()) std::erase(failed_skills_, skill_of(tool_path));
-    return answer;
+// Ends the tool that was added last.
+void Execution::refuse(ToolRefusal refusal) {
+    settle(static_cast<uint32_t>(plan_->tools.size() - 1), State::Failed, std::move(refusal.code),
+           std::move(refusal.message));
 }
 
 void Execution::cancel(uint32_t tool) {

@@ -23,11 +23,11 @@
 #include "event/stream.hpp"
 #include "plan/conflicts.hpp"
 #include "plan/job_slots.hpp"
+#include "plan/known_tools.hpp"
 #include "plan/plan.hpp"
 #include "plan/recording.hpp"
 #include "plan/result.hpp"
 #include "plan/schedule.hpp"
-#include "plan/synchronous_calls.hpp"
 #include "state/store.hpp"
 #include "tool/resolver.hpp"
 #include "tool/runner.hpp"
@@ -114,15 +114,11 @@ public:
     }
     // Adds a tool. Returns its position, or kNone after the end or close(). With a refusal the tool
     // fails without an attempt.
-    uint32_t append(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
+    uint32_t append(ToolInvocation&& invocation, std::optional<ToolRefusal> refusal = {});
     // Like append(), but starts the tool before it returns, if it may start. If the tool ends within
     // its start, on_tool_settled is called before this returns. Must not be called in a callback of
     // this execution or of a sink.
-    uint32_t run(ToolInvocation invocation, std::optional<ToolRefusal> refusal = {});
-    // Runs a synchronous tool (tool::Runner::call), if the observable behavior is the same
-    // as that of append(). If it returns nothing, append() the tool next, with the same toolId.
-    std::optional<Answer> call(const tool::Resolution& tool, std::string_view tool_path,
-                               const SynchronousCall& call);
+    uint32_t run(ToolInvocation&& invocation, std::optional<ToolRefusal> refusal = {});
     // Ends one tool as cancelled, if it has not settled.
     void cancel(uint32_t tool);
     // Declares that no tool follows. The execution ends when all tools have settled.
@@ -150,6 +146,12 @@ private:
     bool is_recorded(uint32_t tool) const;
     void start_recorded(uint32_t tool);
     bool start_attempt(uint32_t tool);  // false: out of descriptors
+    void take_attempt(Start& start, std::unique_ptr<tool::Attempt> attempt, uint64_t try_ms,
+                      tool::Outcome failed);
+    // Impossible: the tool must be added. Ended: it has succeeded.
+    enum class Alone : uint8_t { Impossible, Started, Ended };
+    Alone start_alone(ToolInvocation& invocation, const ToolResult*& result);
+    void place(Start& start);
     void report_start(Start& start);
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);
@@ -161,7 +163,8 @@ private:
     void add_result(uint32_t tool);
     void announce_until(size_t end);
     void take_appended();
-    void add(Appended appended);
+    void add(ToolInvocation&& invocation);
+    void refuse(ToolRefusal refusal);
     void notify_soon();
     void notify_settled();
     void end_batch();
@@ -191,7 +194,9 @@ private:
     std::vector<std::unique_ptr<Running>> running_;
     std::vector<JobSlots*> held_;  // by tool: the origin of its running attempt's slot, or NULL
     Conflicts conflicts_;
-    SynchronousCalls synchronous_calls_;
+    KnownTools known_tools_;
+    Start* alone_ = nullptr;          // of start_alone()
+    std::unique_ptr<Running> spare_;  // for the next start_alone()
     uint32_t announced_ = 0;          // number of tools with a published tool_pending
     std::vector<Appended> appended_;  // not in the plan yet
     std::deque<uint32_t> settled_;    // not reported to on_tool_settled yet

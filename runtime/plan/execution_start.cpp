@@ -22,6 +22,16 @@ constexpr uint32_t kStartsInARow = 8;
 // The number of tool_pending records between two checks of the clock: about 100 µs.
 constexpr uint32_t kAnnouncedInARow = 64;
 
+// A failed start is handled like a failed attempt, including retries.
+tool::Outcome outcome_of(const tool::StartFailure& failure) {
+    tool::Outcome outcome;
+    outcome.code = failure.code;
+    outcome.error = failure.message;
+    outcome.no_supervisor = failure.no_supervisor;
+    outcome.may_retry = failure.may_retry;
+    return outcome;
+}
+
 }  // namespace
 
 // Tools that only wait have their own slots: with slots of computing tools they would leave cores
@@ -209,34 +219,107 @@ bool Execution::start_attempt(uint32_t tool) {
         }
     }
 
-    if (running.starting != nullptr) report_start(start);
-    running.attempt = std::move(attempt);
-    if (!running.attempt) {
-        tool::Outcome outcome;
-        // A failed start is handled like a failed attempt, including retries.
-        outcome.code = failure.code;
-        outcome.error = failure.message;
-        outcome.no_supervisor = failure.no_supervisor;
-        outcome.may_retry = failure.may_retry;
+    tool::Outcome failed;
+    if (!attempt) {
+        failed = outcome_of(failure);
         if (binding != nullptr) {
-            outcome.traces =
+            failed.traces =
                 binding->traces_of({guarantees, request, try_ms, failure, resolution.forbidden});
         }
-        on_attempt_ended(tool, std::move(outcome));
-        return true;
     }
+    take_attempt(start, std::move(attempt), try_ms, std::move(failed));
+    return true;
+}
+
+// Goes on with a started attempt. NULL: the start `failed`.
+void Execution::take_attempt(Start& start, std::unique_ptr<tool::Attempt> attempt, uint64_t try_ms,
+                             tool::Outcome failed) {
+    const uint32_t tool = start.tool;
+    Running& running = start.running;
+    if (running.starting != nullptr) report_start(start);
+    running.attempt = std::move(attempt);
+    if (!running.attempt) return on_attempt_ended(tool, std::move(failed));
     running.try_ms = try_ms;
     running.attempt->deliver_early();
-    if (running_[tool] == nullptr || running_[tool]->attempt == nullptr) return true;
+    if (running_[tool] == nullptr || running_[tool]->attempt == nullptr) return;
     // A tool that acted during its start may already have sent `done`, or had a patch refused.
     if (try_ms > 0 && !running.done && !running.refusal) {
         running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
     }
-    return true;
+}
+
+// Starts a tool of an open execution that has no other tools. Most functions succeed within their
+// start, and report nothing but their result: these are never in the plan, and `result` is their
+// result. A tool that needs more is placed in the plan, and is then like any other.
+Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolResult*& result) {
+    if (next_position() > 0 || with_.recording != nullptr || !with_.sandbox.empty()) {
+        return Alone::Impossible;
+    }
+    KnownTool* const known = known_tools_.find(invocation);
+    if (known == nullptr) return Alone::Impossible;
+    const tool::Resolution& resolution = known->resolution();
+    const tool::Definition& definition = *resolution.definition;
+    // A synchronous tool never outlasts its start, and the engine thread is running already.
+    JobSlots* slots = nullptr;
+    if (!definition.is_synchronous) {
+        slots = definition.waits ? &with_.waiting_slots : &with_.slots;
+        if (!slots->take(this)) return Alone::Impossible;
+    }
+    auto fresh = spare_ ? std::move(spare_) : std::make_unique<Running>(*this, 0);
+    Running& running = *fresh;
+    Start start{0, std::move(fresh), running, resolution.definition, &invocation, slots};
+    // Ends the start even if an exception such as bad_alloc leaves this function.
+    struct Ended {
+        Execution& execution;
+        Start& start;
+        ~Ended() {
+            execution.alone_ = nullptr;
+            if (start.slots != nullptr) start.slots->give_back();
+        }
+    } const ended{*this, start};
+    running.starting = alone_ = &start;
+    tool::Invocation given = known->begin(invocation);
+    given.folder = settings_.folder;
+    given.try_ms = definition.try_ms.value_or(settings_.try_ms);
+    given.environment = &with_.environment;
+    given.success = &start.success;
+    const bool is_observed = with_.stream.is_observed();
+    if (is_observed) known->publish_pending(with_.stream);
+    tool::StartFailure failure;
+    const int64_t started_us = clock::steady_us();
+    auto attempt = resolution.runner->start(given, running, failure);
+    if (!start.success.has_succeeded) {
+        place(start);
+        take_attempt(start, std::move(attempt), given.try_ms, outcome_of(failure));
+        return Alone::Started;
+    }
+    alone_ = nullptr;
+    running.starting = nullptr;
+    spare_ = std::move(start.fresh);
+    const int64_t execution_ms = clock::steady_us() / 1000 - started_us / 1000;
+    result = &known->succeed(start.success.result, known_tools_.wall_us(started_us), execution_ms);
+    if (is_observed) known->publish_ended(with_.stream);
+    result_->ended.add_plain(*result, static_cast<uint32_t>(result_->tools.size()));
+    if (!failed_skills_.empty()) std::erase(failed_skills_, skill_of(given.tool_path));
+    if (execution_ms > 0) plan_time_.spend(static_cast<uint64_t>(execution_ms));
+    ++batch_;
+    return Alone::Ended;
+}
+
+// Puts the tool of start_alone() into the plan.
+void Execution::place(Start& start) {
+    if (start.alone == nullptr) return;
+    start.success.is_wanted = false;
+    announced_ = 1;
+    add(std::move(*std::exchange(start.alone, nullptr)));
+    plan_time_.resume();
+    held_[0] = std::exchange(start.slots, nullptr);
+    schedule_.start(0);
 }
 
 // Publishes the start of an attempt, which cannot be undone afterwards.
 void Execution::report_start(Start& start) {
+    place(start);
     const uint32_t tool = start.tool;
     const Tool& entry = plan_->tools[tool];
     Running& running = start.running;

@@ -19,14 +19,13 @@ std::vector<std::string> environment_of(const Tool& tool, const std::vector<std:
 
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results) {
     const Tool& entry = plan.tools[tool];
-    std::string out;
-    json::ObjectWriter request(out);
-    request.string("requestId", plan.request_id);
-    request.string("tool", skill_of(entry.tool_path));
-    request.string("operation", entry.operation);
-    request.key("input");
+    std::string out = begin_request(plan.request_id, entry.tool_path, entry.operation);
     json::append_compact(out, entry.input);
-    request.key("dependencies");
+    if (plan.dependencies.of(tool).size() == 0) {
+        end_request(out);
+        return out;
+    }
+    out += R"(,"dependencies":)";
     json::ObjectWriter outputs(out);
     for (const uint32_t dependency : plan.dependencies.of(tool)) {
         const ToolResult& result = results[dependency];
@@ -34,27 +33,26 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
         outputs.raw(result.tool_id, result.ok() ? std::string_view(result.output) : "null");
     }
     outputs.end();
-    request.key("results");
+    out += R"(,"results":)";
     json::ObjectWriter returned(out);
     for (const uint32_t dependency : plan.dependencies.of(tool)) {
         const ToolResult& result = results[dependency];
         if (result.ok() && !result.result.empty()) returned.raw(result.tool_id, result.result);
     }
     returned.end();
-    request.end();
-    out += '\n';
-    return out;
+    return out += "}\n";
 }
 
-std::string start_of_call(std::string_view plan_id, std::string_view skill) {
+std::string begin_request(std::string_view plan_id, std::string_view tool_path,
+                          std::string_view operation) {
     std::string out;
     json::append_string(out += R"({"requestId":)", plan_id);
-    json::append_string(out += R"(,"tool":)", skill);
-    return out += R"(,"operation":"run","input":)";
+    json::append_string(out += R"(,"tool":)", skill_of(tool_path));
+    json::append_string(out += R"(,"operation":)", operation);
+    return out += R"(,"input":)";
 }
 
-void end_call(std::string& out, std::string_view input) {
-    out += input;
+void end_request(std::string& out) {
     out += R"(,"dependencies":{},"results":{}})"
            "\n";
 }

@@ -15,10 +15,10 @@ namespace narratoria::plan {
 // Returns the document for the tool's standard input, as one line (spec 000 §6). `results` holds
 // the results of all tools, in plan order.
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results);
-// The same document in two parts: the beginning that all calls of a tool share, and the rest. For a
-// tool without dependencies and with a compact input without an "operation".
-std::string start_of_call(std::string_view plan_id, std::string_view skill);
-void end_call(std::string& out, std::string_view input);
+// The same document of a tool without dependencies, in two parts: before and after the input.
+std::string begin_request(std::string_view plan_id, std::string_view tool_path,
+                          std::string_view operation);
+void end_request(std::string& out);
 
 // Returns `shared`, a list of NAME=value, with the tool's own variables added. They replace
 // variables of the same name.

@@ -70,6 +70,10 @@ struct Execution::Start {
     std::unique_ptr<Running> fresh;  // NULL: a retry
     Running& running;
     std::shared_ptr<const tool::Definition> definition;
+    // The tool is not in the plan yet (start_alone), and has this slot; see place().
+    ToolInvocation* alone = nullptr;
+    JobSlots* slots = nullptr;
+    tool::Success success{};
 };
 
 }  // namespace narratoria::plan

@@ -41,9 +41,8 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         nar_invocation_end given;
         read_struct(end, given);  // size 0: all fields are zero
         if (says_nothing(given)) {
-            const auto status =
-                instance.inbox().end_held(&instance, token, view(given.last_output));
-            if (status) return note_end(instance, *status);
+            return note_end(instance, instance.inbox().send_empty_end<InvocationEnd>(
+                                          &instance, token, view(given.last_output)));
         }
         InvocationEnd taken;
         taken.exit_status = given.exit_status;

@@ -17,7 +17,7 @@
 namespace narratoria::plugin {
 namespace {
 
-// The only forms of `done` that call() recognizes; any other output is decoded by an attempt.
+// The only forms of `done` that end a start; any other output is decoded by an attempt.
 constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true})";
 constexpr std::string_view kDoneWithResult = R"({"version":"0","type":"done","ok":true,"result":)";
 
@@ -42,30 +42,30 @@ nar_invocation invocation_of(const tool::Invocation& invocation, std::string_vie
     return given;
 }
 
-// The text of the result, if the tool only reported success.
-std::optional<std::string_view> plain_result(const Inbox::Held& said) {
+// The result, if the tool reported only its success: empty if it returned none.
+std::optional<std::string_view> plain_result(const Inbox::Messages& messages) {
     // `end` is set if the end carries any data.
-    if (!said.has_end || said.end.has_value() || !said.diagnostics.empty()) return std::nullopt;
-    std::string_view text = said.output;
+    if (messages.end.has_value() || !messages.diagnostics.empty()) return std::nullopt;
+    std::string_view text = messages.output;
     if (!text.ends_with("}\n") || text.find('\n') != text.size() - 1) return std::nullopt;
     if (!text.starts_with(kDoneWithResult)) {
-        if (text.substr(0, text.size() - 1) == kDone) return "null";
+        if (text.substr(0, text.size() - 1) == kDone) return std::string_view();
         return std::nullopt;
     }
     text.remove_prefix(kDoneWithResult.size());
     text.remove_suffix(2);
-    // An explicit null differs from no result, which the caller receives as "null".
-    if (text == "null") return std::nullopt;
+    if (text.empty()) return std::nullopt;
     return text;
 }
 
-// The source of an attempt that a plugin runs. Owned by the attempt.
+// The source of an attempt that a plugin runs. Owned by the attempt. Created during the call of the
+// plugin's function or right after it; end_start() follows.
 class PluginSource : public tool::Source, public InvocationReceiver {
 public:
     // `cancel` may be NULL. `own`: the called function of the host; NULL: a function of a plugin.
     PluginSource(tool::ProcessRunner& processes, Instance& instance, std::shared_ptr<OwnTool> own,
                  void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
-                 tool::StreamAttempt& attempt)
+                 uint64_t token, tool::StreamAttempt& attempt)
         : processes_(processes),
           instance_(instance),
           own_(std::move(own)),
@@ -76,50 +76,25 @@ public:
           request_(invocation.request),
           environment_(*invocation.environment),
           grace_(processes.loop()),
-          token_(instance.inbox().open_suspended<InvocationEnd>(&instance, *this)) {}
+          token_(token) {
+        instance.inbox().set_receiver(token, *this);
+    }
 
     ~PluginSource() override {
         lifetime_.end();
         close();
     }
 
-    // Passes the invocation to the plugin with `call`; `what` names the called function. If this
-    // returns false, the source must be destroyed.
-    template <typename Call>
-    bool start(const tool::Invocation& invocation, const char* what, Call&& call,
-               tool::StartFailure& failure) {
-        std::vector<nar_str> environment;
-        nar_invocation given =
-            invocation_of(invocation, processes_.settings().folder, environment_, environment);
-        given.request = view(request_);
-        starting_ = true;
-        nar_status status = NAR_OK;
-        nar_failure said = empty_failure();
-        const bool called =
-            instance_.call(what, [&] { status = call(data(), token_, given, said); });
+    // The plugin's function has returned. If it returned well, its messages follow.
+    void end_start(bool returned_well) {
         starting_ = false;
-        // The start failed, so no attempt can receive an end.
-        if (!called || status != NAR_OK || !run_failure_.message.empty()) close();
-        else if (is_synchronous_ && !instance_.inbox().has_end(token_)) end_for_it();
-        else if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
-        const std::string who = "the plugin " + instance_.library().id;
-        if (!called) {
-            failure.message = who + " is disabled: " + instance_.disabled_reason();
-            failure.may_retry = false;
-        } else if (!run_failure_.message.empty()) {
-            failure = run_failure_;
-        } else if (status != NAR_OK) {
-            failure.message = message_of(said);
-            if (failure.message.empty()) failure.message = "the plugin gave no reason";
-            failure.message = who + " could not start it: " + failure.message;
-            failure.may_retry = status != NAR_NOT_FOUND;
-        } else {
-            has_ended_early_ = instance_.inbox().has_end(token_);
-            if (!has_ended_early_) instance_.inbox().release(token_);
-            return true;
-        }
-        return false;
+        if (!returned_well) return close();
+        if (ending_ms_) terminate(*std::exchange(ending_ms_, std::nullopt));
+        has_ended_early_ = instance_.inbox().has_end(token_);
+        if (!has_ended_early_) instance_.inbox().release(token_);
     }
+    // Why the program to which the plugin delegated the invocation could not be started.
+    const tool::StartFailure& run_failure() const { return run_failure_; }
 
     bool has_ended_early() const override { return has_ended_early_; }
     void deliver_early() override { instance_.inbox().deliver(token_); }
@@ -185,7 +160,8 @@ public:
     void on_diagnostics(std::string_view bytes) override { attempt_.on_diagnostics(bytes); }
 
     void on_ended(std::any how) override {
-        auto end = std::any_cast<InvocationEnd>(std::move(how));
+        InvocationEnd end;
+        if (how.has_value()) end = std::any_cast<InvocationEnd>(std::move(how));
         grace_.stop();
         close();
         process::Exit exit;
@@ -252,15 +228,6 @@ private:
         if (!life.ended()) is_delivering_ = false;
     }
 
-    // Ends a synchronous tool that did not report its end.
-    void end_for_it() {
-        InvocationEnd end;
-        end.error_code = "TOOL_FAILED";
-        end.error =
-            "the tool did not report its end before invoke returned "
-            "(NAR_TOOL_SYNCHRONOUS)";
-        instance_.inbox().send_end(&instance_, token_, std::move(end));
-    }
     void close() {
         if (token_ != 0) instance_.inbox().close(std::exchange(token_, 0));
     }
@@ -278,9 +245,9 @@ private:
     tool::StartFailure run_failure_;
     Timer grace_;
     uint64_t token_;
-    bool starting_ = false;
+    bool starting_ = true;
     bool started_early_ = false;
-    bool has_ended_early_ = false;  // within start(); its messages wait for deliver_early()
+    bool has_ended_early_ = false;  // its messages wait for deliver_early()
     bool is_delivering_ = false;
     std::optional<uint32_t> ending_ms_;  // grace period of a terminate() during the start
     bool told_to_end_ = false;
@@ -288,23 +255,135 @@ private:
     Lifetime lifetime_;
 };
 
-template <typename Call>
-std::unique_ptr<tool::Attempt> begin_attempt(tool::ProcessRunner& processes, Instance& instance,
-                                             std::shared_ptr<OwnTool> own,
-                                             void (*cancel)(void*, uint64_t),
-                                             const tool::Invocation& invocation,
-                                             tool::AttemptListener& listener, const char* what,
-                                             Call&& call, tool::StartFailure& failure) {
-    auto attempt = std::make_unique<tool::StreamAttempt>(processes.loop(), processes.settings(),
-                                                         invocation.limits, listener);
-    auto source = std::make_unique<PluginSource>(processes, instance, std::move(own), cancel,
-                                                 invocation, *attempt);
-    PluginSource& its = *source;
-    // Set it before start(), in which the plugin may already act.
-    attempt->set_source(std::move(source));
-    if (!its.start(invocation, what, std::forward<Call>(call), failure)) return nullptr;
-    return attempt;
-}
+// An invocation that is being passed to its plugin. Most functions end before they return, and
+// report only their result: an attempt is created for the others.
+class PluginStart : public InvocationReceiver {
+public:
+    // The same as for PluginSource. All must outlive this object.
+    PluginStart(tool::ProcessRunner& processes, Instance& instance, std::shared_ptr<OwnTool> own,
+                void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
+                tool::AttemptListener& listener)
+        : processes_(processes),
+          instance_(instance),
+          own_(std::move(own)),
+          cancel_(cancel),
+          invocation_(invocation),
+          listener_(listener),
+          token_(instance.inbox().open_suspended<InvocationEnd>(&instance, *this)) {}
+    ~PluginStart() override {
+        if (source_ == nullptr) instance_.inbox().close(token_);
+    }
+    PluginStart(const PluginStart&) = delete;
+    PluginStart& operator=(const PluginStart&) = delete;
+
+    // As tool::Runner::begin(). Passes the invocation to the plugin with `call`, which may write
+    // the reason of a failure to `said`; `what` names the called function.
+    template <typename Call>
+    std::unique_ptr<tool::Attempt> run(const char* what, Call&& call, StartBuffers& buffers,
+                                       const nar_failure* said, tool::StartFailure& failure) {
+        const nar_invocation given = invocation_of(invocation_, processes_.settings().folder,
+                                                   *invocation_.environment, buffers.environment);
+        nar_status status = NAR_OK;
+        void* const data = own_ ? own_.get() : instance_.data();
+        const bool called = instance_.call(what, [&] { status = call(data, token_, given); });
+        // The start failed, so no attempt can receive an end.
+        if (!called || status != NAR_OK || has_run_failure()) {
+            if (source_ != nullptr) source_->end_start(false);
+            failure = failure_of(called, status, said);
+            return nullptr;
+        }
+        const Inbox::Messages* const messages = instance_.inbox().ended(token_);
+        if (messages == nullptr && invocation_.definition->is_synchronous) end_for_it();
+        if (messages != nullptr && has_succeeded(*messages, buffers.result)) return nullptr;
+        source().end_start(true);
+        return std::move(attempt_);
+    }
+
+    void on_output(std::string bytes) override { source().on_output(std::move(bytes)); }
+    void on_diagnostics(std::string_view bytes) override { source().on_diagnostics(bytes); }
+    void on_ended(std::any end) override { source().on_ended(std::move(end)); }
+    nar_status on_run(std::vector<std::string> arguments) override {
+        return source().on_run(std::move(arguments));
+    }
+    bool is_delivering() const override { return false; }
+    nar_status on_patch(const state::Replacement& patch, std::string& why) override {
+        return source().on_patch(patch, why);
+    }
+
+private:
+    // Creates the attempt. From then on its source is the receiver.
+    PluginSource& source() {
+        if (source_ != nullptr) return *source_;
+        attempt_ = std::make_unique<tool::StreamAttempt>(processes_.loop(), processes_.settings(),
+                                                         invocation_.limits, listener_);
+        auto source = std::make_unique<PluginSource>(processes_, instance_, own_, cancel_,
+                                                     invocation_, token_, *attempt_);
+        source_ = source.get();
+        attempt_->set_source(std::move(source));
+        return *source_;
+    }
+
+    bool has_run_failure() const {
+        return source_ != nullptr && !source_->run_failure().message.empty();
+    }
+
+    tool::StartFailure failure_of(bool called, nar_status status, const nar_failure* said) const {
+        tool::StartFailure failure;
+        const std::string who = "the plugin " + instance_.library().id;
+        if (!called) {
+            failure.message = who + " is disabled: " + instance_.disabled_reason();
+            failure.may_retry = false;
+        } else if (has_run_failure()) {
+            failure = source_->run_failure();
+        } else {
+            if (said != nullptr) failure.message = message_of(*said);
+            if (failure.message.empty()) failure.message = "the plugin gave no reason";
+            failure.message = who + " could not start it: " + failure.message;
+            failure.may_retry = status != NAR_NOT_FOUND;
+        }
+        return failure;
+    }
+
+    // Ends a synchronous tool that did not report its end.
+    void end_for_it() {
+        InvocationEnd end;
+        end.error_code = "TOOL_FAILED";
+        end.error =
+            "the tool did not report its end before invoke returned "
+            "(NAR_TOOL_SYNCHRONOUS)";
+        instance_.inbox().send_end(&instance_, token_, std::move(end));
+    }
+
+    // Passes the result on, if the caller wants it and the tool reported nothing else.
+    bool has_succeeded(const Inbox::Messages& messages, json::Document& document) const {
+        tool::Success* const success = invocation_.success;
+        if (success == nullptr || !success->is_wanted || source_ != nullptr) return false;
+        const auto text = plain_result(messages);
+        if (!text || messages.output.size() - 1 > invocation_.limits.line_bytes) return false;
+        const auto& schema = invocation_.definition->result;
+        success->result = {};
+        if (!text->empty() || schema != nullptr) {
+            const std::string_view result = text->empty() ? std::string_view("null") : *text;
+            json::ParseError error;
+            // One level less than the limit of an event, which contains the result.
+            if (!document.parse(result, error, json::kMaximumDepth - 1)) return false;
+            if (document.root().raw().size() != result.size()) return false;
+            if (schema != nullptr && !schema->check(document.root()).empty()) return false;
+            if (!text->empty()) success->result = document.root();
+        }
+        return success->has_succeeded = true;
+    }
+
+    tool::ProcessRunner& processes_;
+    Instance& instance_;
+    const std::shared_ptr<OwnTool> own_;
+    void (*const cancel_)(void*, uint64_t);
+    const tool::Invocation& invocation_;
+    tool::AttemptListener& listener_;
+    const uint64_t token_;
+    std::unique_ptr<tool::StreamAttempt> attempt_;  // NULL unless it is needed
+    PluginSource* source_ = nullptr;                // of attempt_; owns the token
+};
 
 }  // namespace
 
@@ -366,76 +445,28 @@ std::unique_ptr<tool::Attempt> FunctionRunner::begin(const tool::Invocation& inv
     // Keep the function alive: during the call it may be replaced or removed.
     const std::shared_ptr<const Function> kept = found->second;
     const Function& function = *kept;
-    const bool has_run = is_kept(invocation, *function.instance);
-    return begin_attempt(
-        processes_, *function.instance, function.own, function.extension.cancel, invocation,
-        listener, "its tool",
-        [&](void* data, uint64_t token, const nar_invocation& given, nar_failure&) -> nar_status {
-            if (has_run) report_kept(*function.instance, token);
-            else function.extension.invoke(data, token, function.handle, &given);
+    PluginStart start(processes_, *function.instance, function.own, function.extension.cancel,
+                      invocation, listener);
+    return start.run(
+        "its tool",
+        [&](void* data, uint64_t token, const nar_invocation& given) {
+            function.extension.invoke(data, token, function.handle, &given);
             return NAR_OK;
         },
-        failure);
-}
-
-bool FunctionRunner::is_kept(const tool::Invocation& invocation, const Instance& instance) const {
-    return kept_ && kept_->instance == &instance && kept_->plan_id == invocation.plan_id &&
-           kept_->tool_id == invocation.tool_id && invocation.attempt == 1;
-}
-
-// Sends the kept messages as if the tool sent them now.
-void FunctionRunner::report_kept(Instance& instance, uint64_t token) {
-    const Kept kept = std::move(*std::exchange(kept_, std::nullopt));
-    Inbox& inbox = instance.inbox();
-    inbox.send_diagnostics(&instance, token, kept.messages.diagnostics);
-    inbox.send_output(&instance, token, kept.messages.output);
-    if (kept.messages.end.has_value()) inbox.send_end(&instance, token, kept.messages.end);
-    else if (kept.messages.has_end) inbox.send_end(&instance, token, InvocationEnd());
-}
-
-std::optional<json::Value> FunctionRunner::call(const tool::Invocation& invocation) {
-    kept_.reset();
-    const auto found = functions_.find(invocation.definition);
-    if (found == functions_.end()) return std::nullopt;
-    // Keep it alive, as in begin().
-    const std::shared_ptr<const Function> kept = found->second;
-    const Function& function = *kept;
-    Instance& instance = *function.instance;
-    const nar_invocation given = invocation_of(invocation, processes_.settings().folder,
-                                               *invocation.environment, environment_);
-    const uint64_t token = instance.inbox().hold<InvocationEnd>(&instance);
-    const bool called = instance.call("its tool", [&] {
-        void* const data = function.own ? function.own.get() : instance.data();
-        function.extension.invoke(data, token, function.handle, &given);
-    });
-    instance.inbox().take(said_);
-    // The plugin is disabled; PluginSource::start() reports it.
-    if (!called) return std::nullopt;
-    if (const auto text = plain_result(said_);
-        text && said_.output.size() - 1 <= invocation.limits.line_bytes) {
-        json::ParseError error;
-        const auto& schema = function.definition->result;
-        // One level less than the limit of an event, which contains the result.
-        const bool is_valid = result_.parse(*text, error, json::kMaximumDepth - 1) &&
-                              result_.root().raw().size() == text->size();
-        if (is_valid && (schema == nullptr || schema->check(result_.root()).empty())) {
-            return result_.root();
-        }
-    }
-    kept_ = Kept{&instance, std::string(invocation.plan_id), std::string(invocation.tool_id),
-                 std::move(said_)};
-    return std::nullopt;
+        buffers_, nullptr, failure);
 }
 
 std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invocation,
                                                    tool::AttemptListener& listener,
                                                    tool::StartFailure& failure) {
-    return begin_attempt(
-        processes_, instance_, nullptr, extension_.cancel, invocation, listener, "its tool runner",
-        [&](void* data, uint64_t token, const nar_invocation& given, nar_failure& said) {
+    nar_failure said = empty_failure();
+    PluginStart start(processes_, instance_, nullptr, extension_.cancel, invocation, listener);
+    return start.run(
+        "its tool runner",
+        [&](void* data, uint64_t token, const nar_invocation& given) {
             return extension_.start(data, token, &given, &said);
         },
-        failure);
+        buffers_, &said, failure);
 }
 
 }  // namespace narratoria::plugin

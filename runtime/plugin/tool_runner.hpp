@@ -19,6 +19,12 @@
 
 namespace narratoria::plugin {
 
+// Memory that the starts of a runner share, so that a start does not allocate.
+struct StartBuffers {
+    std::vector<nar_str> environment;
+    json::Document result;
+};
+
 // Runs the functions of all plugins and of the host. `processes` runs invocations that a plugin
 // delegates to a program. `processes` and the instances must outlive the attempts. Engine thread
 // only.
@@ -45,7 +51,7 @@ public:
     // One of the instance's definitions, or NULL. Does not allocate.
     std::shared_ptr<const tool::Definition> definition_of(const Instance* instance) const;
 
-    std::optional<json::Value> call(const tool::Invocation& invocation) override;
+    bool may_end_within_start() const override { return true; }
 
 private:
     struct Function {
@@ -60,23 +66,9 @@ private:
                                          tool::AttemptListener& listener,
                                          tool::StartFailure& failure) override;
 
-    // The messages of a tool that call() ran, for the attempt of the same invocation.
-    struct Kept {
-        const Instance* instance;
-        std::string plan_id;
-        std::string tool_id;
-        Inbox::Held messages;
-    };
-    bool is_kept(const tool::Invocation& invocation, const Instance& instance) const;
-    void report_kept(Instance& instance, uint64_t token);
-
     tool::ProcessRunner& processes_;
     std::unordered_map<const tool::Definition*, std::shared_ptr<const Function>> functions_;
-    std::optional<Kept> kept_;
-    // Buffers of call(); members, so that a call does not allocate.
-    Inbox::Held said_;
-    json::Document result_;
-    std::vector<nar_str> environment_;
+    StartBuffers buffers_;
 };
 
 // Runs the tool paths "scheme:rest" of one plugin. Both references must outlive the attempts.
@@ -95,6 +87,7 @@ private:
     tool::ProcessRunner& processes_;
     Instance& instance_;
     const nar_tool_runner_extension extension_;
+    StartBuffers buffers_;
 };
 
 }  // namespace narratoria::plugin

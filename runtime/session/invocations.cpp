@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/invocations.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -18,7 +20,11 @@ constexpr const char* kCancelled = "CANCELLED";
 
 // `{skill}-{number}`; numbers count from 1.
 std::string tool_id_of(std::string_view tool_path, uint32_t number) {
-    return std::string(plan::skill_of(tool_path)) + "-" + std::to_string(number);
+    char digits[16];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    std::string id(plan::skill_of(tool_path));
+    id += '-';
+    return id.append(digits, static_cast<size_t>(end - digits));
 }
 
 }  // namespace
@@ -70,7 +76,7 @@ void Invocations::open() {
                    [this](std::shared_ptr<plan::Result> result) { result_ = std::move(result); });
 }
 
-nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnOutcome on_outcome,
+nar_status Invocations::invoke(plan::ToolInvocation&& invocation, Start start, OnOutcome on_outcome,
                                uint64_t& number, std::string& why) {
     if (is_ending_) {
         why = "the request has ended";
@@ -87,59 +93,48 @@ nar_status Invocations::invoke(plan::ToolInvocation invocation, Start start, OnO
     }
     if (!execution_) open();
     invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
-    // A registered tool is resolved and checked once.
-    const bool is_known = invocation.checked_by != nullptr &&
-                          resolution_of(invocation.checked_by).definition != nullptr;
     std::optional<plan::ToolRefusal> refusal;
-    if (!is_known) refusal = refusal_of(invocation.tool_id, invocation.tool_path);
+    if (!may_run(invocation.checked_by, invocation.tool_path))
+        refusal = refusal_of(invocation.tool_id, invocation.tool_path);
     number = count_;
     if (waiting_.empty()) with_.on_running(true);
-    waiting_.emplace(execution_->next_position(), Waiting{number, std::move(on_outcome)});
+    waiting_.push_back({execution_->next_position(), number, std::move(on_outcome)});
     if (start == Start::Now) execution_->run(std::move(invocation), std::move(refusal));
     else execution_->append(std::move(invocation), std::move(refusal));
     return NAR_OK;
 }
 
-std::optional<plan::Answer> Invocations::call(const tool::Registry::Shared& tool,
-                                              plan::SynchronousCall call) {
-    if (is_ending_ || result_ || !waiting_.empty()) return std::nullopt;
-    const tool::Resolution& resolution = resolution_of(tool);
-    if (resolution.definition == nullptr) return std::nullopt;
-    if (!execution_) open();
-    call.number = count_ + 1;
-    const auto answer = execution_->call(resolution, tool->name, call);
-    if (answer) ++count_;
-    return answer;
-}
-
-const tool::Resolution& Invocations::resolution_of(const tool::Registry::Shared& tool) {
-    if (const tool::Resolution* const known = checked_.find(tool.get())) return *known;
-    tool::Resolution resolution;
-    if (!refusal_of(tool_id_of(tool->name, count_ + 1), tool->name)) {
-        resolution = with_.resolver.resolve(tool->name, with_.folder);
-        if (resolution.definition != tool || resolution.runner == nullptr) resolution = {};
+bool Invocations::may_run(const tool::Registry::Shared& tool, std::string_view tool_path) {
+    if (tool == nullptr || tool->origin.kind == tool::Origin::Kind::File ||
+        tool->name != tool_path) {
+        return false;
     }
-    // Keep the definition alive: its address is the key of the cache.
-    if (resolution.definition == nullptr) refused_.push_back(tool);
-    return checked_.add(tool.get(), std::move(resolution));
+    if (const bool* const known = checked_.find(tool.get())) return *known;
+    const bool may = !refusal_of(tool_id_of(tool->name, count_), tool->name);
+    checked_tools_.push_back(tool);
+    return checked_.add(tool.get(), may);
 }
 
 nar_status Invocations::cancel(uint64_t number) {
-    for (const auto& [position, each] : waiting_) {
+    for (const Waiting& each : waiting_) {
         if (each.number != number) continue;
-        execution_->cancel(position);
+        execution_->cancel(each.position);
         return NAR_OK;
     }
     return NAR_NOT_FOUND;
 }
 
 void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
-    const auto node = waiting_.extract(position);
-    if (node.empty()) return;
+    const auto found = std::lower_bound(
+        waiting_.begin(), waiting_.end(), position,
+        [](const Waiting& each, uint32_t wanted) { return each.position < wanted; });
+    if (found == waiting_.end() || found->position != position) return;
+    const Waiting settled = std::move(*found);
+    waiting_.erase(found);
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
     // Report this before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
-    node.mapped().on_outcome(node.mapped().number, tool);
+    settled.on_outcome(settled.number, tool);
 }
 
 void Invocations::end(plan::Stop reason) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,12 +53,8 @@ public:
     enum class Start : uint8_t { FromLoop, Now };
     // Starts a tool and sets its tool_id. On NAR_OK `on_outcome` is called once, from the loop or
     // from end(). Otherwise `why` holds the reason.
-    nar_status invoke(plan::ToolInvocation invocation, Start start, OnOutcome on_outcome,
+    nar_status invoke(plan::ToolInvocation&& invocation, Start start, OnOutcome on_outcome,
                       uint64_t& number, std::string& why);
-    // Runs a synchronous tool, as plan::Execution::call() does. If it returns nothing, use
-    // invoke(). Sets `call.number`.
-    std::optional<plan::Answer> call(const tool::Registry::Shared& tool,
-                                     plan::SynchronousCall call);
     // Ends an invocation as cancelled; its outcome follows. NAR_NOT_FOUND if it has settled.
     nar_status cancel(uint64_t number);
 
@@ -73,9 +68,8 @@ public:
 private:
     std::optional<plan::ToolRefusal> refusal_of(std::string_view tool_id,
                                                 std::string_view tool_path) const;
-    // Resolves a registered tool, once. Without a definition: it must not run, or its name means
-    // something else.
-    const tool::Resolution& resolution_of(const tool::Registry::Shared& tool);
+    // True if `tool`, which the path names, is a registered tool that may run. Decides it once.
+    bool may_run(const tool::Registry::Shared& tool, std::string_view tool_path);
     void open();
     void on_settled(uint32_t position, const plan::ToolResult& tool);
 
@@ -83,14 +77,15 @@ private:
     std::unique_ptr<plan::Execution> execution_;
     std::shared_ptr<plan::Result> result_;
     uint32_t count_ = 0;
-    // See resolution_of().
-    RecentMap<const tool::Definition*, tool::Resolution> checked_;
-    std::vector<tool::Registry::Shared> refused_;
+    // See may_run(). The definitions are the keys, so they must stay.
+    RecentMap<const tool::Definition*, bool> checked_;
+    std::vector<tool::Registry::Shared> checked_tools_;
     struct Waiting {
+        uint32_t position;  // in the execution
         uint64_t number;
         OnOutcome on_outcome;
     };
-    std::map<uint32_t, Waiting> waiting_;  // by position in the execution
+    std::vector<Waiting> waiting_;  // ascending positions
     bool is_ending_ = false;
     uint32_t abandoned_ = 0;
 };

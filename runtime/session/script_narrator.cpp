@@ -54,14 +54,13 @@ public:
         error_ = file_ + ": the script did not end in time and is not run again";
         run_ = std::make_unique<ScriptRun>(
             ScriptRun::Context{session_.loop(), ScriptTools(session_.registry(), ""),
-                               [this](plan::ToolInvocation invocation, OnOutcome on_outcome,
+                               [this](plan::ToolInvocation&& invocation, OnOutcome on_outcome,
                                       uint64_t& number, std::string& why) {
                                    has_called_ = true;
                                    return Session::of(session_).invoke(
                                        token_, std::move(invocation), Invocations::Start::Now,
                                        std::move(on_outcome), number, why);
                                },
-                               nullptr,
                                [this](std::string_view line) { (narrative_ += line) += '\n'; },
                                [this](const ScriptEnd& end) { on_ended(end); }},
             program_, session_.script_limits());

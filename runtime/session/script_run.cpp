@@ -15,11 +15,10 @@ namespace {
 // About ten microseconds of arithmetic, or half a millisecond of FORMAT. The engine can exceed a
 // frame's budget by one slice.
 constexpr uint64_t kSliceSteps = 4'000;
-// The time limit of a slice for synchronous tools. The script then yields to the loop.
+// The time limit of a slice with CALLs that end at once. The script then yields to the loop.
 constexpr int64_t kSliceMs = 1;
-// These steps take less than a microsecond, so a CALL within them reuses the time of the last one.
-constexpr uint64_t kFewSteps = 16;
-constexpr size_t kShortInput = 256;
+// The clock is read after this many CALLs of less than a millisecond.
+constexpr uint32_t kCallsInARow = 16;
 
 }  // namespace
 
@@ -96,11 +95,7 @@ ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> pro
       machine_(std::move(program), *this,
                {.limits = limits,
                 .clock = nullptr,
-                .on_output =
-                    [this](std::string_view line) {
-                        answered_us_.reset();
-                        with_.on_printed(line);
-                    }}),
+                .on_output = [this](std::string_view line) { with_.on_printed(line); }}),
       timer_(with_.loop) {}
 
 ScriptRun::~ScriptRun() { lifetime_.end(); }
@@ -116,7 +111,6 @@ void ScriptRun::step_soon() {
 void ScriptRun::step() {
     timer_.stop();
     slice_ms_ = clock::steady_ms();
-    answered_us_.reset();
     switch (machine_.run(kSliceSteps)) {
         case script::Machine::State::Ready: return step_soon();
         case script::Machine::State::Waiting:
@@ -140,6 +134,8 @@ const ScriptRun::Known& ScriptRun::known(std::string_view name) {
     known.tool = with_.tools.definition_of(name);
     known.is_file = known.tool != nullptr && known.tool->origin.kind == tool::Origin::Kind::File;
     if (known.is_file) known.tool = nullptr;
+    std::string ignored;
+    if (known.tool != nullptr) known.path = with_.tools.path_of(name, ignored);
     known.version = version;
     return known;
 }
@@ -153,39 +149,14 @@ bool ScriptRun::check(std::string_view name, script::Value& arguments, script::M
     return arguments_.check(schema, arguments, memory, faults);
 }
 
-bool ScriptRun::is_synchronous(const script::ToolCall& call) const {
-    return with_.call && tool_ != nullptr && tool_->is_synchronous &&
-           tool_->origin.kind != tool::Origin::Kind::File &&
-           call.arguments.find("operation") == nullptr;
-}
-
-// True if the machine did at most kFewSteps since answered_us_. steps() counts only the blocks
-// entered since then, so the distance of position() covers the rest of the block before.
-bool ScriptRun::is_next() const {
-    const uint32_t at = machine_.position();
-    const uint32_t distance = at > answered_at_ ? at - answered_at_ : answered_at_ - at;
-    return machine_.steps() - answered_steps_ <= kFewSteps && distance <= kFewSteps;
-}
-
-script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory& memory,
-                                        script::Value& result, std::string& message) {
-    const std::string& input = arguments_.json();
-    if (is_synchronous(call)) {
-        plan::SynchronousCall made{input, 0, call.line, std::nullopt};
-        if (is_next() && input.size() <= kShortInput) made.now_us = answered_us_;
-        if (const auto answer = with_.call(tool_, made)) {
-            result = memory.from_json(answer->result);
-            answered_us_ = answer->ended_us;
-            answered_steps_ = machine_.steps();
-            answered_at_ = machine_.position();
-            if (answer->ended_us / 1000 - slice_ms_ >= kSliceMs) machine_.pause();
-            return Outcome::Returned;
-        }
-    }
+script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Memory&,
+                                        script::Value&, std::string& message) {
     plan::ToolInvocation invocation;
-    invocation.tool_path = with_.tools.path_of(call.tool, message);
+    const Known& known = this->known(call.tool);
+    invocation.tool_path =
+        known.tool != nullptr ? known.path : with_.tools.path_of(call.tool, message);
     if (invocation.tool_path.empty()) return Outcome::Failed;
-    invocation.input = input;
+    invocation.input = arguments_.json();
     if (const script::Value* const operation = call.arguments.find("operation")) {
         if (operation->is_string()) invocation.operation = operation->text();
     }
@@ -212,6 +183,8 @@ void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
         machine_.fail(outcome.error);
     }
     if (is_calling_) {
+        if (outcome.execution_ms == 0 && ++calls_in_a_row_ < kCallsInARow) return;
+        calls_in_a_row_ = 0;
         if (clock::steady_ms() - slice_ms_ >= kSliceMs) machine_.pause();
         return;
     }

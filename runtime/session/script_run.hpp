@@ -63,13 +63,9 @@ public:
         Loop& loop;
         ScriptTools tools;
         // Invocations::invoke() of the job or of the narrator's question.
-        std::function<nar_status(plan::ToolInvocation invocation, OnOutcome on_outcome,
+        std::function<nar_status(plan::ToolInvocation&& invocation, OnOutcome on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
-        // Invocations::call(); empty: no tool is synchronous.
-        std::function<std::optional<plan::Answer>(const tool::Registry::Shared& tool,
-                                                  const plan::SynchronousCall& call)>
-            call;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
         bool wants_scope = false;
@@ -103,11 +99,10 @@ private:
         bool is_there = false;
         bool is_file = false;
         tool::Registry::Shared tool;  // NULL: unknown, ambiguous, or a file
+        std::string path;             // the toolPath, if `tool` is set
     };
     // `name` must point into the program: its address is the key of the cache.
     const Known& known(std::string_view name);
-    bool is_synchronous(const script::ToolCall& call) const;
-    bool is_next() const;
     void step();
     void step_soon();
     void on_outcome(const plan::ToolResult& outcome);
@@ -121,11 +116,7 @@ private:
     tool::Registry::Shared tool_;
     ScriptArguments arguments_;
     int64_t slice_ms_ = 0;  // when step() began
-    // When the last synchronous tool of this step() ended, and where the machine was
-    // then.
-    std::optional<int64_t> answered_us_;
-    uint64_t answered_steps_ = 0;
-    uint32_t answered_at_ = 0;
+    uint32_t calls_in_a_row_ = 0;
     bool is_calling_ = false;  // within start(): the machine goes on by itself
     bool ended_ = false;
     Lifetime lifetime_;

@@ -177,25 +177,22 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
         },
         [](bool) {}});
     job.script = std::make_unique<ScriptRun>(
-        ScriptRun::Context{
-            loop(), ScriptTools(registry_, std::string(tools)),
-            [invocations](plan::ToolInvocation invocation, OnOutcome on_outcome, uint64_t& number,
-                          std::string& why) {
-                return invocations->invoke(std::move(invocation), Invocations::Start::Now,
-                                           std::move(on_outcome), number, why);
-            },
-            [invocations](const tool::Registry::Shared& tool, const plan::SynchronousCall& call) {
-                return invocations->call(tool, call);
-            },
-            [this, printed = handler.printed](std::string_view line) {
-                if (printed) with_.engine.call_host([&] { printed(line); });
-            },
-            [this, invocations](ScriptEnd end) {
-                invocations->end(end.reason);
-                end.result = invocations->result();
-                on_script_ended(end);
-            },
-            handler.ended && handler.wants_scope},
+        ScriptRun::Context{loop(), ScriptTools(registry_, std::string(tools)),
+                           [invocations](plan::ToolInvocation&& invocation, OnOutcome on_outcome,
+                                         uint64_t& number, std::string& why) {
+                               return invocations->invoke(std::move(invocation),
+                                                          Invocations::Start::Now,
+                                                          std::move(on_outcome), number, why);
+                           },
+                           [this, printed = handler.printed](std::string_view line) {
+                               if (printed) with_.engine.call_host([&] { printed(line); });
+                           },
+                           [this, invocations](ScriptEnd end) {
+                               invocations->end(end.reason);
+                               end.result = invocations->result();
+                               on_script_ended(end);
+                           },
+                           handler.ended && handler.wants_scope},
         std::move(program), script_limits());
     if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
     job.on_script = std::move(handler);
@@ -848,7 +845,7 @@ void Session::give_up(uint64_t token, std::string message) {
     narrator_.answer(token, {false, std::move(message), true});
 }
 
-nar_status Session::invoke(uint64_t token, plan::ToolInvocation invocation,
+nar_status Session::invoke(uint64_t token, plan::ToolInvocation&& invocation,
                            Invocations::Start start, OnOutcome on_outcome, uint64_t& number,
                            std::string& why) {
     if (!narrator_.is_open(token)) {

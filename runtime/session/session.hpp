@@ -79,7 +79,7 @@ public:
     static Session& of(plugin::SessionAccess& access) { return static_cast<Session&>(access); }
 
     // Runs a tool for the narrator while its question is open (narratoria.invoke/1).
-    nar_status invoke(uint64_t token, plan::ToolInvocation invocation, Invocations::Start start,
+    nar_status invoke(uint64_t token, plan::ToolInvocation&& invocation, Invocations::Start start,
                       OnOutcome on_outcome, uint64_t& number, std::string& why);
     // The same for a plugin, in JSON.
     nar_status invoke(uint64_t token, std::string_view invocation, OnOutcomeJson on_outcome,

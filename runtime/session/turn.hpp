@@ -81,7 +81,7 @@ public:
     void stop(TurnOutcome outcome);
 
     // Both are for the narrator while its question is open.
-    nar_status invoke(plan::ToolInvocation invocation, Invocations::Start start,
+    nar_status invoke(plan::ToolInvocation&& invocation, Invocations::Start start,
                       OnOutcome on_outcome, uint64_t& number, std::string& why) {
         return invocations_->invoke(std::move(invocation), start, std::move(on_outcome), number,
                                     why);

@@ -78,7 +78,7 @@ struct Definition {
     LimitOverrides limits;                          // override the session's limits
     std::optional<uint32_t> try_ms;  // timeout of one attempt, overrides the session's; 0: none
     bool waits = false;              // mostly waits: needs no processor core while it runs
-    bool is_synchronous = false;     // Runner::call() can run it
+    bool is_synchronous = false;     // ends within its start (NAR_TOOL_SYNCHRONOUS)
     bool repeatable = true;          // false: a second run may do harm (NAR_TOOL_NOT_REPEATABLE)
     Origin origin;
 };

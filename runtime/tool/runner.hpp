@@ -30,6 +30,13 @@ struct RunnerSettings {
     uint32_t linger_ms() const { return grace_ms > 0 ? grace_ms : 2000; }
 };
 
+// Receives the result of a tool that succeeds within Runner::start, without an attempt.
+struct Success {
+    bool is_wanted = true;
+    bool has_succeeded = false;
+    json::Value result;  // empty: none. Valid until the next start of the runner.
+};
+
 // The parameters of one attempt. The definition must outlive the attempt; everything else that this
 // points to must stay valid during Runner::start only.
 struct Invocation {
@@ -50,6 +57,8 @@ struct Invocation {
     bool is_checked = false;
     // Requirements of the host and the story, in addition to the tool's binding; NULL: none.
     const Guarantees* guarantees = nullptr;
+    // NULL: everything that the tool reports comes with an attempt.
+    Success* success = nullptr;
 };
 
 // How an attempt ended.
@@ -136,15 +145,13 @@ public:
 
     // Starts an attempt. Returns NULL and a `failure` if it cannot be started, or if the input
     // violates the definition's schema. A result that violates the definition's schema for it fails
-    // the attempt. `listener` must outlive the attempt.
+    // the attempt. `listener` must outlive the attempt. Returns NULL without a failure and does not
+    // call the listener if the tool reported only its success, and Invocation::success got it.
     std::unique_ptr<Attempt> start(const Invocation& invocation, AttemptListener& listener,
                                    StartFailure& failure);
 
-    // Runs a tool with Definition::is_synchronous without an attempt. The input must be valid. The
-    // result is valid until the next call. If the tool does not simply succeed, returns nothing;
-    // then call start() with the same invocation next. That attempt reports the outcome of this
-    // call and does not run the tool again.
-    virtual std::optional<json::Value> call(const Invocation&) { return std::nullopt; }
+    // True if many tools succeed within their start, so that Invocation::success is worth a try.
+    virtual bool may_end_within_start() const { return false; }
 
 private:
     // True if begin() enforces the guarantees of the invocation, or refuses it. Otherwise an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CALLs of a script to the host's synchronous tools (NAR_TOOL_SYNCHRONOUS): the
-// observable behaviour is the same as without the flag.
+// CALLs of a script to the host's functions, which may end before they return and then have no
+// attempt: the observable behaviour is the same as with one.
 
 #if defined(__GNUC__) && !defined(__clang__)
 // With sanitizers, GCC wrongly reports uninitialized members of std::regex.
@@ -134,6 +134,9 @@ std::string trace_of(const Recorder& recorder) {
     return all;
 }
 
+// A tool that always has an attempt.
+constexpr uint32_t kSlow = NAR_TOOL_NOT_REPEATABLE;
+
 constexpr const char* kThree =
     "LET a = CALL answer {n: 1, other: 2} LET b = CALL answer {n: 3}\n"
     "LET c = CALL answer {n: 4.5}";
@@ -154,43 +157,48 @@ std::vector<std::string> outputs() {
             std::string()};
 }
 
-TEST(SynchronousTools, BehaveLikeOtherTools) {
+class EarlyEnds : public ::testing::TestWithParam<uint32_t> {
+protected:
+    // Runs the script with this tool and with one that has attempts. Returns the first run.
+    static Ran compare(const std::string& source, const Answering::Answer& answer,
+                       const std::optional<Limits>& limits = {}) {
+        Ran quick;
+        for (const bool is_observed : {false, true}) {
+            Recorder of_slow, of_quick;
+            const Ran slow = run(source, kSlow, answer, is_observed ? &of_slow : nullptr, limits);
+            quick = run(source, GetParam(), answer, is_observed ? &of_quick : nullptr, limits);
+            EXPECT_EQ(quick.scope, slow.scope);
+            EXPECT_EQ(quick.error, slow.error);
+            EXPECT_EQ(quick.result, slow.result);
+            EXPECT_EQ(quick.state, slow.state);
+            EXPECT_EQ(quick.calls, slow.calls);
+            EXPECT_EQ(trace_of(of_quick), trace_of(of_slow));
+        }
+        return quick;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Tools, EarlyEnds, ::testing::Values(0u, NAR_TOOL_SYNCHRONOUS),
+                         [](const auto& each) {
+                             return each.param == 0 ? "Ordinary" : "Synchronous";
+                         });
+
+TEST_P(EarlyEnds, AreLikeOtherEnds) {
     for (const std::string& output : outputs()) {
-        const Ran slow = run(kThree, 0, says(output));
-        const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, says(output));
-        EXPECT_EQ(quick.scope, slow.scope) << output;
-        EXPECT_EQ(quick.error, slow.error) << output;
-        EXPECT_EQ(quick.result, slow.result) << output;
-        EXPECT_EQ(quick.state, slow.state) << output;
-        EXPECT_EQ(quick.calls, slow.calls) << output;
+        SCOPED_TRACE(output);
+        compare(kThree, says(output));
     }
 }
 
-TEST(SynchronousTools, AreTracedLikeOtherTools) {
-    for (const std::string& output : outputs()) {
-        Recorder of_slow, of_quick;
-        const Ran slow = run(kThree, 0, says(output), &of_slow);
-        const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, says(output), &of_quick);
-        EXPECT_EQ(trace_of(of_quick), trace_of(of_slow)) << output;
-        EXPECT_EQ(quick.result, slow.result) << output;
-        EXPECT_EQ(quick.calls, slow.calls) << output;
-    }
-}
-
-TEST(SynchronousTools, ObeyTheLineLimit) {
+TEST_P(EarlyEnds, ObeyTheLineLimit) {
     Limits limits;
     limits.line_bytes = 60;
-    const auto answer = says(done(R"(,"result":"twenty characters...")"));
-    const Ran slow = run(kThree, 0, answer, nullptr, limits);
-    const Ran quick = run(kThree, NAR_TOOL_SYNCHRONOUS, answer, nullptr, limits);
-    EXPECT_NE(slow.error, "");
-    EXPECT_EQ(quick.error, slow.error);
-    EXPECT_EQ(quick.result, slow.result);
+    const Ran ran = compare(kThree, says(done(R"(,"result":"twenty characters...")")), limits);
+    EXPECT_NE(ran.error, "");
 }
 
-TEST(SynchronousTools, FailByTheirEndLikeOtherTools) {
-    const Answering::Answer fails = [](const nar_host_invocation& answers, const nar_host* host,
-                                       uint64_t token) {
+TEST_P(EarlyEnds, MayReportAFailure) {
+    const Ran ran = compare("CALL answer {n: 1}", [](const nar_host_invocation& answers,
+                                                     const nar_host* host, uint64_t token) {
         answers.diagnostics(host, token, detail::to_c("why"));
         nar_invocation_end end{};
         end.size = sizeof end;
@@ -198,15 +206,11 @@ TEST(SynchronousTools, FailByTheirEndLikeOtherTools) {
         end.error = detail::to_c("no room");
         end.last_output = detail::to_c(R"({"version":"0","type":"done","ok":true})");
         answers.ended(host, token, &end);
-    };
-    const Ran slow = run("CALL answer {n: 1}", 0, fails);
-    const Ran quick = run("CALL answer {n: 1}", NAR_TOOL_SYNCHRONOUS, fails);
-    EXPECT_THAT(slow.error, HasSubstr("no room"));
-    EXPECT_EQ(quick.error, slow.error);
-    EXPECT_EQ(quick.result, slow.result);
+    });
+    EXPECT_THAT(ran.error, HasSubstr("no room"));
 }
 
-TEST(SynchronousTools, MayAlternateWithOtherTools) {
+TEST_P(EarlyEnds, MayAlternateWithOthers) {
     // Every other call writes more than its result.
     const auto uneven = [] {
         return [count = std::make_shared<int>(0)](const nar_host_invocation& answers,
@@ -218,7 +222,26 @@ TEST(SynchronousTools, MayAlternateWithOtherTools) {
         };
     };
     const std::string source = "FOR i IN [1,2,3,4,5] DO PRINT(CALL answer {n: i}) END";
-    EXPECT_EQ(run(source, NAR_TOOL_SYNCHRONOUS, uneven()).result, run(source, 0, uneven()).result);
+    EXPECT_EQ(run(source, GetParam(), uneven()).result, run(source, kSlow, uneven()).result);
+}
+
+TEST(OrdinaryTools, MayWriteTheStateBeforeTheyEndWithinTheirStart) {
+    const auto write = [](const nar_host_invocation& answers, const nar_host* host,
+                          uint64_t token) {
+        const auto* const context = static_cast<const nar_host_context*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_CONTEXT)));
+        EXPECT_EQ(
+            context->set_state(host, token, detail::to_c("a"), detail::to_c("1"), nullptr, nullptr),
+            NAR_OK);
+        answers.output(host, token, detail::to_c(done("")));
+        answers.ended(host, token, nullptr);
+    };
+    Recorder of_slow, of_quick;
+    const Ran slow = run(kThree, kSlow, write, &of_slow);
+    const Ran quick = run(kThree, 0, write, &of_quick);
+    EXPECT_EQ(quick.state, R"({"a":1})");
+    EXPECT_EQ(quick.result, slow.result);
+    EXPECT_EQ(trace_of(of_quick), trace_of(of_slow));
 }
 
 TEST(SynchronousTools, AreTracedForASink) {

@@ -207,6 +207,22 @@ protected:
         return execution->append(std::move(invocation), std::move(refusal));
     }
 
+    // Runs a registered tool that succeeds within its start.
+    uint32_t run_early(const std::string& name, bool is_synchronous = false) {
+        runner.ends_early = true;
+        ToolInvocation invocation;
+        invocation.tool_id = invocation.tool_path = name;
+        if (registry.find(name) == nullptr) {
+            auto definition = std::make_shared<tool::Definition>();
+            definition->name = name;
+            definition->runner = tool::kProcessRunner;
+            definition->is_synchronous = is_synchronous;
+            registry.add(std::move(definition));
+        }
+        invocation.checked_by = registry.find(name);
+        return execution->run(std::move(invocation));
+    }
+
     std::vector<std::string> settled;
     std::shared_ptr<Result> result;
     std::vector<Record> records;
@@ -1315,6 +1331,59 @@ TEST_F(ExecutionTest, RunReportsAToolThatEndsWithinItsStart) {
     next.tool_path = "/b";
     execution->run(std::move(next));
     EXPECT_THAT(settled, ElementsAre("0 failed EXIT_STATUS", "0 completed"));
+}
+
+TEST_F(ExecutionTest, ToolThatSucceedsWithinItsStartIsReportedAndNeverPlaced) {
+    open();
+    EXPECT_EQ(run_early("a"), 0u);
+    EXPECT_EQ(run_early("b"), 0u) << "a is gone";
+    EXPECT_THAT(settled, ElementsAre("0 completed", "0 completed"));
+    execution->close();
+    turn();
+    EXPECT_EQ(of("a").attempts.size(), 1u);
+    EXPECT_EQ(of("b").attempts.size(), 1u);
+}
+
+TEST_F(ExecutionTest, ToolAppendedWithinAStartFollowsIt) {
+    open();
+    runner.on_start = [this](const std::string& name) {
+        if (name == "a") {
+            EXPECT_EQ(append("b"), 1u);
+        }
+    };
+    EXPECT_EQ(run_early("a"), 0u);
+    EXPECT_THAT(runner.running(), ElementsAre("a")) << "it needs its place, so it has an attempt";
+    end("a");
+    EXPECT_THAT(runner.running(), ElementsAre("b"));
+    end("b");
+    EXPECT_THAT(settled, ElementsAre("0 completed", "1 completed"));
+}
+
+TEST_F(ExecutionTest, OnlySynchronousToolsStartWithoutASlot) {
+    open();
+    while (slots.take(this)) {
+    }
+    run_early("quick", true);
+    EXPECT_THAT(settled, ElementsAre("0 completed"));
+    run_early("slow");
+    EXPECT_THAT(runner.started(), ElementsAre("quick"));
+    slots.give_back();
+    turn();
+    EXPECT_THAT(runner.started(), ElementsAre("quick", "slow"));
+}
+
+TEST_F(ExecutionTest, TimeWithinStartsCountsForThePlan) {
+    open(plan_time(20));
+    runner.on_start = [](const std::string& name) {
+        const int64_t begin = clock::steady_ms();
+        while (name == "a" && clock::steady_ms() - begin < 25) {
+        }
+    };
+    run_early("a");
+    runner.ends_early = false;
+    append("b");
+    turn();
+    EXPECT_THAT(settled, ElementsAre("0 completed", "0 timeout PLAN_TIMEOUT"));
 }
 
 TEST_F(ExecutionTest, LateCancelSparesTheNextToolAtItsPosition) {

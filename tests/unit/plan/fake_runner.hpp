@@ -60,12 +60,20 @@ public:
         }
         starts.push_back(
             {tool, std::string(invocation.request), *invocation.environment, invocation.limits});
+        if (ends_early) {
+            if (on_start) on_start(tool);
+            if (invocation.success != nullptr && invocation.success->is_wanted) {
+                invocation.success->has_succeeded = true;
+                return nullptr;
+            }
+        }
         auto attempt = std::make_unique<FakeAttempt>(*this, tool, listener);
         running_.push_back(attempt.get());
         most_at_once = std::max(most_at_once, running_.size());
-        if (on_start) on_start(tool);
+        if (on_start && !ends_early) on_start(tool);
         return attempt;
     }
+    bool may_end_within_start() const override { return ends_early; }
 
     // The running tools, in the order of their starts.
     std::vector<std::string> running() const {
@@ -102,7 +110,8 @@ public:
 
     std::vector<Start> starts;
     std::map<std::string, std::string> refusals;  // tools that cannot be started, and why
-    uint32_t shortages = 0;                       // the next N starts find no free descriptors
+    bool ends_early = false;  // every tool succeeds within its start, if its success is wanted
+    uint32_t shortages = 0;   // the next N starts find no free descriptors
     size_t most_at_once = 0;
     tool::Outcome outcome_of_done = succeeded();  // of a tool abandoned while it lingers
     std::vector<std::string> terminated;          // tools that were asked to end
