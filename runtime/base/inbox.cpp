@@ -58,9 +58,14 @@ nar_status Inbox::post(Poster& from, const Post& post) {
     return NAR_OK;
 }
 
-Inbox::Token* Inbox::find(uint64_t number) {
+const Inbox::Token* Inbox::find(uint64_t number) const {
+    if (number == starting_number_ && number != 0) return &starting_;
     const auto found = tokens_.find(number);
     return found == tokens_.end() ? nullptr : &found->second;
+}
+
+Inbox::Token* Inbox::find(uint64_t number) {
+    return const_cast<Token*>(std::as_const(*this).find(number));
 }
 
 Inbox::Token* Inbox::find_open(const void* owner, uint64_t token, nar_status& status) {
@@ -137,11 +142,11 @@ uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info
                      bool is_suspended) {
     const uint64_t number = new_token();
     const std::lock_guard lock(mutex_);
-    if (spare_) {
-        spare_.key() = number;
-        tokens_.insert(std::move(spare_));
-    }
-    Token& token = tokens_[number];
+    // Most suspended tokens are closed before the next one is opened, so one has a place of its own,
+    // which keeps its memory.
+    const bool is_starting = is_suspended && starting_number_ == 0;
+    if (is_starting) starting_number_ = number;
+    Token& token = is_starting ? starting_ : tokens_[number];
     token.owner = owner;
     token.receiver = &receiver;
     token.end_type = &end_type;
@@ -152,29 +157,33 @@ uint64_t Inbox::open(const void* owner, Receiver& receiver, const std::type_info
 void Inbox::release(uint64_t number) {
     {
         const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(number);
-        if (found == tokens_.end()) return;
-        Token& token = found->second;
-        token.is_suspended = false;
-        if (!token.has_messages()) return;
-        mark_ready(number, token);
+        Token* token = find(number);
+        if (token == nullptr) return;
+        if (token == &starting_) {
+            token = &tokens_.emplace(number, std::move(starting_)).first->second;
+            end_starting();
+        }
+        token->is_suspended = false;
+        if (!token->has_messages()) return;
+        mark_ready(number, *token);
     }
     loop_.wake();
 }
 
-// Keeps the memory of one closed token for the next one: a script may call a million functions.
 void Inbox::close(uint64_t token) {
     const std::lock_guard lock(mutex_);
-    auto closed = tokens_.extract(token);
-    if (!closed || spare_) return;
-    Token& its = closed.mapped();
-    if (its.messages.output.capacity() > kPiece || its.messages.diagnostics.capacity() > kPiece)
-        return;
-    Token empty;
-    empty.messages.output.swap(its.messages.output);
-    empty.messages.output.clear();
-    its = std::move(empty);
-    spare_ = std::move(closed);
+    if (token != starting_number_) tokens_.erase(token);
+    else if (token != 0) end_starting();
+}
+
+// Keeps its memory for the next one.
+void Inbox::end_starting() {
+    std::string memory = std::move(starting_.messages.output);
+    starting_ = Token();
+    starting_number_ = 0;
+    if (memory.capacity() > kPiece) return;
+    memory.clear();
+    starting_.messages.output = std::move(memory);
 }
 
 void Inbox::set_receiver(uint64_t token, Receiver& receiver) {
@@ -184,24 +193,27 @@ void Inbox::set_receiver(uint64_t token, Receiver& receiver) {
 
 const Inbox::Messages* Inbox::ended(uint64_t token) const {
     const std::lock_guard lock(mutex_);
-    const auto found = tokens_.find(token);
-    return found != tokens_.end() && found->second.has_end ? &found->second.messages : nullptr;
+    const Token* const found = find(token);
+    return found != nullptr && found->has_end ? &found->messages : nullptr;
 }
 
 void Inbox::close_all(const void* owner) {
     const std::lock_guard lock(mutex_);
     std::erase_if(tokens_, [&](const auto& each) { return each.second.owner == owner; });
+    if (starting_number_ != 0 && starting_.owner == owner) end_starting();
 }
 
 void Inbox::end_all(const void* owner, const std::any& end) {
     {
         const std::lock_guard lock(mutex_);
-        for (auto& [number, token] : tokens_) {
-            if (token.owner != owner || token.has_end) continue;
+        const auto end_one = [&](uint64_t number, Token& token) {
+            if (token.owner != owner || token.has_end) return;
             token.messages.end = end;
             token.has_end = token.end_waits = true;
             if (!token.is_suspended) mark_ready(number, token);
-        }
+        };
+        for (auto& [number, token] : tokens_) end_one(number, token);
+        if (starting_number_ != 0) end_one(starting_number_, starting_);
         if (ready_.empty()) return;
     }
     loop_.wake();
@@ -209,8 +221,8 @@ void Inbox::end_all(const void* owner, const std::any& end) {
 
 bool Inbox::has_end(uint64_t token) const {
     const std::lock_guard lock(mutex_);
-    const auto found = tokens_.find(token);
-    return found != tokens_.end() && found->second.has_end;
+    const Token* const found = find(token);
+    return found != nullptr && found->has_end;
 }
 
 Inbox::Found Inbox::find(const void* owner, uint64_t token) {
@@ -228,10 +240,10 @@ void Inbox::deliver_diagnostics(uint64_t token) {
     Receiver* receiver = nullptr;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(token);
-        if (found == tokens_.end()) return;
-        receiver = found->second.receiver;
-        diagnostics.swap(found->second.messages.diagnostics);
+        Token* const found = find(token);
+        if (found == nullptr) return;
+        receiver = found->receiver;
+        diagnostics.swap(found->messages.diagnostics);
     }
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
 }
@@ -240,19 +252,19 @@ void Inbox::deliver_output(uint64_t token) {
     std::string output;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(token);
-        if (found == tokens_.end()) return;
-        output = found->second.messages.output.substr(found->second.delivered);
-        found->second.messages.output.clear();
-        found->second.delivered = 0;
+        Token* const found = find(token);
+        if (found == nullptr) return;
+        output = found->messages.output.substr(found->delivered);
+        found->messages.output.clear();
+        found->delivered = 0;
     }
     for (size_t at = 0; at < output.size(); at += kPiece) {
         Receiver* receiver = nullptr;
         {
             const std::lock_guard lock(mutex_);
-            const auto found = tokens_.find(token);
-            if (found == tokens_.end()) return;
-            receiver = found->second.receiver;
+            const Token* const found = find(token);
+            if (found == nullptr) return;
+            receiver = found->receiver;
         }
         receiver->on_output(output.substr(at, kPiece));
     }
@@ -321,9 +333,9 @@ void Inbox::deliver_ready() {
         if (ready_.empty()) return;
         number = ready_.front();
         ready_.pop_front();
-        const auto found = tokens_.find(number);
-        if (found == tokens_.end()) return;
-        found->second.is_ready = false;
+        Token* const found = find(number);
+        if (found == nullptr) return;
+        found->is_ready = false;
     }
     deliver_piece(number);
 }
@@ -342,9 +354,9 @@ bool Inbox::deliver_piece(uint64_t number) {
     bool is_last = false;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = tokens_.find(number);
-        if (found == tokens_.end()) return false;
-        Token& token = found->second;
+        Token* const found = find(number);
+        if (found == nullptr) return false;
+        Token& token = *found;
         receiver = token.receiver;
         diagnostics.swap(token.messages.diagnostics);
         output = token.messages.output.substr(token.delivered, kPiece);
@@ -368,7 +380,7 @@ bool Inbox::deliver_piece(uint64_t number) {
     }
     auto still_open = [&] {
         const std::lock_guard lock(mutex_);
-        return tokens_.contains(number);
+        return find(number) != nullptr;
     };
     if (!diagnostics.empty()) receiver->on_diagnostics(diagnostics);
     if (!output.empty() && still_open()) receiver->on_output(std::move(output));

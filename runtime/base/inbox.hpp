@@ -186,7 +186,9 @@ private:
     bool deliver_piece(uint64_t token);
 
     // These functions require the lock.
+    const Token* find(uint64_t number) const;
     Token* find(uint64_t number);
+    void end_starting();
     Token* find_open(const void* owner, uint64_t token, nar_status& status);
     void mark_ready(uint64_t number, Token& token);
 
@@ -194,8 +196,9 @@ private:
     const LogFunction log_;
     mutable std::mutex mutex_;  // guards everything below; never held during a callback
     std::unordered_map<uint64_t, Token> tokens_;
-    std::unordered_map<uint64_t, Token>::node_type spare_;  // of a closed token; may be empty
-    std::deque<uint64_t> ready_;  // tokens with undelivered messages, in the order of sending
+    Token starting_;                // a suspended token that is not in tokens_
+    uint64_t starting_number_ = 0;  // 0: none
+    std::deque<uint64_t> ready_;    // tokens with undelivered messages, in the order of sending
     size_t waiting_posts_ = 0;
     // Posters with waiting posts. They take turns, one post each, so that a poster with thousands
     // of posts does not delay other posters. This matters most if driving calls have a small

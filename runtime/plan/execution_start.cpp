@@ -267,7 +267,7 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     }
     auto fresh = spare_ ? std::move(spare_) : std::make_unique<Running>(*this, 0);
     Running& running = *fresh;
-    Start start{0, std::move(fresh), running, resolution.definition, &invocation, slots};
+    Start start{0, std::move(fresh), running, nullptr, &invocation, slots};
     // Ends the start even if an exception such as bad_alloc leaves this function.
     struct Ended {
         Execution& execution;
@@ -310,6 +310,7 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
 void Execution::place(Start& start) {
     if (start.alone == nullptr) return;
     start.success.is_wanted = false;
+    start.definition = start.alone->checked_by;
     announced_ = 1;
     add(std::move(*std::exchange(start.alone, nullptr)));
     plan_time_.resume();

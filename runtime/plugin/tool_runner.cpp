@@ -260,12 +260,12 @@ private:
 class PluginStart : public InvocationReceiver {
 public:
     // The same as for PluginSource. All must outlive this object.
-    PluginStart(tool::ProcessRunner& processes, Instance& instance, std::shared_ptr<OwnTool> own,
-                void (*cancel)(void*, uint64_t), const tool::Invocation& invocation,
-                tool::AttemptListener& listener)
+    PluginStart(tool::ProcessRunner& processes, Instance& instance,
+                const std::shared_ptr<OwnTool>& own, void (*cancel)(void*, uint64_t),
+                const tool::Invocation& invocation, tool::AttemptListener& listener)
         : processes_(processes),
           instance_(instance),
-          own_(std::move(own)),
+          own_(own),
           cancel_(cancel),
           invocation_(invocation),
           listener_(listener),
@@ -376,7 +376,7 @@ private:
 
     tool::ProcessRunner& processes_;
     Instance& instance_;
-    const std::shared_ptr<OwnTool> own_;
+    const std::shared_ptr<OwnTool>& own_;
     void (*const cancel_)(void*, uint64_t);
     const tool::Invocation& invocation_;
     tool::AttemptListener& listener_;
@@ -460,7 +460,8 @@ std::unique_ptr<tool::Attempt> SchemeRunner::begin(const tool::Invocation& invoc
                                                    tool::AttemptListener& listener,
                                                    tool::StartFailure& failure) {
     nar_failure said = empty_failure();
-    PluginStart start(processes_, instance_, nullptr, extension_.cancel, invocation, listener);
+    const std::shared_ptr<OwnTool> none;
+    PluginStart start(processes_, instance_, none, extension_.cancel, invocation, listener);
     return start.run(
         "its tool runner",
         [&](void* data, uint64_t token, const nar_invocation& given) {

@@ -20,6 +20,8 @@ constexpr uint64_t kStepsPerCheck = 16384;
 
 // An operation on a large value costs one additional step for this number of bytes.
 constexpr uint64_t kBytesPerStep = 32;
+// The memory for a longer result is freed when the result was taken.
+constexpr size_t kLargeResult = 1024;
 
 bool are_numbers(const Value& a, const Value& b) { return a.is_number() && b.is_number(); }
 bool are_booleans(const Value& a, const Value& b) { return a.is_boolean() && b.is_boolean(); }
@@ -659,7 +661,8 @@ bool Machine::resume(const Value& result) {
 
 bool Machine::resume_json(std::string_view text) {
     if (state_ != State::Waiting) return false;
-    json::Document document;
+    json::Document large;
+    json::Document& document = text.size() > kLargeResult ? large : answer_;
     json::ParseError problem;
     if (!document.parse(text, problem)) return fail("The result is not JSON: " + problem.message);
     answer(memory_.from_json(document.root()));

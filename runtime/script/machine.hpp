@@ -138,6 +138,7 @@ private:
     const std::function<void(std::string_view)> on_output_;
 
     Memory memory_;
+    json::Document answer_;  // of the last tool; keeps its memory for the next one
     std::unique_ptr<Value[]> frame_;
     State state_ = State::Ready;
     bool has_begun_ = false;

@@ -20,10 +20,9 @@ constexpr const char* kCancelled = "CANCELLED";
 
 // `{skill}-{number}`; numbers count from 1.
 std::string tool_id_of(std::string_view tool_path, uint32_t number) {
-    char digits[16];
-    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    char digits[16] = "-";
+    const char* const end = std::to_chars(digits + 1, digits + sizeof digits, number).ptr;
     std::string id(plan::skill_of(tool_path));
-    id += '-';
     return id.append(digits, static_cast<size_t>(end - digits));
 }
 
@@ -134,7 +133,7 @@ void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
     // Report this before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
-    settled.on_outcome(settled.number, tool);
+    (*settled.on_outcome)(settled.number, tool);
 }
 
 void Invocations::end(plan::Stop reason) {

@@ -19,8 +19,9 @@
 
 namespace narratoria::session {
 
-// `outcome` is valid during the call.
-using OnOutcome = std::function<void(uint64_t number, const plan::ToolResult& outcome)>;
+// `outcome` is valid during the call. Shared, because a script uses one for all its CALLs.
+using OutcomeFunction = std::function<void(uint64_t number, const plan::ToolResult& outcome)>;
+using OnOutcome = std::shared_ptr<const OutcomeFunction>;
 
 // The outcome as narratoria.invoke/1 passes it: {"toolId","state","ok","result","output",…}.
 std::string outcome_json(const plan::ToolResult& outcome);

@@ -53,16 +53,17 @@ public:
         has_called_ = false;
         error_ = file_ + ": the script did not end in time and is not run again";
         run_ = std::make_unique<ScriptRun>(
-            ScriptRun::Context{session_.loop(), ScriptTools(session_.registry(), ""),
-                               [this](plan::ToolInvocation&& invocation, OnOutcome on_outcome,
-                                      uint64_t& number, std::string& why) {
-                                   has_called_ = true;
-                                   return Session::of(session_).invoke(
-                                       token_, std::move(invocation), Invocations::Start::Now,
-                                       std::move(on_outcome), number, why);
-                               },
-                               [this](std::string_view line) { (narrative_ += line) += '\n'; },
-                               [this](const ScriptEnd& end) { on_ended(end); }},
+            ScriptRun::Context{
+                session_.loop(), ScriptTools(session_.registry(), ""),
+                [this](plan::ToolInvocation&& invocation, const OnOutcome& on_outcome,
+                       uint64_t& number, std::string& why) {
+                    has_called_ = true;
+                    return Session::of(session_).invoke(token_, std::move(invocation),
+                                                        Invocations::Start::Now, on_outcome, number,
+                                                        why);
+                },
+                [this](std::string_view line) { (narrative_ += line) += '\n'; },
+                [this](const ScriptEnd& end) { on_ended(end); }},
             program_, session_.script_limits());
         script::Error fault;
         if (!run_->set_scope(scope, fault)) {

@@ -96,7 +96,12 @@ ScriptRun::ScriptRun(Context context, std::shared_ptr<const script::Program> pro
                {.limits = limits,
                 .clock = nullptr,
                 .on_output = [this](std::string_view line) { with_.on_printed(line); }}),
-      timer_(with_.loop) {}
+      timer_(with_.loop),
+      on_outcome_(std::make_shared<OutcomeFunction>(
+          [this, life = lifetime_.watch()](uint64_t, const plan::ToolResult& outcome) {
+              // A narrator's question may outlive its script.
+              if (!life.ended()) on_outcome(outcome);
+          })) {}
 
 ScriptRun::~ScriptRun() { lifetime_.end(); }
 
@@ -163,14 +168,8 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
     invocation.checked_by = tool_;
     invocation.line = call.line;
     uint64_t number = 0;
-    // A narrator's question may outlive its script.
     is_calling_ = true;
-    const nar_status status = with_.invoke(
-        std::move(invocation),
-        [this, life = lifetime_.watch()](uint64_t, const plan::ToolResult& outcome) {
-            if (!life.ended()) on_outcome(outcome);
-        },
-        number, message);
+    const nar_status status = with_.invoke(std::move(invocation), on_outcome_, number, message);
     is_calling_ = false;
     return status == NAR_OK ? Outcome::Waiting : Outcome::Failed;
 }

@@ -63,7 +63,7 @@ public:
         Loop& loop;
         ScriptTools tools;
         // Invocations::invoke() of the job or of the narrator's question.
-        std::function<nar_status(plan::ToolInvocation&& invocation, OnOutcome on_outcome,
+        std::function<nar_status(plan::ToolInvocation&& invocation, const OnOutcome& on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
         std::function<void(std::string_view line)> on_printed;
@@ -120,6 +120,7 @@ private:
     bool is_calling_ = false;  // within start(): the machine goes on by itself
     bool ended_ = false;
     Lifetime lifetime_;
+    const OnOutcome on_outcome_;
 };
 
 }  // namespace narratoria::session

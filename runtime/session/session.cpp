@@ -177,22 +177,22 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
         },
         [](bool) {}});
     job.script = std::make_unique<ScriptRun>(
-        ScriptRun::Context{loop(), ScriptTools(registry_, std::string(tools)),
-                           [invocations](plan::ToolInvocation&& invocation, OnOutcome on_outcome,
-                                         uint64_t& number, std::string& why) {
-                               return invocations->invoke(std::move(invocation),
-                                                          Invocations::Start::Now,
-                                                          std::move(on_outcome), number, why);
-                           },
-                           [this, printed = handler.printed](std::string_view line) {
-                               if (printed) with_.engine.call_host([&] { printed(line); });
-                           },
-                           [this, invocations](ScriptEnd end) {
-                               invocations->end(end.reason);
-                               end.result = invocations->result();
-                               on_script_ended(end);
-                           },
-                           handler.ended && handler.wants_scope},
+        ScriptRun::Context{
+            loop(), ScriptTools(registry_, std::string(tools)),
+            [invocations](plan::ToolInvocation&& invocation, const OnOutcome& on_outcome,
+                          uint64_t& number, std::string& why) {
+                return invocations->invoke(std::move(invocation), Invocations::Start::Now,
+                                           on_outcome, number, why);
+            },
+            [this, printed = handler.printed](std::string_view line) {
+                if (printed) with_.engine.call_host([&] { printed(line); });
+            },
+            [this, invocations](ScriptEnd end) {
+                invocations->end(end.reason);
+                end.result = invocations->result();
+                on_script_ended(end);
+            },
+            handler.ended && handler.wants_scope},
         std::move(program), script_limits());
     if (!scope.empty() && !job.script->set_scope(scope, error)) return false;
     job.on_script = std::move(handler);
@@ -574,7 +574,8 @@ void Session::play_recorded() {
     }
     current_.playback->play(
         {[this](plan::ToolInvocation invocation) {
-             const auto ignored = [](uint64_t, const plan::ToolResult&) {};
+             const auto ignored =
+                 std::make_shared<OutcomeFunction>([](uint64_t, const plan::ToolResult&) {});
              uint64_t number;
              std::string why;
              if (turn_)
@@ -861,9 +862,10 @@ nar_status Session::invoke(uint64_t token, std::string_view invocation, OnOutcom
     if (!parse(invocation, parsed, why)) return NAR_INVALID_DOCUMENT;
     return invoke(
         token, std::move(parsed), Invocations::Start::FromLoop,
-        [on_outcome = std::move(on_outcome)](uint64_t its, const plan::ToolResult& outcome) {
-            on_outcome(its, outcome_json(outcome));
-        },
+        std::make_shared<OutcomeFunction>(
+            [on_outcome = std::move(on_outcome)](uint64_t its, const plan::ToolResult& outcome) {
+                on_outcome(its, outcome_json(outcome));
+            }),
         number, why);
 }
 

@@ -88,17 +88,19 @@ void append_number(std::string& out, int64_t value) {
 
 void append_compact(std::string& out, std::string_view json) {
     bool in_string = false;
+    size_t begin = 0;  // of the part that is not copied yet
     for (size_t i = 0; i < json.size(); ++i) {
         const char c = json[i];
-        if (in_string) {
-            out += c;
-            if (c == '\\' && i + 1 < json.size()) out += json[++i];
-            else if (c == '"') in_string = false;
-        } else if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
-            out += c;
-            in_string = c == '"';
+        if (c == '"') {
+            in_string = !in_string;
+        } else if (in_string) {
+            if (c == '\\') ++i;
+        } else if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+            out.append(json, begin, i - begin);
+            begin = i + 1;
         }
     }
+    out.append(json, begin);
 }
 
 ObjectWriter& ObjectWriter::key(std::string_view name) {
