@@ -45,7 +45,7 @@ enum class Field : uint8_t {
 };
 
 // A valid event. Points into its line and into the decoder's tape, and is valid until the next
-// decode().
+// decode(). An event that a runner made without a decoder has no fields.
 struct Event {
     Type type = Type::Log;
     std::string_view line;  // the source bytes of the object

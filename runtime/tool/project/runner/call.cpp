@@ -167,11 +167,10 @@ bool Call::check_coverage(bool is_covered, std::string_view how_to_cover,
     return false;
 }
 
-bool Call::send(std::string line) {
-    const size_t size = line.size();
-    line.append(json::kPadding, '\0');
+bool Call::send(event::Type type, std::string_view line) {
     event::Event event;
-    if (!decoder_.decode({line.data(), size}, event)) return true;
+    event.type = type;
+    event.line = line;
     const Lifetime::Watch life = lifetime_.watch();
     listener_.on_batch();
     listener_.on_event(event);
@@ -188,7 +187,7 @@ bool Call::log(std::string_view level, std::string_view message) {
         .string("level", level)
         .string("message", message)
         .end();
-    return send(std::move(line));
+    return send(event::Type::Log, line);
 }
 
 void Call::end_with_reply(std::string_view text, Outcome outcome) {
@@ -287,7 +286,8 @@ void Call::end(const Reply* reply, Outcome outcome) {
     }
     if (!line.empty()) {
         const Lifetime::Watch life = lifetime_.watch();
-        if (!send(std::move(line)) || life.ended()) return;
+        const event::Type type = outcome.ok ? event::Type::Done : event::Type::Error;
+        if (!send(type, line) || life.ended()) return;
     }
     if (reply != nullptr) {
         std::set<std::string_view> permitted;  // a permitted capability is traced once

@@ -119,7 +119,7 @@ protected:
     virtual void complete(ToolCall&) const {}
 
 private:
-    [[nodiscard]] bool send(std::string line);
+    [[nodiscard]] bool send(event::Type type, std::string_view line);
     void end(const Reply* reply, Outcome outcome);
     std::string trace_of(const Reply* reply, const Outcome& outcome) const;
 
@@ -132,7 +132,6 @@ private:
     const std::string trace_id_;
     const uint64_t timeout_ms_;
     const int64_t started_ms_;
-    event::Decoder decoder_;
     std::vector<std::string> traces_;
     std::string error_type_;
     bool is_unsafe_override_ = false;

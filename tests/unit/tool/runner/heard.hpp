@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/json_view.hpp"
 #include "tool/runner.hpp"
 
 namespace narratoria::tool {
@@ -18,8 +19,9 @@ public:
     void on_event(const event::Event& event) override {
         events.emplace_back(event.line);
         if (event.type == event::Type::Log) {
-            const bool is_debug = event.text(event::Field::Level) == "debug";
-            (is_debug ? debug : logs).emplace_back(event.text(event::Field::Message));
+            const hostile::Json log(event.line);
+            const bool is_debug = log["/level"].text() == "debug";
+            (is_debug ? debug : logs).emplace_back(log["/message"].text());
         }
         if (on_one) on_one();
     }
