@@ -114,7 +114,8 @@ private:
 bool has_details(const AttemptRecord& attempt) {
     return !attempt.code.empty() || !attempt.error.empty() || attempt.signal != 0 ||
            attempt.lines_after_done > 0 || attempt.user_us > 0 || attempt.system_us > 0 ||
-           attempt.resident_kb > 0 || !attempt.guarantees.empty() || !attempt.traces.empty();
+           attempt.resident_kb > 0 || !attempt.guarantees.empty() || !attempt.details.empty() ||
+           !attempt.traces.empty();
 }
 
 template <typename Direction, typename Attempt>
@@ -137,6 +138,7 @@ void pass_attempt(Direction& each, Attempt& attempt) {
     each.number(attempt.system_us);
     each.number(attempt.resident_kb);
     each.text(attempt.guarantees);
+    each.text(attempt.details);
     const size_t count = each.size_of(attempt.traces);
     for (size_t i = 0; i < count; ++i) each.text(attempt.traces[i]);
 }

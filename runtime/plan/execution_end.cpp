@@ -22,9 +22,10 @@ void Execution::on_try_timeout(uint32_t tool) {
 // The only place that judges the end of an attempt: completed, retried, or failed.
 void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
     Running& running = *running_[tool];
-    running.try_timer.stop();
+    running.try_time.stop();
     // Move it out first: from here on stop() must not end or report this attempt.
     const std::unique_ptr<tool::Attempt> ended = std::move(running.attempt);
+    running.waits = false;
 
     State state = outcome.ok ? State::Completed : State::Failed;
     if (running.timed_out) {
@@ -80,6 +81,7 @@ void Execution::report_attempt(uint32_t tool, State state, tool::Outcome& outcom
     record.resident_kb = outcome.resident_kb;
     record.traces = std::move(outcome.traces);
     record.guarantees = std::move(outcome.guarantees);
+    record.details = std::move(outcome.details);
     result.diagnostics = std::move(outcome.diagnostics);
     result.result = std::move(outcome.result);
 

@@ -23,7 +23,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
             // The tool has finished its work, so stop its timeout. The runner ends a tool that
             // lingers.
             running.done = true;
-            running.try_timer.stop();
+            running.try_time.stop();
             break;
         default: break;
     }
@@ -83,11 +83,15 @@ void Execution::refuse_patch(uint32_t tool, state::Refusal refusal) {
     with_.stream.warn(subject_of(tool), refusal.code, refusal.message);
     if (running.refusal) return;
     running.refusal = std::move(refusal);
-    // Terminate it from the loop: the attempt is delivering this event and must not end now. The
-    // try timer is free for this, because the attempt's timeout no longer matters.
-    if (!running.done) {
-        running.try_timer.start(0, [this, tool] { running_[tool]->attempt->terminate(); });
-    }
+    if (running.done) return;
+    running.try_time.stop();
+    // Terminate it from the loop: the attempt is delivering this event and must not end now.
+    with_.loop.defer(
+        [this, tool, attempt = running.record.attempt, batch = batch_, life = lifetime_.watch()] {
+            if (life.ended() || batch != batch_ || running_[tool] == nullptr) return;
+            Running& its = *running_[tool];
+            if (its.attempt && its.record.attempt == attempt) its.attempt->terminate();
+        });
 }
 
 void Execution::take_asset(uint32_t tool, uint64_t number, const event::Event& event) {

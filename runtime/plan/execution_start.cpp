@@ -244,7 +244,8 @@ void Execution::take_attempt(Start& start, std::unique_ptr<tool::Attempt> attemp
     if (running_[tool] == nullptr || running_[tool]->attempt == nullptr) return;
     // A tool that acted during its start may already have sent `done`, or had a patch refused.
     if (try_ms > 0 && !running.done && !running.refusal) {
-        running.try_timer.start(try_ms, [this, tool] { on_try_timeout(tool); });
+        running.try_time.start(try_ms, [this, tool] { on_try_timeout(tool); });
+        if (running.waits) running.try_time.pause();
     }
 }
 

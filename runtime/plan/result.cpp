@@ -68,6 +68,7 @@ void append_attempt(std::string& out, const AttemptRecord& record, bool with_eve
         .number("maximumResidentKiB", static_cast<int64_t>(record.resident_kb))
         .end();
     if (!record.guarantees.empty()) attempt.raw("guarantees", record.guarantees);
+    if (!record.details.empty()) attempt.raw("details", record.details);
     write_traces(attempt, record);
     attempt.end();
 }

@@ -38,6 +38,7 @@ struct AttemptRecord {
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
     std::string guarantees;           // a JSON array, or empty
+    std::string details;              // of the runner: a JSON object, or empty
     std::vector<std::string> traces;  // JSON objects (spec 001)
 };
 

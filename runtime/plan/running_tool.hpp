@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/countdown.hpp"
 #include "plan/execution.hpp"
 #include "state/history.hpp"
 
@@ -21,7 +22,7 @@ public:
     Running(Execution& execution, uint32_t tool)
         : execution_(execution),
           tool_(tool),
-          try_timer(execution.with_.loop),
+          try_time(execution.with_.loop),
           backoff_timer(execution.with_.loop) {}
     ~Running() {
         if (writer != state::kHost) execution_.with_.state.close_writer(writer);
@@ -31,6 +32,11 @@ public:
 
     void on_started() override {
         if (starting != nullptr) execution_.report_start(*starting);
+    }
+    void on_waiting(bool its) override {
+        waits = its;
+        if (waits) try_time.pause();
+        else try_time.resume();
     }
     void on_batch() override { execution_.with_.stream.begin_batch(clock::wall_us()); }
     void on_batch_end() override { execution_.with_.stream.end_batch(); }
@@ -52,11 +58,12 @@ public:
     // The origin of its patches; created with the first one.
     std::shared_ptr<const state::HistoryOrigin> origin;
     state::Writer writer = state::kHost;  // opened at the first start
-    Timer try_timer;
+    Countdown try_time;
     uint64_t try_ms = 0;  // 0: none
     Timer backoff_timer;
     int64_t first_started_ms = 0;
     int64_t attempt_started_ms = 0;
+    bool waits = false;  // for a place to run
     bool timed_out = false;
     std::optional<state::Refusal> refusal;  // of the attempt's first refused patch
     bool done = false;

@@ -329,6 +329,11 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
         reason = "its tool runner has no start or no cancel";
         return false;
     }
+    if ((extension.flags & ~NAR_TOOL_RUNNER_WAITS) != 0) {
+        reason = "its tool runner has unknown flags; the known one is NAR_TOOL_RUNNER_WAITS";
+        return false;
+    }
+    const bool waits = (extension.flags & NAR_TOOL_RUNNER_WAITS) != 0;
     const auto scheme_runner =
         std::make_shared<SchemeRunner>(tools_.processes, instance, extension);
     // Reserve first, so that each scheme added to the runners is also recorded here.
@@ -340,7 +345,7 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
             return false;
         }
         const std::string& id = instance.library().id;
-        if (!tools_.runners.add_scheme(scheme, scheme_runner, id)) {
+        if (!tools_.runners.add_scheme(scheme, scheme_runner, id, waits)) {
             const std::string& owner = tools_.runners.find_scheme(scheme)->origin;
             instance.report("the scheme \"" + scheme + "\" " +
                             (owner.empty() ? "is built in"

@@ -6,6 +6,8 @@
 
 #include "base/bytes/utf8.hpp"
 #include "base/given_struct.hpp"
+#include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "base/view.hpp"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
@@ -28,7 +30,27 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
 
 bool says_nothing(const nar_invocation_end& end) {
     return end.exit_status == 0 && end.error_code.size == 0 && end.error.size == 0 &&
-           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0;
+           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0 && end.details.size == 0;
+}
+
+// Returns the details as one line of JSON, or nothing if they cannot be used.
+std::string read_details(Instance& instance, std::string_view text) {
+    constexpr size_t kMaximum = 64 * 1024;
+    json::Document document;
+    json::ParseError error;
+    std::string problem;
+    if (text.size() > kMaximum) {
+        problem = "they have " + std::to_string(text.size()) + " bytes; the limit is 65536";
+    } else if (!document.parse(text, error, json::kMaximumDepth / 2)) {
+        problem = error.message;
+    } else if (!document.root().is_object()) {
+        problem = std::string("they must be a JSON object, not ") +
+                  json::type_name(document.root().type());
+    }
+    std::string out;
+    if (problem.empty()) json::append_compact(out, document.root().raw());
+    else instance.report("the details of an invocation's end are ignored: " + problem);
+    return out;
 }
 
 nar_status note_end(Instance& instance, nar_status status) {
@@ -48,6 +70,7 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         taken.exit_status = given.exit_status;
         taken.error_code = utf8::repaired(view(given.error_code));
         taken.error = utf8::repaired(view(given.error));
+        if (given.details.size > 0) taken.details = read_details(instance, view(given.details));
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_kb;
@@ -80,6 +103,16 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
     });
 }
 
+nar_status invocation_set_waiting(const nar_host* host, uint64_t token, uint32_t waits) {
+    return on_engine_thread(host, "invocation.set_waiting", [&](Instance& instance) -> nar_status {
+        if (waits > 1) return NAR_INVALID_ARGUMENT;
+        const Inbox::Found found = instance.inbox().find(&instance, token);
+        if (found.status != NAR_OK) return found.status;
+        static_cast<InvocationReceiver*>(found.receiver)->on_waiting(waits != 0);
+        return NAR_OK;
+    });
+}
+
 }  // namespace
 
 const nar_host_invocation invocation_service{sizeof(nar_host_invocation),
@@ -87,6 +120,7 @@ const nar_host_invocation invocation_service{sizeof(nar_host_invocation),
                                              invocation_output,
                                              invocation_diagnostics,
                                              invocation_ended,
-                                             invocation_run};
+                                             invocation_run,
+                                             invocation_set_waiting};
 
 }  // namespace narratoria::plugin

@@ -18,6 +18,7 @@ struct InvocationEnd {
     int32_t exit_status = 0;
     std::string error_code;
     std::string error;
+    std::string details;  // a JSON object, or empty
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
@@ -37,6 +38,8 @@ public:
     // True while an event of the invocation is handled. No output may be delivered during that
     // time.
     virtual bool is_delivering() const = 0;
+    // The tool waits for a place to run, or runs.
+    virtual void on_waiting(bool waits) = 0;
     // The tool patches the state by a call, which takes effect immediately. `patch`: a JSON object
     // on one line.
     virtual nar_status on_patch(const state::Replacement& patch, std::string& why) = 0;

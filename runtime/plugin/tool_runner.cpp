@@ -138,6 +138,8 @@ public:
 
     bool is_delivering() const override { return is_delivering_; }
 
+    void on_waiting(bool waits) override { attempt_.set_waiting(waits); }
+
     nar_status on_patch(const state::Replacement& patch, std::string& why) override {
         if (is_synchronous_) {
             why = kIsSynchronous;
@@ -177,6 +179,7 @@ public:
             end.error = (own_ ? "the function" : "the plugin " + instance_.library().id) +
                         std::string(" gave no reason");
         }
+        attempt_.set_details(std::move(end.details));
         attempt_.on_exit(exit, std::move(end.error_code), std::move(end.error));
     }
 
@@ -306,6 +309,7 @@ public:
         return source().on_run(std::move(arguments));
     }
     bool is_delivering() const override { return false; }
+    void on_waiting(bool waits) override { source().on_waiting(waits); }
     nar_status on_patch(const state::Replacement& patch, std::string& why) override {
         return source().on_patch(patch, why);
     }

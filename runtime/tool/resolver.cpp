@@ -106,7 +106,11 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
 
 bool Resolver::waits(std::string_view tool_path) const {
     const auto& definition = registry_.find(tool_path);
-    return definition != nullptr && definition->waits;
+    if (definition != nullptr && definition->path.empty()) return definition->waits;
+    const std::string_view path =
+        definition != nullptr ? std::string_view(definition->path) : tool_path;
+    const Runners::Scheme* const scheme = runners_.find_scheme(scheme_of(path));
+    return scheme != nullptr && scheme->waits;
 }
 
 std::string Resolver::file_of(const std::string& path, const std::string& folder) const {

@@ -41,7 +41,8 @@ public:
     // path relative to `folder`, a path in the story's tools folder. Never searches PATH.
     Resolution resolve(std::string_view tool_path, const std::string& folder) const;
 
-    // True for a registered tool that mostly waits (Definition::waits).
+    // True for a registered tool that mostly waits (Definition::waits), and for the tools of such a
+    // runner.
     bool waits(std::string_view tool_path) const;
 
     bool restricts() const { return !restrictions_.empty(); }

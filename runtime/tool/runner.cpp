@@ -34,6 +34,7 @@ public:
 
 private:
     void on_started() override { listener_.on_started(); }
+    void on_waiting(bool waits) override { listener_.on_waiting(waits); }
     void on_batch() override { listener_.on_batch(); }
     void on_batch_end() override { listener_.on_batch_end(); }
     void on_event(const event::Event& event) override { listener_.on_event(event); }

@@ -82,6 +82,7 @@ struct Outcome {
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
     std::string guarantees;  // the sandbox's receipts as a JSON array, or empty
+    std::string details;     // of the runner: a JSON object, or empty
     std::vector<std::string>
         traces;  // finished JSON objects: capability_check, tool_call (spec 001)
 };
@@ -101,6 +102,8 @@ public:
     // Called first if the tool acts before Runner::start has returned. From then on the start is
     // not undone.
     virtual void on_started() {}
+    // The tool waits for a place to run, or runs: its timeout is paused meanwhile.
+    virtual void on_waiting(bool /*waits*/) {}
     // on_batch() and on_batch_end() bracket the events of one read, so they share one timestamp.
     virtual void on_batch() = 0;
     virtual void on_batch_end() = 0;

@@ -24,8 +24,10 @@ void Runners::add(std::string name, std::shared_ptr<Runner> runner) {
     by_name_.insert_or_assign(std::move(name), std::move(runner));
 }
 
-bool Runners::add_scheme(std::string scheme, std::shared_ptr<Runner> runner, std::string origin) {
-    return by_scheme_.try_emplace(std::move(scheme), Scheme{std::move(runner), std::move(origin)})
+bool Runners::add_scheme(std::string scheme, std::shared_ptr<Runner> runner, std::string origin,
+                         bool waits) {
+    return by_scheme_
+        .try_emplace(std::move(scheme), Scheme{std::move(runner), std::move(origin), waits})
         .second;
 }
 

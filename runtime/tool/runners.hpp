@@ -23,12 +23,14 @@ public:
     struct Scheme {
         std::shared_ptr<Runner> runner;
         std::string origin;  // the id of its plugin; empty: built in
+        bool waits = false;  // its tools need no processor core of this machine
     };
 
     // Adds a runner for the definitions that name it.
     void add(std::string name, std::shared_ptr<Runner> runner);
     // Adds a runner for tool paths "scheme:rest". False if the scheme is in use.
-    bool add_scheme(std::string scheme, std::shared_ptr<Runner> runner, std::string origin = {});
+    bool add_scheme(std::string scheme, std::shared_ptr<Runner> runner, std::string origin = {},
+                    bool waits = false);
     void remove_scheme(std::string_view scheme);
 
     Runner* find(std::string_view name) const;               // or NULL

@@ -114,7 +114,7 @@ void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_INVOKE, nar_host_invoke{0, 0, invoke_tool, invoke_cancel});
     publish(NAR_HOST_INVOCATION,
             nar_host_invocation{0, 0, invocation_output, invocation_diagnostics, invocation_ended,
-                                invocation_run});
+                                invocation_run, invocation_set_waiting});
 }
 
 bool PluginCheckHost::is_engine_thread() const { return gettid() == engine_thread_; }

@@ -242,6 +242,8 @@ private:
                                        const nar_invocation_end* end);
     static nar_status invocation_run(const nar_host* host, std::uint64_t token,
                                      const nar_command* command);
+    static nar_status invocation_set_waiting(const nar_host* host, std::uint64_t token,
+                                             std::uint32_t waits);
 
     TrialReport& report_;
     CallTimes& times_;

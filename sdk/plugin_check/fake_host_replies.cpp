@@ -296,4 +296,23 @@ nar_status PluginCheckHost::invocation_run(const nar_host* host, std::uint64_t t
     return NAR_OK;
 }
 
+nar_status PluginCheckHost::invocation_set_waiting(const nar_host* host, std::uint64_t token,
+                                                   std::uint32_t waits) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "invocation.set_waiting", kInActive, true, &status);
+    if (self == nullptr) return status;
+    const std::lock_guard lock(self->mutex_);
+    const auto found = self->invocations_.find(token);
+    if (found == self->invocations_.end()) {
+        tell_unknown_token(self->report_, "invocation.set_waiting", token);
+        return NAR_GONE;
+    }
+    if (waits > 1) {
+        self->report_.add_finding(
+            "P34", fmt::format("invocation.set_waiting: waits is {}, not 0 or 1", waits));
+        return NAR_INVALID_ARGUMENT;
+    }
+    return found->second.ends > 0 ? NAR_STALE : NAR_OK;
+}
+
 }  // namespace narratoria::command::plugin_check

@@ -301,7 +301,7 @@ FIELD(nar_invocation, environment_count, 112);
 FIELD(nar_invocation, try_ms, 120);
 FIELD(nar_invocation, reserved, 124);
 
-SIZE(nar_invocation_end, 80);
+SIZE(nar_invocation_end, 96);
 FIELD(nar_invocation_end, size, 0);
 FIELD(nar_invocation_end, exit_status, 4);
 FIELD(nar_invocation_end, error_code, 8);
@@ -310,6 +310,7 @@ FIELD(nar_invocation_end, user_us, 40);
 FIELD(nar_invocation_end, system_us, 48);
 FIELD(nar_invocation_end, resident_kb, 56);
 FIELD(nar_invocation_end, last_output, 64);
+FIELD(nar_invocation_end, details, 80);
 
 SIZE(nar_command, 24);
 FIELD(nar_command, size, 0);
@@ -317,13 +318,14 @@ FIELD(nar_command, reserved, 4);
 FIELD(nar_command, arguments, 8);
 FIELD(nar_command, argument_count, 16);
 
-SIZE(nar_host_invocation, 40);
+SIZE(nar_host_invocation, 48);
 FIELD(nar_host_invocation, size, 0);
 FIELD(nar_host_invocation, reserved, 4);
 FIELD(nar_host_invocation, output, 8);
 FIELD(nar_host_invocation, diagnostics, 16);
 FIELD(nar_host_invocation, ended, 24);
 FIELD(nar_host_invocation, run, 32);
+FIELD(nar_host_invocation, set_waiting, 40);
 
 /* narrator.h */
 SIZE(nar_narrator, 56);
@@ -500,7 +502,7 @@ FIELD(nar_tool_extension, cancel, 32);
 /* tool_runner.h */
 SIZE(nar_tool_runner_extension, 40);
 FIELD(nar_tool_runner_extension, size, 0);
-FIELD(nar_tool_runner_extension, reserved, 4);
+FIELD(nar_tool_runner_extension, flags, 4);
 FIELD(nar_tool_runner_extension, schemes, 8);
 FIELD(nar_tool_runner_extension, scheme_count, 16);
 FIELD(nar_tool_runner_extension, start, 24);

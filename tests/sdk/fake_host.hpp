@@ -101,6 +101,7 @@ public:
     std::map<std::uint64_t, std::string> diagnostics;
     std::map<std::uint64_t, Ended> ended;
     std::map<std::uint64_t, std::vector<std::string>> commands;
+    std::map<std::uint64_t, bool> waiting_tools;
     std::set<std::uint64_t> dead;  // tokens that are no longer valid
     int refused_calls = 0;         // STALE or GONE: a host logs it with the plugin's id
 
@@ -383,6 +384,11 @@ private:
         self.changed_.notify_all();
         return NAR_OK;
     }
+    static nar_status set_waiting(const nar_host* host, std::uint64_t token, std::uint32_t waits) {
+        if (!of(host).is_here()) return NAR_WRONG_THREAD;
+        of(host).waiting_tools[token] = waits != 0;
+        return NAR_OK;
+    }
     static nar_status run_command(const nar_host* host, std::uint64_t token,
                                   const nar_command* command) {
         if (!of(host).is_here()) return NAR_WRONG_THREAD;
@@ -433,7 +439,8 @@ private:
                                                                  &take_output,
                                                                  &take_diagnostics,
                                                                  &end_invocation,
-                                                                 &run_command};
+                                                                 &run_command,
+                                                                 &set_waiting};
 
     const nar_host raw_;
     const std::thread::id engine_thread_ = std::this_thread::get_id();

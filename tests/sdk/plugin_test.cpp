@@ -662,6 +662,7 @@ public:
     static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_TOOL_RUNNER,
                                                        NAR_EXTENSION_TOOL};
     static constexpr std::string_view kSchemes[] = {"launcher", "far"};
+    static constexpr bool kWaits = true;
     static constexpr plugin::ToolDescription kTools[] = {
         {"dice", "Rolls a die"}, {"weather", "Tells the weather", R"({"type":"object"})"}};
     using Act = std::function<void(const plugin::InvocationRequest&, plugin::Invocation)>;
@@ -804,6 +805,18 @@ TEST_F(InvocationTest, HandsOverAProcess) {
               }));
     EXPECT_THAT(host.commands[1], ElementsAre("nice", "tools/door"));
     EXPECT_THAT(host.ended, IsEmpty());
+}
+
+TEST_F(InvocationTest, SaysThatItWaits) {
+    start(1, [](const plugin::InvocationRequest&, const plugin::Invocation& run) {
+        EXPECT_TRUE(run.set_waiting(true));
+        run.done(true);
+    });
+    EXPECT_TRUE(host.waiting_tools[1]);
+}
+
+TEST_F(InvocationTest, RunnerSaysThatItsToolsWait) {
+    EXPECT_EQ(runner().flags, NAR_TOOL_RUNNER_WAITS);
 }
 
 TEST_F(InvocationTest, ToolExceptionFailsTheInvocation) {

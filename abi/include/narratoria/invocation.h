@@ -41,6 +41,9 @@ typedef struct nar_invocation_end {
     uint64_t system_us;
     uint64_t resident_kb; /* largest resident memory, KiB; 0: unknown                     */
     nar_str last_output;  /* appended to the output before the end; never refused as NAR_BUSY */
+    nar_str details;      /* a JSON object about the attempt, for example where it ran; it becomes
+                             "details" of the attempt in the result. Empty: none. Ignored with a log
+                             line if it is not an object or exceeds 64 KiB.                      */
 } nar_invocation_end;
 
 /* A process that the runtime runs in place of the plugin. */
@@ -72,6 +75,10 @@ typedef struct nar_host_invocation {
      * and limits, times, ends and measures it like any tool. Call it instead of output and ended,
      * before any output; cancel is not called afterwards. [engine-thread, active] */
     nar_status (*run)(const nar_host *host, uint64_t token, const nar_command *command);
+    /* 1: the tool waits for a place to run, for example in the queue of a cluster; 0: it runs. An
+     * attempt begins as running. While it waits, its timeout is paused; the timeouts of the plan
+     * and the prompt are not. Repeating the same value has no effect. [engine-thread, active] */
+    nar_status (*set_waiting)(const nar_host *host, uint64_t token, uint32_t waits);
 } nar_host_invocation;
 
 #ifdef __cplusplus

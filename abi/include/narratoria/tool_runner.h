@@ -14,9 +14,13 @@ extern "C" {
 
 #define NAR_EXTENSION_TOOL_RUNNER "narratoria.tool_runner/1"
 
+/* The tools use no processor core of this machine. Up to 1000 of them run at a time; tools of other
+ * runners are limited by `jobs` of the engine. */
+#define NAR_TOOL_RUNNER_WAITS 1u
+
 typedef struct nar_tool_runner_extension {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags;          /* NAR_TOOL_RUNNER_…; the plugin is refused if another bit is set */
     const nar_str *schemes; /* without the colon: letters, digits, + - . _. Of two plugins with the
                                same scheme, the one loaded first is used, and a log line says so. */
     uint64_t scheme_count;

@@ -195,6 +195,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     outcome.system_us = exit.system_us;
     outcome.resident_kb = exit.resident_kb;
     outcome.guarantees = exit.receipts;
+    outcome.details = details_;
     auto fail = [&](const char* code, std::string error) {
         outcome.code = code;
         outcome.error = std::move(error);

@@ -61,6 +61,10 @@ public:
 
     // Calls AttemptListener::on_started(). For a source that produces output while it is started.
     void start_early() { listener_.on_started(); }
+    // As AttemptListener::on_waiting().
+    void set_waiting(bool waits) { listener_.on_waiting(waits); }
+    // Details of the outcome, a JSON object.
+    void set_details(std::string details) { details_ = std::move(details); }
 
     // Handles an event that the tool sends by a function call instead of writing it. `line` must be
     // a valid event, but not done. The event has taken effect when this returns. Returns false
@@ -122,6 +126,7 @@ private:
     std::string own_code_;
     std::string name_ = "the tool";
     std::string own_error_;
+    std::string details_;
 };
 
 }  // namespace narratoria::tool

@@ -199,6 +199,8 @@ public:
 // Runs tools in its own way. The class declares its schemes (letters, digits, + - . _). It receives
 // the tools whose toolPath begins with one of them and a colon:
 //   static constexpr std::string_view kSchemes[] = {"launcher"};
+// If its tools use no processor core of this machine, it says so:
+//   static constexpr bool kWaits = true;
 class ToolRunner {
 public:
     // Starts an attempt and returns soon. An exception means that it could not be started, for the

@@ -235,10 +235,14 @@ struct ToolRunnerOf {
         if (status == NAR_OK) tell(failure, "");
         return status;
     }
+    static constexpr std::uint32_t flags() noexcept {
+        if constexpr (requires { Class::kWaits; }) return Class::kWaits ? NAR_TOOL_RUNNER_WAITS : 0;
+        return 0;
+    }
     static const void* extension() noexcept {
         static constexpr auto schemes = c_names(Class::kSchemes);
         static constexpr nar_tool_runner_extension it = {
-            kSize<nar_tool_runner_extension>, 0, schemes.data(), schemes.size(), &start,
+            kSize<nar_tool_runner_extension>, flags(), schemes.data(), schemes.size(), &start,
             &cancel_invocation<Class>};
         return &it;
     }

@@ -149,6 +149,7 @@ struct End {
     std::chrono::microseconds user_time{0};  // processor time; 0: unknown
     std::chrono::microseconds system_time{0};
     std::uint64_t resident_kibibytes = 0;  // largest resident memory; 0: unknown
+    std::string_view details = {};         // a JSON object for the attempt's result, or empty
 };
 
 // One attempt of a tool that this plugin runs. The plugin writes the output that a process would
@@ -194,6 +195,14 @@ public:
     bool diagnostics(std::string_view bytes) const {
         return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.diagnostics(host, token(), detail::to_c(bytes));
+        });
+    }
+    // True: the tool waits for a place to run, for example in the queue of a cluster, and its
+    // timeout is paused. False: it runs, as at its beginning. Returns false if the attempt has
+    // ended. Engine thread.
+    bool set_waiting(bool waits) const {
+        return call(true, [&](const nar_host_invocation& host_side, const nar_host* host) {
+            return host_side.set_waiting(host, token(), waits ? 1u : 0u);
         });
     }
     // Reports the end. Returns false if it was reported before.
@@ -257,6 +266,7 @@ private:
                 static_cast<std::uint64_t>(end.system_time.count()),
                 end.resident_kibibytes,
                 {nullptr, 0},
+                detail::to_c(end.details),
             };
             return call<nar_host_invocation>(
                 true, [&](const nar_host_invocation& host_side, const nar_host* host) {

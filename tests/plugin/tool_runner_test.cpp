@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tool runners whose tools run elsewhere (narratoria.tool_runner/1): they may wait for a place, and
+// report where they ran.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/folder.hpp"
+#include "conformance/stage.hpp"
+#include "narratoria/tool_runner.h"
+
+namespace narratoria::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A runner of the tools "far:…" that does what the test tells it.
+class ToolRunnerTest : public ::testing::Test {
+protected:
+    ToolRunnerTest() {
+        functions.size = sizeof functions;
+        functions.schemes = &scheme;
+        functions.scheme_count = 1;
+        functions.start = [](void* self, uint64_t token, const nar_invocation*, nar_failure*) {
+            static_cast<ToolRunnerTest*>(self)->tokens.push_back(token);
+            return static_cast<nar_status>(NAR_OK);
+        };
+        functions.cancel = [](void* self, uint64_t token) {
+            static_cast<ToolRunnerTest*>(self)->end(token);
+        };
+    }
+    void open(uint32_t jobs = 1) {
+        EngineOptions options;
+        options.root = folder.path();
+        options.jobs = jobs;
+        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        engine.emplace(options);
+        session.emplace(*engine);
+        host = session->extend("far", NAR_EXTENSION_TOOL_RUNNER, &functions, this);
+        invocations = static_cast<const nar_host_invocation*>(
+            host->get_extension(host, detail::to_c(NAR_HOST_INVOCATION)));
+    }
+    void run(const std::string& plan) {
+        session->execute(plan, folder.path(),
+                         [&](Result ended) { result.emplace(ended.json().view()); });
+    }
+    template <typename Condition>
+    void drive_until(Condition condition) {
+        const auto deadline = Clock::now() + std::chrono::seconds(60);
+        while (!condition()) {
+            ASSERT_LT(Clock::now(), deadline);
+            engine->run_for(std::chrono::milliseconds(1));
+        }
+    }
+    void end(uint64_t token, std::string_view details = {}) {
+        const std::string line = kDone + "\n";
+        nar_invocation_end how{};
+        how.size = sizeof how;
+        how.last_output = detail::to_c(line);
+        how.details = detail::to_c(details);
+        invocations->ended(host, token, &how);
+    }
+    Json attempt() const { return (*result)["toolResults"][0]["attempts"][0]; }
+
+public:
+    using Clock = std::chrono::steady_clock;
+    const nar_str scheme = NAR_STR_INIT("far");
+    nar_tool_runner_extension functions{};
+    std::vector<uint64_t> tokens;
+    Folder folder;
+    std::string log;
+    std::optional<Json> result;
+    std::optional<Engine> engine;
+    std::optional<Session> session;
+    const nar_host* host = nullptr;
+    const nar_host_invocation* invocations = nullptr;
+};
+
+TEST_F(ToolRunnerTest, WaitingPausesTheTimeout) {
+    open();
+    run(plan_of({entry("a", "far:a", R"("timeoutMs":30)")}));
+    drive_until([&] { return !tokens.empty(); });
+    EXPECT_EQ(invocations->set_waiting(host, tokens[0], 1), NAR_OK);
+    const auto begin = Clock::now();
+    drive_until([&] { return Clock::now() - begin > std::chrono::milliseconds(90); });
+    EXPECT_FALSE(result) << "the tool waits for a place";
+    EXPECT_EQ(invocations->set_waiting(host, tokens[0], 0), NAR_OK);
+    drive_until([&] { return result.has_value(); });
+    EXPECT_EQ((*result)["toolResults"][0]["errorCode"].string(), "TIMEOUT");
+    EXPECT_EQ(invocations->set_waiting(host, tokens[0], 1), NAR_GONE);
+}
+
+TEST_F(ToolRunnerTest, ToolMayWaitFromItsStart) {
+    functions.start = [](void* instance, uint64_t token, const nar_invocation*, nar_failure*) {
+        auto& self = *static_cast<ToolRunnerTest*>(instance);
+        self.tokens.push_back(token);
+        return self.invocations->set_waiting(self.host, token, 1);
+    };
+    open();
+    run(plan_of({entry("a", "far:a", R"("timeoutMs":30)")}));
+    drive_until([&] { return !tokens.empty(); });
+    const auto begin = Clock::now();
+    drive_until([&] { return Clock::now() - begin > std::chrono::milliseconds(90); });
+    EXPECT_FALSE(result);
+    end(tokens[0]);
+    drive_until([&] { return result.has_value(); });
+    EXPECT_TRUE((*result)["success"].boolean());
+}
+
+TEST_F(ToolRunnerTest, DetailsAreInTheResult) {
+    open();
+    run(plan_of({entry("a", "far:a")}));
+    drive_until([&] { return !tokens.empty(); });
+    end(tokens[0], R"({ "node": "n1" })");
+    drive_until([&] { return result.has_value(); });
+    EXPECT_EQ(attempt()["details"], Json(R"({"node":"n1"})"));
+}
+
+TEST_F(ToolRunnerTest, UnusableDetailsAreIgnored) {
+    for (const std::string& details :
+         {std::string("[]"), std::string("{"), R"({"a":")" + std::string(64 * 1024, 'x') + "\"}"}) {
+        tokens.clear();
+        result.reset();
+        log.clear();
+        open();
+        run(plan_of({entry("a", "far:a")}));
+        drive_until([&] { return !tokens.empty(); });
+        end(tokens[0], details);
+        drive_until([&] { return result.has_value(); });
+        EXPECT_TRUE((*result)["success"].boolean());
+        EXPECT_FALSE(attempt().has("details"));
+        EXPECT_THAT(log, HasSubstr("the details of an invocation's end are ignored"));
+    }
+}
+
+TEST_F(ToolRunnerTest, WaitingToolsAreNotLimitedByJobs) {
+    for (const bool waits : {false, true}) {
+        tokens.clear();
+        result.reset();
+        functions.flags = waits ? NAR_TOOL_RUNNER_WAITS : 0;
+        open(1);
+        const std::string async = R"("async":true)";
+        run(plan_of(
+            {entry("a", "far:a", async), entry("b", "far:b", async), entry("c", "far:c", async)},
+            R"("parallel":true)"));
+        const size_t expected = waits ? 3 : 1;
+        drive_until([&] { return tokens.size() >= expected; });
+        engine->run_for(std::chrono::milliseconds(0));
+        EXPECT_THAT(tokens, SizeIs(expected));
+        session.reset();
+    }
+}
+
+TEST_F(ToolRunnerTest, UnknownFlagsAreRefused) {
+    functions.flags = 6;
+    try {
+        open();
+        FAIL() << "it was accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("its tool runner has unknown flags"));
+    }
+}
+
+}  // namespace
+}  // namespace narratoria::test
