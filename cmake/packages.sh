@@ -73,6 +73,7 @@ libfmt-dev          probe_header fmt/format.h
 libtomlplusplus-dev probe_header toml++/toml.h
 libcurl4-openssl-dev probe_header curl/curl.h
 libsqlite3-dev      probe_header sqlite3.h
+liblz4-dev          probe_header lz4.h
 libyaml-cpp-dev     pkg-config --exists yaml-cpp
 libcli11-dev        probe_header CLI/CLI.hpp
 libmicrohttpd-dev   probe_header microhttpd.h

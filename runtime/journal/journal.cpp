@@ -12,9 +12,6 @@ namespace {
 
 // A part of a running turn is written when it reaches this size.
 constexpr size_t kPartSize = 256 * 1024;
-// The thread waits for the disk when it has written this many bytes of a running turn since the
-// last wait.
-constexpr size_t kMaxUnsyncedBytes = size_t{4} << 20;
 // Bounds the cost of going to a turn: a snapshot is taken when the patches since the last one
 // exceed both this many bytes and the size of the state.
 constexpr uint64_t kMinSnapshotBytes = 512 * 1024;
@@ -329,14 +326,9 @@ void Journal::flush() {
     if (!running_ || records_.size() == 0) return;
     std::string part = records_.take();
     const size_t bytes = part.size();
-    // Wait for the disk regularly. Otherwise the end of a long turn would wait until all of it is
-    // written.
-    unsynced_bytes_ += bytes;
-    const bool waits = unsynced_bytes_ >= kMaxUnsyncedBytes;
-    if (waits) unsynced_bytes_ = 0;
     submit([row = row_, turn = last_, position = position_++,
             part = std::move(part)](StoreFile& file) { file.add_part(row, turn, position, part); },
-           {}, waits, bytes);
+           {}, false, bytes);
 }
 
 // ---- turns

@@ -163,8 +163,7 @@ private:
     int64_t position_ = 0;             // the position of its next part
     int64_t patches_ = 0;
     int64_t patch_bytes_ = 0;
-    std::string assets_;         // the elements of TurnEnd::assets
-    size_t unsynced_bytes_ = 0;  // submitted since the last wait for the disk
+    std::string assets_;  // the elements of TurnEnd::assets
     bool flushes_soon_ = false;
     uint64_t durable_seq_ = 0;
 

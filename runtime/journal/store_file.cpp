@@ -13,6 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "journal/compression.hpp"
+
 namespace narratoria::journal {
 namespace {
 
@@ -73,6 +75,10 @@ CREATE TABLE IF NOT EXISTS name (
     PRIMARY KEY (session, name)
 ) STRICT;
 )";
+
+// A transaction waits for the disk if parts of this many bytes were written since the last wait.
+// Otherwise the end of a long turn would wait until all of it is written.
+constexpr size_t kMaxUnsyncedBytes = size_t{4} << 20;
 
 constexpr std::array<std::string_view, 4> kKinds = {"prompt", "plan", "script", "host"};
 constexpr std::array<std::string_view, 6> kStatuses = {"running",   "completed", "fallback",
@@ -242,11 +248,12 @@ std::unique_ptr<StoreFile::Statements> StoreFile::open_statements(Connection& co
         // Another process may have created it in the meantime.
         if (is_empty(connection)) {
             connection.run(kSchema);
-            connection.run(("PRAGMA application_id = " + std::to_string(kApplication) +
-                            "; PRAGMA user_version = " + std::to_string(kVersion) + ";")
-                               .c_str());
+            connection.run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
         }
         connection.run(kNames);
+        if (connection.number("PRAGMA user_version") < kVersion) {
+            connection.run(("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+        }
         connection.run("COMMIT;");
         if (is_new) require_store(connection, path);
     }
@@ -373,6 +380,7 @@ bool StoreFile::lock(int64_t session) {
 }
 
 void StoreFile::begin(bool waits) {
+    waits = waits || unsynced_bytes_ >= kMaxUnsyncedBytes;
     // SQLite cannot change it within a transaction.
     if (std::exchange(waits_, waits) != waits) {
         connection_->run(waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
@@ -382,6 +390,7 @@ void StoreFile::begin(bool waits) {
 
 void StoreFile::commit() {
     connection_->run("COMMIT");
+    if (waits_) unsynced_bytes_ = 0;
     struct stat status {};
     if (::stat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
         status.st_ino == inode_) {
@@ -410,11 +419,13 @@ void StoreFile::begin_turn(int64_t session, const TurnBegin& begin) {
 }
 
 void StoreFile::add_part(int64_t session, TurnId turn, int64_t position, std::string_view body) {
+    const std::string stored = compress_part(body);
     statements_->add_part.number(0, session)
         .number(1, turn)
         .number(2, position)
-        .bytes(3, body)
+        .bytes(3, stored)
         .run();
+    unsynced_bytes_ += stored.size();
 }
 
 void StoreFile::end_turn(int64_t session, TurnId turn, const TurnEnd& end) {
@@ -567,7 +578,14 @@ std::string StoreFile::snapshot(int64_t session, TurnId turn) {
 void StoreFile::each_part(int64_t session, TurnId turn,
                           const std::function<void(std::string_view body)>& take) {
     Rows rows(statements_->parts.number(0, session).number(1, turn));
-    while (const Statement* row = rows.next()) take(row->view(0));
+    while (const Statement* row = rows.next()) {
+        const std::optional<std::string> part = expand_part(row->view(0));
+        if (!part) {
+            throw StoreError("STORE_DAMAGED", "the store \"" + path_ + "\": a part of turn " +
+                                                  std::to_string(turn) + " cannot be read");
+        }
+        take(*part);
+    }
 }
 
 }  // namespace narratoria::journal

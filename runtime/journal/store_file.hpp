@@ -109,7 +109,9 @@ private:
 
 class StoreFile {
 public:
-    static constexpr int64_t kVersion = 1;
+    // A store of version 1 has no compressed parts; it gets this version when it is opened for
+    // writing.
+    static constexpr int64_t kVersion = 2;
 
     // Opens the store, and creates a missing one unless it is opened read-only. Throws StoreError.
     StoreFile(const std::string& path, Connection::Access access);
@@ -134,9 +136,9 @@ public:
     bool is_locked(int64_t session);
 
     // A transaction: everything between begin() and commit() is stored, or nothing. With `waits`,
-    // commit() returns when the data is on the disk. Without it, the data survives the end of the
-    // process, but a power failure only after the next commit that waits. commit() also throws if
-    // the file was moved or removed.
+    // and now and then without it, commit() returns when the data is on the disk. Otherwise the
+    // data survives the end of the process, but a power failure only after the next commit that
+    // waits. commit() also throws if the file was moved or removed.
     void begin(bool waits = true);
     void commit();
     void roll_back() noexcept;
@@ -200,6 +202,7 @@ private:
     std::unique_ptr<Statements> statements_;
     std::vector<Descriptor> locks_;
     bool waits_ = true;
+    size_t unsynced_bytes_ = 0;  // of parts since the last commit that waited
     dev_t device_ = 0;
     ino_t inode_ = 0;
 };

@@ -129,12 +129,12 @@ echo '{"version":"0","type":"state_patch","patch":{"NAME":'$(wc -l < LOG)'}}'
 if [ NAME = b ] && [ ! -e GO ]; then
     until python3 -c "
 import sqlite3, sys
-parts = sqlite3.connect('STORE').execute('SELECT count(*) FROM part WHERE instr(body, ?)', (b'executionTime',))
+parts = sqlite3.connect('STORE').execute('SELECT count(*) FROM part WHERE instr(body, ?)', (b'through a',))
 sys.exit(parts.fetchone() == (0,))"; do :; done
     kill -9 $(cat PID)
     sleep 600
 fi
-echo '{"version":"0","type":"done","ok":true}'
+echo '{"version":"0","type":"done","ok":true,"summary":"through NAME"}'
 """
 
 

@@ -129,6 +129,7 @@ def test_licenses() -> None:
         ("LICENSE", "Apache License"),
         ("LICENSE.third-party", "libuv"),
         ("LICENSE.third-party", "yaml-cpp"),
+        ("LICENSE.third-party", "LZ4"),
     ):
         held = WHEEL.read_text(f"licenses/{name}")
         assert held is not None and text in held

@@ -56,6 +56,11 @@ protected:
     static int64_t create_session(StoreFile& store, std::string_view name = "s") {
         return store.create_session(name, 7, "{}", R"({"a":0})").id;
     }
+    static std::vector<std::string> parts_of(StoreFile& store, int64_t session) {
+        std::vector<std::string> all;
+        store.each_part(session, 1, [&](std::string_view body) { all.emplace_back(body); });
+        return all;
+    }
     static std::vector<std::string> shown(StoreFile& store, int64_t session) {
         std::vector<std::string> all;
         for (const TurnRow& turn : store.turns(session)) {
@@ -108,9 +113,7 @@ TEST_F(StoreFileTest, PartsAreReadInOrderWithAllBytes) {
     const std::string bytes("a\0b\xFF", 4);
     store.add_part(session, 1, 1, "");
     store.add_part(session, 1, 0, bytes);
-    std::vector<std::string> all;
-    store.each_part(session, 1, [&](std::string_view body) { all.emplace_back(body); });
-    EXPECT_THAT(all, ElementsAre(bytes, ""));
+    EXPECT_THAT(parts_of(store, session), ElementsAre(bytes, ""));
 }
 
 TEST_F(StoreFileTest, StepsHaveSnapshotsAndTheBytesSinceThem) {
@@ -298,9 +301,46 @@ TEST_F(StoreFileTest, RefusesAFileThatIsNotAStore) {
 
 TEST_F(StoreFileTest, RefusesALaterVersion) {
     StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
-    Connection(path, Access::ReadWrite).run("PRAGMA user_version = 2");
+    Connection(path, Access::ReadWrite).run("PRAGMA user_version = 3");
     EXPECT_EQ(code_of_opening(), "STORE_NEWER");
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_NEWER");
+}
+
+TEST_F(StoreFileTest, StoreOfVersion1IsReadAndChangedWhenOpenedForWriting) {
+    StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
+    Connection(path, Access::ReadWrite)
+        .run(
+            "PRAGMA user_version = 1; "
+            "INSERT INTO turn(session, number, kind, status, prompt, began_ms) "
+            "VALUES(1, 1, 0, 1, 'p', 0); INSERT INTO part VALUES(1, 0, x'0102FF')");
+    auto version = [&] { return Connection(path, Access::ReadOnly).number("PRAGMA user_version"); };
+    for (const Access access : {Access::ReadOnly, Access::ReadWrite}) {
+        EXPECT_EQ(version(), 1);
+        StoreFile store(path, access);
+        EXPECT_THAT(parts_of(store, 1), ElementsAre("\x01\x02\xFF"));
+    }
+    EXPECT_EQ(version(), 2);
+}
+
+TEST_F(StoreFileTest, ReportsADamagedPart) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = create_session(store);
+    add_turn(store, session, {}, std::string(5000, 'p'));
+    for (const char* const body : {"x'00'", "x'00FFFFFF7D00'", "substr(body, 1, 9)"}) {
+        Connection(path, Access::ReadWrite)
+            .run(("UPDATE part SET body = " + std::string(body)).c_str());
+        EXPECT_EQ(code_of([&] { parts_of(store, session); }), "STORE_DAMAGED") << body;
+    }
+}
+
+TEST_F(StoreFileTest, PartsAreCompressed) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t session = create_session(store);
+    const std::string part(100'000, 'p');
+    store.begin_turn(session, {1, {}, TurnKind::Prompt, "", 0});
+    store.add_part(session, 1, 0, part);
+    EXPECT_THAT(parts_of(store, session), ElementsAre(part));
+    EXPECT_LT(Connection(path, Access::ReadOnly).number("SELECT length(body) FROM part"), 500);
 }
 
 TEST_F(StoreFileTest, ReportsATruncatedFile) {
