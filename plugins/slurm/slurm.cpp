@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,8 +19,8 @@
 #include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
 #include "slurm/allocation.hpp"
-#include "slurm/messages.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/step.hpp"
 
 namespace plugin = narratoria::plugin;
 
@@ -30,9 +31,11 @@ constexpr std::string_view kId = "narratoria.slurm";
 constexpr std::string_view kOptionsExample = R"(options = ["--cpus-per-task=4", "--mem=8G"])";
 constexpr std::string_view kAllocationExample = R"(allocation = ["--nodes=2", "--exclusive"])";
 constexpr std::string_view kSecondsExample = "lease = 60";
+constexpr std::string_view kAtOnceExample = "at_once = 50";
 constexpr std::uint64_t kMostSeconds = 86'400;
-// The time in which srun and the tool may end after SIGTERM.
-constexpr std::uint32_t kGraceMs = 5000;
+// A tool in a job of its own has two processes here, and the host allows a plugin 128.
+constexpr std::uint64_t kMostJobs = 60;
+constexpr std::uint64_t kMostSteps = 120;
 
 using Texts = std::vector<std::string>;
 
@@ -40,31 +43,32 @@ void append(Texts& texts, const Texts& more) {
     texts.insert(texts.end(), more.begin(), more.end());
 }
 
-// One attempt: it waits for an allocation, then srun carries it to the cluster.
+// One attempt: it waits for its turn, then for an allocation; then it is a step.
 struct Run {
     explicit Run(plugin::Invocation started) : invocation(std::move(started)) {}
 
     plugin::Invocation invocation;
     Texts options;      // of the profile
+    std::string name;   // of its job
     std::string path;   // of the tool
     Texts environment;  // of srun and the tool
     std::string folder;
     std::string request;
 
-    std::unique_ptr<Allocation> allocation;  // NULL in the shared one
-    plugin::Process srun;
-    Messages messages;
+    bool has_turn = false;
+    std::unique_ptr<Allocation> allocation;  // NULL: the shared one
+    std::unique_ptr<Step> step;
     std::string waiting_output;  // that the host has not taken yet
-    bool has_started = false;    // srun
     bool has_output = false;  // of the tool: no line of the runner may come within one of its lines
     bool is_cancelled = false;
-    std::string lost_code;  // of the allocation, while srun ran
+    std::string lost_code;  // of the allocation, while the step ran
     std::string lost_reason;
 };
 
 class Slurm final : public plugin::ToolRunner {
 public:
     static constexpr std::string_view kSchemes[] = {"slurm"};
+    static constexpr bool kWaits = true;
 
     // With invalid settings, each tool fails with the reason. If the constructor threw instead, tools would
     // only fail with "no tool runner knows the scheme".
@@ -93,13 +97,13 @@ public:
             run->environment.emplace_back(each);
         run->folder = std::string(request.root());
         run->request = std::string(request.request()) + "\n";
+        run->name = "narratoria-" + std::string(request.tool_id());
+        run->invocation.set_waiting(true);
         const std::uint64_t token = run->invocation.token();
-        const std::string name = "narratoria-" + std::string(request.tool_id());
-        if (allocation_options_) share(*run);
-        else run->allocation = allocate(name, run->options, run->environment, {token});
         runs_.emplace(token, run);
+        waiting_.push_back(token);
         idle_.stop();
-        if (shared_ && shared_->is_running()) launch(*run, shared_->job());
+        give_turns();
     }
 
     void cancel_invocation(std::uint64_t token) override {
@@ -107,17 +111,17 @@ public:
         if (found == runs_.end()) return;
         Run& run = *found->second;
         run.is_cancelled = true;
-        if (run.has_started) run.srun.terminate(kGraceMs);
+        if (run.step) run.step->terminate();
         else end(run, {});
     }
 
 private:
     void read(const plugins::Settings& settings) {
-        for (const std::string& name :
-             settings.unknown_keys({"options", "profiles", "allocation", "lease", "idle"})) {
-            host_.log(plugin::Level::Warning,
-                      "there is no setting \"" + name +
-                          "\"; the settings are options, profiles, allocation, lease and idle");
+        for (const std::string& name : settings.unknown_keys(
+                 {"options", "profiles", "allocation", "at_once", "lease", "idle"})) {
+            host_.log(plugin::Level::Warning, "there is no setting \"" + name +
+                                                  "\"; the settings are options, profiles, "
+                                                  "allocation, at_once, lease and idle");
         }
         if (auto options = settings.command("options", kOptionsExample)) options_ = *options;
         profiles_ = plugins::NamedCommands(settings, kId, "profiles", "gpu",
@@ -130,6 +134,30 @@ private:
         };
         seconds("lease", lease_);
         seconds("idle", idle_time_);
+        const std::uint64_t most = allocation_options_ ? kMostSteps : kMostJobs;
+        if (const auto given = settings.number("at_once", most, kAtOnceExample)) {
+            if (*given == 0) throw settings.wrong("at_once", "at least 1", kAtOnceExample);
+            at_once_ = *given;
+        }
+    }
+
+    // ---- turns
+
+    void give_turns() {
+        while (with_turn_ < at_once_ && !waiting_.empty()) {
+            const std::shared_ptr<Run> run = runs_.at(waiting_.front());
+            waiting_.pop_front();
+            run->has_turn = true;
+            ++with_turn_;
+            if (!allocation_options_) {
+                run->allocation =
+                    allocate(run->name, run->options, run->environment, run->invocation.token());
+            } else if (!shared_) {
+                shared_ = allocate("narratoria", *allocation_options_, run->environment, {});
+            } else if (shared_->is_running()) {
+                launch(*run, shared_->job());
+            }
+        }
     }
 
     // ---- allocations
@@ -138,15 +166,18 @@ private:
     std::unique_ptr<Allocation> allocate(const std::string& name, const Texts& options,
                                          const Texts& environment,
                                          std::optional<std::uint64_t> token) {
+        // Those of now: a function may give others their turn.
         const auto each = [this, token](const auto& function) {
-            for (const auto& [own, run] : std::map(runs_)) {
-                if (token ? own == *token : run->allocation == nullptr) function(*run);
+            std::vector<std::shared_ptr<Run>> its;
+            for (const auto& [own, run] : runs_) {
+                if (token ? own == *token : run->has_turn) its.push_back(run);
             }
+            for (const auto& run : its) function(*run);
         };
         Allocation::Events events;
         events.on_running = [this, each, token] {
             each([&](Run& run) {
-                if (!run.has_started) launch(run, (token ? run.allocation : shared_)->job());
+                if (!run.step) launch(run, (token ? run.allocation : shared_)->job());
             });
         };
         events.on_pending = [this, each, token](const std::string& reason) {
@@ -162,18 +193,13 @@ private:
                 run.lost_code = code;
                 run.lost_reason = reason;
                 // srun would wait for the answer of a node that is down.
-                if (run.has_started) run.srun.terminate(kGraceMs);
+                if (run.step) run.step->terminate();
                 else end(run, {});
             });
         };
         return std::make_unique<Allocation>(host_, queue_,
                                             Allocation::Request{name, options, environment, lease_},
                                             std::move(events));
-    }
-
-    void share(const Run& run) {
-        if (shared_) return;
-        shared_ = allocate("narratoria", *allocation_options_, run.environment, std::nullopt);
     }
 
     void release_when_idle() {
@@ -184,26 +210,20 @@ private:
     // ---- a step
 
     void launch(Run& run, std::uint64_t job) {
-        run.has_started = true;
-        plugin::Program program;
-        program.arguments = {"srun", "--jobid=" + std::to_string(job), "--nodes=1", "--ntasks=1",
-                             "--unbuffered"};
+        Step::Request request{job, {}, run.path, run.environment, run.folder, run.request};
         if (!run.allocation) {
             // Several steps at a time; srun waits until the resources of this one are free.
-            program.arguments.push_back("--exact");
-            append(program.arguments, run.options);
+            request.options.push_back("--exact");
+            append(request.options, run.options);
         }
-        program.arguments.push_back("--");
-        program.arguments.push_back(run.path);
-        program.environment = run.environment;
-        program.folder = run.folder;
         const auto call = [this, token = run.invocation.token()](auto function) {
             const auto found = runs_.find(token);
             if (found == runs_.end()) return;
             const std::shared_ptr<Run> kept = found->second;
             function(*kept);
         };
-        plugin::ProcessEvents events;
+        Step::Events events;
+        events.on_started = [call] { call([](Run& its) { its.invocation.set_waiting(false); }); };
         events.on_output = [this, call](std::string_view bytes) {
             call([&](Run& its) {
                 its.has_output = true;
@@ -212,24 +232,19 @@ private:
             });
         };
         events.on_diagnostics = [call](std::string_view bytes) {
-            call([&](Run& its) {
-                its.messages.take(bytes);
-                its.invocation.diagnostics(bytes);
-            });
+            call([&](Run& its) { its.invocation.diagnostics(bytes); });
         };
         events.on_exit = [this, call](const plugin::ProcessExit& exit) {
             call([&](Run& its) { end(its, exit); });
         };
         try {
-            run.srun = plugin::Process(host_, program, std::move(events));
+            run.step = std::make_unique<Step>(host_, request, std::move(events));
         } catch (const narratoria::Error& error) {
             plugin::ProcessExit failed;
             failed.error_code = "SPAWN_FAILED";
             failed.error = std::string(error.message());
-            return end(run, failed);
+            end(run, failed);
         }
-        run.srun.write(run.request);
-        run.srun.close_input();
     }
 
     // The host buffers at most 16 MiB of unread output and reports NAR_BUSY beyond that. Retries
@@ -257,9 +272,9 @@ private:
     void end(Run& run, const plugin::ProcessExit& exit) {
         // The most exact reason: what the supervisor of srun reports, what srun says, how the job ended.
         std::string code = exit.error_code, reason = exit.error;
-        if (code.empty()) {
-            code = run.messages.code();
-            reason = run.messages.reason();
+        if (code.empty() && run.step) {
+            code = run.step->messages().code();
+            reason = run.step->messages().reason();
         }
         if (!run.lost_code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
             code = run.lost_code;
@@ -272,9 +287,18 @@ private:
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;
         end.error = reason;
+        const std::string details = run.step ? run.step->details() : std::string();
+        end.details = details;
+        if (run.step) {
+            end.user_time = run.step->user_time();
+            end.system_time = run.step->system_time();
+        }
         // Ends the job, if it is this run's own.
         const std::shared_ptr<Run> last = std::move(runs_.extract(run.invocation.token()).mapped());
+        if (last->has_turn) --with_turn_;
+        else std::erase(waiting_, last->invocation.token());
         last->invocation.ended(end);
+        give_turns();
         release_when_idle();
     }
 
@@ -288,6 +312,9 @@ private:
     Queue queue_;
     std::unique_ptr<Allocation> shared_;
     std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
+    std::uint64_t at_once_ = 50;
+    std::uint64_t with_turn_ = 0;
+    std::deque<std::uint64_t> waiting_;  // for their turn
     plugin::Timer retry_;
     plugin::Timer idle_;
 };

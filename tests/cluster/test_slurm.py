@@ -69,6 +69,13 @@ def story(tmp_path, cluster):
     cluster.wait_for("the end of all jobs", lambda: cluster.jobs() == [])
 
 
+def test_attempt_says_where_it_ran_and_for_how_long(story):
+    story.tool("i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done\n" + DONE)
+    attempt = story.play().result.tool_results[0].attempts[0]
+    assert attempt.details["node"] in ("n1", "n2") and attempt.details["step"].endswith(".0")
+    assert attempt.resources["userMicroseconds"] > 10_000, attempt.resources
+
+
 def test_node_gets_the_request_and_returns_events(story):
     story.tool("read -r request\n"
                """echo '{"version":"0","type":"state_patch","patch":{"node":"'$SLURMD_NODENAME'"}}'\n"""

@@ -810,7 +810,7 @@ TEST_F(InvocationTest, HandsOverAProcess) {
 TEST_F(InvocationTest, SaysThatItWaits) {
     start(1, [](const plugin::InvocationRequest&, const plugin::Invocation& run) {
         EXPECT_TRUE(run.set_waiting(true));
-        run.done(true);
+        EXPECT_TRUE(run.done(true));
     });
     EXPECT_TRUE(host.waiting_tools[1]);
 }

@@ -377,6 +377,7 @@ class Attempt(Document):
         extra: unknown members.
         guarantees: a receipt for each guarantee of the tool.
         traces: of a project's tool, the entries of spec 001: `capability_check`, then `tool_call`.
+        details: what the tool's runner reports, for example the node of a cluster.
 
     >>> Attempt(1, "failed", "2026-01-24T18:30:00Z", 12, EventRange(0, 3), "SIGNALED", signal=9)
     <Attempt 1 failed SIGNALED signal 9 12 ms>
@@ -395,6 +396,7 @@ class Attempt(Document):
     extra: dict[str, Any] = field(default_factory=new_object)
     guarantees: list[Receipt] = field(default_factory=MissingArray)
     traces: list[dict[str, Any]] = field(default_factory=MissingArray)
+    details: dict[str, Any] = field(default_factory=MissingObject)
 
     _members = (
         Member("attempt", integer),
@@ -409,6 +411,7 @@ class Attempt(Document):
         Member("resources", mapping, OPTIONAL),
         Member("guarantees", array_of(Receipt.from_dict), OPTIONAL, write=write_documents),
         Member("traces", array_of(mapping), OPTIONAL),
+        Member("details", mapping, OPTIONAL),
     )
 
     def __repr__(self) -> str:

@@ -201,7 +201,7 @@ public:
     // timeout is paused. False: it runs, as at its beginning. Returns false if the attempt has
     // ended. Engine thread.
     bool set_waiting(bool waits) const {
-        return call(true, [&](const nar_host_invocation& host_side, const nar_host* host) {
+        return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.set_waiting(host, token(), waits ? 1u : 0u);
         });
     }

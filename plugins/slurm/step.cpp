@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "slurm/step.hpp"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace narratoria::slurm {
+namespace {
+
+constexpr std::string_view kStarted = "narratoria-step ";
+constexpr std::string_view kTimes = "narratoria-times\n";
+// After the times come only the messages of srun about the step's end.
+constexpr std::size_t kHeldDiagnostics = 4096;
+
+constexpr const char* kScript =
+    "printf 'narratoria-step %s.%s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
+    "\"$SLURMD_NODENAME\"\n"
+    "\"$@\"\n"
+    "status=$?\n"
+    "{ echo narratoria-times; times; } >&2\n"
+    "exit $status\n";
+
+// Removes the first line, without its end, from `text`; nothing if no line is complete.
+std::optional<std::string_view> take_line(std::string_view& text) {
+    const std::size_t end = text.find('\n');
+    if (end == text.npos) return std::nullopt;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return line;
+}
+
+// "1m2.345s"
+std::chrono::microseconds time_of(std::string_view text) {
+    unsigned minutes = 0;
+    double seconds = 0;
+    const char* const end = text.data() + text.size();
+    const auto [after, error] = std::from_chars(text.data(), end, minutes);
+    if (error != std::errc() || after == end || *after != 'm') return {};
+    std::from_chars(after + 1, end, seconds);
+    return std::chrono::microseconds(static_cast<std::int64_t>((minutes * 60 + seconds) * 1e6));
+}
+
+}  // namespace
+
+Step::Step(const plugin::Host& host, const Request& request, Events events)
+    : events_(std::move(events)) {
+    plugin::Program program;
+    program.arguments = {"srun", "--jobid=" + std::to_string(request.job), "--nodes=1",
+                         "--ntasks=1", "--unbuffered"};
+    program.arguments.insert(program.arguments.end(), request.options.begin(),
+                             request.options.end());
+    for (const std::string& each : {std::string("--"), std::string("sh"), std::string("-c"),
+                                    std::string(kScript), std::string("sh"), request.path}) {
+        program.arguments.push_back(each);
+    }
+    program.environment = request.environment;
+    program.folder = request.folder;
+    plugin::ProcessEvents of_srun;
+    of_srun.on_output = [this](std::string_view bytes) { take_output(bytes); };
+    of_srun.on_diagnostics = [this](std::string_view bytes) { take_diagnostics(bytes); };
+    of_srun.on_exit = [this](const plugin::ProcessExit& exit) {
+        take_times();
+        const auto on_exit = events_.on_exit;
+        on_exit(exit);
+    };
+    srun_ = plugin::Process(host, program, std::move(of_srun));
+    srun_.write(request.input);
+    srun_.close_input();
+}
+
+void Step::take_output(std::string_view bytes) {
+    if (has_started_) return events_.on_output(bytes);
+    first_line_ += bytes;
+    std::string_view rest = first_line_;
+    const auto line = take_line(rest);
+    if (!line) return;
+    has_started_ = true;
+    if (line->starts_with(kStarted)) {
+        const std::string_view place = line->substr(kStarted.size());
+        const std::size_t space = place.find(' ');
+        id_ = place.substr(0, space);
+        if (space != place.npos) node_ = place.substr(space + 1);
+    } else {
+        rest = first_line_;
+    }
+    events_.on_started();
+    if (!rest.empty()) events_.on_output(rest);
+    first_line_.clear();
+}
+
+void Step::take_diagnostics(std::string_view bytes) {
+    messages_.take(bytes);
+    diagnostics_ += bytes;
+    if (diagnostics_.size() <= kHeldDiagnostics) return;
+    const std::size_t ready = diagnostics_.size() - kHeldDiagnostics;
+    events_.on_diagnostics(std::string_view(diagnostics_).substr(0, ready));
+    diagnostics_.erase(0, ready);
+}
+
+void Step::take_times() {
+    const std::size_t begin = diagnostics_.rfind(kTimes);
+    if (begin != std::string::npos) {
+        std::string_view rest = std::string_view(diagnostics_).substr(begin + kTimes.size());
+        // The first line is the shell's own time.
+        if (take_line(rest)) {
+            if (const auto line = take_line(rest)) {
+                const std::size_t space = line->find(' ');
+                user_time_ = time_of(line->substr(0, space));
+                if (space != line->npos) system_time_ = time_of(line->substr(space + 1));
+                diagnostics_.erase(begin, diagnostics_.size() - rest.size() - begin);
+            }
+        }
+    }
+    if (!diagnostics_.empty()) events_.on_diagnostics(diagnostics_);
+}
+
+std::string Step::details() const {
+    if (id_.empty()) return {};
+    return R"({"step":)" + plugin::quoted(id_) + R"(,"node":)" + plugin::quoted(node_) + "}";
+}
+
+}  // namespace narratoria::slurm

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One tool as a step of a job: srun, and on the node a shell that reports where the step runs and what it used.
+
+#include <narratoria/plugin.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slurm/messages.hpp"
+
+namespace narratoria::slurm {
+
+// Engine thread only.
+class Step {
+public:
+    struct Request {
+        std::uint64_t job = 0;
+        std::vector<std::string> options;  // of srun
+        std::string path;                  // of the tool
+        std::vector<std::string> environment;
+        std::string folder;
+        std::string input;
+    };
+    // Only on_exit may destroy the step.
+    struct Events {
+        // The tool begins.
+        std::function<void()> on_started;
+        std::function<void(std::string_view bytes)> on_output;
+        std::function<void(std::string_view bytes)> on_diagnostics;
+        std::function<void(const plugin::ProcessExit& exit)> on_exit;
+    };
+
+    // Throws narratoria::Error if srun cannot be started.
+    Step(const plugin::Host& host, const Request& request, Events events);
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+    void terminate() { srun_.terminate(kGraceMs); }
+    const Messages& messages() const { return messages_; }
+    // {"step":"17.0","node":"n1"}; empty if the tool has not begun.
+    std::string details() const;
+    // Processor time of the tool; 0: unknown.
+    std::chrono::microseconds user_time() const { return user_time_; }
+    std::chrono::microseconds system_time() const { return system_time_; }
+
+private:
+    // The time in which srun and the tool may end after SIGTERM.
+    static constexpr std::uint32_t kGraceMs = 5000;
+
+    void take_output(std::string_view bytes);
+    void take_diagnostics(std::string_view bytes);
+    void take_times();
+
+    const Events events_;
+    Messages messages_;
+    bool has_started_ = false;
+    std::string first_line_;   // of the output, until it is complete
+    std::string diagnostics_;  // the end, which may contain the times
+    std::string id_;
+    std::string node_;
+    std::chrono::microseconds user_time_{0};
+    std::chrono::microseconds system_time_{0};
+    plugin::Process srun_;
+};
+
+}  // namespace narratoria::slurm
