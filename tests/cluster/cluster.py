@@ -44,6 +44,8 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 ReturnToService=2
 KillWait=2
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 MinJobAge=10
 SlurmdTimeout=30
 """
@@ -85,7 +87,8 @@ class Cluster:
         self.configuration.write_text(CONFIGURATION.format(
             host=host, controller_port=controller_port, folder=self.folder,
             user=pwd.getpwuid(os.geteuid()).pw_name) + "\n".join(lines)
-            + f"\nPartitionName=main Nodes={','.join(nodes)} Default=YES MaxTime=INFINITE State=UP\n")
+            + "".join(f"\nPartitionName={name} Nodes={','.join(nodes)} Default={default} MaxTime=INFINITE"
+                      f" PriorityTier={tier}\n" for name, default, tier in (("main", "YES", 1), ("urgent", "NO", 9))))
         self.environment = {**os.environ, "SLURM_CONF": str(self.configuration),
                             "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
 

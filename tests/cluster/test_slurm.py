@@ -28,18 +28,20 @@ class Story:
         self.cluster = cluster
         self.records = []
 
-    def tool(self, script, profile="", settings="", count=1, retries=0):
+    def tool(self, script, profile="", settings="", count=1, retries=0, timeout_ms=0):
         (self.folder / "tools").mkdir()
         tool = self.folder / "tools/tool"
         tool.write_text("#!/bin/sh\n" + script)
         tool.chmod(0o755)
         plan = {"parallel": True,
                 "tools": [{"toolId": "t" if count == 1 else f"t{i}", "toolPath": f"slurm:{profile}tools/tool",
-                           "async": True, "retryPolicy": {"maxRetries": retries}} for i in range(count)]}
+                           "async": True, "retryPolicy": {"maxRetries": retries}, "timeoutMs": timeout_ms}
+                          for i in range(count)]}
         (self.folder / "prompts.json").write_text(
             json.dumps({"prompts": [{"patterns": ["go"], "answers": [{"plan": plan}]}]}))
         (self.folder / "story.toml").write_text(
-            f'title = "A test"\n[plugins."narratoria.slurm"]\n{settings}\n')
+            f'title = "A test"\n[times]\nprompt_ms = 0\nplan_ms = 0\n'
+            f'[plugins."narratoria.slurm"]\n{settings}\n')
 
     def session(self):
         session = narratoria.Session(story=self.folder, plugins=[PLUGIN],
@@ -98,6 +100,36 @@ def test_pending_job_logs_its_reason(story):
     assert any("is pending: " in message for message in story.messages()), story.messages()
 
 
+def test_timeout_is_paused_in_the_queue(story):
+    story.tool(DONE, settings='options = ["--nodelist=n1"]', timeout_ms=2000)
+    blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "6"],
+                               env=story.cluster.environment, stderr=subprocess.DEVNULL)
+    story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+    assert story.play().generations == 1, "the first plan succeeded"
+    blocker.wait()
+
+
+def test_time_limit_of_the_job_is_a_timeout(story):
+    story.tool("sleep 600\n", settings='options = ["--time=1"]')
+    story.play()
+    assert story.failure[0] == "TIMEOUT", story.failure
+
+
+def test_preempted_job_says_so(story):
+    story.tool("sleep 600\n", settings='options = ["--nodelist=n1", "--cpus-per-task=4"]')
+
+    def urgent():
+        story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+        subprocess.run(["srun", "-p", "urgent", "-w", "n1", "-N1", "-n1", "-c4", "true"], check=True,
+                       env=story.cluster.environment, stderr=subprocess.DEVNULL)
+
+    thread = threading.Thread(target=urgent)
+    thread.start()
+    story.play()
+    thread.join()
+    assert story.failure[0] == "PREEMPTED", story.failure
+
+
 def test_cancelled_pending_job_leaves_the_queue(story):
     story.tool(DONE, settings='options = ["--nodelist=n1"]')
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],
@@ -142,6 +174,15 @@ def test_tools_share_an_allocation(story):
         story.cluster.wait_for("one job", lambda: len(story.cluster.jobs()) == 1)
         session.play("go")
         assert len(set(session.state.values())) == 1, "the allocation is still held"
+
+
+def test_tools_take_turns(story):
+    story.tool("""echo '{"version":"0","type":"state_patch","patch":{"'$SLURM_STEP_ID'":1}}'\n""" + DONE,
+               settings='allocation = ["--nodes=2", "--ntasks=8"]\noptions = ["--mem-per-cpu=50"]\nat_once = 8',
+               count=150)
+    with story.session() as session:
+        assert session.play("go").generations == 1, "the first plan succeeded"
+        assert len(session.state) == 150
 
 
 def test_idle_allocation_is_released(story):
