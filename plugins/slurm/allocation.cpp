@@ -13,7 +13,6 @@ std::string lease_script(std::chrono::milliseconds lease) {
     const auto seconds = std::to_string((lease.count() + 999) / 1000);
     return "#!/bin/sh\n"
            "trap 'renewed=1' USR1\n"
-           "trap 'exit 0' USR2\n"
            "while :; do renewed=; sleep " +
            seconds + " & wait $!; [ \"$renewed\" ] || exit 1; done\n";
 }
@@ -21,8 +20,7 @@ std::string lease_script(std::chrono::milliseconds lease) {
 constexpr const char* kKeeper =
     "trap '' TERM\n"
     "while read -r _; do scancel --quiet --signal=USR1 --batch \"$1\"; done\n"
-    "scancel --quiet --state=PENDING \"$1\"\n"
-    "exec scancel --quiet --signal=USR2 --batch \"$1\"\n";
+    "exec scancel --quiet \"$1\"\n";
 // The keeper's last command needs some milliseconds.
 constexpr std::uint32_t kGraceMs = 5000;
 
