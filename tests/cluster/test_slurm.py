@@ -185,6 +185,14 @@ def test_tools_take_turns(story):
         assert len(session.state) == 150
 
 
+def test_hundred_megabytes_of_events_arrive(story):
+    event = json.dumps({"version": "0", "type": "log", "level": "info", "message": "x" * 950})
+    story.tool(f"yes '{event}' | head -n 100000\n" + DONE)
+    with story.session() as session:
+        turn = session.play("go")
+    assert turn.generations == 1 and turn.result.tool_results[0].attempts[0].events.count == 100_001
+
+
 def test_idle_allocation_is_released(story):
     story.tool(DONE, settings='allocation = ["--nodes=1"]\nidle = 1')
 

@@ -15,6 +15,7 @@
 #include "display.hpp"
 #include "doctor/environment.hpp"
 #include "doctor/machine_check.hpp"
+#include "doctor/slurm_check.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
@@ -80,12 +81,16 @@ doctor::MachineCheck check_guarantee(std::string_view guarantee) {
     return check;
 }
 
-int examine(bool as_json) {
+std::vector<doctor::MachineCheck> check_machine() {
     std::vector<doctor::MachineCheck> checks{check_guarantee({})};
     for (const std::string_view name : kGuaranteeNames) checks.push_back(check_guarantee(name));
     checks.push_back(check_guarantee("secrets_allowed=PATH"));
     for (doctor::MachineCheck& check : doctor::check_environment())
         checks.push_back(std::move(check));
+    return checks;
+}
+
+int examine(const std::vector<doctor::MachineCheck>& checks, bool as_json) {
     bool all_fine = true;
     std::string out;
     for (const doctor::MachineCheck& check : checks) {
@@ -115,12 +120,17 @@ void add_doctor(Command application) {
     Command command = application.subcommand(
         "doctor", "Show which guarantees this machine can enforce, and what is missing");
     auto as_json = std::make_shared<bool>(false);
+    auto slurm = std::make_shared<bool>(false);
     command.flag("--json", *as_json, "Print the report as JSON");
+    command.flag("--slurm", *slurm,
+                 "Check the Slurm cluster instead of this machine, by running a job");
     command.footer(
         "Exit status: 0 nothing is missing, 1 something is missing (NO; the report says how to "
         "fix\nit). Entries that only some tools need (-) do not count.\n"
         "Example:\n  narratoria doctor");
-    command.action([as_json] { return examine(*as_json); });
+    command.action([as_json, slurm] {
+        return examine(*slurm ? doctor::check_slurm() : check_machine(), *as_json);
+    });
 }
 
 }  // namespace narratoria::command
