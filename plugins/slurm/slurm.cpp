@@ -280,6 +280,13 @@ private:
             code = run.lost_code;
             reason = run.lost_reason;
         }
+        // Statuses of the shell for a program that is not there, or is not executable.
+        if (code.empty() && !run.has_output && run.step &&
+            (exit.status == 127 || exit.status == 126)) {
+            code = "SPAWN_FAILED";
+            reason = "the node " + run.step->node() + " cannot run " + run.path +
+                     "; put the story in a folder that all nodes share (narratoria doctor --slurm)";
+        }
         if (run.is_cancelled) code.clear();
         // The queue would report it later; the next attempt gets a new allocation.
         if (!run.allocation && code == "ALLOCATION_LOST") shared_.reset();

@@ -42,6 +42,7 @@ public:
 
     void terminate() { srun_.terminate(kGraceMs); }
     const Messages& messages() const { return messages_; }
+    const std::string& node() const { return node_; }
     // {"step":"17.0","node":"n1"}; empty if the tool has not begun.
     std::string details() const;
     // Processor time of the tool; 0: unknown.

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from test_slurm import PLUGIN
-
 ROUNDS = int(os.environ.get("NARRATORIA_CHAOS_ROUNDS", "20"))
 MARK = "narratoria-chaos-tool"
 HOST = """
 import narratoria, signal, sys
-session = narratoria.Session(story=sys.argv[1], plugins=[sys.argv[2]], environment={"SLURM_CONF": sys.argv[3]})
+session = narratoria.Session(story=sys.argv[1], environment={"SLURM_CONF": sys.argv[2]})
 signal.signal(signal.SIGTERM, lambda *_: session.cancel())
 print("ready", flush=True)
 print(session.play("go").outcome)
@@ -96,7 +94,7 @@ def test_nothing_is_left_after_chaos(cluster, tmp_path, allocation):
     for number in range(ROUNDS // 2):
         what = chance.choice(["cancel", "kill the host", "kill a step", "kill a node", "drain a node", "nothing"])
         where = f"round {number} of seed {seed}: {what}"
-        host = subprocess.Popen([sys.executable, "-c", HOST, tmp_path, PLUGIN, cluster.configuration],
+        host = subprocess.Popen([sys.executable, "-c", HOST, tmp_path, cluster.configuration],
                                 env=environment, stdout=subprocess.PIPE, text=True)
         assert host.stdout.readline() == "ready\n"
         time.sleep(chance.uniform(0, 2))

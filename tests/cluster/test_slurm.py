@@ -13,9 +13,6 @@ import pytest
 
 import narratoria
 import narratoria.aio
-from conftest import BUILD
-
-PLUGIN = BUILD / "tests/plugins/slurm.so"
 
 DONE = """echo '{"version":"0","type":"done","ok":true}'\n"""
 
@@ -44,7 +41,7 @@ class Story:
             f'[plugins."narratoria.slurm"]\n{settings}\n')
 
     def session(self):
-        session = narratoria.Session(story=self.folder, plugins=[PLUGIN],
+        session = narratoria.Session(story=self.folder,
                                      environment={"SLURM_CONF": str(self.cluster.configuration)})
         session.add_sink(lambda event: self.records.append(event))
         return session
@@ -158,6 +155,15 @@ def test_unknown_partition_fails_with_the_message_of_slurm(story):
     assert code == "ALLOCATION_FAILED" and "partition" in error
 
 
+def test_program_that_the_node_lacks_is_named(story):
+    story.tool(DONE)
+    (story.folder / "prompts.json").write_text((story.folder / "prompts.json").read_text().replace(
+        "slurm:tools/tool", "slurm:/nowhere/tool"))
+    story.play()
+    code, error = story.failure
+    assert code == "SPAWN_FAILED" and "cannot run /nowhere/tool" in error and "share" in error
+
+
 def test_unknown_profile_is_named(story):
     story.tool(DONE, "gpu:")
     story.play()
@@ -197,7 +203,7 @@ def test_idle_allocation_is_released(story):
     story.tool(DONE, settings='allocation = ["--nodes=1"]\nidle = 1')
 
     async def play():
-        async with narratoria.aio.Session(story=story.folder, plugins=[PLUGIN], environment={
+        async with narratoria.aio.Session(story=story.folder, environment={
                 "SLURM_CONF": str(story.cluster.configuration)}) as session:
             await session.play("go")
             assert len(story.cluster.jobs()) == 1
@@ -221,9 +227,9 @@ def test_lost_allocation_is_replaced(story):
 def test_killed_host_leaves_no_job(story):
     story.tool("sleep 600\n", settings="lease = 3")
     host = subprocess.Popen([sys.executable, "-c", "import narratoria, sys\n"
-                             "narratoria.Session(story=sys.argv[1], plugins=[sys.argv[2]],\n"
-                             "    environment={'SLURM_CONF': sys.argv[3]}).play('go')",
-                             story.folder, PLUGIN, story.cluster.configuration],
+                             "narratoria.Session(story=sys.argv[1],\n"
+                             "    environment={'SLURM_CONF': sys.argv[2]}).play('go')",
+                             story.folder, story.cluster.configuration],
                             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
     host.send_signal(signal.SIGKILL)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conftest import BUILD  # noqa: E402
+import conftest  # noqa: E402,F401
 from cluster import Cluster  # noqa: E402
 
 import narratoria  # noqa: E402
@@ -27,8 +27,7 @@ def play(folder, cluster, path, count, at_once):
     (folder / "story.toml").write_text(
         'title = "Rate"\n[times]\nprompt_ms = 0\nplan_ms = 0\n[plugins."narratoria.slurm"]\n'
         f'allocation = {json.dumps(ALLOCATION)}\noptions = ["--mem-per-cpu=50"]\nat_once = {at_once}\n')
-    with narratoria.Session(story=folder, plugins=[BUILD / "tests/plugins/slurm.so"],
-                            environment={"SLURM_CONF": str(cluster.configuration)}) as session:
+    with narratoria.Session(story=folder, environment={"SLURM_CONF": str(cluster.configuration)}) as session:
         begin = time.perf_counter()
         turn = session.play("go")
         seconds = time.perf_counter() - begin
