@@ -123,7 +123,8 @@ check "its group is gone as well" clean
 plan many /hostile/many_children '{"count":200}'
 run many --max-processes 50
 check "a tool that reports a refused fork keeps its error, which also names the limit" \
-    failed_with TOOL_FAILED 'reached its limit of 50 processes (processes) 1 time)'
+    failed_with TOO_MANY_PROCESSES \
+    'Resource temporarily unavailable (the tool reached its limit of 50 processes (processes) 1 time)'
 check "it started no more than 49 children" says '"started":49,"error":"EAGAIN"'
 run many --max-processes 300
 check "200 children within the limit are fine" succeeded
