@@ -159,9 +159,11 @@ class TestErrors:
         with pytest.raises(NotADirectoryError):
             session.run_script("", tools=SOURCE / "README.md")
 
-    def test_limits(self, session: Any) -> None:
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script(LONG, {"rounds": list(range(400))})
+    def test_limits_of_session_apply(self) -> None:
+        limits = narratoria.Limits(script_steps=1000)
+        with narratoria.Session(limits=limits) as session:
+            with pytest.raises(narratoria.ScriptError, match="more than 1000 steps") as raised:
+                session.run_script(LONG, ROUNDS)
         assert raised.value.name == "StepLimitError"
 
     def test_closed_session_is_refused(self) -> None:
