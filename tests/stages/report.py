@@ -7,8 +7,12 @@ from pathlib import Path
 
 # The first failures are printed with their output, further ones by name; the rest is only counted.
 DETAILED, NAMED, SLOWEST = 25, 100, 10
-# {module: what it tests}. Skipped tests of these modules are reported once more at the end.
-LOUD = {"tests.containers": "tools of projects in containers, with a real podman"}
+# {part of a name: what it tests}. Skipped tests with these names are reported once more at the end.
+LOUD = {"tests.containers": "tools of projects in containers, with a real podman",
+        "tests.cluster": "tools on a Slurm cluster",
+        "machine: control groups": "limits on all processes of a tool, in a virtual machine",
+        "machine: ./play": "./play and ./test on a bare Debian 12",
+        "wheel for Python": "a wheel for each supported Python"}
 
 
 class Report:
@@ -111,8 +115,8 @@ class Report:
             print(f"FAILED   {name}")
         if len(self.failures) > NAMED:
             print(f"FAILED   … and {len(self.failures) - NAMED} more")
-        for module, what in LOUD.items():
-            reasons = [reason for name, reason in self.skipped if module in name]
+        for part, what in LOUD.items():
+            reasons = [reason for name, reason in self.skipped if part in name]
             if reasons:
                 print(f"NOT TESTED  {what} ({len(reasons)} tests): {reasons[0]}")
         print(f"{self.passed} passed, {len(self.failures)} failed")
