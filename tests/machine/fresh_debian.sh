@@ -9,13 +9,16 @@ tree=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(id -u)" = 0 ] || { echo "it needs root, for chroot"; exit 77; }
 command -v debootstrap >/dev/null || { echo "debootstrap is not installed"; exit 77; }
 
-# In namespaces of its own: at the end no mount and no process is left.
-if [ "${NARRATORIA_INSIDE:-}" != 1 ]; then
-    NARRATORIA_INSIDE=1 exec unshare --mount --pid --fork --kill-child "$0" "$@"
+# In namespaces of its own: at the end no mount and no process is left. The folder is removed outside of
+# them, where the machine's /dev and /sys are not mounted in it.
+if [ -z "${NARRATORIA_INSIDE:-}" ]; then
+    work=$(mktemp -d)
+    trap 'rm -rf --one-file-system "$work"' EXIT
+    NARRATORIA_INSIDE=$work unshare --mount --pid --fork --kill-child "$0" "$@"
+    exit
 fi
 mount --make-rprivate /
-work=$(mktemp -d)
-trap 'umount -R "$work/system" 2>/dev/null; rm -rf "$work"' EXIT
+work=$NARRATORIA_INSIDE
 bare=${NARRATORIA_DEBIAN:-$work/bare}
 [ -e "$bare/usr/bin/git" ] ||
     debootstrap --variant=minbase --include=git,ca-certificates,sudo bookworm "$bare" \
