@@ -168,7 +168,7 @@ STAGES = (
           python_package.types, (), "packages_for_pypi",
           ("bindings/python/", "tests/python/", "tests/wheel/"), 5),
     Stage("wheels", "turn", "the Python package as a wheel, for each installed Python",
-          python_package.wheels, RELEASE, "packages_for_pypi", (*PACKAGE, "tests/wheel/"), 10),
+          python_package.wheels, RELEASE, "packages_for_pypi", (*PACKAGE, "tests/wheel/"), 15),
     Stage("corpus", "turn", "every misbehaving plugin; ./test checks one in 32",
           corpus, RELEASE, "packages_to_test", (*SDK, "tests/plugin/corpus/"), 10),
     Stage("install", "turn", "an installed and relocated package in other projects",

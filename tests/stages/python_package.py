@@ -138,15 +138,15 @@ def wheel(report, version, interpreter, tools, folder):
         report.add_failure(f"{suite}: build (its tests are not run)", text)
         return
     # With pydantic 2, which the system's Python of Debian 12 and Ubuntu 24.04 does not have.
-    python = make_venv(report, folder / "venv", interpreter, made[0], "pytest", "jsonschema",
-                       "hypothesis", "typing_extensions", "pydantic>=2")
+    python = make_venv(report, folder / "venv", interpreter, made[0], "pytest", "pytest-xdist",
+                       "jsonschema", "hypothesis", "typing_extensions", "pydantic>=2")
     if python is None:
         return
     installed = {"PYTHONPATH": None, "LD_LIBRARY_PATH": None, "NARRATORIA_WHEEL": "1",
                  "NARRATORIA_SOURCE_DIR": str(TREE)}
     for name, tests in ((suite, "tests/python"), (f"{suite}, its files", "tests/wheel")):
         pytest(report, name, ["--rootdir", TREE, "--confcutdir", TREE / "tests", TREE / tests],
-               installed, interpreter=[python, "-B"], folder=folder, workers=1)
+               installed, interpreter=[python, "-B"], folder=folder)
     if own:
         # pyright can tell only for an installed package how many of its public names have types.
         status, text = run(

@@ -105,7 +105,7 @@ def ctest(report, preset, *selection, prefix=()):
 
 
 def pytest(report, suite, selection, environment, interpreter=(sys.executable, "-B"), folder=TREE,
-           workers=WORKERS, more=lambda: ""):
+           more=lambda: ""):
     """Runs pytest. `more` returns text from files that is added to the output."""
     with tempfile.TemporaryDirectory() as results:
         file = Path(results) / "pytest.xml"
@@ -113,6 +113,6 @@ def pytest(report, suite, selection, environment, interpreter=(sys.executable, "
             [*interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml", file,
              # One line for each test, so that the progress can be read.
              "-v", "-o", "console_output_style=count",
-             *(["-n", workers, "--dist", "load"] if workers > 1 else []), *selection],
+             "-n", WORKERS, "--dist", "load", *selection],
             environment, folder=folder, progress=Progress(suite, r"\[ *(\d+)/(\d+)\]"))
         report.add_junit_file(suite, file, status, text + more())
