@@ -4,8 +4,10 @@
 All files are in one folder. The daemons end when the context manager exits.
 """
 
+import contextlib
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -58,7 +60,11 @@ def missing_programs():
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    """Ports below those that the kernel gives to outgoing connections: a restarted daemon needs its own."""
+    sockets = []
+    while len(sockets) < count:
+        with contextlib.suppress(OSError):
+            sockets.append(socket.create_server(("127.0.0.1", random.randrange(20_000, 32_000))))
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
         each.close()
