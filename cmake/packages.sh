@@ -74,7 +74,7 @@ libtomlplusplus-dev probe_header toml++/toml.h
 libcurl4-openssl-dev probe_header curl/curl.h
 libsqlite3-dev      probe_header sqlite3.h
 liblz4-dev          probe_header lz4.h
-libyaml-cpp-dev     pkg-config --exists yaml-cpp
+libyaml-dev         probe_header yaml.h
 libcli11-dev        probe_header CLI/CLI.hpp
 libmicrohttpd-dev   probe_header microhttpd.h
 libseccomp-dev      probe_header seccomp.h

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# needed_libraries.sh LIBRARY: checks that the library needs only libuv, yaml-cpp and the C and C++
-# runtime libraries. Also checks for immediate binding, text relocations and an executable stack.
+# needed_libraries.sh LIBRARY: checks that the library needs only libuv and the C and C++ runtime
+# libraries. Also checks for immediate binding, text relocations and an executable stack.
 set -u
 library=$1
 dynamic=$(readelf -dW "$library") || exit 2
 failed=0
 while read -r needed; do
     case $needed in
-        libuv.so.*|libyaml-cpp.so.*|libstdc++.so.*|libc++.so.*|libc++abi.so.*|libgcc_s.so.*) ;;
+        libuv.so.*|libstdc++.so.*|libc++.so.*|libc++abi.so.*|libgcc_s.so.*) ;;
         libm.so.*|libc.so.*|ld-linux*.so.*) ;;
         *)
-            echo "$library needs $needed; allowed are libuv, libyaml-cpp, libstdc++, libgcc_s, libm, libc, ld-linux" >&2
+            echo "$library needs $needed; allowed are libuv, libstdc++, libgcc_s, libm, libc, ld-linux" >&2
             failed=1
             ;;
     esac

@@ -277,7 +277,6 @@ def test_wrong_url_is_one_fault(project):
     ("tools:\n  a: a:b\n", '"kind" and "entry"'),
     ("tools: {}\n" + "#" * 300_000, "256 KiB"),
     ("tools:\n  a\0: {}\n", "NUL"),
-    ('tools: {"a\\N": {entry: "a:b"}}\n', "u0085"),
 ], ids=lambda value: repr(value[:20]))
 def test_unsupported_yaml_is_refused_with_its_place(project, text, told):
     project.bind(text)

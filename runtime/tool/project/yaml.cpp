@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
+#include <yaml.h>
 
 #include <algorithm>
-#include <sstream>
+#include <cstdint>
+#include <new>
 #include <unordered_set>
+#include <vector>
 
 #include "base/bytes/utf8.hpp"
 #include "base/json/pointer.hpp"
@@ -30,6 +29,9 @@ bool is_digits(std::string_view text) {
 
 // Determines the kind of an unquoted scalar by the core schema of YAML 1.2.
 Node::Kind kind_of(std::string_view text) {
+    for (const std::string_view each : {"", "~", "null", "Null", "NULL"}) {
+        if (text == each) return Node::Kind::Null;
+    }
     for (const std::string_view each : {"true", "True", "TRUE", "false", "False", "FALSE"}) {
         if (text == each) return Node::Kind::Boolean;
     }
@@ -62,74 +64,121 @@ Node::Kind kind_of(std::string_view text) {
     return is_number ? Node::Kind::Other : Node::Kind::Text;
 }
 
-// Builds the tree from the parser's events.
-class Builder : public YAML::EventHandler {
-public:
-    explicit Builder(File& file) : file_(file), start_(file.mark_size()) {}
+std::string_view view(const yaml_char_t* text) {
+    return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
 
-    // The parser does not count a byte order mark.
-    size_t byte_of(const YAML::Mark& mark) const {
-        return start_ + (mark.pos < 0 ? 0 : static_cast<size_t>(mark.pos));
+// One event of the parser.
+class Event {
+public:
+    Event() = default;
+    ~Event() { yaml_event_delete(&event_); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+
+    yaml_event_t* get() { return &event_; }
+    const yaml_event_t* operator->() const { return &event_; }
+
+private:
+    yaml_event_t event_{};
+};
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) {
+        if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
+        yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                     text.size());
+    }
+    ~Parser() { yaml_parser_delete(&parser_); }
+    Parser(const Parser&) = delete;
+    Parser& operator=(const Parser&) = delete;
+
+    // False: the text is not valid; problem() has the reason.
+    bool next(Event& event) {
+        if (yaml_parser_parse(&parser_, event.get()) != 0) return true;
+        if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
+        return false;
+    }
+    std::string problem() const {
+        std::string out = parser_.problem != nullptr ? parser_.problem : "unknown error";
+        if (parser_.context != nullptr) out += std::string(" ") + parser_.context;
+        return out;
+    }
+    const yaml_mark_t& problem_mark() const { return parser_.problem_mark; }
+
+private:
+    yaml_parser_t parser_;
+};
+
+// Builds the tree from the parser's events.
+class Builder {
+public:
+    explicit Builder(File& file) : file_(file) {
+        // The parser counts characters.
+        const std::string_view text = file.text();
+        for (size_t i = 0; i < text.size(); ++i) {
+            if (!utf8::continues(text[i])) bytes_.push_back(static_cast<uint32_t>(i));
+        }
+    }
+
+    size_t byte_of(const yaml_mark_t& mark) const {
+        return mark.index < bytes_.size() ? bytes_[mark.index] : file_.text().size();
+    }
+
+    void take(const Event& event) {
+        switch (event->type) {
+            case YAML_DOCUMENT_START_EVENT:
+                if (!root_) return;
+                throw Refusal{byte_of(event->start_mark), "project-yaml",
+                              "the file has a second document; remove it"};
+            case YAML_ALIAS_EVENT:
+                throw Refusal{byte_of(event->start_mark), "project-yaml-alias",
+                              "aliases (*name) are not supported; write the value itself"};
+            case YAML_SCALAR_EVENT: return add_scalar(event);
+            case YAML_SEQUENCE_START_EVENT:
+                return open(made(event, event->data.sequence_start.tag,
+                                 event->data.sequence_start.anchor, Node::Kind::List));
+            case YAML_MAPPING_START_EVENT:
+                return open(made(event, event->data.mapping_start.tag,
+                                 event->data.mapping_start.anchor, Node::Kind::Map));
+            case YAML_SEQUENCE_END_EVENT:
+            case YAML_MAPPING_END_EVENT: return close();
+            default: return;
+        }
     }
 
     // An empty file has no document.
-    std::optional<Node> take() {
+    std::optional<Node> result() {
         if (has_twice_) return std::nullopt;
         return root_ ? std::move(root_) : Node();
     }
 
 private:
-    void OnDocumentStart(const YAML::Mark& mark) override {
-        if (root_) {
-            throw Refusal{byte_of(mark), "project-yaml",
-                          "the file has a second document; remove it"};
-        }
-    }
-    void OnDocumentEnd() override {}
-
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-        add(made(mark, "?", anchor, Node::Kind::Null));
-    }
-    void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-        throw Refusal{byte_of(mark), "project-yaml-alias",
-                      "aliases (*name) are not supported; write the value itself"};
-    }
-    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  const std::string& value) override {
-        // The parser turns these two escapes into single bytes.
-        if (!utf8::is_valid(value)) {
-            throw Refusal{byte_of(mark), "project-yaml",
-                          "the escapes \\N and \\_ are not supported; write \\u0085 or \\u00A0"};
-        }
-        // The parser's tag is "!" for a quoted scalar.
-        Node node = made(mark, tag, anchor, tag == "!" ? Node::Kind::Text : kind_of(value));
-        node.text = value;
+    void add_scalar(const Event& event) {
+        const auto& scalar = event->data.scalar;
+        const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
+        const bool is_plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        Node node =
+            made(event, scalar.tag, scalar.anchor, is_plain ? kind_of(text) : Node::Kind::Text);
+        if (node.kind != Node::Kind::Null) node.text = text;
         add(std::move(node));
     }
-    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                         YAML::EmitterStyle::value) override {
-        open(made(mark, tag, anchor, Node::Kind::List));
-    }
-    void OnSequenceEnd() override { close(); }
-    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                    YAML::EmitterStyle::value) override {
-        open(made(mark, tag, anchor, Node::Kind::Map));
-    }
-    void OnMapEnd() override { close(); }
 
-    Node made(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+    Node made(const Event& event, const yaml_char_t* tag, const yaml_char_t* anchor,
               Node::Kind kind) const {
-        if (anchor != YAML::NullAnchor) {
-            throw Refusal{byte_of(mark), "project-yaml-alias",
+        if (anchor != nullptr) {
+            throw Refusal{byte_of(event->start_mark), "project-yaml-alias",
                           "anchors (&name) are not supported; remove it"};
         }
-        if (!tag.empty() && tag != "?" && tag != "!") {
-            throw Refusal{byte_of(mark), "project-yaml",
-                          "tags (" + tag + ") are not supported; remove it"};
+        if (tag != nullptr && view(tag) != "!") {
+            throw Refusal{byte_of(event->start_mark), "project-yaml",
+                          "tags (" + std::string(view(tag)) + ") are not supported; remove it"};
         }
         Node node;
         node.kind = kind;
-        node.byte = byte_of(mark);
+        node.byte = byte_of(event->start_mark);
         return node;
     }
 
@@ -186,7 +235,7 @@ private:
     }
 
     File& file_;
-    const size_t start_;
+    std::vector<uint32_t> bytes_;  // where each character begins
     std::optional<Node> root_;
     std::vector<Open> open_;
     bool has_twice_ = false;
@@ -205,24 +254,23 @@ std::optional<Node> parse_yaml(File& file) {
         return std::nullopt;
     }
     Builder builder(file);
+    Parser parser(file.text());
     try {
-        std::istringstream stream{std::string(file.text())};
-        YAML::Parser parser(stream);
-        while (parser.HandleNextDocument(builder)) {
+        for (bool is_over = false; !is_over;) {
+            Event event;
+            if (!parser.next(event)) {
+                file.fault(builder.byte_of(parser.problem_mark()), "project-yaml", "",
+                           "the file is not valid YAML: " + parser.problem());
+                return std::nullopt;
+            }
+            builder.take(event);
+            is_over = event->type == YAML_STREAM_END_EVENT;
         }
     } catch (const Refusal& refusal) {
         file.fault(refusal.byte, refusal.rule, "", refusal.message);
         return std::nullopt;
-    } catch (const YAML::DeepRecursion&) {
-        file.fault(0, "project-yaml", "",
-                   "values are nested deeper than " + std::to_string(kMaxDepth) + " levels");
-        return std::nullopt;
-    } catch (const YAML::Exception& exception) {
-        file.fault(builder.byte_of(exception.mark), "project-yaml", "",
-                   "the file is not valid YAML: " + utf8::repaired(exception.msg));
-        return std::nullopt;
     }
-    return builder.take();
+    return builder.result();
 }
 
 }  // namespace narratoria::tool::project
