@@ -52,7 +52,7 @@ TEST(Compression, DictionaryNeverChanges) {
     // A block that copies the whole dictionary and ends with the letters that LZ4 requires.
     constexpr size_t kSize = 1569;
     std::string stored("\0____\x0F__", 8);
-    for (const size_t at : {1, 6}) {
+    for (const size_t at : {size_t{1}, size_t{6}}) {
         const size_t number = at == 1 ? kSize + 5 : kSize;
         stored[at] = static_cast<char>(number & 0xFF);
         stored[at + 1] = static_cast<char>(number >> 8);
