@@ -51,7 +51,7 @@ std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
 
 // Returns the fault of a registration; empty if it is valid.
 std::string fault_of(const nar_tool_registration& given) {
-    if ((given.flags & ~NAR_TOOL_REPLACES) != 0)
+    if ((given.flags & ~NAR_TOOL_REGISTRATION_REPLACES) != 0)
         return "the registration's flags have an unknown bit";
     if (!view(given.owner).empty() && !plugin::is_id(copy(given.owner))) {
         return "the owner must begin with a-z or 0-9 and have at most 128 of a-z 0-9 . _ -; leave "

@@ -428,7 +428,7 @@ const nar_host* Dispatcher::add_tool(const nar_tool_registration& given,
     const std::string_view owner = view(given.owner);
     definition->origin = {tool::Origin::Kind::Host, std::string(owner.empty() ? kOwnId : owner)};
     const auto other = tools_.registry.find(definition->name);
-    if (other != nullptr && (given.flags & NAR_TOOL_REPLACES) == 0) {
+    if (other != nullptr && (given.flags & NAR_TOOL_REGISTRATION_REPLACES) == 0) {
         refusal.code = "TOOL_NAME_IN_USE";
         refusal.message =
             json::quoted(definition->name) + " of " + tool::describe(definition->origin) +

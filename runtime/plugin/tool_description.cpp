@@ -128,6 +128,14 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
             compile(std::move(result), "RESULT_SCHEMA", "a result schema", name, refusal);
     }
     if (!refusal.code.empty()) return nullptr;
+    constexpr uint32_t kKnown = NAR_TOOL_WAITS | NAR_TOOL_SYNCHRONOUS | NAR_TOOL_NOT_REPEATABLE;
+    if ((read.flags & ~kKnown) != 0) {
+        refusal.code = "TOOL_FLAGS";
+        refusal.message = json::quoted(name) +
+                          " has unknown flags: " + std::to_string(read.flags & ~kKnown) +
+                          "; use NAR_TOOL_… of tool.h";
+        return nullptr;
+    }
     definition->waits = (read.flags & NAR_TOOL_WAITS) != 0;
     definition->repeatable = (read.flags & NAR_TOOL_NOT_REPEATABLE) == 0;
     definition->is_synchronous = (read.flags & NAR_TOOL_SYNCHRONOUS) != 0;

@@ -17,6 +17,11 @@ case $standard in
     c++17) headers+=(sdk/include/narratoria/tool.hpp) ;;
 esac
 failed=0
+for header in abi/include/narratoria/*.h; do
+    [ "${header##*/}" = narratoria.h ] ||
+        grep -q "\"narratoria/${header##*/}\"" abi/include/narratoria/narratoria.h ||
+        { echo "narratoria.h does not include ${header##*/}" >&2; failed=1; }
+done
 for header in "${headers[@]}"; do
     [ -e "$header" ] || continue
     # Included twice, to detect a missing include guard.

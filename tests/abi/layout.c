@@ -520,7 +520,7 @@ FIELD(nar_tool_registration, user, 56);
 FIELD(nar_tool_registration, invoke, 64);
 FIELD(nar_tool_registration, cancel, 72);
 FIELD(nar_tool_registration, released, 80);
-CONSTANT(NAR_TOOL_REPLACES, 1);
+CONSTANT(NAR_TOOL_REGISTRATION_REPLACES, 1);
 CONSTANT(NAR_TOOLS_OPENAI, 1);
 CONSTANT(NAR_TOOLS_MCP, 2);
 

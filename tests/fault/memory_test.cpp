@@ -102,7 +102,7 @@ TEST_F(MemoryShortage, InARegistrationKeepsThePreviousTool) {
             ASSERT_EQ(described(session, "dice"), "no tool") << "allocation " << allocations;
             ASSERT_LT(++allocations, 10'000);
         }
-        second.given.flags = NAR_TOOL_REPLACES;
+        second.given.flags = NAR_TOOL_REGISTRATION_REPLACES;
         allocations = 0;
         while (second.add(session, allocations) != NAR_OK) {
             ++refused;

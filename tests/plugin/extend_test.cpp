@@ -205,6 +205,17 @@ TEST_F(ExtendTest, RefusedToolReplacesNothing) {
     EXPECT_EQ(session->state("/from").view(), R"("first")");
 }
 
+TEST_F(ExtendTest, ToolWithUnknownFlagsIsRefused) {
+    OwnTool& tool = own("weather");
+    tool.tool.flags = 8;
+    try {
+        tool.join(*session);
+        FAIL() << "it was accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("\"weather\" has unknown flags: 8"));
+    }
+}
+
 // The latest tool is listed last. The tool of a disabled extension is not listed, but a plan that
 // names it gets the reason.
 TEST_F(ExtendTest, NarratorGetsOnlyRunnableTools) {

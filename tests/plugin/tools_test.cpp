@@ -486,7 +486,7 @@ TEST_F(ToolsTest, ToolIsReleasedWithinTheReplacingCall) {
     engine->run_until_idle();
     EXPECT_EQ(calls, 1);
     tool.description = detail::to_c("newest");
-    given.flags = NAR_TOOL_REPLACES;
+    given.flags = NAR_TOOL_REGISTRATION_REPLACES;
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, nullptr), NAR_OK);
     given.released = nullptr;
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &old.host, nullptr), NAR_OK);

@@ -95,9 +95,7 @@ typedef struct nar_host_context {
     nar_status (*format_state_for_prompt)(const nar_host *host, nar_write_fn write, void *user);
     /* Processes all output that the tool has written so far, so that the next read sees the patches
      * in it. Without this call, the loop processes the output later. Returns NAR_GONE, NAR_STALE
-     * and NAR_REENTRANT as writes do; NAR_INVALID_ARGUMENT for a tool with
-     * NAR_TOOL_SYNCHRONOUS.
-     * [engine-thread, active] */
+     * and NAR_REENTRANT as writes do. [engine-thread, active] */
     nar_status (*deliver_output)(const nar_host *host, uint64_t token);
 } nar_host_context;
 

@@ -22,13 +22,9 @@ extern "C" {
 #define NAR_TOOL_WAITS 1u
 
 /* A flag: invoke reports the end before it returns; otherwise the attempt fails with TOOL_FAILED.
- * The tool must not hand over to a process (run) or use its token to change the state
- * (nar_host_context): both return NAR_INVALID_ARGUMENT. A script continues with the result
- * immediately, without a round of the loop, if the tool has succeeded and its whole output is one
- * event
- *   {"version":"0","type":"done","ok":true,"result":…}
- * in this order, without spaces, and with a newline; "result" may be missing. With any other output
- * the tool runs as without the flag, which is slower. */
+ * A CALL of such a tool takes no job slot (nar_engine_options.jobs). The tool must not hand over to a
+ * process (run) or use its token to change the state (nar_host_context): both return
+ * NAR_INVALID_ARGUMENT. */
 #define NAR_TOOL_SYNCHRONOUS 2u
 
 /* A flag: running the tool twice may do harm, because it acts outside the session (pays, sends,
@@ -47,7 +43,7 @@ typedef struct nar_tool {
                              replaces result_schema. Any other text is refused together with the
                              plugin. Empty: any object. An input that violates it fails the attempt
                              with INPUT_INVALID, which is not retried, and invoke is not called.  */
-    uint32_t flags;       /* NAR_TOOL_… joined by |, or 0                                         */
+    uint32_t flags;       /* NAR_TOOL_… joined by |, or 0; refused if another bit is set          */
     uint32_t reserved_2;
     nar_str result_schema; /* JSON Schema of done.result, like input_schema. Empty: any value. A
                               result that violates it fails the attempt with RESULT_INVALID.      */
@@ -63,7 +59,11 @@ typedef struct nar_tool_extension {
     uint64_t tool_count;
 
     /* Runs the tool. Reports through nar_host_invocation: output, then ended; from inside this
-     * call, or later from any thread. It blocks the engine thread, so move slow work to a thread.
+     * call, or later from any thread. It blocks the engine thread, so move slow work to a thread. A
+     * script's CALL is fastest if the tool has succeeded when this returns, and its whole output is
+     * one event
+     *   {"version":"0","type":"done","ok":true,"result":…}
+     * in this order, without spaces, and with a newline; "result" may be missing.
      * [engine-thread, active] */
     void (*invoke)(void *instance, uint64_t token, const nar_tool *tool,
                    const nar_invocation *invocation);

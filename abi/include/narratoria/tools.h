@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* A flag: replaces a registered tool of the same name, whose running attempts are not affected. */
-#define NAR_TOOL_REPLACES 1u
+#define NAR_TOOL_REGISTRATION_REPLACES 1u
 
 /*
  * A tool that the host registers. Everything is copied, including `tool` and its texts.
@@ -35,7 +35,7 @@ extern "C" {
  */
 typedef struct nar_tool_registration {
     uint32_t size;
-    uint32_t flags;        /* NAR_TOOL_REPLACES or 0                                              */
+    uint32_t flags;        /* NAR_TOOL_REGISTRATION_REPLACES or 0                                              */
     const nar_tool *tool;  /* name, description, schemas, times; passed to invoke as a copy       */
     nar_str owner;         /* the registering component, for lists and messages: at most 128 of a-z
                               0-9 . _ -, "my-game". Empty: "host"                                 */

@@ -117,7 +117,7 @@ const nar_host* Session::register_tool(nar_tool_registration& registration, std:
         add();
     } catch (const Error& error) {
         if (error.code() != "TOOL_NAME_IN_USE" || !is_own_tool(name)) throw;
-        registration.flags = NAR_TOOL_REPLACES;
+        registration.flags = NAR_TOOL_REGISTRATION_REPLACES;
         add();
     }
     return host;

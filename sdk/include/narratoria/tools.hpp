@@ -38,8 +38,8 @@ struct ToolOptions {
     std::optional<std::chrono::milliseconds> time_limit = {};
     bool waits = false;     // it mostly waits and takes no job slot (NAR_TOOL_WAITS)
     bool replaces = false;  // replaces a registered tool of the same name
-    // The function reports its end before it returns, so that a script's CALL needs no round of the
-    // loop (NAR_TOOL_SYNCHRONOUS has the rules).
+    // The function reports its end before it returns, so that a script's CALL takes no job slot
+    // (NAR_TOOL_SYNCHRONOUS has the rules).
     bool synchronous = false;
     bool repeatable = true;  // false: to run it twice may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
@@ -208,7 +208,7 @@ private:
             if (limit == 0) tool.try_ms = NAR_NONE;
         }
         registration.size = sizeof registration;
-        registration.flags = options.replaces ? NAR_TOOL_REPLACES : 0;
+        registration.flags = options.replaces ? NAR_TOOL_REGISTRATION_REPLACES : 0;
         registration.tool = &tool;
         registration.owner = detail::to_c(options.owner);
         const nar_host* host = nullptr;
