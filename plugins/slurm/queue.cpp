@@ -40,7 +40,12 @@ void Queue::ask() {
         take_answer(exit.status == 0);
         if (!jobs_.empty()) next_ = plugin::Timer(host_, kNext, [this] { ask(); });
     };
-    question_ = plugin::Process(host_, program, std::move(events));
+    try {
+        question_ = plugin::Process(host_, program, std::move(events));
+    } catch (const narratoria::Error&) {
+        // Too many processes or descriptors at the moment.
+        next_ = plugin::Timer(host_, kNext, [this] { ask(); });
+    }
 }
 
 // Lines "17 PENDING Resources". A job that ended a while ago is not listed any more.

@@ -57,6 +57,7 @@ struct Run {
 
     bool has_turn = false;
     std::unique_ptr<Allocation> allocation;  // NULL: the shared one
+    std::uint64_t job = 0;                   // of the step
     std::unique_ptr<Step> step;
     std::string waiting_output;  // that the host has not taken yet
     bool has_output = false;  // of the tool: no line of the runner may come within one of its lines
@@ -149,15 +150,31 @@ private:
             waiting_.pop_front();
             run->has_turn = true;
             ++with_turn_;
-            if (!allocation_options_) {
-                run->allocation =
-                    allocate(run->name, run->options, run->environment, run->invocation.token());
-            } else if (!shared_) {
-                shared_ = allocate("narratoria", *allocation_options_, run->environment, {});
-            } else if (shared_->is_running()) {
-                launch(*run, shared_->job());
+            try {
+                place(run);
+            } catch (const narratoria::Error& error) {
+                end_unstarted(*run, error);
             }
         }
+    }
+
+    void place(const std::shared_ptr<Run>& run) {
+        if (!allocation_options_) {
+            run->allocation =
+                allocate(run->name, run->options, run->environment, run->invocation.token());
+        } else if (!shared_) {
+            shared_ = allocate("narratoria", *allocation_options_, run->environment, {});
+        } else if (shared_->is_running()) {
+            launch(*run, shared_->job());
+        }
+    }
+
+    // A program of Slurm could not be started.
+    void end_unstarted(Run& run, const narratoria::Error& error) {
+        plugin::ProcessExit failed;
+        failed.error_code = "SPAWN_FAILED";
+        failed.error = std::string(error.message());
+        end(run, failed);
     }
 
     // ---- allocations
@@ -210,6 +227,7 @@ private:
     // ---- a step
 
     void launch(Run& run, std::uint64_t job) {
+        run.job = job;
         Step::Request request{job, {}, run.path, run.environment, run.folder, run.request};
         if (!run.allocation) {
             // Several steps at a time; srun waits until the resources of this one are free.
@@ -240,10 +258,7 @@ private:
         try {
             run.step = std::make_unique<Step>(host_, request, std::move(events));
         } catch (const narratoria::Error& error) {
-            plugin::ProcessExit failed;
-            failed.error_code = "SPAWN_FAILED";
-            failed.error = std::string(error.message());
-            end(run, failed);
+            end_unstarted(run, error);
         }
     }
 
@@ -289,7 +304,7 @@ private:
         }
         if (run.is_cancelled) code.clear();
         // The queue would report it later; the next attempt gets a new allocation.
-        if (!run.allocation && code == "ALLOCATION_LOST") shared_.reset();
+        if (code == "ALLOCATION_LOST" && shared_ && shared_->job() == run.job) shared_.reset();
         plugin::End end;
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;

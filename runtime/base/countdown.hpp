@@ -42,6 +42,8 @@ public:
     }
     // Counts time that passed during a pause.
     void spend(uint64_t milliseconds) { left_ms_ -= std::min(left_ms_, milliseconds); }
+    // True if it was started with a limit, and no time is left.
+    bool is_used_up() const { return on_time_ != nullptr && left_ms_ == 0; }
     void stop() {
         timer_.stop();
         on_time_ = nullptr;

@@ -152,6 +152,7 @@ private:
     enum class Alone : uint8_t { Impossible, Started, Ended };
     Alone start_alone(ToolInvocation& invocation, const ToolResult*& result);
     void place(Start& start);
+    void spend_plan_time(int64_t milliseconds);
     void report_start(Start& start);
     void on_event(uint32_t tool, const event::Event& event);
     void on_try_timeout(uint32_t tool);

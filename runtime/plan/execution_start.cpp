@@ -289,6 +289,12 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     tool::StartFailure failure;
     const int64_t started_us = clock::steady_us();
     auto attempt = resolution.runner->start(given, running, failure);
+    if (attempt == nullptr && failure.shortage && running.starting != nullptr) {
+        // It waits for descriptors like any other tool.
+        running.starting = nullptr;
+        announced_ = 1;
+        return Alone::Impossible;
+    }
     if (!start.success.has_succeeded) {
         place(start);
         take_attempt(start, std::move(attempt), given.try_ms, outcome_of(failure));
@@ -302,9 +308,18 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     if (is_observed) known->publish_ended(with_.stream);
     result_->ended.add_plain(*result, static_cast<uint32_t>(result_->tools.size()));
     if (!failed_skills_.empty()) std::erase(failed_skills_, skill_of(given.tool_path));
-    if (execution_ms > 0) plan_time_.spend(static_cast<uint64_t>(execution_ms));
+    if (execution_ms > 0) spend_plan_time(execution_ms);
     ++batch_;
     return Alone::Ended;
+}
+
+// Counts the time of a tool that was never in the plan.
+void Execution::spend_plan_time(int64_t milliseconds) {
+    plan_time_.spend(static_cast<uint64_t>(milliseconds));
+    if (!plan_time_.is_used_up()) return;
+    with_.loop.defer([this, life = lifetime_.watch()] {
+        if (!life.ended()) stop(Stop::PlanTimeout);
+    });
 }
 
 // Puts the tool of start_alone() into the plan.

@@ -100,8 +100,10 @@ void KnownTool::publish_ended(event::Stream& stream) {
 
 KnownTool* KnownTools::find(const ToolInvocation& invocation) {
     const auto& checked_by = invocation.checked_by;
-    if (checked_by == nullptr || invocation.environment != nullptr || invocation.try_ms ||
-        invocation.max_retries > 0 || invocation.operation != "run") {
+    // A file has a new definition each time.
+    if (checked_by == nullptr || checked_by->origin.kind == tool::Origin::Kind::File ||
+        invocation.environment != nullptr || invocation.try_ms || invocation.max_retries > 0 ||
+        invocation.operation != "run") {
         return nullptr;
     }
     auto* known = tools_.find(checked_by.get());

@@ -197,6 +197,7 @@ public:
         }
         // From now on the process is the source, so refuse messages of the plugin.
         close();
+        attempt_.set_waiting(false);
         if (process_) return NAR_OK;
         if (starting_) {
             run_failure_ = std::move(failure);

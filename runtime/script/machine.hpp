@@ -91,8 +91,6 @@ public:
 
     const Program& program() const { return *program_; }
     Memory& memory() { return memory_; }
-    // The index of the current instruction.
-    uint32_t position() const { return at_; }
     // The steps charged so far. A block is charged when it begins.
     uint64_t steps() const { return steps_done_ - static_cast<uint64_t>(left_); }
     uint64_t calls() const { return calls_; }

@@ -76,8 +76,9 @@ typedef struct nar_host_invocation {
      * before any output; cancel is not called afterwards. [engine-thread, active] */
     nar_status (*run)(const nar_host *host, uint64_t token, const nar_command *command);
     /* 1: the tool waits for a place to run, for example in the queue of a cluster; 0: it runs. An
-     * attempt begins as running. While it waits, its timeout is paused; the timeouts of the plan
-     * and the prompt are not. Repeating the same value has no effect. [engine-thread, active] */
+     * attempt begins as running, and runs from `run` on. While it waits, its timeout is paused; the
+     * timeouts of the plan and the prompt are not. Repeating the same value has no effect.
+     * [engine-thread, active] */
     nar_status (*set_waiting)(const nar_host *host, uint64_t token, uint32_t waits);
 } nar_host_invocation;
 

@@ -86,7 +86,7 @@ void run_job(std::vector<MachineCheck>& checks) {
     job.text = ran.ok ? "a job ran on the node " + node
                       : ran.text + "; the cluster may be busy, see squeue";
     checks.push_back(job);
-    if (!ran.ok || descriptor < 0) {
+    if (!ran.ok || !folder.text.empty()) {
         if (folder.text.empty()) folder.text = "not checked, because no job ran";
     } else if (ran.text.ends_with(fmt::format("\n{}", kContent))) {
         folder.is_fine = true;
