@@ -16,30 +16,16 @@ from typing import Any
 
 import pytest
 from conftest import SOURCE
+from public_names import public_names
 
 import narratoria
 
-PUBLIC = (
-    "aio",
-    "context",
-    "documents",
-    "errors",
-    "events",
-    "options",
-    "registry",
-    "script",
-    "session",
-    "state",
-    "tool",
-)
 MODULES = sorted(
     f"narratoria.{module.name}"
     for module in pkgutil.iter_modules(narratoria.__path__)
     if module.name != "_core"
 )
 HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Special methods are described in the docstring of the class.
-UNDERSCORED = "_"
 
 
 def examples_of(thing: Any, name: str, names: dict[str, Any]) -> list[doctest.DocTest]:
@@ -95,34 +81,6 @@ def test_package_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None
     [code] = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == "You reach for the torch on the wall.\n"
-
-
-def public_names() -> Iterator[tuple[str, Any]]:
-    """Yields every public name of the package, and the members that its classes define."""
-    seen: set[int] = set()
-    modules = [(name, importlib.import_module(f"narratoria.{name}")) for name in PUBLIC]
-    tops = [("narratoria", name, getattr(narratoria, name)) for name in narratoria.__all__]
-    for module_name, module in modules:
-        tops += [(module_name, name, getattr(module, name)) for name in module.__all__]
-    for place, name, thing in tops:
-        if inspect.ismodule(thing) or id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        yield f"{place}.{name}", thing
-        if not isinstance(thing, type):
-            continue
-        for base in thing.__mro__:
-            if not base.__module__.startswith("narratoria") or base.__module__.endswith("._core"):
-                continue
-            for member_name, member in vars(base).items():
-                if member_name.startswith(UNDERSCORED) or id(member) in seen:
-                    continue
-                if callable(member) or isinstance(member, (property, classmethod, staticmethod)):
-                    seen.add(id(member))
-                    yield f"{place}.{base.__name__}.{member_name}", member
-    for name, member in vars(narratoria.Event).items():
-        if not name.startswith(UNDERSCORED):
-            yield f"narratoria.Event.{name}", member
 
 
 def test_every_public_name_has_a_docstring() -> None:

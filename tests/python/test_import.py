@@ -28,7 +28,7 @@ def loaded_by(script: str) -> set[str]:
 def test_session_loads_only_needed_modules() -> None:
     loaded = loaded_by("import narratoria; narratoria.Session")
     assert "narratoria._core" in loaded
-    late = {"asyncio", "json", "logging", "typing_extensions", "narratoria.aio"}
+    late = {"asyncio", "json", "logging", "typing", "narratoria.aio"}
     late |= {"narratoria.events", "narratoria._function", "narratoria._html", "narratoria.tool"}
     assert loaded & late == set()
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ._document_error import DocumentError
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+AnyDocument = TypeVar("AnyDocument", bound="Document")
+_AnyLazy = TypeVar("_AnyLazy", bound="LazyDocument")
 
 #: The maximum number of characters of one attribute in `repr`.
 _SHOWN = 100
@@ -201,7 +201,7 @@ class Document:
         )
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+    def from_dict(cls: type[AnyDocument], document: Mapping[str, Any]) -> AnyDocument:
         """Reads the object; nested values are shared with it, not copied.
 
         Unknown members are kept in `extra`. Only types are checked here; `narratoria validate` and
@@ -302,7 +302,7 @@ class LazyDocument(Document):
     _late: Callable[[], Mapping[str, Any]]
 
     @classmethod
-    def later(cls, read: Callable[[], Mapping[str, Any]], **known: Any) -> Self:
+    def later(cls: type[_AnyLazy], read: Callable[[], Mapping[str, Any]], **known: Any) -> _AnyLazy:
         """Returns a document that calls `read` on first access; `known` are attributes set already.
 
         >>> from narratoria import Result

@@ -5,27 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from narratoria._checks import require_callable, text_of, whole_number
 from narratoria._hooks import report_exception
 from narratoria._invocations import import_for
+from narratoria._lazy import _type_variables, typing
 from narratoria._session_base import SessionBase
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any, TypeVar
-
-    from narratoria.documents import Asset
-    from narratoria.events import UiEvent
-
-    UiHandler = TypeVar("UiHandler", bound=Callable[[UiEvent], Any])
-    Renderer = TypeVar("Renderer", bound=Callable[[Asset], Any])
 
 
 class Handlers(SessionBase):
     """The handlers and renderers of a session that are Python functions."""
 
-    def on_ui_event(self, *names: str, priority: int = 0) -> Callable[[UiHandler], UiHandler]:
+    def on_ui_event(
+        self, *names: str, priority: int = 0
+    ) -> Callable[[_type_variables.UiHandler], _type_variables.UiHandler]:
         """Makes a function a handler of ui_events.
 
         It receives a :class:`narratoria.events.UiEvent`. Return False to pass the event on; any
@@ -57,11 +51,11 @@ class Handlers(SessionBase):
 
         from narratoria.events import UiEvent
 
-        def give(function: UiHandler) -> UiHandler:
+        def give(function: _type_variables.UiHandler) -> _type_variables.UiHandler:
             require_callable("a handler", function)
             import_for(function)
 
-            def handle(name: str, payload: dict[str, Any]) -> bool:
+            def handle(name: str, payload: dict[str, typing.Any]) -> bool:
                 return self._finish(function(UiEvent(name, payload)))
 
             self._use().add_ui_handler(given, priority, handle)
@@ -71,7 +65,7 @@ class Handlers(SessionBase):
 
     def asset_renderer(
         self, *media_types: str, priority: int = 0
-    ) -> Callable[[Renderer], Renderer]:
+    ) -> Callable[[_type_variables.Renderer], _type_variables.Renderer]:
         """Makes a function a renderer of assets.
 
         It receives a :class:`narratoria.Asset` when a ui_event first references it, or when its
@@ -94,11 +88,11 @@ class Handlers(SessionBase):
 
         from narratoria.documents import Asset
 
-        def give(function: Renderer) -> Renderer:
+        def give(function: _type_variables.Renderer) -> _type_variables.Renderer:
             require_callable("an asset renderer", function)
             import_for(function)
 
-            def render(asset: dict[str, Any]) -> bool:
+            def render(asset: dict[str, typing.Any]) -> bool:
                 return self._finish(function(Asset.from_dict(asset)))
 
             self._use().add_asset_renderer(given, priority, render)
@@ -106,7 +100,7 @@ class Handlers(SessionBase):
 
         return give
 
-    def _finish(self, result: Any) -> bool:
+    def _finish(self, result: typing.Any) -> bool:
         if result is None or result is True:
             return True
         if hasattr(result, "__await__"):
@@ -114,7 +108,7 @@ class Handlers(SessionBase):
             return True
         return result is not False
 
-    async def _await_handler(self, result: Awaitable[Any]) -> None:
+    async def _await_handler(self, result: Awaitable[typing.Any]) -> None:
         from narratoria._inside import inside
 
         with inside(self._core, is_waited_for=False):

@@ -5,23 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Coroutine
+
+import narratoria
 from narratoria import _core
 from narratoria._checks import require_callable, text_of
 from narratoria._hooks import exception_text, log_event, report_exception, to_plain
 from narratoria._invocations import import_for, takes_parameter
+from narratoria._lazy import _type_variables, typing
 from narratoria._plans import describe_faults, plan_warnings, warn_of_plan
 from narratoria._session_base import SessionBase
 from narratoria.errors import GoneError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
-    from typing import Any, TypeVar
-
-    from narratoria._core import Event, Reply
-    from narratoria.documents import Outcome
-
-    Narrator = TypeVar("Narrator", bound=Callable[..., Any])
 
 
 class Narrators(SessionBase):
@@ -32,7 +26,7 @@ class Narrators(SessionBase):
     # Why the narrator's answers were not used in the running turn.
     _faults: list[str]
 
-    def narrator(self, function: Narrator) -> Narrator:
+    def narrator(self, function: _type_variables.Function) -> _type_variables.Function:
         """Makes a function this session's narrator, which turns a request into a plan.
 
         It receives a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a
@@ -70,7 +64,7 @@ class Narrators(SessionBase):
         import_for(function)
         may_invoke = takes_parameter(function, "invoke")
 
-        def generate(reply: Reply) -> None:
+        def generate(reply: _core.Reply) -> None:
             if self._narrator_error is not None:
                 # The narrator was asked before the cancellation of the turn took effect.
                 reply.fail(exception_text(self._narrator_error))
@@ -93,7 +87,7 @@ class Narrators(SessionBase):
         self._use().set_narrator(generate)
         return function
 
-    def _spawn_narrator(self, plan: Awaitable[Any], reply: Reply) -> None:
+    def _spawn_narrator(self, plan: Awaitable[typing.Any], reply: _core.Reply) -> None:
         from asyncio import CancelledError
 
         from narratoria._inside import inside
@@ -113,15 +107,17 @@ class Narrators(SessionBase):
 
         self._spawn(run(), reply, lambda: reply.fail("it was cancelled"))
 
-    def _invoker(self, reply: Reply) -> Callable[..., Coroutine[Any, Any, Outcome]]:
-        async def invoke(tool: str, /, **input: Any) -> Outcome:
+    def _invoker(
+        self, reply: _core.Reply
+    ) -> Callable[..., Coroutine[typing.Any, typing.Any, narratoria.Outcome]]:
+        async def invoke(tool: str, /, **input: typing.Any) -> narratoria.Outcome:
             from asyncio import CancelledError, get_running_loop
 
             from narratoria.documents import Outcome
 
             outcome = get_running_loop().create_future()
 
-            def on_outcome(document: dict[str, Any]) -> None:
+            def on_outcome(document: dict[str, typing.Any]) -> None:
                 if not outcome.done():
                     outcome.set_result(document)
 
@@ -142,7 +138,7 @@ class Narrators(SessionBase):
 
         return invoke
 
-    def _send_reply(self, reply: Reply, plan: Any) -> None:
+    def _send_reply(self, reply: _core.Reply, plan: typing.Any) -> None:
         from narratoria.documents import Plan
 
         if isinstance(plan, str):
@@ -164,7 +160,7 @@ class Narrators(SessionBase):
         warn_of_plan(faults, 4)
         reply.plan_text(text)
 
-    def _narrator_failed(self, reply: Reply, exception: Exception) -> None:
+    def _narrator_failed(self, reply: _core.Reply, exception: Exception) -> None:
         if not self._raises_narrator_errors:
             report_exception("the narrator", exception)
             reply.fail(exception_text(exception))
@@ -188,9 +184,9 @@ class Narrators(SessionBase):
 _REFUSALS = ("NARRATOR_FAILED", "NARRATOR_TIMEOUT", "PLAN_REFUSED")
 
 
-def fault_recorder(faults: list[str]) -> Callable[[Event], None]:
+def fault_recorder(faults: list[str]) -> Callable[[narratoria.Event], None]:
     # Not a method, which would keep the session in a reference cycle.
-    def note(event: Event) -> None:
+    def note(event: narratoria.Event) -> None:
         log_event(event)
         body = event.body
         if event.kind == "warning" and body["code"] in _REFUSALS:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from types import FrameType, TracebackType
 
-    from typing_extensions import Self
-
 # The maximum delay of a signal that another thread received, in seconds.
 _MAX_SIGNAL_DELAY_S = 0.05
 
@@ -37,7 +35,7 @@ class _InterruptHandler:
         self._wakeup_timer: asyncio.TimerHandle | None = None
         self.is_pending = False
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> _InterruptHandler:
         if (
             threading.current_thread() is threading.main_thread()
             # Our own handler remains if __exit__ was interrupted.

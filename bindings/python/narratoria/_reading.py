@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
+import narratoria
 from narratoria._checks import text_of
+from narratoria._lazy import typing
 from narratoria._session_base import SessionBase
 from narratoria.state import State
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from narratoria.documents import Asset, Opening
 
 
 class Reading(SessionBase):
@@ -26,7 +22,7 @@ class Reading(SessionBase):
         return name
 
     @property
-    def opening(self) -> Opening | None:
+    def opening(self) -> narratoria.Opening | None:
         """The beginning of the story, from the table ``[opening]`` of its ``story.toml``: the text
         before the first prompt, and choices for it. None if the story has none.
 
@@ -62,16 +58,16 @@ class Reading(SessionBase):
         return self.state.format_for_prompt()
 
     @property
-    def assets(self) -> list[Asset]:
+    def assets(self) -> list[narratoria.Asset]:
         """The asset registry, oldest first."""
         from narratoria.documents import Asset
 
         return [Asset.from_dict(each) for each in self._use().assets()]
 
     @property
-    def plugins(self) -> list[dict[str, Any]]:
+    def plugins(self) -> list[dict[str, typing.Any]]:
         """The session's plugins: id, path, version, extensions, state, reason."""
-        made: list[dict[str, Any]] = self._use().plugins()
+        made: list[dict[str, typing.Any]] = self._use().plugins()
         return made
 
     def published(self, plugin: str, name: str) -> str | None:
@@ -89,7 +85,7 @@ class Reading(SessionBase):
         )
         return value
 
-    def history(self) -> dict[str, Any]:
+    def history(self) -> dict[str, typing.Any]:
         """The patches of the state, oldest first: ``{"limit", "dropped", "patches": [{seq, time,
         planId, toolId, attempt, patch}]}``. ``dropped`` counts patches beyond the limit.
 
@@ -99,5 +95,5 @@ class Reading(SessionBase):
         ...     [each["patch"] for each in session.history()["patches"]]
         [{'door': 'open'}]
         """
-        made: dict[str, Any] = self._use().history()
+        made: dict[str, typing.Any] = self._use().history()
         return made

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from weakref import WeakSet
 
+import narratoria
 from narratoria import _core
 from narratoria._checks import check_timeout, text_of, true_or_false
 from narratoria._handlers import Handlers
+from narratoria._lazy import typing
 from narratoria._narrators import Narrators, fault_recorder
 from narratoria._reading import Reading
 from narratoria._session_options import core_options
@@ -18,16 +22,6 @@ from narratoria._sinks import Sinks, kinds_mask
 from narratoria._tools import ToolFunctions
 from narratoria._turns import Turns
 from narratoria.errors import Error
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
-    from typing import Any, Literal, NoReturn
-
-    from narratoria.options import Limits, Times
-    from narratoria.script import ScriptRun
-    from narratoria.toolset import Toolset
 
 
 class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
@@ -38,10 +32,10 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         story: str | PathLike[str] | None = None,
         *,
         project: str | PathLike[str] | None = None,
-        state: Mapping[str, Any] | None = None,
-        narrator: str | Callable[..., Any] | None = None,
+        state: Mapping[str, typing.Any] | None = None,
+        narrator: str | Callable[..., typing.Any] | None = None,
         plugins: Iterable[str | PathLike[str]] = (),
-        plugin_settings: Mapping[str, Mapping[str, Any]] | None = None,
+        plugin_settings: Mapping[str, Mapping[str, typing.Any]] | None = None,
         without_plugins: bool = False,
         id: str | None = None,
         jobs: int | None = None,
@@ -50,16 +44,16 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         allow_paths: Iterable[str | PathLike[str]] = (),
         allow_schemes: Iterable[str] = (),
         sandbox: str | Iterable[str] = (),
-        times: Times | None = None,
-        limits: Limits | None = None,
+        times: narratoria.Times | None = None,
+        limits: narratoria.Limits | None = None,
         cgroup: str | PathLike[str] | None = None,
-        output_mode: Literal["remove", "keep", "none"] = "remove",
+        output_mode: typing.Literal["remove", "keep", "none"] = "remove",
         store: str | PathLike[str] | None = None,
-        durability: Literal["turn", "lazy"] = "turn",
+        durability: typing.Literal["turn", "lazy"] = "turn",
         must_be_new: bool = False,
-        tools: Iterable[Toolset] = (),
+        tools: Iterable[narratoria.Toolset] = (),
         strict: bool = False,
-        on_narrator_error: Literal["raise", "fallback"] = "raise",
+        on_narrator_error: typing.Literal["raise", "fallback"] = "raise",
         close_timeout: float | None = 5.0,
     ) -> None:
         self._tool_threads = None
@@ -142,7 +136,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
             # In use by another thread.
             return
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> typing.NoReturn:
         # A copy would share the compiled session with this one and close it.
         raise TypeError(
             "a session cannot be copied or pickled; create another one from its state: "
@@ -154,7 +148,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
 
     # ---- calls of one tool
 
-    def _call_plan(self, tool: str, tool_input: dict[str, Any]) -> dict[str, Any]:
+    def _call_plan(self, tool: str, tool_input: dict[str, typing.Any]) -> dict[str, typing.Any]:
         name = text_of("the name of a tool", tool)
         invocation = {
             "toolId": name.rpartition("/")[2] or name,
@@ -169,10 +163,10 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
     def _script_run(
         self,
         source: str | PathLike[str],
-        scope: Mapping[str, Any] | None,
+        scope: Mapping[str, typing.Any] | None,
         tools: str | PathLike[str] | None,
         on_print: Callable[[str], object] | None,
-    ) -> ScriptRun:
+    ) -> narratoria.script.ScriptRun:
         from narratoria.script import ScriptRun
 
         return ScriptRun(self._core, source, scope, tools, on_print)

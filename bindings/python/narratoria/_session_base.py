@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+
+from narratoria._core import PendingCall
+from narratoria._core import Session as CoreSession
+from narratoria._lazy import _threads, asyncio, typing
 from narratoria.errors import ReentrantError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
-    from narratoria._core import PendingCall
-    from narratoria._core import Session as CoreSession
-    from narratoria._threads import ToolThreads
 
 
 class SessionBase:
@@ -23,9 +18,9 @@ class SessionBase:
 
     _core: CoreSession
     # All tasks in the loop. `_handlers` has those for which nothing in the engine waits.
-    _tasks: set[Task[None]]
-    _handlers: set[Task[None]]
-    _tool_threads: ToolThreads | None
+    _tasks: set[asyncio.Task[None]]
+    _handlers: set[asyncio.Task[None]]
+    _tool_threads: _threads.ToolThreads | None
     _has_jobs: bool
     _strict: bool
 
@@ -39,7 +34,7 @@ class SessionBase:
     def _prepare(self) -> None:
         """Initializes the subclass, before any callback is possible."""
 
-    def _event_loop(self) -> AbstractEventLoop:
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
         """Returns the loop in which async functions run."""
         raise NotImplementedError
 
@@ -53,7 +48,7 @@ class SessionBase:
         if self._tool_threads is not None:
             from narratoria._threads import current_calls
 
-            calls: Any = current_calls(self._core)
+            calls: typing.Any = current_calls(self._core)
             if calls is not None:
                 there: CoreSession = calls
                 return there
@@ -72,7 +67,7 @@ class SessionBase:
 
     def _spawn(
         self,
-        work: Coroutine[Any, Any, None],
+        work: Coroutine[typing.Any, typing.Any, None],
         open_call: PendingCall,
         end: Callable[[], object],
     ) -> None:
@@ -86,7 +81,7 @@ class SessionBase:
         open_call.on_cancel = task.cancel
         task.add_done_callback(over)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
+    def _start(self, work: Coroutine[typing.Any, typing.Any, None]) -> asyncio.Task[None]:
         try:
             loop = self._event_loop()
         except BaseException:
@@ -98,7 +93,7 @@ class SessionBase:
         task.add_done_callback(self._task_over)
         return task
 
-    def _task_over(self, task: Task[None]) -> None:
+    def _task_over(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._handlers.discard(task)
         self._changed()

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import narratoria
 from narratoria import _core
 from narratoria._checks import require_callable
 from narratoria._invocations import is_async_function
+from narratoria._lazy import typing
 from narratoria._session_base import SessionBase
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from narratoria._core import Event
 
 # The bit of each kind of event in the mask of a sink.
 _KINDS: dict[str, int] = {}
@@ -41,11 +38,11 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
 class Sinks(SessionBase):
     """The sinks of a session that are Python functions."""
 
-    _sinks: list[tuple[Callable[[Event], Any], int]]
+    _sinks: list[tuple[Callable[[narratoria.Event], typing.Any], int]]
 
     def add_sink(
-        self, sink: Callable[[Event], Any], kinds: Iterable[str] | None = None
-    ) -> Callable[[Event], Any]:
+        self, sink: Callable[[narratoria.Event], typing.Any], kinds: Iterable[str] | None = None
+    ) -> Callable[[narratoria.Event], typing.Any]:
         """Calls ``sink(event)`` for every record of the event stream, and returns it.
 
         It is called for each event of each tool, on the thread that drives the session. Its
@@ -72,7 +69,7 @@ class Sinks(SessionBase):
         self._sinks.append((sink, self._use().attach(sink, kinds_mask(kinds))))
         return sink
 
-    def remove_sink(self, sink: Callable[[Event], Any]) -> None:
+    def remove_sink(self, sink: Callable[[narratoria.Event], typing.Any]) -> None:
         """Detaches a sink; allowed inside the sink itself.
 
         Raises:

@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import narratoria
 from narratoria._checks import check_tool
+from narratoria._core import Invocation as OpenInvocation
+from narratoria._core import Session as CoreSession
 from narratoria._hooks import report_exception
 from narratoria._invocations import (
     arguments_of,
@@ -19,22 +24,14 @@ from narratoria._invocations import (
     run_async_generator,
     run_generator,
 )
+from narratoria._lazy import _function, _type_variables, typing
 from narratoria._session_base import SessionBase
 from narratoria.errors import Error, GoneError
 from narratoria.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar, overload
-
-    from narratoria._core import Invocation as OpenInvocation
-    from narratoria._core import Session as CoreSession
-    from narratoria._function import FunctionDescription
-    from narratoria.registry import Tools
-    from narratoria.toolset import Toolset
-
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    from typing import overload
 else:
 
     def overload(function):
@@ -45,7 +42,7 @@ class ToolFunctions(SessionBase):
     """The tools of a session that are Python functions."""
 
     @overload
-    def tool(self, function: Function, /) -> Function: ...
+    def tool(self, function: _type_variables.Function, /) -> _type_variables.Function: ...
 
     @overload
     def tool(  # noqa: F811 (overload is not typing's own here)
@@ -56,18 +53,18 @@ class ToolFunctions(SessionBase):
         description: str | None = None,
         thread: bool = True,
         repeatable: bool = True,
-    ) -> Callable[[Function], Function]: ...
+    ) -> Callable[[_type_variables.Function], _type_variables.Function]: ...
 
     def tool(  # noqa: F811
         self,
-        function: Function | None = None,
+        function: _type_variables.Function | None = None,
         /,
         *,
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
         repeatable: bool = True,
-    ) -> Function | Callable[[Function], Function]:
+    ) -> _type_variables.Function | Callable[[_type_variables.Function], _type_variables.Function]:
         """Makes a function a tool that plans name by its name: ``"toolPath": "weather"``.
 
         Its parameters are the tool's input, and their annotations are the schema: bool, int, float,
@@ -124,7 +121,7 @@ class ToolFunctions(SessionBase):
         return function
 
     @property
-    def tools(self) -> Tools:
+    def tools(self) -> narratoria.Tools:
         """The tools of the session by name, a live view: to list, look up, register and remove.
 
         >>> import narratoria
@@ -140,7 +137,7 @@ class ToolFunctions(SessionBase):
 
         return Tools(self, self._use)
 
-    def use(self, toolset: Toolset) -> None:
+    def use(self, toolset: narratoria.Toolset) -> None:
         """Adds all tools of a :class:`narratoria.Toolset`, which any number of sessions may share.
         Tools added to the toolset later are not added to this session.
 
@@ -161,19 +158,19 @@ class ToolFunctions(SessionBase):
             import_for(about.function)
             self._register(about, thread)
 
-    def _register(self, about: FunctionDescription, thread: bool) -> None:
+    def _register(self, about: _function.FunctionDescription, thread: bool) -> None:
         function = about.function
         is_plain = not about.is_async and not about.is_generator and not about.context_parameter
         # Only a bare function: a decorated one may return anything, also an awaitable.
         if is_plain and not thread and is_bare(function):
 
-            def run_plain(tool_input: dict[str, Any]) -> Any:
+            def run_plain(tool_input: dict[str, typing.Any]) -> typing.Any:
                 result = function(**arguments_of(about, tool_input))
                 if hasattr(result, "__await__"):
                     raise refuse_awaitable(result)
                 return result
 
-            call: Callable[[Any], Any] = run_plain
+            call: Callable[[typing.Any], typing.Any] = run_plain
         else:
             is_plain = False
 
@@ -200,8 +197,8 @@ class ToolFunctions(SessionBase):
 
     def _run_tool(
         self,
-        function: Callable[..., Any],
-        about: FunctionDescription,
+        function: Callable[..., typing.Any],
+        about: _function.FunctionDescription,
         invocation: OpenInvocation,
         thread: bool,
     ) -> None:
@@ -212,7 +209,7 @@ class ToolFunctions(SessionBase):
                 invocation.deliver_output()
             return there
 
-        def call() -> Any:
+        def call() -> typing.Any:
             made = arguments_of(about, invocation.request["input"])
             if about.context_parameter:
                 from narratoria.context import Context
@@ -232,11 +229,14 @@ class ToolFunctions(SessionBase):
             self._run_here(call, about.is_generator, invocation, self._spawn_tool)
 
     def _run_in_thread(
-        self, call: Callable[[], Any], about: FunctionDescription, invocation: OpenInvocation
+        self,
+        call: Callable[[], typing.Any],
+        about: _function.FunctionDescription,
+        invocation: OpenInvocation,
     ) -> None:
         from narratoria._threads import EngineCalls
 
-        def spawn(call: Callable[[], Any], is_generator: bool, of: OpenInvocation) -> None:
+        def spawn(call: Callable[[], typing.Any], is_generator: bool, of: OpenInvocation) -> None:
             self._core.post(lambda: self._spawn_tool(call, is_generator, of))
 
         with EngineCalls(self._core, invocation) as calls:
@@ -255,10 +255,10 @@ class ToolFunctions(SessionBase):
 
     def _run_here(
         self,
-        call: Callable[[], Any],
+        call: Callable[[], typing.Any],
         is_generator: bool,
         invocation: OpenInvocation,
-        spawn: Callable[[Callable[[], Any], bool, OpenInvocation], None],
+        spawn: Callable[[Callable[[], typing.Any], bool, OpenInvocation], None],
     ) -> None:
         try:
             result = call()
@@ -281,7 +281,7 @@ class ToolFunctions(SessionBase):
         invocation.end(lines)
 
     def _spawn_tool(
-        self, call: Callable[[], Any], is_generator: bool, invocation: OpenInvocation
+        self, call: Callable[[], typing.Any], is_generator: bool, invocation: OpenInvocation
     ) -> None:
         from asyncio import CancelledError, current_task
 

@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
+import narratoria
 from narratoria._checks import whole_number
 from narratoria._session_base import SessionBase
 from narratoria.errors import NotFoundError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from narratoria.store import StoredTurn, StoredTurns
 
 
 class Turns(SessionBase):
     """The stored turns of a session."""
 
     @property
-    def turns(self) -> StoredTurns:
+    def turns(self) -> narratoria.StoredTurns:
         """The turns in the session's store; parents come before their children.
 
         Raises:
@@ -46,7 +43,7 @@ class Turns(SessionBase):
         return current
 
     @property
-    def branches(self) -> list[list[StoredTurn]]:
+    def branches(self) -> list[list[narratoria.StoredTurn]]:
         """The paths from the session's beginning to each turn that has no successor.
 
         Raises:

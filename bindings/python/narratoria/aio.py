@@ -16,36 +16,32 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
+from os import PathLike
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any, TypeVar
 from weakref import WeakSet, ref
 
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, whole_number
+from narratoria._core import Event
 from narratoria._driver import Driver
 from narratoria._inside import refuse_inside
 from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
 from narratoria._sinks import kinds_mask
 from narratoria._threads import EngineCalls
-from narratoria.documents import Asset
+from narratoria.documents import Asset, Plan, Result
 from narratoria.errors import BusyError, Error, GoneError, ThreadError
+from narratoria.script import ScriptResult
 from narratoria.session import Turn, warn_unfinished
 from narratoria.store import again_arguments, resume_arguments
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-    from os import PathLike
-    from types import TracebackType
-
-    from typing_extensions import Self
-
-    from narratoria._core import Event
-    from narratoria.documents import Plan, Result
-    from narratoria.script import ScriptResult
-
 __all__ = ["EventStream", "Session"]
+
+_AnySession = TypeVar("_AnySession", bound="Session")
 
 # The interval of checks whether tools in threads have ended, in seconds.
 _POLL_INTERVAL_S = 0.005
@@ -190,7 +186,7 @@ class EventStream:
             core.detach(self._number)
         self._wake()
 
-    def __aiter__(self) -> Self:
+    def __aiter__(self) -> EventStream:
         return self
 
     async def __anext__(self) -> Event:
@@ -254,7 +250,7 @@ class Session(Registry):
         self._cancel_count = 0
         self._streams: WeakSet[EventStream] = WeakSet()
 
-    def __await__(self) -> Generator[Any, None, Self]:
+    def __await__(self: _AnySession) -> Generator[Any, None, _AnySession]:
         """Enters the session without a block: ``session = await aio.Session()``, for example in a
         notebook. Close it with `aclose`.
 
@@ -268,7 +264,7 @@ class Session(Registry):
         """
         return self.__aenter__().__await__()
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self: _AnySession) -> _AnySession:
         loop = asyncio.get_running_loop()
         if self._driver is None:
             self._driver = Driver(self._core, loop)

@@ -3,31 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from warnings import warn
-
-from narratoria._checks import path_text
-from narratoria.errors import NarratoriaWarning
-from narratoria.state import set_state
 
 # What loads the compiled part is imported inside a function: a module of tools that names Context
 # does not need it.
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from os import PathLike
-    from typing import Any, ClassVar
-
-    from narratoria._core import Invocation
-    from narratoria.session import State
-    from narratoria.state import StateMetadata
+import narratoria
+from narratoria._checks import path_text
+from narratoria._lazy import _core, typing
+from narratoria.errors import NarratoriaWarning
+from narratoria.state import set_state
 
 __all__ = ["Context"]
 
 _LEVELS = ("debug", "info", "warn", "error")
 
 
-def _text(what: str, value: Any) -> str:
+def _text(what: str, value: typing.Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a str, not {type(value).__name__}")
     if not value:
@@ -51,26 +44,26 @@ class Context:
     'rain'
     """
 
-    __narratoria_context__: ClassVar[bool] = True
+    __narratoria_context__: typing.ClassVar[bool] = True
     __slots__ = ("_invocation", "_state")
 
-    def __init__(self, invocation: Invocation, state: State) -> None:
+    def __init__(self, invocation: _core.Invocation, state: narratoria.State) -> None:
         self._invocation = invocation
         self._state = state
 
     @property
-    def request(self) -> dict[str, Any]:
+    def request(self) -> dict[str, typing.Any]:
         """The request, as a process reads it from standard input: requestId, tool, operation,
         input, dependencies, results."""
         return self._invocation.request
 
     @property
-    def dependencies(self) -> dict[str, Any]:
+    def dependencies(self) -> dict[str, typing.Any]:
         """The output of each dependency by toolId; None for an optional tool that failed."""
         return dict(self.request["dependencies"])
 
     @property
-    def state(self) -> State:
+    def state(self) -> narratoria.State:
         """The session's state, with the patches that this tool has made so far."""
         return self._state
 
@@ -80,7 +73,7 @@ class Context:
         function in a thread should return soon. With ``thread=False`` this is always False."""
         return self._invocation.is_cancelled
 
-    def emit(self, event: Mapping[str, Any]) -> None:
+    def emit(self, event: Mapping[str, typing.Any]) -> None:
         """Emits an event unchanged, with ``version`` added. The methods below are shorter. An event
         after the end of the tool is dropped, with a :class:`narratoria.NarratoriaWarning` unless
         the tool was cancelled.
@@ -105,7 +98,7 @@ class Context:
             raise TypeError(f"an event must be a dict, not {type(event).__name__}")
         self._emit(event)
 
-    def _emit(self, event: Mapping[str, Any]) -> None:
+    def _emit(self, event: Mapping[str, typing.Any]) -> None:
         line = event if "version" in event else {"version": "0", **event}
         from narratoria._invocations import emit_blocking
 
@@ -119,7 +112,7 @@ class Context:
             stacklevel=3,
         )
 
-    def log(self, message: str, level: str = "info", **fields: Any) -> None:
+    def log(self, message: str, level: str = "info", **fields: typing.Any) -> None:
         """Emits a log message. ``level``: debug, info, warn or error.
 
         Raises:
@@ -130,7 +123,7 @@ class Context:
         """
         if level not in _LEVELS:
             raise ValueError(f'level must be "debug", "info", "warn" or "error", not {level!r}')
-        event: dict[str, Any] = {
+        event: dict[str, typing.Any] = {
             "type": "log",
             "level": level,
             "message": _text("message", message),
@@ -157,7 +150,7 @@ class Context:
         shown = min(max(fraction, 0.0), 1.0)
         self.log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
-    def patch(self, patch: Mapping[str, Any]) -> None:
+    def patch(self, patch: Mapping[str, typing.Any]) -> None:
         """Merges into the state: objects recursively, lists replaced, None removes (RFC 7396).
 
         >>> def douse(context: Context) -> None:
@@ -170,8 +163,8 @@ class Context:
     def set_state(
         self,
         key: str,
-        value: Any,
-        metadata: StateMetadata | Mapping[str, Any] | str | None = None,
+        value: typing.Any,
+        metadata: narratoria.StateMetadata | Mapping[str, typing.Any] | str | None = None,
     ) -> None:
         """Sets a key of the state at once. The value, which may be None, replaces the previous one.
 
@@ -196,7 +189,7 @@ class Context:
         set_state(self._state._use(), key, value, metadata, self._invocation)  # pyright: ignore[reportPrivateUsage]
         self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
-    def get_state_value(self, key: str) -> Any:
+    def get_state_value(self, key: str) -> typing.Any:
         """Returns the value of a key of the state; None if there is no such key.
 
         >>> def examine(context: Context) -> None:
@@ -212,7 +205,7 @@ class Context:
         """
         return key in self._state
 
-    def get_all_state(self) -> dict[str, Any]:
+    def get_all_state(self) -> dict[str, typing.Any]:
         """Returns a copy of the whole state.
 
         >>> def examine(context: Context) -> None:
@@ -232,7 +225,7 @@ class Context:
         self._state._use().clear_state(self._invocation)  # pyright: ignore[reportPrivateUsage]
         self._state._changed()  # pyright: ignore[reportPrivateUsage]
 
-    def get_state_metadata(self, key: str) -> StateMetadata | None:
+    def get_state_metadata(self, key: str) -> narratoria.StateMetadata | None:
         """Returns the metadata of a key of the state, or None.
 
         >>> def examine(context: Context) -> None:
@@ -240,7 +233,7 @@ class Context:
         """
         return self._state.metadata(key)
 
-    def get_all_state_metadata(self) -> dict[str, StateMetadata]:
+    def get_all_state_metadata(self) -> dict[str, narratoria.StateMetadata]:
         """Returns the metadata of all keys of the state.
 
         >>> def examine(context: Context) -> None:
@@ -249,7 +242,7 @@ class Context:
         return self._state.all_metadata()
 
     def register_state_metadata(
-        self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None
+        self, key: str, metadata: narratoria.StateMetadata | Mapping[str, typing.Any] | str | None
     ) -> None:
         """Describes a key of the state; None removes its metadata.
 
@@ -272,7 +265,7 @@ class Context:
         kind: str,
         media_type: str,
         path: str | PathLike[str],
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, typing.Any] | None = None,
     ) -> None:
         """Registers a file that this tool has written. ``path`` is absolute, or relative to the
         session's root.
@@ -294,7 +287,7 @@ class Context:
         [<Asset map of d: text/plain ...map.txt>]
         """
 
-        event: dict[str, Any] = {
+        event: dict[str, typing.Any] = {
             "type": "asset",
             "assetId": _text("asset_id", asset_id),
             "kind": _text("kind", kind),
@@ -305,7 +298,7 @@ class Context:
             event["metadata"] = dict(metadata)
         self._emit(event)
 
-    def ui_event(self, name: str, payload: Mapping[str, Any] | None = None) -> None:
+    def ui_event(self, name: str, payload: Mapping[str, typing.Any] | None = None) -> None:
         """Emits a ui_event, for example ``narrative_choice`` with ``{"choices": […]}``.
 
         Raises:
@@ -327,7 +320,9 @@ class Context:
                     raise TypeError(f"choices[{place}] must be a str, not {type(choice).__name__}")
         self._emit({"type": "ui_event", "event": _text("name", name), "payload": given})
 
-    def error(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+    def error(
+        self, code: str, message: str, details: Mapping[str, typing.Any] | None = None
+    ) -> None:
         """Reports an error; it does not end the tool.
 
         Raises:
@@ -336,7 +331,7 @@ class Context:
         >>> def fetch(context: Context) -> None:
         ...     context.error("ROPE_SHORT", "The rope does not reach the water.", {"metres": 12})
         """
-        event: dict[str, Any] = {
+        event: dict[str, typing.Any] = {
             "type": "error",
             "errorCode": _text("code", code),
             "errorMessage": _text("message", message),

@@ -28,6 +28,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import narratoria
+
 from ._document import (
     DEFAULTED,
     OPTIONAL,
@@ -54,9 +56,6 @@ from ._fault import Fault
 from .errors import PlanFailedError
 
 # Imports inside functions are those that few programs need: the classes of events, and HTML.
-
-if TYPE_CHECKING:
-    from .events import EventBody, UnknownEvent
 
 __all__ = [
     "Asset",
@@ -480,7 +479,9 @@ class ToolResult(Document):
         Member("stderr", string, OPTIONAL),
     )
 
-    def typed_events(self) -> Iterator[EventBody | UnknownEvent]:
+    def typed_events(
+        self,
+    ) -> Iterator[narratoria.events.EventBody | narratoria.events.UnknownEvent]:
         """Yields the events of all attempts as objects of the classes of `narratoria.events`.
 
         Raises:

@@ -15,16 +15,10 @@ where, and what to do. Reading a dict into a class can raise a :class:`DocumentE
 
 from __future__ import annotations
 
-from narratoria._document_error import DocumentError
-
 # Imports inside functions are those that only some exceptions need: a session starts faster.
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from narratoria._fault import Fault
-    from narratoria.documents import Result
+import narratoria
+from narratoria._document_error import DocumentError
+from narratoria._lazy import typing
 
 __all__ = [
     "BusyError",
@@ -59,12 +53,12 @@ class Error(Exception):
 
     status = "NAR_FAILED"
 
-    def __init__(self, message: str, *, code: str = "", details: Any = None) -> None:
+    def __init__(self, message: str, *, code: str = "", details: typing.Any = None) -> None:
         super().__init__(message)
         self.code = code
         self.details = details
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[typing.Any, ...]:
         return (_restored, (type(self), str(self), self.code, self.details))
 
 
@@ -98,12 +92,17 @@ class PlanFailedError(Error):
     """
 
     def __init__(
-        self, message: str, *, code: str = "", details: Any = None, result: Result | None = None
+        self,
+        message: str,
+        *,
+        code: str = "",
+        details: typing.Any = None,
+        result: narratoria.Result | None = None,
     ) -> None:
         super().__init__(message, code=code, details=details)
-        self.result: Any = result
+        self.result: typing.Any = result
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[typing.Any, ...]:
         return (_restored_failure, (type(self), str(self), self.code, self.details, self.result))
 
 
@@ -134,10 +133,10 @@ class ScriptError(Error):
     ('UndefinedVariableError', 2, 11, {'n': 1})
     """
 
-    def __init__(self, message: str, *, code: str = "SCRIPT", details: Any = None) -> None:
+    def __init__(self, message: str, *, code: str = "SCRIPT", details: typing.Any = None) -> None:
         text = message.rstrip("\n")
         super().__init__(text, code=code, details=details)
-        error: dict[str, Any] = (details or {}).get("error", {})
+        error: dict[str, typing.Any] = (details or {}).get("error", {})
         self.name: str = error.get("name", "")
         self.message: str = error.get("message", text)
         self.line: int | None = error.get("line") or None
@@ -145,10 +144,10 @@ class ScriptError(Error):
         self.incomplete: bool = bool(error.get("incomplete"))
         self.text: str = text
         self.output: list[str] = []
-        self.scope: dict[str, Any] = {}
-        self.result: Result | None = None
+        self.scope: dict[str, typing.Any] = {}
+        self.result: narratoria.Result | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[typing.Any, ...]:
         ran = (self.output, self.scope, self.result)
         return (_restored_script_error, (type(self), str(self), self.code, self.details, ran))
 
@@ -183,11 +182,11 @@ class InvalidDocumentError(Error, ValueError):
     status = "NAR_INVALID_DOCUMENT"
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[narratoria.Fault]:
         """All faults, in the order of the text: the place, the violated rule, and what to do."""
         from narratoria._fault import Fault
 
-        found: list[dict[str, Any]] = self.details or []
+        found: list[dict[str, typing.Any]] = self.details or []
         return [Fault.from_dict(each) for each in found]
 
 
@@ -321,18 +320,22 @@ _CLASSES: dict[str, type[Error]] = {
 }
 
 
-def _restored(made: type[Error], message: str, code: str, details: Any) -> Error:
+def _restored(made: type[Error], message: str, code: str, details: typing.Any) -> Error:
     return made(message, code=code, details=details)
 
 
 def _restored_failure(
-    made: type[PlanFailedError], message: str, code: str, details: Any, result: Any
+    made: type[PlanFailedError], message: str, code: str, details: typing.Any, result: typing.Any
 ) -> PlanFailedError:
     return made(message, code=code, details=details, result=result)
 
 
 def _restored_script_error(
-    made: type[ScriptError], text: str, code: str, details: Any, ran: tuple[Any, Any, Any]
+    made: type[ScriptError],
+    text: str,
+    code: str,
+    details: typing.Any,
+    ran: tuple[typing.Any, typing.Any, typing.Any],
 ) -> ScriptError:
     error = made(text, code=code, details=details)
     error.output, error.scope, error.result = ran

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ._document import (
     ALWAYS_WRITTEN,
@@ -42,9 +42,6 @@ from ._document import (
     strings,
 )
 from ._document_error import DocumentError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = [
     "AssetEvent",
@@ -813,7 +810,7 @@ class EventRecord(Document):
         return self.event.record_kind
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+    def from_dict(cls, document: Mapping[str, Any]) -> EventRecord:
         """Reads the record and its event.
 
         Raises:

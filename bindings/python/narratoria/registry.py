@@ -3,23 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
 from warnings import warn
 
 from narratoria._checks import numbers_of, path_text, text_of
+from narratoria._lazy import _core, _tools, _type_variables, typing
 from narratoria.errors import InvalidArgumentError, NarratoriaWarning, NotFoundError
 from narratoria.options import Limits, Times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from os import PathLike
-    from typing import Any, Literal, TypeVar
-
-    from narratoria._core import Session as CoreSession
-    from narratoria._tools import ToolFunctions
-
-    Function = TypeVar("Function", bound=Callable[..., Any])
     _Base = Mapping[str, "ToolInfo"]
 else:
     _Base = Mapping
@@ -74,14 +68,14 @@ class ToolInfo:
         "times",
     )
 
-    def __init__(self, found: Mapping[str, Any]) -> None:
+    def __init__(self, found: Mapping[str, typing.Any]) -> None:
         self.name: str = found["name"]
         self.script_name: str = found["scriptName"]
         self.description: str = found.get("description", "")
-        self.input_schema: dict[str, Any] | None = found.get("inputSchema")
-        self.result_schema: dict[str, Any] | None = found.get("resultSchema")
+        self.input_schema: dict[str, typing.Any] | None = found.get("inputSchema")
+        self.result_schema: dict[str, typing.Any] | None = found.get("resultSchema")
         self.runner: str = found["runner"]
-        self.origin: Literal["file", "plugin", "host"] = found["origin"]["kind"]
+        self.origin: typing.Literal["file", "plugin", "host"] = found["origin"]["kind"]
         self.place: str = found["origin"].get("place", "")
         self.target: str | None = found.get("target")
         self.problem: str | None = found.get("problem")
@@ -111,7 +105,7 @@ class Tools(_Base):
 
     __slots__ = ("_session", "_use")
 
-    def __init__(self, session: ToolFunctions, use: Callable[[], CoreSession]) -> None:
+    def __init__(self, session: _tools.ToolFunctions, use: Callable[[], _core.Session]) -> None:
         self._session = session
         # Returns the compiled session after a check that the caller may use it.
         self._use = use
@@ -159,7 +153,7 @@ class Tools(_Base):
         """
         return [ToolInfo(each) for each in self._use().tools()]
 
-    def openai(self) -> list[dict[str, Any]]:
+    def openai(self) -> list[dict[str, typing.Any]]:
         """Returns the tools that a model can call, in the format of OpenAI's API. A tool is left
         out with a warning if it cannot run, the format does not allow its name, or its input is not
         an object.
@@ -172,7 +166,7 @@ class Tools(_Base):
         """
         return self._for_models(_OPENAI)
 
-    def mcp(self) -> list[dict[str, Any]]:
+    def mcp(self) -> list[dict[str, typing.Any]]:
         """Returns the same tools in the format of the Model Context Protocol: the list ``tools`` of
         ``tools/list``.
 
@@ -184,24 +178,24 @@ class Tools(_Base):
         """
         return self._for_models(_MCP)
 
-    def _for_models(self, form: int) -> list[dict[str, Any]]:
+    def _for_models(self, form: int) -> list[dict[str, typing.Any]]:
         found = self._use().tools_for_models(form)
         for each in found["leftOut"]:
             message = f"the tool {each['name']} is left out: {each['reason']}"
             warn(message, NarratoriaWarning, stacklevel=3)
-        tools: list[dict[str, Any]] = found["tools"]
+        tools: list[dict[str, typing.Any]] = found["tools"]
         return tools
 
     def register(
         self,
-        function: Function,
+        function: _type_variables.Function,
         /,
         *,
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
         repeatable: bool = True,
-    ) -> Function:
+    ) -> _type_variables.Function:
         """Makes a function a tool, as :meth:`narratoria.Session.tool` does, and returns the
         function.
 
@@ -211,10 +205,10 @@ class Tools(_Base):
         ...     session.call("roll", sides=6)
         6
         """
-        give: Any = self._session.tool(
+        give: typing.Any = self._session.tool(
             name=name, description=description, thread=thread, repeatable=repeatable
         )
-        registered: Function = give(function)
+        registered: _type_variables.Function = give(function)
         return registered
 
     def register_path(
@@ -223,8 +217,8 @@ class Tools(_Base):
         path: str | PathLike[str],
         *,
         description: str = "",
-        input_schema: Mapping[str, Any] | None = None,
-        result_schema: Mapping[str, Any] | None = None,
+        input_schema: Mapping[str, typing.Any] | None = None,
+        result_schema: Mapping[str, typing.Any] | None = None,
         times: Times | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -287,7 +281,7 @@ class Tools(_Base):
             raise KeyError(str(error)) from None
 
 
-def _schema(what: str, schema: Any) -> dict[str, Any] | None:
+def _schema(what: str, schema: typing.Any) -> dict[str, typing.Any] | None:
     if schema is None:
         return None
     if not hasattr(schema, "keys"):

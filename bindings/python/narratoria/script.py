@@ -3,23 +3,18 @@
 
 from __future__ import annotations
 
-from os import listdir
+from collections.abc import Callable, Mapping
+from os import PathLike, listdir
 from os.path import abspath
 
+import narratoria
 from narratoria import _core
 from narratoria._checks import path_text, require_callable, text_of
 from narratoria._hooks import to_plain
 from narratoria._invocations import is_async_function, refuse_awaitable
+from narratoria._lazy import typing
 from narratoria._plans import lazy_result
 from narratoria.errors import ScriptError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from os import PathLike
-    from typing import Any
-
-    from narratoria.documents import Result
 
 __all__ = ["ScriptResult", "parse_script"]
 
@@ -40,10 +35,12 @@ class ScriptResult:
 
     __slots__ = ("output", "result", "scope")
 
-    def __init__(self, scope: dict[str, Any], output: list[str], result: Result | None) -> None:
-        self.scope: dict[str, Any] = scope
+    def __init__(
+        self, scope: dict[str, typing.Any], output: list[str], result: narratoria.Result | None
+    ) -> None:
+        self.scope: dict[str, typing.Any] = scope
         self.output: list[str] = output
-        self.result: Result | None = result
+        self.result: narratoria.Result | None = result
 
     def __repr__(self) -> str:
         count = len(self.output)
@@ -57,7 +54,7 @@ class ScriptResult:
 _SHOWN = 200
 
 
-def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
+def parse_script(source: str | PathLike[str]) -> dict[str, typing.Any]:
     """Returns the syntax tree of a Nuwa script without running it. Thread-safe.
 
     Each node is a dict with ``kind``, ``line`` and ``column``; docs/nuwa-script.md lists them.
@@ -82,7 +79,7 @@ def parse_script(source: str | PathLike[str]) -> dict[str, Any]:
         ) from None
 
 
-def _source_of(source: Any) -> str | bytes:
+def _source_of(source: typing.Any) -> str | bytes:
     if isinstance(source, str):
         return text_of("a script", source)
     if not hasattr(source, "__fspath__"):
@@ -92,7 +89,7 @@ def _source_of(source: Any) -> str | bytes:
         return file.read()
 
 
-def _scope_of(scope: Any) -> str:
+def _scope_of(scope: typing.Any) -> str:
     if scope is None:
         return ""
     if not hasattr(scope, "keys"):
@@ -103,7 +100,7 @@ def _scope_of(scope: Any) -> str:
         raise type(exception)(f"scope is not JSON: {exception}") from None
 
 
-def _folder_of(tools: Any) -> str:
+def _folder_of(tools: typing.Any) -> str:
     if tools is None:
         return ""
 
@@ -120,7 +117,7 @@ class ScriptRun:
         self,
         core: _core.Session,
         source: str | PathLike[str],
-        scope: Mapping[str, Any] | None,
+        scope: Mapping[str, typing.Any] | None,
         tools: str | PathLike[str] | None,
         on_print: Callable[[str], object] | None,
     ) -> None:
@@ -159,7 +156,7 @@ class ScriptRun:
         if raised is not None:
             raise raised
 
-        ended: dict[str, Any] = ticket.value
+        ended: dict[str, typing.Any] = ticket.value
         scope, error = ended["scope"], ended["error"]
         result = None if ended["result"] is None else lazy_result(ended["result"])
         if error is None:

@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from errno import ENOENT
 from os import PathLike
 from time import monotonic
+from types import TracebackType
 
+import narratoria
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, path_text, text_of
+from narratoria._lazy import _private_loop, _type_variables, asyncio, pathlib, typing
 from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
 from narratoria.errors import Error, GoneError, NarratoriaWarning
 from narratoria.state import State
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-    from types import TracebackType
-    from typing import Any, Literal
-
-    from typing_extensions import Self
-
-    from narratoria._private_loop import PrivateLoop
-    from narratoria.documents import Asset, Fault, Plan, Result
-    from narratoria.script import ScriptResult
 
 # Imports inside functions are those that not every session needs, so that it starts faster. The
 # document classes need `dataclasses`, which imports `inspect`. `typing`, which imports `re`, is not
@@ -83,9 +73,9 @@ class Turn:
     """Text for the player."""
     choices: list[str]
     """The choices offered to the player; the chosen text is the next prompt."""
-    assets: list[Asset]
+    assets: list[narratoria.Asset]
     """The assets that this turn created, oldest first."""
-    outcome: Literal["completed", "fallback", "cancelled", "timeout"]
+    outcome: typing.Literal["completed", "fallback", "cancelled", "timeout"]
     """``fallback``: no plan succeeded, and the narrative is the story's fallback text."""
     generations: int
     """The number of plans requested, up to 5."""
@@ -97,7 +87,10 @@ class Turn:
     """True if the turn is on disk."""
 
     def __init__(
-        self, ended: Mapping[str, Any], assets: list[Asset], faults: Iterable[str] = ()
+        self,
+        ended: Mapping[str, typing.Any],
+        assets: list[narratoria.Asset],
+        faults: Iterable[str] = (),
     ) -> None:
         self.faults = list(faults)
         self.narrative = ended["narrative"]
@@ -108,16 +101,16 @@ class Turn:
         self.id = ended["id"]
         self.durable = ended["durable"]
         self._text = ended["result"]
-        self._result: Result | None = None
+        self._result: narratoria.Result | None = None
 
     @property
-    def result(self) -> Result | None:
+    def result(self) -> narratoria.Result | None:
         """The execution result of the last plan that ran, or None if none did."""
         if self._result is None and self._text is not None:
             self._result = lazy_result(self._text)
         return self._result
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[typing.Any, ...]:
         # Parses the result now: the handle for parsing it later is valid in this process only.
         state = {name: getattr(self, name) for name in Turn.__slots__ if name[0] != "_"}
         return (_restored_turn, (Turn, state, self.result))
@@ -136,7 +129,9 @@ class Turn:
         return turn_html(self.narrative, self.choices, self.assets, self.result)
 
 
-def _restored_turn(kind: Any, state: Mapping[str, Any], result: Result | None) -> Any:
+def _restored_turn(
+    kind: typing.Any, state: Mapping[str, typing.Any], result: narratoria.Result | None
+) -> typing.Any:
     made = kind.__new__(kind)
     for name, value in state.items():
         setattr(made, name, value)
@@ -144,7 +139,7 @@ def _restored_turn(kind: Any, state: Mapping[str, Any], result: Result | None) -
     return made
 
 
-def _assets(records: list[dict[str, Any]]) -> list[Asset]:
+def _assets(records: list[dict[str, typing.Any]]) -> list[narratoria.Asset]:
     if not records:
         return []
     from narratoria.documents import Asset
@@ -216,8 +211,8 @@ class Session(Registry):
     """
 
     def _prepare(self) -> None:
-        self._private: PrivateLoop | None = None
-        self._already_waited_for: set[Task[None]] = set()
+        self._private: _private_loop.PrivateLoop | None = None
+        self._already_waited_for: set[asyncio.Task[None]] = set()
 
     def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.
@@ -313,11 +308,11 @@ class Session(Registry):
 
     def execute(
         self,
-        plan: Plan | Mapping[str, Any] | str,
+        plan: narratoria.Plan | Mapping[str, typing.Any] | str,
         *,
         folder: str | PathLike[str] | None = None,
         strict: bool | None = None,
-    ) -> Result:
+    ) -> narratoria.Result:
         """Runs a plan without the narrator.
 
         Args:
@@ -339,7 +334,7 @@ class Session(Registry):
         given, where = plan_to_submit(plan, folder, self._strict if strict is None else strict)
         return lazy_result(self._wait(lambda: self._core.execute(given, where)).value)
 
-    def call(self, tool: str, /, **input: Any) -> Any:
+    def call(self, tool: str, /, **input: typing.Any) -> typing.Any:
         """Runs one tool, once, and returns its result.
 
         Args:
@@ -364,11 +359,11 @@ class Session(Registry):
     def run_script(
         self,
         source: str | PathLike[str],
-        scope: Mapping[str, Any] | None = None,
+        scope: Mapping[str, typing.Any] | None = None,
         *,
         tools: str | PathLike[str] | None = None,
         on_print: Callable[[str], object] | None = None,
-    ) -> ScriptResult:
+    ) -> narratoria.ScriptResult:
         """Runs a Nuwa script (docs/nuwa-script.md). Its CALLs are tools of the session.
 
         By default a script is limited to 60 s, 100,000,000 steps and 256 MiB of values.
@@ -449,7 +444,7 @@ class Session(Registry):
         if left:
             warn_unfinished(left, timeout)
 
-    def __enter__(self) -> Self:
+    def __enter__(self: _type_variables.AnySession) -> _type_variables.AnySession:
         if self._core.is_closed:
             raise GoneError("the session is closed; create a new one", code="GONE")
         return self
@@ -467,7 +462,7 @@ class Session(Registry):
     def __repr__(self) -> str:
         return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
 
-    def _event_loop(self) -> AbstractEventLoop:
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
         # From the next step on, the private loop drives the engine for as long as it has tasks.
         self._core.end_wait()
         if self._private is None:
@@ -567,7 +562,7 @@ def warn_unfinished(names: Iterable[str], timeout: float | None) -> None:
     )
 
 
-def sample_story() -> Path:
+def sample_story() -> pathlib.Path:
     """Returns the folder of the sample story, which comes with the package: a torch, a door, a
     lever.
 
@@ -592,11 +587,11 @@ _DOCUMENTS = {"event": 1, "plan": 2, "result": 3, "story": 4}
 
 
 def validate(
-    kind: Literal["event", "plan", "result", "story"],
-    document: str | PathLike[str] | Mapping[str, Any] | Plan | Result,
+    kind: typing.Literal["event", "plan", "result", "story"],
+    document: str | PathLike[str] | Mapping[str, typing.Any] | narratoria.Plan | narratoria.Result,
     *,
     warnings: bool = False,
-) -> list[Fault]:
+) -> list[narratoria.Fault]:
     """Returns all faults of a document; an empty list means that it is valid.
 
     Args:
@@ -618,7 +613,7 @@ def validate(
     from narratoria.documents import Fault
 
     text: str | bytes
-    given: Any = document
+    given: typing.Any = document
     if kind == "story":
         text = path_text("a story", document)
     elif isinstance(document, str):

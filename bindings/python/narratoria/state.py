@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from narratoria._checks import text_of
-from narratoria.errors import NotFoundError
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 
 # HTML is imported inside a function: only notebooks need it.
+from narratoria._checks import text_of
+from narratoria._lazy import _core, typing
+from narratoria.errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-    from typing import Any, ClassVar, NoReturn
-
-    from narratoria._core import Session
-
-    _Base = Mapping[str, Any]
+    _Base = Mapping[str, typing.Any]
 else:
     _Base = Mapping
 
@@ -42,28 +37,28 @@ class StateMetadata:
     __slots__ = ("description", "formatter")
 
     def __init__(
-        self, description: str = "", formatter: Callable[[Any], str] | None = None
+        self, description: str = "", formatter: Callable[[typing.Any], str] | None = None
     ) -> None:
         if not isinstance(description, str):
             raise TypeError(f"description must be a str, not {type(description).__name__}")
         if formatter is not None and not callable(formatter):
             raise TypeError(f"formatter must be a function, not {type(formatter).__name__}")
         self.description: str = description
-        self.formatter: Callable[[Any], str] | None = formatter
+        self.formatter: Callable[[typing.Any], str] | None = formatter
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateMetadata):
             return NotImplemented
         return (self.description, self.formatter) == (other.description, other.formatter)
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    __hash__: typing.ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         formatter = "" if self.formatter is None else f", formatter={self.formatter!r}"
         return f"StateMetadata({self.description!r}{formatter})"
 
 
-def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
+def _plain(metadata: typing.Any) -> tuple[str, Callable[[typing.Any], str] | None] | None:
     """Converts metadata for the compiled part."""
     if metadata is None:
         return None
@@ -78,12 +73,18 @@ def _plain(metadata: Any) -> tuple[str, Callable[[Any], str] | None] | None:
     return (metadata.description, metadata.formatter)
 
 
-def _key(key: Any) -> str:
+def _key(key: typing.Any) -> str:
 
     return text_of("a key of the state", key)
 
 
-def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: Any) -> None:
+def set_state(
+    core: _core.Session,
+    key: str,
+    value: typing.Any,
+    metadata: typing.Any,
+    invocation: typing.Any,
+) -> None:
     if metadata is None and hasattr(value, "keys") and {"value", "metadata"} <= set(value):
         packed = value["metadata"]
         # The runtime unpacks JSON by the same rule (context.h); a formatter is not JSON.
@@ -94,12 +95,12 @@ def set_state(core: Session, key: str, value: Any, metadata: Any, invocation: An
     core.set_state(_key(key), value, _plain(metadata), invocation)
 
 
-def metadata_of(core: Session, key: str) -> StateMetadata | None:
+def metadata_of(core: _core.Session, key: str) -> StateMetadata | None:
     found = core.state_metadata(_key(key))
     return None if found is None else StateMetadata(*found)
 
 
-def all_metadata(core: Session) -> dict[str, StateMetadata]:
+def all_metadata(core: _core.Session) -> dict[str, StateMetadata]:
     return {key: StateMetadata(*found) for key, found in core.all_state_metadata().items()}
 
 
@@ -118,14 +119,17 @@ class State(_Base):
     __slots__ = ("_changed", "_core", "_use")
 
     def __init__(
-        self, core: Session, use: Callable[[], Session], changed: Callable[[], None]
+        self,
+        core: _core.Session,
+        use: Callable[[], _core.Session],
+        changed: Callable[[], None],
     ) -> None:
         self._core = core
         # Returns the same after a check that the caller may use it.
         self._use = use
         self._changed = changed
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> typing.Any:
         if not isinstance(key, str):
             raise KeyError(key)
         try:
@@ -179,7 +183,7 @@ class State(_Base):
         count: int = self._use().state_size(text_of("a JSON Pointer", pointer))
         return count
 
-    def at(self, pointer: str, default: Any = _MISSING) -> Any:
+    def at(self, pointer: str, default: typing.Any = _MISSING) -> typing.Any:
         """Returns the value at a JSON Pointer; ``""`` is the whole state.
 
         Raises:
@@ -201,7 +205,7 @@ class State(_Base):
                 raise
             return default
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, typing.Any]:
         """Returns a copy of the whole state.
 
         >>> import narratoria
@@ -209,10 +213,10 @@ class State(_Base):
         ...     session.state.to_dict()
         {'keys': ['brass']}
         """
-        made: dict[str, Any] = self._use().state("")
+        made: dict[str, typing.Any] = self._use().state("")
         return made
 
-    def patch(self, patch: Mapping[str, Any]) -> None:
+    def patch(self, patch: Mapping[str, typing.Any]) -> None:
         """Merges a patch: objects recursively, lists replaced, None removes (RFC 7396).
 
         Raises:
@@ -232,8 +236,8 @@ class State(_Base):
     def set(
         self,
         key: str,
-        value: Any,
-        metadata: StateMetadata | Mapping[str, Any] | str | None = None,
+        value: typing.Any,
+        metadata: StateMetadata | Mapping[str, typing.Any] | str | None = None,
     ) -> None:
         """Sets a key to a value. It replaces the previous value, even if both are dicts.
 
@@ -289,7 +293,9 @@ class State(_Base):
         """
         return all_metadata(self._use())
 
-    def describe(self, key: str, metadata: StateMetadata | Mapping[str, Any] | str | None) -> None:
+    def describe(
+        self, key: str, metadata: StateMetadata | Mapping[str, typing.Any] | str | None
+    ) -> None:
         """Describes a key, which need not have a value yet. None removes the metadata.
 
         Metadata belongs to the running session: it is neither in patches nor in the history. An
@@ -320,7 +326,7 @@ class State(_Base):
         """
         return self._use().format_state_for_prompt()
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> typing.NoReturn:
         raise TypeError(
             "a state is a view of its session and cannot be copied or pickled; to_dict() is a copy"
         )
@@ -342,7 +348,7 @@ class State(_Base):
         """
         return self.to_dict().keys()
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> ValuesView[typing.Any]:
         """The top-level values of the current state.
 
         >>> import narratoria
@@ -352,7 +358,7 @@ class State(_Base):
         """
         return self.to_dict().values()
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> ItemsView[str, typing.Any]:
         """The top-level names and values of the current state.
 
         >>> import narratoria

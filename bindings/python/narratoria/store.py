@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import json
 
+# HTML is imported inside a function: only notebooks need it.
+from collections.abc import Iterable, Mapping
+from os import PathLike
+
 from narratoria import _core
 from narratoria._checks import path_text, text_of, true_or_false, whole_number
-
-# HTML is imported inside a function: only notebooks need it.
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from os import PathLike
-    from typing import Any, Literal
+from narratoria._lazy import typing
 
 __all__ = ["Store", "StoredTurn", "StoredTurns"]
 
@@ -91,7 +88,7 @@ class StoredTurn:
 
     id: int
     parent: int | None
-    kind: Literal["prompt", "plan", "script", "host"]
+    kind: typing.Literal["prompt", "plan", "script", "host"]
     prompt: str
     status: str
     durable: bool
@@ -102,7 +99,7 @@ class StoredTurn:
     choices: list[str] | None
     names: list[str]
 
-    def __init__(self, turn: Mapping[str, Any]) -> None:
+    def __init__(self, turn: Mapping[str, typing.Any]) -> None:
         self.state_hash = turn["stateHash"]
         for name in self.__slots__:
             if name != "state_hash":
@@ -130,7 +127,7 @@ class StoredTurns(list[StoredTurn]):
 
     current: int | None
 
-    def __init__(self, stored: Mapping[str, Any]) -> None:
+    def __init__(self, stored: Mapping[str, typing.Any]) -> None:
         super().__init__(StoredTurn(turn) for turn in stored["turns"])
         self.current = stored["current"]
 
@@ -166,7 +163,7 @@ class Store:
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = path_text("a store", path)
 
-    def sessions(self) -> list[dict[str, Any]]:
+    def sessions(self) -> list[dict[str, typing.Any]]:
         """Returns its sessions in the order of creation: id, created, about, turns, current.
 
         Raises:
@@ -178,7 +175,7 @@ class Store:
         ...     [each["id"] for each in narratoria.Store(folder + "/saves.db").sessions()]
         ['evening']
         """
-        made: list[dict[str, Any]] = _core.store_sessions(self._path)
+        made: list[dict[str, typing.Any]] = _core.store_sessions(self._path)
         return made
 
     def turns(self, session: str) -> StoredTurns:
@@ -210,7 +207,7 @@ class Store:
         current: int | None = _core.store_turns(self._path, text_of("session", session))["current"]
         return current
 
-    def state(self, session: str, turn: int | None = None) -> dict[str, Any]:
+    def state(self, session: str, turn: int | None = None) -> dict[str, typing.Any]:
         """Returns the state at the end of a turn.
 
         Args:
@@ -229,7 +226,9 @@ class Store:
         {'gold': 3}
         """
         number = _CURRENT if turn is None else turn_number(turn)
-        made: dict[str, Any] = _core.store_state(self._path, text_of("session", session), number)
+        made: dict[str, typing.Any] = _core.store_state(
+            self._path, text_of("session", session), number
+        )
         return made
 
     def go_to(self, session: str, turn: int) -> None:

@@ -42,13 +42,21 @@ import _thread
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 
-# Tools are short-lived processes that start often: import `typing` only for type checkers, and what
-# few tools need inside functions.
+# Tools are short-lived processes that start often: what few tools need is imported inside functions,
+# and `typing` when an annotation is evaluated.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, BinaryIO, TextIO
+    import typing
+else:
+
+    class _Typing:
+        # LazyModule, for a copy of this file without the package.
+        def __getattr__(self, name: str) -> object:
+            return getattr(__import__("typing"), name)
+
+    typing = _Typing()
 
 __all__ = [
     "InvalidInput",
@@ -102,7 +110,7 @@ class ToolError(Exception):
         self,
         code: str,
         message: str,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, typing.Any] | None = None,
         *,
         retry: bool = True,
     ) -> None:
@@ -135,7 +143,7 @@ class InvalidInput(ToolError):
             details = {"pointer": pointer}
             super().__init__("INVALID_INPUT", f"input {pointer}: {message}", details, retry=False)
         # copy and pickle call the class with these arguments.
-        self.args: tuple[Any, ...] = (message, pointer)
+        self.args: tuple[typing.Any, ...] = (message, pointer)
 
 
 class OutputLost(OSError):
@@ -173,19 +181,19 @@ class Request:
 
     def __init__(
         self,
-        input: dict[str, Any] | None = None,
+        input: dict[str, typing.Any] | None = None,
         operation: str = "run",
-        dependencies: dict[str, dict[str, Any] | None] | None = None,
-        results: dict[str, Any] | None = None,
+        dependencies: dict[str, dict[str, typing.Any] | None] | None = None,
+        results: dict[str, typing.Any] | None = None,
         request_id: str = "",
         tool: str = "",
     ) -> None:
-        self.input: dict[str, Any] = {} if input is None else input
+        self.input: dict[str, typing.Any] = {} if input is None else input
         self.operation: str = operation
-        self.dependencies: dict[str, dict[str, Any] | None] = (
+        self.dependencies: dict[str, dict[str, typing.Any] | None] = (
             {} if dependencies is None else dependencies
         )
-        self.results: dict[str, Any] = {} if results is None else results
+        self.results: dict[str, typing.Any] = {} if results is None else results
         self.request_id: str = request_id
         self.tool: str = tool
 
@@ -198,7 +206,7 @@ class Request:
         return f"Request({', '.join(shown)})"
 
 
-def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
+def read_request(stream: typing.BinaryIO | typing.TextIO | None = None) -> Request:
     """Reads the request up to the end of the stream. `run` calls it.
 
     Blank input is a request with an empty `input`, so that a tool can be started by hand. A
@@ -214,7 +222,7 @@ def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
     >>> read_request(io.StringIO('{"tool": "light", "input": {"action": "light"}}'))
     Request({'action': 'light'}, tool='light')
     """
-    source: Any = sys.stdin if stream is None else stream
+    source: typing.Any = sys.stdin if stream is None else stream
     if source is None or source.isatty():
         return Request()
     try:
@@ -223,7 +231,7 @@ def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
             text = text.decode("utf-8")
         if not text.strip():
             return Request()
-        document: Any = json.loads(text)
+        document: typing.Any = json.loads(text)
     except UnicodeDecodeError as fault:
         raise InvalidInput(f"the request on standard input is not UTF-8: {fault}") from None
     except (ValueError, RecursionError) as fault:
@@ -233,9 +241,9 @@ def read_request(stream: BinaryIO | TextIO | None = None) -> Request:
     if not isinstance(document, dict):
         raise InvalidInput(f"the request on standard input must be an object, is {_name(document)}")
 
-    members: dict[str, Any] = document
+    members: dict[str, typing.Any] = document
 
-    def member(name: str, kind: type, missing: Any) -> Any:
+    def member(name: str, kind: type, missing: typing.Any) -> typing.Any:
         value = members.get(name)
         if value is None:
             return missing
@@ -275,7 +283,7 @@ def _name(value: object) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-def log(message: str, level: str = "info", **fields: Any) -> None:
+def log(message: str, level: str = "info", **fields: typing.Any) -> None:
     """Emits a log event (spec 000 §4.1).
 
     Args:
@@ -291,7 +299,7 @@ def log(message: str, level: str = "info", **fields: Any) -> None:
     """
     if level not in _LEVELS:
         raise ValueError(f'level must be "debug", "info", "warn" or "error", not {level!r}')
-    event: dict[str, Any] = {"version": "0", "type": "log", "level": level}
+    event: dict[str, typing.Any] = {"version": "0", "type": "log", "level": level}
     event["message"] = _text(message, "message")
     if fields:
         event["fields"] = fields
@@ -318,7 +326,7 @@ def progress(fraction: float, message: str = "", level: str = "info") -> None:
     log(message or f"{shown * 100:.0f} %", level, progress=shown)
 
 
-def patch(patch: Mapping[str, Any]) -> None:
+def patch(patch: Mapping[str, typing.Any]) -> None:
     """Emits a state patch (spec 000 §4.2).
 
     Args:
@@ -340,7 +348,7 @@ def asset(
     kind: str,
     media_type: str,
     path: str | os.PathLike[str],
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, typing.Any] | None = None,
 ) -> None:
     """Announces a file (spec 000 §4.3).
 
@@ -360,10 +368,10 @@ def asset(
     >>> asset("lit_torch", "image", "image/png", "/tmp/torch.png")  # doctest: +ELLIPSIS
     {"version":"0","type":"asset","assetId":"lit_torch",...,"path":"/tmp/torch.png"}
     """
-    named: Any = os.fspath(path)
+    named: typing.Any = os.fspath(path)
     if not isinstance(named, str):
         raise TypeError("path must be a str or a path of str, not bytes; events are UTF-8")
-    event: dict[str, Any] = {
+    event: dict[str, typing.Any] = {
         "version": "0",
         "type": "asset",
         "assetId": _text(asset_id, "asset_id"),
@@ -376,7 +384,7 @@ def asset(
     _output.send(event)
 
 
-def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
+def ui_event(event: str, payload: Mapping[str, typing.Any] | None = None) -> None:
     """Requests an action of the user interface (spec 000 §4.4), which may not support it.
 
     Args:
@@ -389,13 +397,17 @@ def ui_event(event: str, payload: Mapping[str, Any] | None = None) -> None:
     >>> ui_event("narrative_choice", {"choices": ["Open", "Leave"]})  # doctest: +ELLIPSIS
     {"version":"0","type":"ui_event","event":"narrative_choice","payload":{"choices":...}}
     """
-    emitted: dict[str, Any] = {"version": "0", "type": "ui_event", "event": _text(event, "event")}
+    emitted: dict[str, typing.Any] = {
+        "version": "0",
+        "type": "ui_event",
+        "event": _text(event, "event"),
+    }
     if payload is not None:
         emitted["payload"] = _object(payload, "payload")
     _output.send(emitted)
 
 
-def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+def error(code: str, message: str, details: Mapping[str, typing.Any] | None = None) -> None:
     """Reports an error (spec 000 §4.5). The attempt continues.
 
     End it with `done(False)`, or raise a `ToolError`, which does both. If a function called by
@@ -412,7 +424,7 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
     >>> error("TORCH_WET", "The torch is wet.")
     {"version":"0","type":"error","errorCode":"TORCH_WET","errorMessage":"The torch is wet."}
     """
-    event: dict[str, Any] = {
+    event: dict[str, typing.Any] = {
         "version": "0",
         "type": "error",
         "errorCode": _text(code, "code"),
@@ -424,7 +436,9 @@ def error(code: str, message: str, details: Mapping[str, Any] | None = None) -> 
     _output.had_error = True
 
 
-def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool = True) -> None:
+def done(
+    ok: bool = True, summary: str = "", result: typing.Any = None, *, retry: bool = True
+) -> None:
     """Ends the attempt (spec 000 §4.6). Emitting anything afterwards raises.
 
     A function called by `run` needs it only to give a summary: `run` emits `done` itself.
@@ -442,7 +456,7 @@ def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool 
     >>> run(lambda request: done(True, "Torch lit.", {"hours": 3}))
     {"version":"0","type":"done","ok":true,"summary":"Torch lit.","result":{"hours":3}}
     """
-    event: dict[str, Any] = {"version": "0", "type": "done", "ok": bool(ok)}
+    event: dict[str, typing.Any] = {"version": "0", "type": "done", "ok": bool(ok)}
     if summary:
         event["summary"] = _text(summary, "summary")
     if result is not None:
@@ -452,7 +466,7 @@ def done(ok: bool = True, summary: str = "", result: Any = None, *, retry: bool 
     _output.send(event, last=True)
 
 
-def _text(value: Any, argument: str) -> str:
+def _text(value: typing.Any, argument: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a string, is {_name(value)}")
     if not value:
@@ -460,7 +474,7 @@ def _text(value: Any, argument: str) -> str:
     return value
 
 
-def _object(value: Mapping[str, Any], argument: str) -> dict[str, Any]:
+def _object(value: Mapping[str, typing.Any], argument: str) -> dict[str, typing.Any]:
     if isinstance(value, dict):
         return value
     try:
@@ -471,10 +485,10 @@ def _object(value: Mapping[str, Any], argument: str) -> dict[str, Any]:
         ) from None
 
 
-def _line(event: dict[str, Any]) -> bytes:
+def _line(event: dict[str, typing.Any]) -> bytes:
     """Returns the event as one line. Raises, with the place, for a value that the runtime
     refuses."""
-    waiting: list[tuple[Any, Any, int]] = [(event, None, 1)]
+    waiting: list[tuple[typing.Any, typing.Any, int]] = [(event, None, 1)]
     while waiting:
         value, place, depth = waiting.pop()
         if value is None or value is True or value is False:
@@ -498,7 +512,7 @@ def _line(event: dict[str, Any]) -> bytes:
                     "levels, or contains itself"
                 )
             if isinstance(value, dict):
-                members: dict[Any, Any] = value
+                members: dict[typing.Any, typing.Any] = value
                 for key, item in members.items():
                     if not isinstance(key, str):
                         raise TypeError(
@@ -509,7 +523,7 @@ def _line(event: dict[str, Any]) -> bytes:
                         _check_text(key, event, place)
                     waiting.append((item, (place, key), depth + 1))
             else:
-                elements: Sequence[Any] = value
+                elements: Sequence[typing.Any] = value
                 for index, item in enumerate(elements):
                     waiting.append((item, (place, index), depth + 1))
         else:
@@ -520,7 +534,7 @@ def _line(event: dict[str, Any]) -> bytes:
     return (_encode(event) + "\n").encode("utf-8")
 
 
-def _check_text(text: str, event: dict[str, Any], place: Any) -> None:
+def _check_text(text: str, event: dict[str, typing.Any], place: typing.Any) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as fault:
@@ -530,7 +544,7 @@ def _check_text(text: str, event: dict[str, Any], place: Any) -> None:
         ) from None
 
 
-def _where(event: dict[str, Any], place: Any) -> str:
+def _where(event: dict[str, typing.Any], place: typing.Any) -> str:
     """The place as a JSON Pointer into the event."""
     tokens: list[str] = []
     while place is not None:
@@ -540,7 +554,7 @@ def _where(event: dict[str, Any], place: Any) -> str:
     return f"the event of type {event['type']}, {_well_formed(pointer) or 'as a whole'}"
 
 
-def _outermost(place: Any) -> Any:
+def _outermost(place: typing.Any) -> typing.Any:
     while place is not None and place[0] is not None and place[0][0] is not None:
         place = place[0]
     return place
@@ -551,13 +565,13 @@ class _Output:
 
     __slots__ = ("_descriptor", "_lock", "done", "had_error")
 
-    def __init__(self, descriptor: int | None = None, stream: TextIO | None = None) -> None:
-        self._descriptor: int | TextIO | None = stream if descriptor is None else descriptor
+    def __init__(self, descriptor: int | None = None, stream: typing.TextIO | None = None) -> None:
+        self._descriptor: int | typing.TextIO | None = stream if descriptor is None else descriptor
         self._lock = _thread.allocate_lock()
         self.done = False
         self.had_error = False
 
-    def send(self, event: dict[str, Any], last: bool = False) -> None:
+    def send(self, event: dict[str, typing.Any], last: bool = False) -> None:
         line = _line(event)
         with self._lock:
             if self.done:
@@ -603,7 +617,7 @@ _output = _Output()
 # --------------------------------------------------------------------------------------------------
 
 
-def run(function: Callable[[Request], Any]) -> None:
+def run(function: Callable[[Request], typing.Any]) -> None:
     """Runs a tool: reads the request, calls `function(request)`, and ends with `done` in any case.
 
     The return value becomes `done.result`; None omits it. An `async def` function is awaited. If
@@ -647,13 +661,13 @@ def run(function: Callable[[Request], Any]) -> None:
             _output, sys.stdout = before, stream
 
 
-def _call(function: Callable[[Request], Any]) -> None:
+def _call(function: Callable[[Request], typing.Any]) -> None:
     try:
         returned = function(read_request())
         if hasattr(returned, "__await__"):
             import asyncio
 
-            async def awaited(awaitable: Any) -> Any:
+            async def awaited(awaitable: typing.Any) -> typing.Any:
                 return await awaitable
 
             returned = asyncio.run(awaited(returned))
@@ -681,7 +695,9 @@ def _call(function: Callable[[Request], Any]) -> None:
         _fail("TOOL_EXCEPTION", text or kind, {"exception": kind})
 
 
-def _fail(code: Any, message: Any, details: Any = None, may_retry: bool = True) -> None:
+def _fail(
+    code: typing.Any, message: typing.Any, details: typing.Any = None, may_retry: bool = True
+) -> None:
     if _output.done:
         _print_warning(f"tool failed after done: {message}")
         raise SystemExit(1)
@@ -706,7 +722,7 @@ def _print_warning(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _is_standard_output(stream: TextIO | None) -> bool:
+def _is_standard_output(stream: typing.TextIO | None) -> bool:
     try:
         return stream is None or stream.fileno() == 1
     except (AttributeError, OSError, ValueError):

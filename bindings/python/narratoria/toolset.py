@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from narratoria._checks import check_tool
-from narratoria._function import describe
+from narratoria._function import FunctionDescription, describe
 from narratoria._invocations import import_for
+from narratoria._lazy import _type_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar, overload
-
-    from narratoria._function import FunctionDescription
-
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    from typing import overload
 else:
 
     def overload(function):
@@ -45,7 +43,7 @@ class Toolset:
         self._tools: dict[str, tuple[FunctionDescription, bool]] = {}
 
     @overload
-    def tool(self, function: Function, /) -> Function: ...
+    def tool(self, function: _type_variables.Function, /) -> _type_variables.Function: ...
 
     @overload
     def tool(  # noqa: F811 (overload is not typing's own here)
@@ -56,18 +54,18 @@ class Toolset:
         description: str | None = None,
         thread: bool = True,
         repeatable: bool = True,
-    ) -> Callable[[Function], Function]: ...
+    ) -> Callable[[_type_variables.Function], _type_variables.Function]: ...
 
     def tool(  # noqa: F811
         self,
-        function: Function | None = None,
+        function: _type_variables.Function | None = None,
         /,
         *,
         name: str | None = None,
         description: str | None = None,
         thread: bool = True,
         repeatable: bool = True,
-    ) -> Function | Callable[[Function], Function]:
+    ) -> _type_variables.Function | Callable[[_type_variables.Function], _type_variables.Function]:
         """Adds a function. The arguments and the errors are those of
         :meth:`narratoria.Session.tool`.
 
