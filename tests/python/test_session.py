@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,30 @@ def test_turn_has_only_its_own_assets(torch: str) -> None:
         session.play("I light the torch")
         assert session.play("I sing").assets == []
         assert len(session.assets) == 1
+
+
+def test_turn_becomes_json(torch: str) -> None:
+    with narratoria.Session(story=torch) as session:
+        turn = session.play("I light the torch and examine the door")
+    made = json.loads(json.dumps(turn.to_dict()))
+    assert made == dict(turn)
+    assert (made["outcome"], made["choices"]) == ("completed", ["Open", "Leave"])
+    assert narratoria.Asset.from_dict(made["assets"][0]) == turn.assets[0]
+    assert narratoria.Result.from_dict(made["result"]) == turn.result
+
+
+def test_turn_without_plan_becomes_json() -> None:
+    with narratoria.Session(narrator=lambda request: "Night falls.") as session:
+        assert json.loads(json.dumps(session.play("I wait").to_dict()))["assets"] == []
+
+
+def test_pydantic_writes_turn(pydantic: Any) -> None:
+    # FastAPI writes the results of handlers with pydantic.
+    with narratoria.Session(narrator=lambda request: "Night falls.") as session:
+        turn = session.play("I wait")
+    adapter = pydantic.TypeAdapter(list[narratoria.Turn])
+    assert json.loads(adapter.dump_json([turn])) == [turn.to_dict()]
+    assert adapter.json_schema(mode="serialization")["items"]["type"] == "object"
 
 
 def test_choice_is_next_prompt(torch: str) -> None:

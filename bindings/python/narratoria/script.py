@@ -12,6 +12,7 @@ from narratoria import _core
 from narratoria._checks import path_text, require_callable, text_of
 from narratoria._hooks import to_plain
 from narratoria._invocations import is_async_function, refuse_awaitable
+from narratoria._json_object import JsonObject
 from narratoria._lazy import typing
 from narratoria._plans import lazy_result
 from narratoria.errors import ScriptError
@@ -19,7 +20,7 @@ from narratoria.errors import ScriptError
 __all__ = ["ScriptResult", "parse_script"]
 
 
-class ScriptResult:
+class ScriptResult(JsonObject):
     """The result of a Nuwa script that ran to its end.
 
     Attributes:
@@ -41,6 +42,21 @@ class ScriptResult:
         self.scope: dict[str, typing.Any] = scope
         self.output: list[str] = output
         self.result: narratoria.Result | None = result
+
+    def to_dict(self) -> dict[str, typing.Any]:
+        """Returns the result as JSON: ``scope``, ``output`` and ``result``.
+
+        >>> import narratoria
+        >>> with narratoria.Session() as session:
+        ...     session.run_script("PRINT(1 + 1)").to_dict()
+        {'scope': {}, 'output': ['2'], 'result': None}
+        """
+        result = self.result
+        return {
+            "scope": self.scope,
+            "output": list(self.output),
+            "result": None if result is None else result.to_dict(),
+        }
 
     def __repr__(self) -> str:
         count = len(self.output)

@@ -12,6 +12,7 @@ from types import TracebackType
 import narratoria
 from narratoria import _core
 from narratoria._checks import check_prompt, check_timeout, path_text, text_of
+from narratoria._json_object import JsonObject
 from narratoria._lazy import _private_loop, _type_variables, asyncio, pathlib, typing
 from narratoria._plans import lazy_result, plan_to_submit
 from narratoria._registry import Registry
@@ -33,7 +34,7 @@ _core.check_interpreter()
 _OUTCOMES = {1: "completed", 2: "fallback", 3: "cancelled", 4: "timeout"}
 
 
-class Turn:
+class Turn(JsonObject):
     """The outcome of a prompt.
 
     Attributes:
@@ -109,6 +110,31 @@ class Turn:
         if self._result is None and self._text is not None:
             self._result = lazy_result(self._text)
         return self._result
+
+    def to_dict(self) -> dict[str, typing.Any]:
+        """Returns the turn as JSON, with its assets and its result; ``dict(turn)`` is the same.
+
+        A handler of FastAPI may return a turn.
+
+        >>> import json, narratoria
+        >>> with narratoria.Session(narrator=lambda request: "The door is locked.") as session:
+        ...     turn = session.play("I open the door")
+        >>> text = json.dumps(turn.to_dict())
+        >>> json.loads(text)["narrative"]
+        'The door is locked.'
+        """
+        result = self.result
+        return {
+            "id": self.id,
+            "outcome": self.outcome,
+            "narrative": self.narrative,
+            "choices": list(self.choices),
+            "assets": [asset.to_dict() for asset in self.assets],
+            "generations": self.generations,
+            "faults": list(self.faults),
+            "durable": self.durable,
+            "result": None if result is None else result.to_dict(),
+        }
 
     def __reduce__(self) -> tuple[typing.Any, ...]:
         # Parses the result now: the handle for parsing it later is valid in this process only.

@@ -11,6 +11,7 @@ from os import PathLike
 
 from narratoria import _core
 from narratoria._checks import path_text, text_of, true_or_false, whole_number
+from narratoria._json_object import JsonObject
 from narratoria._lazy import typing
 
 __all__ = ["Store", "StoredTurn", "StoredTurns"]
@@ -44,7 +45,7 @@ def resume_arguments(turn: int | None, repeat: bool) -> tuple[int, bool]:
     return turn_or_current(turn), true_or_false("repeat", repeat)
 
 
-class StoredTurn:
+class StoredTurn(JsonObject):
     """A turn of a stored session.
 
     Attributes:
@@ -104,6 +105,19 @@ class StoredTurn:
         for name in self.__slots__:
             if name != "state_hash":
                 setattr(self, name, turn[name])
+
+    def to_dict(self) -> dict[str, typing.Any]:
+        """Returns the turn as JSON.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with narratoria.Session(store=folder + "/saves.db", id="evening") as session:
+        ...         _ = session.execute({"requestId": "p", "tools": []})
+        ...         session.turns[0].to_dict()["status"]
+        'completed'
+        """
+        made = {name: getattr(self, name) for name in self.__slots__ if name != "state_hash"}
+        return {**made, "stateHash": self.state_hash}
 
     def __repr__(self) -> str:
         what = repr(self.prompt) if self.kind == "prompt" else self.kind
