@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -435,3 +436,34 @@ def test_state_calls_work_in_asyncio() -> None:
             assert isinstance(next(iter(result["t"].typed_events())), StatePatch)
 
     asyncio.run(play())
+
+
+def with_pool(context: Context) -> Any:
+    context.patch({"a": 1})
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(context.patch, {"b": 2}).result()
+        pool.submit(context.set_state, "c", 3).result()
+        return pool.submit(context.get_all_state).result()
+
+
+async def with_to_thread(context: Context) -> Any:
+    context.patch({"a": 1})
+    await asyncio.to_thread(context.patch, {"b": 2})
+    await asyncio.to_thread(context.set_state, "c", 3)
+    return await asyncio.to_thread(lambda: dict(context.state))
+
+
+@pytest.mark.parametrize("function", [with_pool, with_to_thread])
+def test_threads_of_tool_use_state(session: Any, function: Any) -> None:
+    session.tool(name="t")(function)
+    assert session.call("t") == {"a": 1, "b": 2, "c": 3}
+
+
+@pytest.mark.parametrize("function", [with_pool, with_to_thread])
+def test_threads_of_tool_use_state_of_asyncio_session(function: Any) -> None:
+    async def main() -> Any:
+        async with aio.Session() as session:
+            session.tool(name="t")(function)
+            return await session.call("t")
+
+    assert asyncio.run(asyncio.wait_for(main(), 300)) == {"a": 1, "b": 2, "c": 3}

@@ -2,8 +2,9 @@
 # The threads of tools that are functions and not async, and their calls of the session.
 #
 # A thread runs one tool at a time, and waits a few seconds for the next one. Threads are daemons: a
-# tool that does not end must not keep the process alive. On such a thread EngineCalls replaces the
-# session's compiled part; its methods run on the thread that drives the engine.
+# tool that does not end must not keep the process alive. On such a thread, and on every thread where
+# a tool's context is used, EngineCalls replaces the session's compiled part; its methods run on the
+# thread that drives the engine.
 
 from __future__ import annotations
 
@@ -140,11 +141,15 @@ class EngineCalls:
 
         self.core.post(run_call, is_deferred)
         while not finished.acquire(timeout=_POLL_INTERVAL_S):
-            if self.core.is_closed or self._invocation.is_cancelled:
+            if self.core.is_closed or not self._invocation.is_open or self._invocation.is_cancelled:
                 break
         if not results:
+            if self._invocation.is_cancelled or self.core.is_closed:
+                raise GoneError(
+                    "the tool was cancelled and can no longer use the session", code="CANCELLED"
+                )
             raise GoneError(
-                "the tool was cancelled and can no longer use the session", code="CANCELLED"
+                "the tool has ended and can no longer use the session", code="TOOL_ENDED"
             )
         value, exception = results[0]
         if exception is not None:

@@ -203,11 +203,19 @@ class ToolFunctions(SessionBase):
         thread: bool,
     ) -> None:
         def use() -> CoreSession:
-            there = self._use()
-            # On a tool's thread, EngineCalls does this.
-            if there is self._core:
-                invocation.deliver_output()
-            return there
+            blocks = not about.is_async and not thread
+            if self._core.is_own_thread or blocks or not invocation.is_open:
+                there = self._use()
+                # Elsewhere, EngineCalls does this.
+                if there is self._core:
+                    invocation.deliver_output()
+                return there
+            # The tool's own thread, or a thread that the tool has started.
+            from narratoria._threads import EngineCalls, current_calls
+
+            calls: typing.Any = current_calls(self._core) or EngineCalls(self._core, invocation)
+            elsewhere: CoreSession = calls
+            return elsewhere
 
         def call() -> typing.Any:
             made = arguments_of(about, invocation.request["input"])

@@ -30,7 +30,9 @@ def _text(what: str, value: typing.Any) -> str:
 
 class Context:
     """Emits the events of a tool that is a Python function. A parameter with this annotation
-    receives one. Emitting is thread-safe.
+    receives one. It is thread-safe: a tool may give it to threads of its own. In an async function,
+    await these threads, as in ``await asyncio.to_thread(...)``: the state is read on the loop's
+    thread. A function with ``thread=False`` blocks the session; there, other threads can only emit.
 
     >>> import narratoria
     >>> with narratoria.Session() as session:

@@ -499,7 +499,7 @@ class Session(Registry):
 
     def _changed(self) -> None:
         # Calls from a tool's thread go through EngineCalls, which wakes the engine itself.
-        if self._private is not None and self._use() is self._core:
+        if self._private is not None and self._core.is_own_thread:
             self._private.changed()
 
     def _wait(self, submit: Callable[[], _core.Ticket]) -> _core.Ticket:

@@ -183,6 +183,7 @@ PYBIND11_MODULE(_core, module) {
     py::class_<python::PendingCall, std::shared_ptr<python::PendingCall>>(module, "PendingCall")
         .def_property_readonly("request", &python::PendingCall::request)
         .def_property_readonly("is_cancelled", &python::PendingCall::is_cancelled)
+        .def_property_readonly("is_open", &python::PendingCall::is_open)
         .def_readwrite("on_cancel", &python::PendingCall::on_cancel);
     py::class_<python::Invocation, python::PendingCall, std::shared_ptr<python::Invocation>>(
         module, "Invocation")
@@ -202,6 +203,7 @@ PYBIND11_MODULE(_core, module) {
         .def("close", &python::Session::close)
         .def_property_readonly("is_closed", &python::Session::is_closed)
         .def_property_readonly("is_foreign", &python::Session::is_foreign)
+        .def_property_readonly("is_own_thread", &python::Session::is_own_thread)
         .def("prompt", &python::Session::prompt, py::arg("text"), py::arg("ended") = py::none())
         .def("again", &python::Session::again, py::arg("turn"), py::arg("tools"),
              py::arg("ended") = py::none())

@@ -23,6 +23,8 @@ public:
     py::object request() const { return request_; }
     std::uint64_t token() const { return token_; }
     bool is_cancelled() const { return is_cancelled_; }
+    // False after the end. A tool's late events are dropped without an error.
+    bool is_open() const { return session_ != nullptr; }
     py::object on_cancel = py::none();
 
     void cancel();  // called by the engine
@@ -30,8 +32,6 @@ public:
     void leave();  // called at the end of the call or of its session
 
 protected:
-    // False after the end. A tool's late events are dropped without an error.
-    bool is_open() const { return session_ != nullptr; }
     Session* session_;
     const nar_host* host_;
     std::uint64_t token_;

@@ -59,6 +59,8 @@ public:
     bool is_closed() const { return !engine_; }
     // True in a forked child: the session belongs to the parent.
     bool is_foreign() const { return process_ != ::getpid(); }
+    // True on the thread that used the session last, which drives it.
+    bool is_own_thread() const { return owner_ == std::this_thread::get_id(); }
 
     std::shared_ptr<Ticket> prompt(std::string_view text, py::object ended);
     std::shared_ptr<Ticket> again(std::uint64_t turn, std::string_view tools, py::object ended);
