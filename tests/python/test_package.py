@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import SOURCE, child_environment
@@ -36,6 +37,23 @@ def test_package_contains_schemas() -> None:
         for path in (SOURCE / "abi/schemas").glob("*.json")
     }
     assert carried == written and len(carried) > 4
+
+
+def test_editable_installation_has_sample_story() -> None:
+    # Its Python files are in the checkout, all others in site-packages.
+    installed = str(Path(_core.__file__).parent)
+    script = (
+        f"import narratoria; narratoria.__path__.append({installed!r})\n"
+        "with narratoria.Session(story=narratoria.sample_story()) as session:\n"
+        "    print(session.play('I light the torch').outcome)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-B", "-c", script],
+        env={**child_environment(), "PYTHONPATH": str(SOURCE / "bindings/python")},
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.stdout, ran.stderr) == ("completed\n", "")
 
 
 def test_package_is_typed() -> None:

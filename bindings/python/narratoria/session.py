@@ -602,7 +602,8 @@ def sample_story() -> pathlib.Path:
     """
     from pathlib import Path
 
-    story = Path(__file__).parent / "stories" / "torch"
+    # In an editable installation only the Python files are elsewhere.
+    story = Path(_core.__file__).parent / "stories" / "torch"
     if not (story / "story.toml").is_file():
         raise FileNotFoundError(ENOENT, "the sample story is not installed", str(story))
     return story
