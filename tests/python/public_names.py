@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 import narratoria
 
-MODULES = [name for name in narratoria.__all__ if inspect.ismodule(getattr(narratoria, name))]
+MODULES = [
+    module.name
+    for module in pkgutil.iter_modules(narratoria.__path__)
+    if not module.name.startswith("_")
+]
 # Special methods are described in the docstring of the class.
 UNDERSCORED = "_"
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import SOURCE, child_environment
@@ -54,6 +55,13 @@ def test_editable_installation_has_sample_story() -> None:
         text=True,
     )
     assert (ran.stdout, ran.stderr) == ("completed\n", "")
+
+
+def test_star_import_brings_no_modules() -> None:
+    names: dict[str, object] = {}
+    exec("from narratoria import *", names)
+    modules = {name for name, value in names.items() if isinstance(value, ModuleType)}
+    assert modules == set() and {"Session", "Context", "Plan"} <= set(names)
 
 
 def test_package_is_typed() -> None:

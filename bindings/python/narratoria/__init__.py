@@ -18,21 +18,19 @@ from __future__ import annotations
 # Tools are short-lived processes that start often: import `typing` only for type checkers.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from narratoria import (
-        aio,
-        context,
-        documents,
-        errors,
-        events,
-        options,
-        registry,
-        script,
-        session,
-        state,
-        store,
-        tool,
-        toolset,
-    )
+    from narratoria import aio as aio
+    from narratoria import context as context
+    from narratoria import documents as documents
+    from narratoria import errors as errors
+    from narratoria import events as events
+    from narratoria import options as options
+    from narratoria import registry as registry
+    from narratoria import script as script
+    from narratoria import session as session
+    from narratoria import state as state
+    from narratoria import store as store
+    from narratoria import tool as tool
+    from narratoria import toolset as toolset
     from narratoria._constraints import Field
     from narratoria._core import Event
     from narratoria.context import Context
@@ -141,6 +139,7 @@ _MODULES = (
     "toolset",
 )
 
+# Without the modules: `from narratoria import *` must not replace a variable `session` or `state`.
 __all__ = [
     "Asset",
     "Attempt",
@@ -185,21 +184,8 @@ __all__ = [
     "Toolset",
     "Turn",
     "UnsupportedError",
-    "aio",
-    "context",
-    "documents",
-    "errors",
-    "events",
-    "options",
     "parse_script",
-    "registry",
     "sample_story",
-    "script",
-    "session",
-    "state",
-    "store",
-    "tool",
-    "toolset",
     "validate",
 ]
 
@@ -226,4 +212,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
