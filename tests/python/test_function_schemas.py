@@ -400,6 +400,28 @@ def test_schema_of_function():
         describe(examine)
 
 
+def test_section_args_describes_parameters() -> None:
+    def fish(bait: str, hours: Annotated[int, "at most 12"] = 1, *, river: Any = None) -> None:
+        """Catches a fish.
+
+        Args:
+            bait: what is on the hook,
+                such as: a worm.
+            hours: not used, because the annotation describes it.
+            river (str): where.
+
+        Returns:
+            river: not a parameter.
+        """
+
+    properties = describe(fish).input_schema["properties"]
+    assert {name: schema["description"] for name, schema in properties.items()} == {
+        "bait": "what is on the hook, such as: a worm.",
+        "hours": "at most 12",
+        "river": "where.",
+    }
+
+
 def test_unknown_members_follow_var_keyword():
     def take(first: int, **others: float): ...
 

@@ -55,6 +55,7 @@ from narratoria._annotations import Compiler
 from narratoria._constraints import is_field
 from narratoria._converters import Converter, add_default, missing
 from narratoria._definitions import Definitions
+from narratoria._docstring import described_parameters
 from narratoria._document import name_of
 from narratoria._hints import form_of, hints_of
 from narratoria._results import result_schema_of
@@ -217,9 +218,10 @@ def describe(
             f"the name of a tool must have at most {_LONGEST_NAME} characters, not {len(name)}; "
             "set a shorter one with name="
         )
+    text = inspect.getdoc(called) or ""
     if description is None:
-        paragraphs = (inspect.getdoc(called) or "").split("\n\n")
-        description = " ".join(paragraphs[0].split())
+        description = " ".join(text.split("\n\n")[0].split())
+    described = described_parameters(text)
 
     converters: dict[str, tuple[type | None, Converter]] = {}
     extra: tuple[type | None, Converter] | None = None
@@ -274,6 +276,8 @@ def describe(
             continue
         converters[parameter.name] = (compiled.exact, compiled.convert)
         properties[parameter.name] = compiled.schema
+        if parameter.name in described:
+            compiled.schema.setdefault("description", described[parameter.name])
         if parameter.default is parameter.empty:
             required.append(parameter.name)
         else:

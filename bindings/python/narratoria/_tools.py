@@ -83,7 +83,8 @@ class ToolFunctions(SessionBase):
 
         Args:
             name: overrides the function's name; letters, digits, ``_`` and ``-``.
-            description: for narrators; overrides the docstring's first paragraph.
+            description: for narrators; overrides the docstring's first paragraph. The docstring's
+                section ``Args:`` describes the parameters that have no other description.
             thread: False runs a function that is not async on the session's own thread, where it
                 blocks everything else. Use it for functions that are quick or bound to one thread.
                 Such a function has no time limit.
