@@ -145,6 +145,17 @@ def test_story_plans_round_trip(name):
     assert plan.metadata == document["metadata"]
 
 
+def test_invocation_id_defaults_to_name_of_tool() -> None:
+    made = [Invocation("roll").to_dict(), Invocation("tools/torch-lighter").to_dict()]
+    assert made == [
+        {"toolId": "roll", "toolPath": "roll"},
+        {"toolId": "torch-lighter", "toolPath": "tools/torch-lighter"},
+    ]
+    # In JSON both are required.
+    with pytest.raises(DocumentError, match="/toolPath: is missing"):
+        Invocation.from_dict({"toolId": "roll"})
+
+
 def test_python_plan_matches_json():
     plan = Plan(
         tools=[

@@ -145,7 +145,8 @@ class Invocation(Document):
 
     Attributes:
         tool_id: unique within the plan.
-        tool_path: a registered tool's name, or a path: absolute, or relative to the plan.
+        tool_path: a registered tool's name, or a path: absolute, or relative to the plan. Default:
+            the tool_id, whose last part then is the tool_id.
         input: passed to the tool as `input`.
         dependencies: the toolIds that must complete first.
         required: True: its failure skips the tools that depend on it and fails the plan.
@@ -157,10 +158,12 @@ class Invocation(Document):
 
     >>> Invocation("torch", "tools/torch-lighter", async_=True).to_dict()
     {'toolId': 'torch', 'toolPath': 'tools/torch-lighter', 'async': True}
+    >>> Invocation("tools/torch-lighter", input={"action": "light_torch"}).tool_id
+    'torch-lighter'
     """
 
     tool_id: str
-    tool_path: str
+    tool_path: str = None  # type: ignore[assignment]
     input: dict[str, Any] = field(default_factory=new_object)
     dependencies: list[str] = field(default_factory=new_array)
     required: bool = True
@@ -187,6 +190,12 @@ class Invocation(Document):
         Member("environment", _strings_by_name, DEFAULTED, default=dict),
         Member("timeout_ms", integer, OPTIONAL),
     )
+
+    def __post_init__(self) -> None:
+        path: Any = self.tool_path
+        if path is None:
+            self.tool_path = self.tool_id
+            self.tool_id = self.tool_id.rpartition("/")[2] or self.tool_id
 
 
 @dataclass(slots=True, repr=False, eq=False)
