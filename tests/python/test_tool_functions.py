@@ -529,6 +529,8 @@ class TestCalls:
         with Session(tools=[tools]) as first, Session() as second:
             second.use(tools)
             assert first.call("roll", sides=1) == 1 and second.call("where") is True
+        with Session(tools=[roll_dice, tools]) as third:
+            assert third.call("roll_dice", sides=1) == 1 and third.call("roll", sides=1) == 1
         with warnings.catch_warnings():
             # The session is closed, although its constructor failed.
             warnings.simplefilter("error", ResourceWarning)

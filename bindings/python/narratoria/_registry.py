@@ -51,7 +51,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         store: str | PathLike[str] | None = None,
         durability: typing.Literal["turn", "lazy"] = "turn",
         must_be_new: bool = False,
-        tools: Iterable[narratoria.Toolset] = (),
+        tools: Iterable[narratoria.Toolset | Callable[..., typing.Any]] = (),
         strict: bool = False,
         on_narrator_error: typing.Literal["raise", "fallback"] = "raise",
         close_timeout: float | None = 5.0,
@@ -109,8 +109,8 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         self._sinks = []
         _open_sessions.add(self._core)
         try:
-            for toolset in tools:
-                self.use(toolset)
+            for tool in tools:
+                self.use(tool)
             if callable(narrator):
                 self.narrator(narrator)
         except BaseException:

@@ -138,9 +138,13 @@ class ToolFunctions(SessionBase):
 
         return Tools(self, self._use)
 
-    def use(self, toolset: narratoria.Toolset) -> None:
-        """Adds all tools of a :class:`narratoria.Toolset`, which any number of sessions may share.
-        Tools added to the toolset later are not added to this session.
+    def use(self, tool: narratoria.Toolset | Callable[..., typing.Any]) -> None:
+        """Adds a function as a tool, or all tools of a :class:`narratoria.Toolset`, which any number
+        of sessions may share. Tools added to the toolset later are not added to this session.
+
+        Raises:
+            TypeError: the argument is neither; and as for :meth:`tool`.
+            ValueError, InvalidArgumentError: as for :meth:`tool`.
 
         >>> import narratoria
         >>> dice = narratoria.Toolset()
@@ -153,9 +157,14 @@ class ToolFunctions(SessionBase):
         """
         from narratoria.toolset import Toolset
 
-        if not isinstance(toolset, Toolset):
-            raise TypeError(f"a toolset must be a narratoria.Toolset, not {type(toolset).__name__}")
-        for about, thread in toolset.described:
+        if not isinstance(tool, Toolset):
+            if not callable(tool):
+                raise TypeError(
+                    f"a tool must be a function or a narratoria.Toolset, not {type(tool).__name__}"
+                )
+            self.tool(tool)
+            return
+        for about, thread in tool.described:
             import_for(about.function)
             self._register(about, thread)
 

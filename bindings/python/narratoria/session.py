@@ -214,7 +214,7 @@ class Session(Registry):
         durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``: it ends at once and is
             written soon after.
         must_be_new: fail if the store already has a session with this id.
-        tools: toolsets to add to the session (see :meth:`use`).
+        tools: functions and toolsets to add to the session (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; by default each warning is
             shown as a :class:`narratoria.NarratoriaWarning`.
         on_narrator_error: the effect of an exception in a Python narrator: ``"raise"`` ends the
