@@ -467,3 +467,55 @@ def test_threads_of_tool_use_state_of_asyncio_session(function: Any) -> None:
             return await session.call("t")
 
     assert asyncio.run(asyncio.wait_for(main(), 300)) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_state_is_assigned_and_deleted(session: Any) -> None:
+    state = session.state
+    state["gold"] = 5
+    state["door"] = None
+    state.update(keys=["brass"])
+    del state["door"]
+    assert state.pop("keys") == ["brass"] and state.to_dict() == {"gold": 5}
+    with pytest.raises(KeyError, match="door"):
+        del state["door"]
+    with pytest.raises(TypeError):
+        state[5] = "five"
+
+
+@pytest.mark.parametrize("thread", [True, False])
+def test_changes_of_context_state_are_patches_of_tool(session: Any, thread: bool) -> None:
+    @session.tool(thread=thread)
+    def trade(context: Context) -> Any:
+        context.state["gold"] = 5
+        context.state.patch({"keys": ["brass"]})
+        context.state.change("gold", lambda gold: gold - 2)
+        del context.state["keys"]
+        return context.state.to_dict()
+
+    assert session.call("trade") == {"gold": 3}
+    assert patches(session) == [
+        ("trade", {"gold": 5}),
+        ("trade", {"keys": ["brass"]}),
+        ("trade", {"gold": 3}),
+        ("trade", {"keys": None}),
+    ]
+
+
+def test_concurrent_tools_lose_no_change(session: Any) -> None:
+    @session.tool
+    def earn(context: Context) -> None:
+        for _ in range(50):
+            context.state.change("gold", lambda gold: gold + 1, 0)
+
+    plan = Plan(
+        [narratoria.Invocation(f"t{n}", "earn", async_=True) for n in range(4)], parallel=True
+    )
+    assert session.execute(plan).success
+    assert session.state["gold"] == 200
+
+
+def test_exception_of_change_leaves_state(session: Any) -> None:
+    session.state["gold"] = "five"
+    with pytest.raises(ValueError):
+        session.state.change("gold", int)
+    assert session.state["gold"] == "five"

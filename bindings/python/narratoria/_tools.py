@@ -233,7 +233,7 @@ class ToolFunctions(SessionBase):
                 from narratoria.context import Context
 
                 made[about.context_parameter] = Context(
-                    invocation, State(self._core, use, self._changed)
+                    invocation, State(self._core, use, self._changed, invocation)
                 )
             return function(**made)
 

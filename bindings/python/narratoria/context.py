@@ -13,7 +13,6 @@ import narratoria
 from narratoria._checks import path_text
 from narratoria._lazy import _core, typing
 from narratoria.errors import NarratoriaWarning
-from narratoria.state import set_state
 
 __all__ = ["Context"]
 
@@ -66,7 +65,8 @@ class Context:
 
     @property
     def state(self) -> narratoria.State:
-        """The session's state, with the patches that this tool has made so far."""
+        """The session's state, with the patches that this tool has made so far. Changes of it are
+        patches of this tool."""
         return self._state
 
     @property
@@ -187,9 +187,7 @@ class Context:
         ...         {"toolId": "t", "toolPath": "pay", "input": {"coins": 2}}]})["t"].result
         7
         """
-
-        set_state(self._state._use(), key, value, metadata, self._invocation)  # pyright: ignore[reportPrivateUsage]
-        self._state._changed()  # pyright: ignore[reportPrivateUsage]
+        self._state.set(key, value, metadata)
 
     def get_state_value(self, key: str) -> typing.Any:
         """Returns the value of a key of the state; None if there is no such key.
@@ -224,8 +222,7 @@ class Context:
         >>> def forget(context: Context) -> None:
         ...     context.clear_state()
         """
-        self._state._use().clear_state(self._invocation)  # pyright: ignore[reportPrivateUsage]
-        self._state._changed()  # pyright: ignore[reportPrivateUsage]
+        self._state.clear()
 
     def get_state_metadata(self, key: str) -> narratoria.StateMetadata | None:
         """Returns the metadata of a key of the state, or None.

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    ValuesView,
+)
 
 # HTML is imported inside a function: only notebooks need it.
 from narratoria._checks import text_of
 from narratoria._lazy import _core, typing
-from narratoria.errors import NotFoundError
+from narratoria.errors import GoneError, NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    _Base = Mapping[str, typing.Any]
+    _Base = MutableMapping[str, typing.Any]
 else:
-    _Base = Mapping
+    _Base = MutableMapping
 
 __all__ = ["State", "StateMetadata"]
 
@@ -107,27 +115,34 @@ def all_metadata(core: _core.Session) -> dict[str, StateMetadata]:
 class State(_Base):
     """A live view of a session's state.
 
-    The values that it returns are copies; change the state with :meth:`patch`.
+    The values that it returns are copies: ``state["door"]["open"] = True`` changes only a copy.
+    Assign to a key, or use :meth:`patch`. In a tool, ``context.state`` has the same methods, and its
+    changes are patches of the tool.
 
     >>> import narratoria
     >>> with narratoria.Session(state={"door": {"open": False}, "keys": ["brass"]}) as session:
     ...     state = session.state
-    ...     state["door"]["open"], state.at("/keys/0"), "window" in state, len(state)
-    (False, 'brass', False, 2)
+    ...     state["gold"] = 5
+    ...     del state["door"]
+    ...     state["gold"], state.at("/keys/0"), "door" in state, len(state)
+    (5, 'brass', False, 2)
     """
 
-    __slots__ = ("_changed", "_core", "_use")
+    __slots__ = ("_changed", "_core", "_invocation", "_use")
 
     def __init__(
         self,
         core: _core.Session,
         use: Callable[[], _core.Session],
         changed: Callable[[], None],
+        invocation: _core.Invocation | None = None,
     ) -> None:
         self._core = core
         # Returns the same after a check that the caller may use it.
         self._use = use
         self._changed = changed
+        # The tool whose patches the changes are; None: the host's.
+        self._invocation = invocation
 
     def __getitem__(self, key: str) -> typing.Any:
         if not isinstance(key, str):
@@ -230,8 +245,17 @@ class State(_Base):
         """
         if not hasattr(patch, "keys"):
             raise TypeError(f"a patch must be a dict, not {type(patch).__name__}")
-        self._use().patch_state(dict(patch))
-        self._changed()
+        if self._invocation is None:
+            self._use().patch_state(dict(patch))
+            self._changed()
+            return
+        from narratoria._invocations import emit_blocking
+
+        event = {"version": "0", "type": "state_patch", "patch": dict(patch)}
+        if not emit_blocking(self._invocation, event):
+            raise GoneError(
+                "the tool has ended and can no longer change the state", code="TOOL_ENDED"
+            )
 
     def set(
         self,
@@ -256,8 +280,46 @@ class State(_Base):
         ...     session.state.to_dict(), session.state.metadata("door")
         ({'door': {'open': False}}, StateMetadata('the door to the cellar'))
         """
-        set_state(self._use(), key, value, metadata, None)
+        set_state(self._use(), key, value, metadata, self._invocation)
         self._changed()
+
+    def change(
+        self, key: str, function: Callable[[typing.Any], typing.Any], default: typing.Any = None
+    ) -> typing.Any:
+        """Sets a key to ``function(value)``, and returns the new value. Nothing else changes the
+        state meanwhile: tools that run at the same time lose no change.
+
+        Args:
+            key: a key of the state; not a JSON Pointer.
+            function: called on the session's own thread, which it blocks.
+            default: the value for the function if there is no such key.
+
+        Raises:
+            ValueError, TypeError: the new value is not JSON.
+            Exception: raised by the function; the state is not changed.
+
+        >>> import narratoria
+        >>> with narratoria.Session(state={"gold": 5}) as session:
+        ...     session.state.change("gold", lambda gold: gold - 2)
+        3
+        """
+
+        def read_and_set() -> typing.Any:
+            value = function(self.get(key, default))
+            self.set(key, value)
+            return value
+
+        # On a tool's thread, all of it runs on the session's thread, in one step.
+        on_engine = getattr(self._use(), "on_engine", None)
+        return read_and_set() if on_engine is None else on_engine(read_and_set)
+
+    def __setitem__(self, key: str, value: typing.Any) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self.patch({key: None})
 
     def clear(self) -> None:
         """Removes all keys and all metadata.
@@ -268,7 +330,7 @@ class State(_Base):
         ...     session.state.to_dict()
         {}
         """
-        self._use().clear_state(None)
+        self._use().clear_state(self._invocation)
         self._changed()
 
     def metadata(self, key: str) -> StateMetadata | None:
