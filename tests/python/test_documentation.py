@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE, child_environment
 
-PAGES = ["README.md", "docs/python.md", "bindings/python/README.md"]
+PAGES = ["README.md", "docs/python-tutorial.md", "docs/python.md", "bindings/python/README.md"]
 
 
 def snippets(page: Path) -> str:
