@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import os
 import re
 import subprocess
 import sys
@@ -62,6 +63,18 @@ def test_star_import_brings_no_modules() -> None:
     exec("from narratoria import *", names)
     modules = {name for name, value in names.items() if isinstance(value, ModuleType)}
     assert modules == set() and {"Session", "Context", "Plan"} <= set(names)
+
+
+def test_configuring_names_all_missing_libraries(tmp_path: Path) -> None:
+    # pip shows only this message to someone without apt-get.
+    ran = subprocess.run(
+        ["cmake", "-S", SOURCE, "-B", tmp_path, "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"],
+        env={**os.environ, "PKG_CONFIG_LIBDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    named = re.findall(r"\(Debian: (.*)\)", ran.stderr)
+    assert named == ["libuv1-dev", "libseccomp-dev", "libcli11-dev"]
 
 
 def test_package_is_typed() -> None:
