@@ -315,6 +315,51 @@ class TestInterrupts:
         assert done.returncode == 0, done.stderr
         assert done.stdout == "True None None\n"
 
+    def test_close_is_quick_after_interrupt_of_cancellation(self) -> None:
+        import asyncio
+
+        session = narratoria.Session()
+
+        @session.tool
+        async def nap() -> None:
+            loop: Any = asyncio.get_running_loop()
+            call_soon = loop.call_soon
+
+            def call_or_interrupt(callback: Any, *arguments: Any, **options: Any) -> Any:
+                # Ctrl-C again, while this task is being woken to end.
+                if "wakeup" in repr(callback).lower():
+                    loop.call_soon = call_soon
+                    raise KeyboardInterrupt
+                return call_soon(callback, *arguments, **options)
+
+            loop.call_soon = call_or_interrupt
+            call_soon(signal.raise_signal, signal.SIGINT)
+            await asyncio.sleep(60)
+
+        with pytest.raises(KeyboardInterrupt):
+            session.execute(one("nap"))
+        start = time.monotonic()
+        session.close()
+        assert time.monotonic() - start < 3
+
+    def test_interrupted_loop_runs_again(self) -> None:
+        import asyncio
+
+        from narratoria._private_loop import PrivateLoop
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        with narratoria.Session() as session:
+            private = PrivateLoop(session._core)
+            private.loop.call_soon(interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                private.drive_until(lambda: True)
+            task = private.loop.create_task(asyncio.sleep(0.01))
+            private.settle([task], 60)
+            assert task.done()
+            private.end([], 0)
+
     def test_interrupt_in_loop_replaces_only_loop(self) -> None:
         import asyncio
 

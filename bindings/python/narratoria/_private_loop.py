@@ -158,12 +158,10 @@ class PrivateLoop:
 
     def _run(self, is_done: Callable[[], bool], seconds: float | None) -> None:
         loop, driver = self.loop, self._driver
-        done = loop.create_future()
         raised: list[BaseException] = []
 
-        def stop() -> None:
-            if not done.done():
-                done.set_result(None)
+        # Not run_until_complete: an interrupted one would leave a callback that stops a later run.
+        stop = loop.stop
 
         def check() -> None:
             if is_done():
@@ -182,9 +180,9 @@ class PrivateLoop:
             check()
             with interrupts:
                 try:
-                    loop.run_until_complete(done)
+                    loop.run_forever()
                 except BaseException:
-                    # The state of the loop is unknown.
+                    # The loop may have lost callbacks, so that a task never wakes.
                     self.is_broken = True
                     raise
         finally:

@@ -514,6 +514,9 @@ class Session(Registry):
             except Error:
                 is_held = False
                 raise
+            if self._private is not None and self._private.is_broken:
+                # Ctrl-C came again while the loop was being replaced.
+                self._end_loop(_INTERRUPT_GRACE_S)
             ticket = submit()
             try:
                 while not ticket.is_done or self._handlers:
@@ -537,6 +540,15 @@ class Session(Registry):
         if self._core.is_closed:
             return
         try:
+            self._cancel_work()
+        except BaseException:
+            # Ctrl-C again, perhaps while a task was being woken.
+            if self._private is not None:
+                self._private.is_broken = True
+            raise
+
+    def _cancel_work(self) -> None:
+        try:
             self._core.cancel()
             self._core.run(0)
         finally:
@@ -556,14 +568,20 @@ class Session(Registry):
             self._already_waited_for = set(self._tasks)
 
     def _end_loop(self, seconds: float | None) -> list[str]:
-        # Returns the names of functions that did not end.
+        # Returns the names of functions that did not end, unless a broken loop has lost them.
         private, self._private = self._private, None
         left: list[str] = []
         if private is not None:
+            if private.is_broken:
+                # Its tasks may never end.
+                seconds = (
+                    _INTERRUPT_GRACE_S if seconds is None else min(seconds, _INTERRUPT_GRACE_S)
+                )
             try:
                 private.end(list(self._tasks), seconds)
             finally:
-                left = [task.get_name() for task in self._tasks if not task.done()]
+                if not private.is_broken:
+                    left = [task.get_name() for task in self._tasks if not task.done()]
                 self._tasks.clear()
                 self._handlers.clear()
                 self._already_waited_for.clear()
