@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "slurm/allocation.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
@@ -8,13 +9,20 @@
 namespace narratoria::slurm {
 namespace {
 
+// The lease of a job that has just begun: its host may be gone since it was submitted.
+constexpr std::chrono::seconds kFirstLease(15);
+
 // A signal interrupts `wait`, and the time begins again.
 std::string lease_script(std::chrono::milliseconds lease) {
-    const auto seconds = std::to_string((lease.count() + 999) / 1000);
+    const auto seconds = [](std::chrono::milliseconds time) {
+        return std::to_string((time.count() + 999) / 1000);
+    };
     return "#!/bin/sh\n"
            "trap 'renewed=1' USR1\n"
-           "while :; do renewed=; sleep " +
-           seconds + " & wait $!; [ \"$renewed\" ] || exit 1; done\n";
+           "lease=" +
+           seconds(std::min<std::chrono::milliseconds>(lease, kFirstLease)) +
+           "\nwhile :; do renewed=; sleep $lease & wait $!; [ \"$renewed\" ] || exit 1; lease=" +
+           seconds(lease) + "; done\n";
 }
 
 constexpr const char* kKeeper =
@@ -24,13 +32,12 @@ constexpr const char* kKeeper =
 // The keeper's last command needs some milliseconds.
 constexpr std::uint32_t kGraceMs = 5000;
 
-// The last line of what a program of Slurm wrote, without "sbatch: error: ".
-std::string last_line(std::string_view text) {
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    const std::size_t start = text.rfind('\n');
-    if (start != text.npos) text.remove_prefix(start + 1);
-    constexpr std::string_view kPrefix = "sbatch: error: ";
-    if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+// The first line of what sbatch wrote, without its own name.
+std::string first_line(std::string_view text) {
+    text = text.substr(0, text.find('\n'));
+    for (const std::string_view prefix : {"sbatch: ", "error: "}) {
+        if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+    }
     return std::string(text);
 }
 
@@ -72,7 +79,7 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
     // "17" or "17;cluster"
     std::from_chars(job_text_.data(), job_text_.data() + job_text_.size(), job_);
     if (exit.status != 0 || job_ == 0) {
-        const std::string reason = !exit.error.empty() ? exit.error : last_line(errors_);
+        const std::string reason = !exit.error.empty() ? exit.error : first_line(errors_);
         const auto on_lost = events_.on_lost;
         return on_lost("ALLOCATION_FAILED", "sbatch: " + reason);
     }
@@ -91,10 +98,8 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
 }
 
 void Allocation::renew() {
-    next_renewal_ = plugin::Timer(host_, request_.lease / 3, [this] {
-        keeper_.write("\n");
-        renew();
-    });
+    keeper_.write("\n");
+    next_renewal_ = plugin::Timer(host_, request_.lease / 3, [this] { renew(); });
 }
 
 void Allocation::take(const JobState& state) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -30,9 +31,9 @@ namespace {
 constexpr std::string_view kId = "narratoria.slurm";
 constexpr std::string_view kOptionsExample = R"(options = ["--cpus-per-task=4", "--mem=8G"])";
 constexpr std::string_view kAllocationExample = R"(allocation = ["--nodes=2", "--exclusive"])";
-constexpr std::string_view kSecondsExample = "lease = 60";
-constexpr std::string_view kAtOnceExample = "at_once = 50";
 constexpr std::uint64_t kMostSeconds = 86'400;
+// The state of a job is known every two seconds, and a lease is renewed when it runs.
+constexpr std::uint64_t kLeastLease = 3;
 // A tool in a job of its own has two processes here, and the host allows a plugin 128.
 constexpr std::uint64_t kMostJobs = 60;
 constexpr std::uint64_t kMostSteps = 120;
@@ -96,6 +97,7 @@ public:
         run->path = plugins::remote_path(path, request.plan_folder());
         for (const std::string_view each : request.environment())
             run->environment.emplace_back(each);
+        add_configuration(run->environment);
         run->folder = std::string(request.root());
         run->request = std::string(request.request()) + "\n";
         run->name = "narratoria-" + std::string(request.tool_id());
@@ -128,18 +130,32 @@ private:
         profiles_ = plugins::NamedCommands(settings, kId, "profiles", "gpu",
                                            R"(["--gpus=1", "--time=10"])");
         allocation_options_ = settings.command("allocation", kAllocationExample);
-        const auto seconds = [&](std::string_view name, std::chrono::milliseconds& value) {
-            const auto given = settings.number(name, kMostSeconds, kSecondsExample);
-            if (given == 0u) throw settings.wrong(name, "at least 1 second", kSecondsExample);
-            if (given) value = std::chrono::seconds(*given);
+        const auto number = [&](std::string_view name, std::uint64_t least, std::uint64_t most,
+                                std::uint64_t usual) {
+            const std::string example = std::string(name) + " = " + std::to_string(usual);
+            const auto given = settings.number(name, UINT64_MAX, example);
+            if (given && (*given < least || *given > most)) {
+                throw settings.wrong(
+                    name,
+                    "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                    example);
+            }
+            return given.value_or(usual);
         };
-        seconds("lease", lease_);
-        seconds("idle", idle_time_);
-        const std::uint64_t most = allocation_options_ ? kMostSteps : kMostJobs;
-        if (const auto given = settings.number("at_once", most, kAtOnceExample)) {
-            if (*given == 0) throw settings.wrong("at_once", "at least 1", kAtOnceExample);
-            at_once_ = *given;
+        lease_ = std::chrono::seconds(number("lease", kLeastLease, kMostSeconds, 60));
+        idle_time_ = std::chrono::seconds(number("idle", 1, kMostSeconds, 60));
+        at_once_ = number("at_once", 1, allocation_options_ ? kMostSteps : kMostJobs, 50);
+    }
+
+    // Slurm's programs find the cluster as they do for the player, also if tools get an environment
+    // of their own.
+    static void add_configuration(Texts& environment) {
+        constexpr std::string_view kName = "SLURM_CONF=";
+        for (const std::string& each : environment) {
+            if (each.starts_with(kName)) return;
         }
+        const char* const configuration = std::getenv("SLURM_CONF");
+        if (configuration != nullptr) environment.push_back(std::string(kName) + configuration);
     }
 
     // ---- turns
@@ -300,7 +316,8 @@ private:
             (exit.status == 127 || exit.status == 126)) {
             code = "SPAWN_FAILED";
             reason = "the node " + run.step->node() + " cannot run " + run.path +
-                     "; put the story in a folder that all nodes share (narratoria doctor --slurm)";
+                     "; check that the file is there and executable, and that the nodes share its "
+                     "folder";
         }
         if (run.is_cancelled) code.clear();
         // The queue would report it later; the next attempt gets a new allocation.

@@ -46,12 +46,13 @@ std::chrono::microseconds time_of(std::string_view text) {
 Step::Step(const plugin::Host& host, const Request& request, Events events)
     : events_(std::move(events)) {
     plugin::Program program;
-    program.arguments = {"srun", "--jobid=" + std::to_string(request.job), "--nodes=1",
-                         "--ntasks=1", "--unbuffered"};
+    program.arguments = {"srun", "--jobid=" + std::to_string(request.job)};
     program.arguments.insert(program.arguments.end(), request.options.begin(),
                              request.options.end());
-    for (const std::string& each : {std::string("--"), std::string("sh"), std::string("-c"),
-                                    std::string(kScript), std::string("sh"), request.path}) {
+    for (const std::string& each :
+         {std::string("--nodes=1"), std::string("--ntasks=1"), std::string("--unbuffered"),
+          std::string("--"), std::string("sh"), std::string("-c"), std::string(kScript),
+          std::string("sh"), request.path}) {
         program.arguments.push_back(each);
     }
     program.environment = request.environment;

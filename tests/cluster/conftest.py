@@ -21,4 +21,6 @@ def cluster():
     if missing:
         pytest.skip(f"{', '.join(missing)} of Slurm is missing (Debian: apt-get install slurm-wlm munge)")
     with tempfile.TemporaryDirectory(prefix="cluster-") as folder, Cluster(folder) as started:
+        # As for a player; sessions of the tests do not pass it to their tools.
+        os.environ["SLURM_CONF"] = str(started.configuration)
         yield started

@@ -28,6 +28,11 @@ def test_unreachable_controller_is_reported(cluster, tmp_path):
     assert "SLURM_CONF" in checks["slurm_controller"]["problem"]
 
 
+def test_missing_configuration_is_named(cluster, tmp_path):
+    status, checks = doctor(cluster, tmp_path, SLURM_CONF="/nowhere/slurm.conf")
+    assert status == 1 and "SLURM_CONF names /nowhere/slurm.conf" in checks["slurm_programs"]["problem"]
+
+
 def test_missing_programs_are_named(cluster, tmp_path):
     status, checks = doctor(cluster, tmp_path, PATH="/nowhere")
     assert status == 1 and "srun is not in PATH" in checks["slurm_programs"]["problem"]

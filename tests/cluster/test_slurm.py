@@ -41,8 +41,7 @@ class Story:
             f'[plugins."narratoria.slurm"]\n{settings}\n')
 
     def session(self):
-        session = narratoria.Session(story=self.folder,
-                                     environment={"SLURM_CONF": str(self.cluster.configuration)})
+        session = narratoria.Session(story=self.folder)
         session.add_sink(lambda event: self.records.append(event))
         return session
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ MachineCheck programs() {
         if (!find_program(each).empty()) continue;
         check.text =
             fmt::format("{} is not in PATH; install Slurm's commands (Debian: slurm-client)", each);
+        return check;
+    }
+    const char* const configuration = std::getenv("SLURM_CONF");
+    if (configuration != nullptr && ::access(configuration, R_OK) != 0) {
+        check.text = fmt::format("SLURM_CONF names {}, which cannot be read ({})",
+                                 display_path(configuration), reason(errno));
         return check;
     }
     const ProgramOutput version = output_of({find_program("sinfo"), "--version"});
