@@ -289,7 +289,7 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     tool::StartFailure failure;
     const int64_t started_us = clock::steady_us();
     auto attempt = resolution.runner->start(given, running, failure);
-    if (attempt == nullptr && failure.shortage && running.starting != nullptr) {
+    if (attempt == nullptr && failure.shortage && start.alone != nullptr) {
         // It waits for descriptors like any other tool.
         running.starting = nullptr;
         announced_ = 1;
