@@ -45,6 +45,12 @@ def marks_of(comment):
     return []
 
 
+def since_of(comment):
+    """Returns the version of the ABI that brought what the comment describes: "since 1.2"."""
+    found = re.search(r"\bsince (\d+\.\d+)\b", " ".join(comment.split()))
+    return found[1] if found else "1.0"
+
+
 def text_of(comment):
     """Returns a comment's text without its delimiters."""
     lines = [re.sub(r"^\s*(/\*|\*/|\*)?\s?", "", line) for line in comment.splitlines()]
@@ -108,11 +114,14 @@ def fields_of(body):
         if field["type"] == "callback" and marks_of(comment):
             field["threads"] = marks_of(comment)
         fields.append(field)
-        comment, rest = "", rest[end + 1:]
+        rest = rest[end + 1:]
         # A comment on the same line belongs to this field, not to the next one.
         same_line = re.match(r"[ \t]*/\*.*?\*/", rest, re.S)
         if same_line and "\n" not in rest[:len(same_line[0]) - len(same_line[0].lstrip())]:
+            comment += same_line[0]
             rest = rest[same_line.end():]
+        field["since"] = since_of(comment)
+        comment = ""
     return fields
 
 
@@ -154,7 +163,7 @@ def read_headers():
                 fail(f"{header}: the comment of {name} has no thread mark")
             api["functions"].append({"name": name, "header": header, "threads": marks,
                                      **signature(returns, plain(parameters)),
-                                     "description": text_of(comment)})
+                                     "since": since_of(comment), "description": text_of(comment)})
     for path in sorted(HEADERS.glob("*.h")):
         for name in re.findall(r"^typedef struct (\w+) \1;", path.read_text(), re.M):
             if name not in defined:

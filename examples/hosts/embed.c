@@ -31,12 +31,13 @@ int main(int argc, char **argv) {
     nar_error error = NAR_ERROR_INIT;
     nar_engine *engine = NULL;
     nar_session *session = NULL;
-    const nar_event_sink sink = {sizeof sink, 1u << NAR_KIND_TOOL_EVENT, stdout, print_event, NULL};
+    const nar_event_sink sink = {sizeof sink, 0,           NAR_KIND_BIT(NAR_KIND_TOOL_EVENT),
+                                 stdout,      print_event, NULL};
     const nar_execution_handler handler = {sizeof handler, 0, &outcome, print_result};
     if (nar_engine_create(NULL, &engine, &error) != NAR_OK ||
         nar_session_create(engine, NULL, &session, &error) != NAR_OK ||
         nar_session_attach_sink(session, &sink, NULL, &error) != NAR_OK ||
-        nar_session_execute(session, plan, folder, &handler, &error) != NAR_OK ||
+        nar_session_execute(session, plan, folder, &handler, NULL, &error) != NAR_OK ||
         nar_engine_run_until_idle(engine, &error) != NAR_OK)
         fprintf(stderr, "%.*s\n", (int)error.message.size, error.message.data);
     nar_engine_destroy(engine, &error); /* ends its sessions, and empties the error */

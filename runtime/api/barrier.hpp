@@ -57,6 +57,11 @@ inline std::string copy(nar_str text) { return std::string(view(text)); }
 // to the NUL.
 inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_view::npos; }
 
+// False for NULL, and for an error whose size was not set: the rest of it may be garbage.
+inline bool is_usable(const nar_error* error) {
+    return error != nullptr && error->size >= sizeof(nar_error);
+}
+
 // Fills `error` and returns `status`. `error` may be NULL.
 nar_status fail(nar_error* error, nar_status status, std::string_view code,
                 std::string_view message, std::string_view details = {});
@@ -73,7 +78,7 @@ nar_status guarded(nar_error* error, Body&& body) noexcept {
         status = body();
     } catch (const std::bad_alloc&) {
         status = NAR_OUT_OF_MEMORY;
-        if (error != nullptr) error->status = status;
+        if (is_usable(error)) error->status = status;
     } catch (const std::system_error& failure) {
         status = NAR_IO;
         try {
@@ -128,6 +133,12 @@ nar_status on_session(nar_session* handle, nar_error* error, Body&& body) noexce
 
 inline nar_status refuse_argument(nar_error* error, std::string_view message) {
     return fail(error, NAR_INVALID_ARGUMENT, "INVALID_ARGUMENT", message);
+}
+
+// Reports the id of what `its` has just accepted.
+inline nar_status submitted(const session::Session& its, uint64_t* submission) {
+    if (submission != nullptr) *submission = its.last_submission();
+    return NAR_OK;
 }
 
 inline nar_status refuse_ending(nar_error* error) {

@@ -45,21 +45,13 @@ void log_to_stderr(uint32_t level, std::string_view message, std::string_view se
 }
 
 decltype(engine::EngineSettings::log) log_function(const nar_engine_options& options) {
-    if (options.log_line != nullptr) {
-        return [log = options.log_line, user = options.user](
-                   uint32_t level, std::string_view message, std::string_view session,
-                   std::string_view code) {
+    if (options.log == nullptr) return log_to_stderr;
+    return
+        [log = options.log, user = options.user](uint32_t level, std::string_view message,
+                                                 std::string_view session, std::string_view code) {
             const nar_log_line line{sizeof line, level, view(message), view(session), view(code)};
             log(user, &line);
         };
-    }
-    if (options.log != nullptr) {
-        return [log = options.log, user = options.user](uint32_t level, std::string_view message,
-                                                        std::string_view, std::string_view) {
-            log(user, level, view(message));
-        };
-    }
-    return log_to_stderr;
 }
 
 // Reports an exception of a callback after the driving call has done all its work: it must not stop
@@ -80,10 +72,8 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
         *engine = nullptr;
         nar_engine_options options;
-        if (!read_struct(given, options)) {
-            return refuse_argument(error,
-                                   "the options' size is not set; set it to sizeof the struct");
-        }
+        std::string fault = read_struct(given, options);
+        if (!fault.empty()) return refuse_argument(error, "nar_engine_options " + fault);
         engine::EngineSettings settings;
         if (options.jobs > kMaxJobs) {
             return refuse_argument(error, "jobs must be at most 4096");
@@ -140,15 +130,13 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
             return refuse_argument(error, "the store's path contains a NUL character");
         }
         settings.store = copy(options.store);
-        if (!read_times(options.times, settings.times) ||
-            !read_limits(options.limits, settings.limits)) {
-            return refuse_argument(
-                error, "the size of times or limits is not set; set it to sizeof the struct");
-        }
+        fault = read_times(options.times, settings.times);
+        if (fault.empty()) fault = read_limits(options.limits, settings.limits);
+        if (!fault.empty()) return refuse_argument(error, fault);
         settings.supervisor = copy(options.supervisor);
-        if (std::string fault; !view(options.sandbox).empty() &&
-                               !read_guarantees(view(options.sandbox), GuaranteeSource::Policy,
-                                                settings.guarantees, fault)) {
+        if (!view(options.sandbox).empty() &&
+            !read_guarantees(view(options.sandbox), GuaranteeSource::Policy, settings.guarantees,
+                             fault)) {
             return refuse_argument(error, "sandbox: " + utf8::repaired(fault));
         }
         settings.log = log_function(options);

@@ -17,8 +17,12 @@ nar_status nar_session_attach_sink(nar_session* session, const nar_event_sink* s
                                    uint64_t* sink_id, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         nar_event_sink read;
-        if (sink == nullptr || !read_struct(sink, read) || read.event == nullptr) {
-            return refuse_argument(error, "the sink's size and event function must be set");
+        if (sink == nullptr) return refuse_argument(error, "the sink must not be NULL");
+        if (const std::string fault = read_struct(sink, read); !fault.empty()) {
+            return refuse_argument(error, "nar_event_sink " + fault);
+        }
+        if (read.event == nullptr) {
+            return refuse_argument(error, "the sink's event function must be set");
         }
         if (its.ending()) return refuse_ending(error);
         const uint64_t id = its.stream().attach(read);
@@ -37,9 +41,11 @@ nar_status nar_session_detach_sink(nar_session* session, uint64_t sink_id, nar_e
 nar_status nar_event_to_json(const nar_event* event, nar_text** json, nar_error* error) {
     return guarded(error, [&]() -> nar_status {
         nar_event read;
-        if (event == nullptr || json == nullptr || !read_struct(event, read)) {
-            return refuse_argument(
-                error, "event and json must not be NULL, and the event's size must be set");
+        if (event == nullptr || json == nullptr) {
+            return refuse_argument(error, "event and json must not be NULL");
+        }
+        if (const std::string fault = read_struct(event, read); !fault.empty()) {
+            return refuse_argument(error, "nar_event " + fault);
         }
         // The caller may have built the event itself, so its ids may not be valid UTF-8.
         std::string repaired[3];

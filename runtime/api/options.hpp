@@ -11,10 +11,12 @@
 
 namespace narratoria::api {
 
-// Overrides `times` with the given values. Returns false if the size in the struct is not set.
-inline bool read_times(const nar_times* given, engine::Times& times) {
+// Overrides `times` with the given values. Returns why the struct must be refused, or nothing.
+inline std::string read_times(const nar_times* given, engine::Times& times) {
     nar_times read;
-    if (!read_struct(given, read)) return false;
+    if (const std::string fault = read_struct(given, read); !fault.empty()) {
+        return "nar_times " + fault;
+    }
     auto lay = [](uint32_t value, uint32_t& out) {
         if (value != 0) out = value == NAR_NONE ? 0 : value;
     };
@@ -23,7 +25,7 @@ inline bool read_times(const nar_times* given, engine::Times& times) {
     lay(read.narrator_ms, times.narrator_ms);
     lay(read.prompt_ms, times.prompt_ms);
     lay(read.grace_ms, times.grace_ms);
-    return true;
+    return {};
 }
 
 #define NARRATORIA_LIMIT(name, type, least, text) +sizeof(type)
@@ -33,13 +35,15 @@ static_assert(sizeof(nar_limits) == sizeof(nar_limits::size) + sizeof(nar_limits
 #undef NARRATORIA_LIMIT
 
 // Like read_times(), for limits.
-inline bool read_limits(const nar_limits* given, engine::Limits& limits) {
+inline std::string read_limits(const nar_limits* given, engine::Limits& limits) {
     nar_limits read;
-    if (!read_struct(given, read)) return false;
+    if (const std::string fault = read_struct(given, read); !fault.empty()) {
+        return "nar_limits " + fault;
+    }
 #define NARRATORIA_LIMIT(name, type, least, text) process::apply_limit(read.name, limits.name);
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
-    return true;
+    return {};
 }
 
 // Ensures that these limits can be enforced. Call it after the engine's cgroup folder is set.

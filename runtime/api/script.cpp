@@ -69,20 +69,19 @@ std::string tools_folder(session::Session& its, nar_str given) {
 extern "C" {
 
 nar_status nar_session_run_script(nar_session* session, const nar_script* script,
-                                  const nar_script_handler* handler, nar_error* error) {
+                                  const nar_script_handler* handler, uint64_t* submission,
+                                  nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
         if (its.replays()) return refuse_replay(error);
         nar_script given;
         nar_script_handler read;
         if (script == nullptr) return refuse_argument(error, "the script must not be NULL");
-        if (!read_struct(script, given)) {
-            return refuse_argument(error,
-                                   "the script's size is not set; set it to sizeof the struct");
+        if (const std::string fault = read_struct(script, given); !fault.empty()) {
+            return refuse_argument(error, "nar_script " + fault);
         }
-        if (!read_struct(handler, read)) {
-            return refuse_argument(error,
-                                   "the handler's size is not set; set it to sizeof the struct");
+        if (const std::string fault = read_struct(handler, read); !fault.empty()) {
+            return refuse_argument(error, "nar_script_handler " + fault);
         }
         if ((given.flags & ~static_cast<uint32_t>(NAR_SCRIPT_WITHOUT_SCOPE)) != 0) {
             return refuse_argument(error, "the script's flags have an unknown bit");
@@ -94,7 +93,7 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
             script::Program::compile(view(given.source), its.script_limits(), fault);
         if (program && its.run_script(program, view(given.scope), tools,
                                       handler_of(read, given.flags), fault)) {
-            return NAR_OK;
+            return submitted(its, submission);
         }
         return refuse(error, fault, view(given.source));
     });

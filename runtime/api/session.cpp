@@ -67,9 +67,8 @@ template <typename Set>
 nar_status with_metadata(session::Session& its, const nar_state_metadata* given, nar_error* error,
                          Set&& set) {
     nar_state_metadata read;
-    if (!read_struct(given, read)) {
-        return refuse_argument(error,
-                               "the size of the metadata is not set; set it to sizeof the struct");
+    if (const std::string fault = read_struct(given, read); !fault.empty()) {
+        return refuse_argument(error, "nar_state_metadata " + fault);
     }
     std::optional<plugin::GivenMetadata> metadata;
     std::optional<state::Description> description;
@@ -150,8 +149,9 @@ nar_status on_kept_session(nar_session* session, nar_error* error, Use&& use) {
 nar_status read_handler(const nar_turn_handler* handler, session::TurnHandler& out,
                         nar_error* error) {
     nar_turn_handler read;
-    if (!read_struct(handler, read))
-        return refuse_argument(error, "the handler's size is not set; set it to sizeof the struct");
+    if (const std::string fault = read_struct(handler, read); !fault.empty()) {
+        return refuse_argument(error, "nar_turn_handler " + fault);
+    }
     if (read.ended == nullptr) return NAR_OK;
     out = [read](const session::TurnEnd& end) {
         nar_turn turn{};
@@ -295,9 +295,8 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (session == nullptr) return refuse_argument(error, "session must not be NULL");
             *session = nullptr;
             nar_session_options options;
-            if (!read_struct(given, options)) {
-                return refuse_argument(error,
-                                       "the options' size is not set; set it to sizeof the struct");
+            if (const std::string fault = read_struct(given, options); !fault.empty()) {
+                return refuse_argument(error, "nar_session_options " + fault);
             }
             session::SessionSettings settings;
             settings.times = engine->engine.settings().times;
@@ -332,14 +331,16 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             if (const nar_status status = read_project(engine->engine, options, settings, error)) {
                 return status;
             }
-            if (!read_times(options.times, settings.times)) {
-                return refuse_argument(error,
-                                       "the size of times is not set; set it to sizeof the struct");
+            if (const std::string fault = read_times(options.times, settings.times);
+                !fault.empty()) {
+                return refuse_argument(error, fault);
             }
             if (options.narrator != nullptr) {
                 nar_narrator narrator;
-                if (!read_struct(options.narrator, narrator) || narrator.generate == nullptr) {
-                    return refuse_argument(error, "the narrator's size and generate must be set");
+                const std::string fault = read_struct(options.narrator, narrator);
+                if (!fault.empty()) return refuse_argument(error, "nar_narrator " + fault);
+                if (narrator.generate == nullptr) {
+                    return refuse_argument(error, "the narrator's generate must be set");
                 }
                 settings.narrator_id = copy(narrator.id);
                 settings.narrator = narrator;
@@ -438,7 +439,8 @@ nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* err
 }
 
 nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
-                             const nar_turn_handler* handler, nar_error* error) {
+                             const nar_turn_handler* handler, uint64_t* submission,
+                             nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
         session::TurnHandler on_turn;
         if (const nar_status status = read_handler(handler, on_turn, error)) return status;
@@ -460,12 +462,13 @@ nar_status nar_session_again(nar_session* session, uint64_t turn, nar_str tools,
         its.again(turn == NAR_TURN_CURRENT ? its.journal()->last_prompt()
                                            : static_cast<journal::TurnId>(turn),
                   names, std::move(on_turn));
-        return NAR_OK;
+        return submitted(its, submission);
     });
 }
 
 nar_status nar_session_resume(nar_session* session, uint64_t turn, uint32_t flags,
-                              const nar_turn_handler* handler, nar_error* error) {
+                              const nar_turn_handler* handler, uint64_t* submission,
+                              nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
         if ((flags & ~NAR_RESUME_REPEATS) != 0) {
             return refuse_argument(error, "flags has an unknown bit");
@@ -476,12 +479,13 @@ nar_status nar_session_resume(nar_session* session, uint64_t turn, uint32_t flag
         its.resume(turn == NAR_TURN_CURRENT ? its.journal()->last_interrupted()
                                             : static_cast<journal::TurnId>(turn),
                    (flags & NAR_RESUME_REPEATS) != 0, std::move(on_turn));
-        return NAR_OK;
+        return submitted(its, submission);
     });
 }
 
 nar_status nar_session_replay(nar_session* session, uint64_t turn,
-                              const nar_replay_handler* handler, nar_error* error) {
+                              const nar_replay_handler* handler, uint64_t* submission,
+                              nar_error* error) {
     session::Session* const given = unwrap(session);
     return on_engine(
         given ? &given->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
@@ -492,8 +496,10 @@ nar_status nar_session_replay(nar_session* session, uint64_t turn,
             }
             if (given->busy()) return refuse_busy(error);
             nar_replay_handler read;
-            if (!read_struct(handler, read) || read.ended == nullptr) {
-                return refuse_argument(error, "the handler's size and ended must be set");
+            const std::string fault = read_struct(handler, read);
+            if (!fault.empty()) return refuse_argument(error, "nar_replay_handler " + fault);
+            if (read.ended == nullptr) {
+                return refuse_argument(error, "the handler's ended must be set");
             }
             return with_store(error, [&]() -> nar_status {
                 given->replay(static_cast<journal::TurnId>(turn),
@@ -506,13 +512,13 @@ nar_status nar_session_replay(nar_session* session, uint64_t turn,
                                   replayed.hash = end.now;
                                   read.ended(read.user, &replayed);
                               });
-                return NAR_OK;
+                return submitted(*given, submission);
             });
         });
 }
 
 nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn_handler* handler,
-                              nar_error* error) {
+                              uint64_t* submission, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
         if (its.replays()) return refuse_replay(error);
@@ -522,7 +528,7 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
         if (words.empty()) return refuse_argument(error, "the prompt must not be empty");
         if (!utf8::is_valid(words)) return refuse_argument(error, "the prompt must be UTF-8");
         if (!its.has_narrator()) return refuse_without_narrator(error);
-        if (its.prompt(words, std::move(on_turn))) return NAR_OK;
+        if (its.prompt(words, std::move(on_turn))) return submitted(its, submission);
         return fail(error, NAR_BUSY, "BUSY",
                     "a turn is running and a prompt is already waiting; wait until a turn has "
                     "ended");
@@ -530,14 +536,15 @@ nar_status nar_session_prompt(nar_session* session, nar_str text, const nar_turn
 }
 
 nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folder,
-                               const nar_execution_handler* handler, nar_error* error) {
+                               const nar_execution_handler* handler, uint64_t* submission,
+                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
         if (its.replays()) return refuse_replay(error);
         nar_execution_handler read;
-        if (!read_struct(handler, read))
-            return refuse_argument(error,
-                                   "the handler's size is not set; set it to sizeof the struct");
+        if (const std::string fault = read_struct(handler, read); !fault.empty()) {
+            return refuse_argument(error, "nar_execution_handler " + fault);
+        }
         if (has_nul(folder)) return refuse_argument(error, "the folder contains a NUL character");
         std::string where = copy(folder);
         if (!where.empty() && where.front() != '/')
@@ -551,8 +558,25 @@ nar_status nar_session_execute(nar_session* session, nar_str plan, nar_str folde
             };
         }
         Faults faults;
-        if (its.execute(view(plan), std::move(where), std::move(on_ended), faults)) return NAR_OK;
+        if (its.execute(view(plan), std::move(where), std::move(on_ended), faults)) {
+            return submitted(its, submission);
+        }
         return invalid_document(error, "PLAN", faults, view(plan), "the plan was refused");
+    });
+}
+
+uint64_t nar_session_submission(const nar_session* session) {
+    const session::Session* const its = unwrap(session);
+    if (its == nullptr || !its->engine().on_its_thread()) return 0;
+    return its->running_submission();
+}
+
+nar_status nar_session_cancel_submission(nar_session* session, uint64_t submission,
+                                         nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        if (submission != 0 && its.cancel(submission)) return NAR_OK;
+        return fail(error, NAR_NOT_FOUND, "SUBMISSION",
+                    "submission " + std::to_string(submission) + " has ended or never existed");
     });
 }
 
@@ -633,8 +657,8 @@ nar_status nar_session_register_state_metadata(nar_session* session, nar_str key
     });
 }
 
-nar_status nar_session_get_state_metadata(nar_session* session, nar_str key, nar_text** json,
-                                          nar_error* error) {
+nar_status nar_session_read_state_metadata(nar_session* session, nar_str key, nar_text** json,
+                                           nar_error* error) {
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) -> nar_status {
             const auto found = its.state_metadata().find(view(key));
@@ -649,8 +673,8 @@ nar_status nar_session_get_state_metadata(nar_session* session, nar_str key, nar
     });
 }
 
-nar_status nar_session_get_all_state_metadata(nar_session* session, nar_text** json,
-                                              nar_error* error) {
+nar_status nar_session_read_all_state_metadata(nar_session* session, nar_text** json,
+                                               nar_error* error) {
     return on_session(session, error, [&](session::Session& its) {
         return give_text(json, error, [&](std::string& text) {
             its.state_metadata().append_json(text);
@@ -737,10 +761,9 @@ nar_status nar_session_extend(nar_session* session, const nar_session_extension*
     session::Session* its = unwrap(session);
     return on_engine(its ? &its->engine() : nullptr, error, Inside::Refused, [&]() -> nar_status {
         nar_session_extension extension;
-        if (given == nullptr || !read_struct(given, extension)) {
-            return refuse_argument(
-                error,
-                "the extension is NULL, or its size is not set; set it to sizeof the struct");
+        if (given == nullptr) return refuse_argument(error, "the extension must not be NULL");
+        if (const std::string fault = read_struct(given, extension); !fault.empty()) {
+            return refuse_argument(error, "nar_session_extension " + fault);
         }
         plugin::OwnExtension own{copy(extension.id), copy(extension.extension), extension.functions,
                                  extension.instance, extension.released};

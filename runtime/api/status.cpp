@@ -5,7 +5,7 @@
 namespace narratoria::api {
 
 void clear(nar_error* error) {
-    if (error == nullptr) return;
+    if (!is_usable(error)) return;
     delete static_cast<std::string*>(error->storage);
     error->storage = nullptr;
     error->status = NAR_OK;
@@ -14,7 +14,7 @@ void clear(nar_error* error) {
 
 nar_status fail(nar_error* error, nar_status status, std::string_view code,
                 std::string_view message, std::string_view details) {
-    if (error == nullptr) return status;
+    if (!is_usable(error)) return status;
     clear(error);
     error->status = status;
     // The message must be valid UTF-8, but it may quote input of the caller that is not.

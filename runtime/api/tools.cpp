@@ -26,9 +26,8 @@ nar_status refuse(nar_error* error, const plugin::ToolRefusal& refusal) {
 // Returns the fault of the limits; empty if they are valid.
 std::string read_limits(const nar_limits* given, tool::LimitOverrides& out) {
     nar_limits read;
-    if (!read_struct(given, read))
-        return "the size of limits is not set; set it to sizeof the struct";
-    std::string fault;
+    std::string fault = read_struct(given, read);
+    if (!fault.empty()) return "nar_limits " + fault;
 #define NARRATORIA_LIMIT(name, type, least, text)              \
     if (read.name != 0) {                                      \
         fault = process::limit_fault(#name, read.name, least); \
@@ -82,12 +81,10 @@ nar_status nar_session_tools_add(nar_session* session, const nar_tool_registrati
     return on_session(session, error, [&](session::Session& its) -> nar_status {
         if (its.ending()) return refuse_ending(error);
         nar_tool_registration read;
-        if (given == nullptr || !read_struct(given, read)) {
-            return refuse_argument(
-                error,
-                "the registration is NULL, or its size is not set; set it to sizeof the struct");
-        }
-        const std::string fault = fault_of(read);
+        if (given == nullptr) return refuse_argument(error, "the registration must not be NULL");
+        std::string fault = read_struct(given, read);
+        if (!fault.empty()) return refuse_argument(error, "nar_tool_registration " + fault);
+        fault = fault_of(read);
         if (!fault.empty()) return refuse_argument(error, fault);
         plugin::ToolRefusal refusal;
         auto definition = plugin::read_tool(read.tool, refusal);

@@ -93,7 +93,7 @@ void Stream::detach_all() {
 }
 
 uint64_t Stream::attach(const nar_event_sink& sink, SinkWatcher* watcher) {
-    const uint32_t kinds = sink.kinds != 0 ? sink.kinds : ~0u;
+    const uint64_t kinds = sink.kinds != 0 ? sink.kinds : ~uint64_t{0};
     sinks_.push_back({++last_sink_, kinds, sink, watcher});
     is_watched_ = is_watched_ || watcher != nullptr;
     wanted_ |= kinds;
@@ -174,7 +174,7 @@ void Stream::send(uint64_t number, Kind kind, uint32_t type, const Subject& subj
     if (count > 1 || has_kept_texts) kept = record;
     for (size_t i = 0; i < count; ++i) {
         const Sink& sink = sinks_[i];
-        if ((sink.kinds & (1u << kind_number)) == 0) continue;
+        if ((sink.kinds & NAR_KIND_BIT(kind_number)) == 0) continue;
         const bool timed = times_each_ && sink.watcher != nullptr;
         const int64_t start = timed ? coarse_ns() : 0;
         called_ = sink.watcher;

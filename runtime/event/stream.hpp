@@ -139,7 +139,7 @@ public:
 private:
     struct Sink {
         uint64_t id;
-        uint32_t kinds;  // 0: detached during a send, erased later
+        uint64_t kinds;  // 0: detached during a send, erased later
         nar_event_sink callbacks;
         SinkWatcher* watcher;
     };
@@ -153,7 +153,7 @@ private:
         std::string body;
     };
     bool sinks_want(Kind kind) const {
-        return (wanted_ & (1u << static_cast<uint32_t>(kind))) != 0;
+        return (wanted_ & NAR_KIND_BIT(static_cast<uint32_t>(kind))) != 0;
     }
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
@@ -169,7 +169,7 @@ private:
     std::string session_id_;
     uint32_t& callback_depth_;
     std::vector<Sink> sinks_;
-    uint32_t wanted_ = 0;
+    uint64_t wanted_ = 0;
     uint64_t last_ = 0;
     uint64_t last_sink_ = 0;
     uint32_t sending_ = 0;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/bytes/utf8.hpp"
+#include "base/given_struct.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/view.hpp"
@@ -20,26 +21,18 @@ constexpr const char* kOwnId = "host";  // the owner of host functions that do n
 constexpr size_t kMaxScheme = 64;
 constexpr uint64_t kMaxName = 4096;
 
-// Copies an extension's struct. Fields beyond its size are zero. Returns false and a reason if the
-// struct is smaller than `needed` bytes.
+// Copies an extension's struct. Returns false and a reason if it cannot be used.
 template <typename Extension>
-bool read_extension(const Instance& instance, const char* id, size_t needed, Extension& out,
-                    std::string& reason) {
-    std::memset(static_cast<void*>(&out), 0, sizeof out);
-    const void* given = instance.extension(id);
+bool read_extension(const Instance& instance, const char* id, Extension& out, std::string& reason) {
+    const auto* const given = static_cast<const Extension*>(instance.extension(id));
     if (given == nullptr) {
         reason = std::string("it lists ") + id + ", but its get_extension returns NULL for it";
         return false;
     }
-    uint32_t size = 0;
-    std::memcpy(&size, given, sizeof size);
-    if (size < needed) {
-        reason = std::string("its ") + id + " has the size " + std::to_string(size) +
-                 "; it must be at least " + std::to_string(needed) + " bytes";
-        return false;
-    }
-    std::memcpy(static_cast<void*>(&out), given, std::min<size_t>(size, sizeof out));
-    return true;
+    const std::string fault = read_struct(given, out);
+    if (fault.empty()) return true;
+    reason = std::string("its ") + id + " " + fault;
+    return false;
 }
 
 bool read_names(const nar_str* names, uint64_t count, const char* what,
@@ -109,8 +102,6 @@ void forget_instance(List& list, const Instance* instance) {
     });
 }
 
-#define NEEDED(type, field) (offsetof(type, field) + sizeof(type::field))
-
 }  // namespace
 
 bool is_offered(std::string_view extension) {
@@ -157,10 +148,11 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
 Instance* Dispatcher::add(const Library& library, std::string path, std::string settings) {
     auto instance =
         std::make_unique<Instance>(library, std::move(path), session_, std::move(settings), story_);
-    std::string reason;
-    if (!instance->init(reason)) {
+    std::string reason, code;
+    if (!instance->init(reason, code)) {
         note_refused(library.id, instance->path(), reason);
         refused_.back().version = library.version;
+        refused_.back().code = code;
         return nullptr;
     }
     if (!take_extensions(*instance, reason)) {
@@ -248,8 +240,7 @@ bool Dispatcher::take_extensions(Instance& instance, std::string& reason) {
     const Library& library = instance.library();
     if (library.offers(NAR_EXTENSION_EVENT_SINK)) {
         nar_event_sink_extension sink;
-        if (!read_extension(instance, NAR_EXTENSION_EVENT_SINK,
-                            NEEDED(nar_event_sink_extension, event), sink, reason)) {
+        if (!read_extension(instance, NAR_EXTENSION_EVENT_SINK, sink, reason)) {
             return false;
         }
         if (sink.event == nullptr) {
@@ -268,8 +259,7 @@ bool Dispatcher::take_extensions(Instance& instance, std::string& reason) {
 bool Dispatcher::take_handler(Instance& instance, std::string& reason) {
     Handler handler{&instance, {}, {}};
     std::vector<std::string> events;
-    if (!read_extension(instance, NAR_EXTENSION_UI_HANDLER,
-                        NEEDED(nar_ui_handler_extension, handle), handler.extension, reason) ||
+    if (!read_extension(instance, NAR_EXTENSION_UI_HANDLER, handler.extension, reason) ||
         !read_names(handler.extension.events, handler.extension.event_count, "ui events", events,
                     reason)) {
         return false;
@@ -286,8 +276,7 @@ bool Dispatcher::take_handler(Instance& instance, std::string& reason) {
 bool Dispatcher::take_renderer(Instance& instance, std::string& reason) {
     Renderer renderer{&instance, {}, {}};
     std::vector<std::string> patterns;
-    if (!read_extension(instance, NAR_EXTENSION_ASSET_RENDERER,
-                        NEEDED(nar_asset_renderer_extension, render), renderer.extension, reason) ||
+    if (!read_extension(instance, NAR_EXTENSION_ASSET_RENDERER, renderer.extension, reason) ||
         !read_names(renderer.extension.media_types, renderer.extension.media_type_count,
                     "media types", patterns, reason)) {
         return false;
@@ -305,8 +294,7 @@ bool Dispatcher::take_renderer(Instance& instance, std::string& reason) {
 
 bool Dispatcher::take_narrator(Instance& instance, std::string& reason) {
     auto narrator = std::make_unique<Narrator>(Narrator{this, &instance, {}, 0});
-    if (!read_extension(instance, NAR_EXTENSION_NARRATOR, NEEDED(nar_narrator_extension, generate),
-                        narrator->extension, reason)) {
+    if (!read_extension(instance, NAR_EXTENSION_NARRATOR, narrator->extension, reason)) {
         return false;
     }
     if (narrator->extension.generate == nullptr) {
@@ -320,8 +308,7 @@ bool Dispatcher::take_narrator(Instance& instance, std::string& reason) {
 bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
     nar_tool_runner_extension extension;
     std::vector<std::string> schemes;
-    if (!read_extension(instance, NAR_EXTENSION_TOOL_RUNNER,
-                        NEEDED(nar_tool_runner_extension, cancel), extension, reason) ||
+    if (!read_extension(instance, NAR_EXTENSION_TOOL_RUNNER, extension, reason) ||
         !read_names(extension.schemes, extension.scheme_count, "schemes", schemes, reason)) {
         return false;
     }
@@ -359,8 +346,7 @@ bool Dispatcher::take_runner(Instance& instance, std::string& reason) {
 
 bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
     nar_tool_extension extension;
-    if (!read_extension(instance, NAR_EXTENSION_TOOL, NEEDED(nar_tool_extension, invoke), extension,
-                        reason)) {
+    if (!read_extension(instance, NAR_EXTENSION_TOOL, extension, reason)) {
         return false;
     }
     if (extension.invoke == nullptr || extension.tool_count > kMaxNames ||
@@ -464,8 +450,6 @@ void Dispatcher::remove_tool(const std::shared_ptr<const tool::Definition>& defi
     functions_->remove(*definition);
 }
 
-#undef NEEDED
-
 void Dispatcher::attach_sinks(event::Stream& stream) {
     stream_ = &stream;
     for (const auto& [instance, extension] : sinks_) attach_sink(*instance, extension);
@@ -535,16 +519,16 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
     out.size = sizeof out;
     out.id = {(*found)->instance->library().id.data(), (*found)->instance->library().id.size()};
     out.user = found->get();
-    out.generate = [](void* user, uint64_t token, nar_str request) {
+    out.generate = [](void* user, const nar_narrator_request* request) {
         auto& narrator = *static_cast<Narrator*>(user);
         Instance& instance = *narrator.instance;
-        narrator.token = token;
+        narrator.token = request->token;
         const bool called = instance.call(
-            "its narrator", [&] { narrator.extension.generate(instance.data(), token, request); });
+            "its narrator", [&] { narrator.extension.generate(instance.data(), request); });
         if (called) return;
         // An exception ends this generation. If the plugin answered before it threw, its answer
         // counts, and this one is ignored (NAR_STALE).
-        narrator.dispatcher->session_.answer(token, false,
+        narrator.dispatcher->session_.answer(narrator.token, false,
                                              "the narrator " + instance.library().id +
                                                  " is disabled: " + instance.disabled_reason());
     };
@@ -587,7 +571,7 @@ void Dispatcher::append_json(std::string& out) const {
     out += '[';
     bool first = true;
     auto entry = [&](const std::string& id, const std::string& path, const char* state,
-                     const std::string& reason, const std::string& version,
+                     const std::string& reason, const std::string& code, const std::string& version,
                      const Library* library) {
         if (!first) out += ',';
         first = false;
@@ -601,15 +585,18 @@ void Dispatcher::append_json(std::string& out) const {
             json::append_string(out, library->extensions[i]);
         }
         out += ']';
-        writer.string("state", state).string("reason", reason).end();
+        writer.string("state", state).string("reason", reason);
+        if (!code.empty()) writer.string("code", code);
+        writer.end();
     };
     for (const auto& instance : instances_) {
         const Library& library = instance->library();
         entry(library.id, instance->path(), instance->disabled() ? "disabled" : "active",
-              instance->disabled_reason(), library.version, &library);
+              instance->disabled_reason(), "", library.version, &library);
     }
     for (const Refused& refused : refused_) {
-        entry(refused.id, refused.path, "refused", refused.reason, refused.version, nullptr);
+        entry(refused.id, refused.path, "refused", refused.reason, refused.code, refused.version,
+              nullptr);
     }
     out += ']';
 }

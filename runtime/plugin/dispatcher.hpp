@@ -124,6 +124,7 @@ private:
         std::string path;
         std::string reason;
         std::string version = {};
+        std::string code = {};  // that its init gave
     };
 
     Instance& own_functions();

@@ -26,11 +26,12 @@ class ReadOnlyHost {
 public:
     using GetExtension = const void*(const nar_host* host, nar_str id);
 
-    ReadOnlyHost(HostHandle* handle, GetExtension* get_extension) {
+    ReadOnlyHost(HostHandle* handle, GetExtension* get_extension, nar_str session_id) {
         void* const page = ::mmap(nullptr, sizeof(nar_host), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) throw std::bad_alloc();
-        host_ = new (page) nar_host{sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension};
+        host_ = new (page)
+            nar_host{sizeof(nar_host), NAR_ABI_VERSION, handle, get_extension, session_id};
         // Ignore a failure (the kernel is out of memory): the page then stays writable.
         ::mprotect(page, sizeof(nar_host), PROT_READ);
     }
@@ -45,8 +46,11 @@ private:
 };
 
 struct HostHandle {
-    explicit HostHandle(ReadOnlyHost::GetExtension* get_extension) : host(this, get_extension) {}
+    HostHandle(ReadOnlyHost::GetExtension* get_extension, std::string session)
+        : session_id(std::move(session)),
+          host(this, get_extension, {session_id.data(), session_id.size()}) {}
 
+    const std::string session_id;
     const ReadOnlyHost host;
     uint64_t made_under = 0;  // fork_count() at creation
     std::mutex mutex;         // guards `instance` against calls from other threads

@@ -68,8 +68,9 @@ template <typename Set>
 nar_status with_metadata(Instance& instance, const nar_state_metadata* given, std::string& why,
                          Set&& set) {
     nar_state_metadata read;
-    if (!read_struct(given, read)) {
-        why = "the size of the metadata is not set; set it to sizeof the struct";
+    why = read_struct(given, read);
+    if (!why.empty()) {
+        why.insert(0, "nar_state_metadata ");
         return NAR_INVALID_ARGUMENT;
     }
     if (given == nullptr) return set(std::nullopt);

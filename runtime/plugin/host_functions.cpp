@@ -50,16 +50,14 @@ const void* get_extension(const nar_host*, nar_str id) {
 }  // namespace
 
 void write_failure(nar_failure* failure, std::string_view text) {
-    if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
-    const size_t room =
-        std::min<size_t>(failure->size, sizeof(nar_failure)) - offsetof(nar_failure, message) - 1;
-    text = utf8::prefix_of(text, room);
+    if (failure == nullptr || failure->size < sizeof *failure) return;
+    text = utf8::prefix_of(text, sizeof failure->message - 1);
     std::memcpy(failure->message, text.data(), text.size());
     failure->message[text.size()] = '\0';
 }
 
 HostHandle* make_host(Instance& instance) {
-    auto* handle = new HostHandle(get_extension);
+    auto* handle = new HostHandle(get_extension, instance.session().session_id());
     handle->made_under = fork_count();
     handle->instance = &instance;
     return handle;

@@ -53,6 +53,11 @@ std::string read_details(Instance& instance, std::string_view text) {
     return out;
 }
 
+nar_status refuse(Instance& instance, const std::string& fault) {
+    instance.report(fault);
+    return NAR_INVALID_ARGUMENT;
+}
+
 nar_status note_end(Instance& instance, nar_status status) {
     if (status == NAR_STALE) instance.report("it ended an invocation twice");
     return status;
@@ -61,7 +66,8 @@ nar_status note_end(Instance& instance, nar_status status) {
 nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invocation_end* end) {
     return from_any_thread(host, [&](Instance& instance) {
         nar_invocation_end given;
-        read_struct(end, given);  // size 0: all fields are zero
+        const std::string fault = read_struct(end, given);
+        if (!fault.empty()) return refuse(instance, "nar_invocation_end " + fault);
         if (says_nothing(given)) {
             return note_end(instance, instance.inbox().send_empty_end<InvocationEnd>(
                                           &instance, token, view(given.last_output)));
@@ -83,8 +89,10 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
     if (command == nullptr) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "invocation.run", [&](Instance& instance) -> nar_status {
         nar_command given;
-        if (!read_struct(command, given) || given.arguments == nullptr ||
-            given.argument_count == 0 || given.argument_count > 100000) {
+        const std::string fault = read_struct(command, given);
+        if (!fault.empty()) return refuse(instance, "nar_command " + fault);
+        if (given.arguments == nullptr || given.argument_count == 0 ||
+            given.argument_count > 100000) {
             return NAR_INVALID_ARGUMENT;
         }
         std::vector<std::string> arguments;

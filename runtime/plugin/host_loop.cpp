@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <system_error>
 
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -51,83 +50,55 @@ nar_status timer_stop(const nar_host* host, uint64_t timer) {
     });
 }
 
-// `call` receives the ready events, or NAR_POLL_LOST.
-nar_status add_poll(Instance& instance, int32_t descriptor, uint32_t events,
-                    std::function<void(uint32_t ready)> call, uint64_t* poll) {
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
-    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
-    for (const auto& [other, watch] : instance.polls) {
-        const bool has_it = watch->running() && watch->descriptor() == descriptor;
-        if (has_it && !watch->is_lost()) return NAR_IO;
-    }
-    const uint64_t number = ++instance.last_handle;
-    auto made = std::make_unique<ForeignWatch>(instance.session().loop());
-    try {
-        made->start(
-            descriptor,
-            [&instance, number, call] {
-                ForeignWatch& watch = *instance.polls.at(number);
-                // A disabled plugin never reads the descriptor, which would stay ready and keep the
-                // loop busy.
-                if (instance.disabled()) return watch.stop();
-                instance.call("a poll's function", [&] { call(watch.ready()); });
-            },
-            [&instance, descriptor, call] {
-                instance.report("the descriptor " + std::to_string(descriptor) +
-                                " was closed before poll.stop; its poll has ended");
-                instance.call("a poll's function", [&] { call(NAR_POLL_LOST); });
-            },
-            events);
-    } catch (const std::system_error&) {
-        return NAR_IO;  // the descriptor cannot be polled
-    }
-    instance.polls.emplace(number, std::move(made));
-    *poll = number;
-    return NAR_OK;
-}
-
-nar_status poll_start(const nar_host* host, int32_t descriptor, void (*on_readable)(void*),
-                      void* user, uint64_t* poll) {
-    if (on_readable == nullptr || poll == nullptr) return NAR_INVALID_ARGUMENT;
-    return on_engine_thread(host, "poll.start", [&](Instance& instance) {
-        return add_poll(
-            instance, descriptor, NAR_POLL_READABLE,
-            // on_readable() would read a descriptor that is no longer the plugin's, so do not call
-            // it.
-            [on_readable, user](uint32_t ready) {
-                if (ready != NAR_POLL_LOST) on_readable(user);
-            },
-            poll);
-    });
-}
-
 static_assert(NAR_POLL_READABLE == kReadable && NAR_POLL_WRITABLE == kWritable);
 constexpr uint32_t kPollEvents = NAR_POLL_READABLE | NAR_POLL_WRITABLE;
 
-nar_status poll_watch(const nar_host* host, int32_t descriptor, uint32_t events,
+nar_status poll_start(const nar_host* host, int32_t descriptor, uint32_t events,
                       void (*on_ready)(void*, uint32_t), void* user, uint64_t* poll) {
     if (on_ready == nullptr || poll == nullptr || (events & ~kPollEvents) != 0) {
         return NAR_INVALID_ARGUMENT;
     }
-    return on_engine_thread(host, "poll.watch", [&](Instance& instance) {
-        const nar_status status = add_poll(
-            instance, descriptor, events,
-            [on_ready, user](uint32_t ready) { on_ready(user, ready); }, poll);
-        if (status == NAR_OK) instance.watches.insert(*poll);
-        return status;
+    return on_engine_thread(host, "poll.start", [&](Instance& instance) -> nar_status {
+        struct stat status {};
+        if (::fstat(descriptor, &status) != 0) return NAR_INVALID_ARGUMENT;
+        if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return NAR_IO;
+        for (const auto& [other, watch] : instance.polls) {
+            const bool has_it = watch->running() && watch->descriptor() == descriptor;
+            if (has_it && !watch->is_lost()) return NAR_IO;
+        }
+        const uint64_t number = ++instance.last_handle;
+        auto made = std::make_unique<ForeignWatch>(instance.session().loop());
+        try {
+            made->start(
+                descriptor,
+                [&instance, number, on_ready, user] {
+                    ForeignWatch& watch = *instance.polls.at(number);
+                    // A disabled plugin never reads the descriptor, which would stay ready and keep the
+                    // loop busy.
+                    if (instance.disabled()) return watch.stop();
+                    instance.call("a poll's function", [&] { on_ready(user, watch.ready()); });
+                },
+                [&instance, descriptor, on_ready, user] {
+                    instance.report("the descriptor " + std::to_string(descriptor) +
+                                    " was closed before poll.stop; its poll has ended");
+                    instance.call("a poll's function", [&] { on_ready(user, NAR_POLL_LOST); });
+                },
+                events);
+        } catch (const std::system_error&) {
+            return NAR_IO;  // the descriptor cannot be polled
+        }
+        instance.polls.emplace(number, std::move(made));
+        *poll = number;
+        return NAR_OK;
     });
 }
 
 nar_status poll_change(const nar_host* host, uint64_t poll, uint32_t events) {
     if ((events & ~kPollEvents) != 0) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "poll.change", [&](Instance& instance) {
-        // Polls of poll.start cannot be changed: their callback does not receive the ready events.
         // Polls of a disabled instance do not run.
         const auto found = instance.polls.find(poll);
-        if (found == instance.polls.end() || !instance.watches.contains(poll)) {
-            return NAR_NOT_FOUND;
-        }
+        if (found == instance.polls.end()) return NAR_NOT_FOUND;
         if (!found->second->running()) return found->second->lost() ? NAR_IO : NAR_NOT_FOUND;
         found->second->change(events);
         return NAR_OK;
@@ -143,7 +114,6 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
         // Destroyed later, because its own callback may be running.
         std::shared_ptr<ForeignWatch> stopped(std::move(found->second));
         instance.polls.erase(found);
-        instance.watches.erase(poll);
         instance.session().loop().defer([stopped] {});
         return was_lost ? NAR_IO : NAR_OK;
     });
@@ -153,7 +123,6 @@ nar_status poll_stop(const nar_host* host, uint64_t poll) {
 
 const nar_host_post post_service{sizeof(nar_host_post), 0, post};
 const nar_host_timer timer_service{sizeof(nar_host_timer), 0, timer_start, timer_stop};
-const nar_host_poll poll_service{
-    sizeof(nar_host_poll), 0, poll_start, poll_stop, poll_watch, poll_change};
+const nar_host_poll poll_service{sizeof(nar_host_poll), 0, poll_start, poll_change, poll_stop};
 
 }  // namespace narratoria::plugin

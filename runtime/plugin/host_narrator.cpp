@@ -37,7 +37,7 @@ nar_status narrator_fail(const nar_host* host, uint64_t token, nar_str message) 
 }
 
 nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
-                       void (*on_outcome)(void*, uint64_t, uint64_t, nar_str), void* user,
+                       void (*on_outcome)(void*, const nar_invoke_outcome*), void* user,
                        uint64_t* number, nar_failure* failure) {
     if (on_outcome == nullptr) {
         write_failure(failure, "on_outcome must not be NULL");
@@ -53,9 +53,10 @@ nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
         } else if (!instance.disabled()) {
             // The captured instance is valid: instances outlive all questions.
             auto tell = [&instance, on_outcome, user, token](uint64_t its, std::string_view text) {
-                instance.call("the function for an invocation's outcome", [&] {
-                    on_outcome(user, token, its, {text.data(), text.size()});
-                });
+                const nar_invoke_outcome outcome{
+                    sizeof outcome, 0, token, its, {text.data(), text.size()}};
+                instance.call("the function for an invocation's outcome",
+                              [&] { on_outcome(user, &outcome); });
             };
             status = instance.session().invoke(token, view(invocation), tell, its_number, why);
         }

@@ -19,11 +19,12 @@ nar_status process_start(const nar_host* host, const nar_program* program,
         if (instance.disabled()) return NAR_GONE;
         nar_program what;
         nar_process_events callbacks;
-        std::string why = "the size of a struct is not set; set it to sizeof the struct";
+        std::string why = read_struct(program, what);
         nar_status status = NAR_INVALID_ARGUMENT;
-        if (read_struct(program, what) && read_struct(events, callbacks)) {
-            status = instance.processes.start(what, callbacks, user, process, why);
-        }
+        if (!why.empty()) why.insert(0, "nar_program ");
+        else if (why = read_struct(events, callbacks); !why.empty())
+            why.insert(0, "nar_process_events ");
+        else status = instance.processes.start(what, callbacks, user, process, why);
         if (status != NAR_OK) write_failure(failure, why);
         return status;
     });

@@ -31,17 +31,31 @@ nar_status assets_list(const nar_host* host, nar_write_fn write, void* user) {
     });
 }
 
-nar_status prompt_submit(const nar_host* host, nar_str text) {
+nar_status prompt_submit(const nar_host* host, nar_str text, uint64_t* submission) {
     return on_engine_thread(host, "prompt.submit", [&](Instance& instance) {
-        return instance.session().submit_prompt(view(text));
+        uint64_t number = 0;
+        const nar_status status = instance.session().submit_prompt(view(text), number);
+        if (status == NAR_OK && submission != nullptr) *submission = number;
+        return status;
     });
 }
 
-nar_status prompt_cancel(const nar_host* host) {
+uint64_t prompt_submission(const nar_host* host) {
+    uint64_t number = 0;
+    on_engine_thread(host, "prompt.submission", [&](Instance& instance) {
+        number = instance.session().running_submission();
+        return NAR_OK;
+    });
+    return number;
+}
+
+nar_status prompt_cancel(const nar_host* host, uint64_t submission) {
     return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
+        if (!instance.session().cancel(submission)) return NAR_NOT_FOUND;
         instance.session().log(NAR_LOG_INFO,
-                               "plugin " + instance.library().id + ": cancelled the turn");
-        instance.session().cancel();
+                               "plugin " + instance.library().id + ": cancelled " +
+                                   (submission == 0 ? std::string("all submissions")
+                                                    : "submission " + std::to_string(submission)));
         return NAR_OK;
     });
 }
@@ -50,6 +64,7 @@ nar_status prompt_cancel(const nar_host* host) {
 
 const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
 const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
-const nar_host_prompt prompt_service{sizeof(nar_host_prompt), 0, prompt_submit, prompt_cancel};
+const nar_host_prompt prompt_service{sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission,
+                                     prompt_cancel};
 
 }  // namespace narratoria::plugin

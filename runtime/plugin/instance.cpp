@@ -76,7 +76,7 @@ void Instance::enter_phase(Phase phase) {
     with_host_locked(handle_, [&] { phase_ = phase; });
 }
 
-bool Instance::init(std::string& reason) {
+bool Instance::init(std::string& reason, std::string& code) {
     phase_ = Phase::Init;
     nar_failure failure = empty_failure();
     nar_status status = NAR_FAILED;
@@ -87,6 +87,7 @@ bool Instance::init(std::string& reason) {
     }
     if (status != NAR_OK) {
         reason = message_of(failure);
+        code = code_of(failure);
         if (reason.empty()) reason = "its init failed without giving a reason";
         phase_ = Phase::Over;
         return false;

@@ -60,7 +60,8 @@ public:
     Instance& operator=(const Instance&) = delete;
 
     // Returns false and a reason if the plugin cannot serve this session.
-    bool init(std::string& reason);
+    // `code` is for programs and may stay empty.
+    bool init(std::string& reason, std::string& code);
 
     // Calls into the plugin. An exception disables it. Returns false if it threw or is disabled.
     template <typename Call>
@@ -130,7 +131,6 @@ public:
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
-    std::set<uint64_t> watches;  // the polls started by poll.watch
     ProcessService processes{*this};
     Published published;
     uint64_t last_handle = 0;

@@ -102,6 +102,11 @@ std::string message_of(const nar_failure& failure) {
     return utf8::repaired({failure.message, size});
 }
 
+std::string code_of(const nar_failure& failure) {
+    const size_t size = ::strnlen(failure.code, sizeof failure.code);
+    return utf8::repaired({failure.code, size});
+}
+
 bool Library::offers(std::string_view extension) const {
     return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }

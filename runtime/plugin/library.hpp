@@ -36,6 +36,7 @@ bool accept_plugin(const nar_plugin* given, const Metadata* metadata, Library& o
 
 // The message of a plugin, with invalid UTF-8 repaired.
 std::string message_of(const nar_failure& failure);
+std::string code_of(const nar_failure& failure);
 nar_failure empty_failure();
 
 }  // namespace narratoria::plugin

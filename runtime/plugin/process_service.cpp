@@ -162,7 +162,11 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
     if (program.limits != nullptr) {
         why = "the size of nar_program.limits is not set; set it to sizeof the struct";
         nar_limits limits;
-        if (!read_struct(program.limits, limits)) return NAR_INVALID_ARGUMENT;
+        why = read_struct(program.limits, limits);
+        if (!why.empty()) {
+            why.insert(0, "nar_limits ");
+            return NAR_INVALID_ARGUMENT;
+        }
         process::apply_limits(limits, command.limits);
         why = process::limit_fault(command.limits);
         if (!why.empty()) return NAR_INVALID_ARGUMENT;

@@ -100,8 +100,13 @@ bool read_form(json::Value root, const std::string& text, bool has_result_schema
 
 std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& refusal) {
     nar_tool read;
-    read_struct(given, read);
-    const std::string_view name = view(read.name);
+    const std::string fault = read_struct(given, read);
+    const std::string_view name = fault.empty() ? view(read.name) : "";
+    if (!fault.empty()) {
+        refusal.code = "TOOL_STRUCT";
+        refusal.message = "has a description that is not valid: nar_tool " + fault;
+        return nullptr;
+    }
     if (!is_tool_name(name)) {
         refusal.code = "TOOL_NAME";
         refusal.message = json::quoted(utf8::repaired(name.substr(0, kMaxToolName))) +

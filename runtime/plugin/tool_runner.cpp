@@ -38,7 +38,9 @@ nar_invocation invocation_of(const tool::Invocation& invocation, std::string_vie
     given.request = view(invocation.request);
     given.environment = views.data();
     given.environment_count = views.size();
-    given.try_ms = static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, UINT32_MAX));
+    given.try_ms = invocation.try_ms == 0
+                       ? NAR_NONE
+                       : static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, NAR_NONE - 1));
     return given;
 }
 
@@ -341,7 +343,10 @@ private:
         } else if (has_run_failure()) {
             failure = source_->run_failure();
         } else {
-            if (said != nullptr) failure.message = message_of(*said);
+            if (said != nullptr) {
+                failure.message = message_of(*said);
+                if (std::string code = code_of(*said); !code.empty()) failure.code = code;
+            }
             if (failure.message.empty()) failure.message = "the plugin gave no reason";
             failure.message = who + " could not start it: " + failure.message;
             failure.may_retry = status != NAR_NOT_FOUND;

@@ -10,9 +10,11 @@ void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listen
     const uint64_t token = engine_.inbox().open<NarratorAnswer>(this, *this);
     token_ = token;
     time_.start(timeout_ms, [this] { on_time(); });
-    engine_.call_host([&] {
-        narrator_.generate(narrator_.user, token, {request.data(), request.size()});
-    });
+    const nar_narrator_request given{sizeof given,
+                                     timeout_ms == 0 ? NAR_NONE : timeout_ms,
+                                     token,
+                                     {request.data(), request.size()}};
+    engine_.call_host([&] { narrator_.generate(narrator_.user, &given); });
 }
 
 void NarratorClient::withdraw() {

@@ -147,8 +147,8 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure* failu
 
 void plugin_deinit(void* instance) { delete static_cast<ScriptNarrator*>(instance); }
 
-void plugin_generate(void* instance, uint64_t token, nar_str request) {
-    static_cast<ScriptNarrator*>(instance)->generate(token, view(request));
+void plugin_generate(void* instance, const nar_narrator_request* request) {
+    static_cast<ScriptNarrator*>(instance)->generate(request->token, view(request->json));
 }
 
 void plugin_cancel(void* instance, uint64_t) { static_cast<ScriptNarrator*>(instance)->cancel(); }

@@ -134,19 +134,19 @@ Session::~Session() {
     }
 }
 
-bool Session::prompt(std::string text, TurnHandler handler) {
+std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler) {
     const size_t prompts =
         static_cast<size_t>(std::count_if(jobs_.begin(), jobs_.end(),
                                           [](const Job& job) { return job.is_prompt; })) +
         (running_ && current_.is_prompt);
-    if (prompts >= 2) return false;
+    if (prompts >= 2) return std::nullopt;
     Job job;
     job.is_prompt = true;
     job.text = std::move(text);
     job.submitted_us = loop().wall_us();
     job.on_turn = std::move(handler);
     submit(std::move(job));
-    return true;
+    return last_submission();
 }
 
 bool Session::execute(std::string_view text, std::string folder, ExecutionHandler handler,
@@ -381,8 +381,8 @@ void Session::on_script_ended(const ScriptEnd& end) {
     loop().defer([this, life = lifetime_.watch()] {
         if (!life.ended()) ended_script_.reset();
     });
-    const auto status = current_.number <= cancel_up_to_.load() ? journal::TurnStatus::Cancelled
-                                                                : journal::TurnStatus::Completed;
+    const auto status = is_cancelled(current_.number) ? journal::TurnStatus::Cancelled
+                                                      : journal::TurnStatus::Completed;
     end_turn(status, [this, handler = std::move(current_.on_script), end] {
         end_job();
         if (handler.ended) with_.engine.call_host([&] { handler.ended(end); });
@@ -633,7 +633,7 @@ void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
 // Called before the job's handler: the handler may submit, and must find the session idle. The next
 // job starts from the loop, after the handler has returned.
 void Session::end_job() {
-    ended_ = current_.number;
+    cancelled_.erase(current_.number);
     current_.invocations.reset();
     current_.playback.reset();
     running_ = false;
@@ -652,6 +652,21 @@ void Session::request_cancel() noexcept {
     with_.engine.wake();
 }
 
+bool Session::cancel(uint64_t submission) {
+    if (submission == 0) {
+        request_cancel();
+        return true;
+    }
+    const bool is_running = running_ && current_.number == submission;
+    if (!is_running && std::none_of(jobs_.begin(), jobs_.end(),
+                                    [&](const Job& job) { return job.number == submission; })) {
+        return false;
+    }
+    cancelled_.insert(submission);
+    with_.engine.wake();
+    return true;
+}
+
 void Session::cancel_running(plan::Stop reason) {
     if (execution_) {
         execution_->stop(reason);
@@ -665,15 +680,14 @@ void Session::cancel_running(plan::Stop reason) {
 
 void Session::apply_cancel() {
     if (!has_cancel()) return;
-    const uint64_t up_to = cancel_up_to_.load();
     const auto stop = [this] {
         stopped_ = current_.number;
         cancel_running(plan::Stop::Cancelled);
     };
-    if (running_ && current_.number <= up_to) stop();
+    if (running_) stop();
     // Starts waiting jobs and ends them immediately, so that each handler is called and each prompt
     // is published.
-    while (!running_ && !jobs_.empty() && jobs_.front().number <= up_to) {
+    while (!running_ && has_cancel()) {
         begin_job();
         stop();
     }
@@ -831,11 +845,13 @@ void Session::format_state_for_prompt(std::string& out) {
     if (is_outermost) formatting_ = false;
 }
 
-nar_status Session::submit_prompt(std::string_view text) {
+nar_status Session::submit_prompt(std::string_view text, uint64_t& submission) {
     if (destroying_) return NAR_GONE;
     if (text.empty() || !utf8::is_valid(text)) return NAR_INVALID_ARGUMENT;
     if (!has_narrator()) return NAR_NOT_FOUND;
-    return prompt(std::string(text), {}) ? NAR_OK : NAR_BUSY;
+    const std::optional<uint64_t> number = prompt(std::string(text), {});
+    if (number) submission = *number;
+    return number ? NAR_OK : NAR_BUSY;
 }
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {

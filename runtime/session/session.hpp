@@ -67,8 +67,8 @@ public:
     // True while a narrator's answer is pending.
     bool has_question() const { return narrator_.is_asking(); }
 
-    // Submits a prompt. False if two prompts are unfinished already.
-    bool prompt(std::string text, TurnHandler handler);
+    // Submits a prompt. Nothing if two prompts are unfinished already.
+    std::optional<uint64_t> prompt(std::string text, TurnHandler handler);
 
     // Submits a plan. Returns false and the faults if the plan must not run. `folder` is the
     // absolute base of relative paths; empty: the session's folder.
@@ -91,6 +91,12 @@ public:
     bool run_script(std::shared_ptr<const script::Program> program, std::string_view scope,
                     std::string_view tools, ScriptHandler handler, script::Error& error);
 
+    // The number of the last submission.
+    uint64_t last_submission() const { return submitted_numbers_; }
+    uint64_t running_submission() const override { return running_ ? current_.number : 0; }
+    // Cancels one submission, or all for 0. Returns false if it is unknown or has ended.
+    bool cancel(uint64_t submission) override;
+
     // True while the destructor runs. A job submitted then would never run, so callers refuse it.
     bool ending() const { return destroying_; }
 
@@ -98,7 +104,8 @@ public:
     void request_cancel() noexcept;
     // False while the stopped job only waits for the store.
     bool has_cancel() const override {
-        return cancel_up_to_.load() > ended_ && !(running_ && stopped_ == current_.number);
+        if (running_) return is_cancelled(current_.number) && stopped_ != current_.number;
+        return !jobs_.empty() && is_cancelled(jobs_.front().number);
     }
     void apply_cancel() override;
 
@@ -160,7 +167,7 @@ public:
     // Goes to the end of the previous turn and replays the turn from its records. No job may run.
     // Throws the same errors as go_to().
     void replay(journal::TurnId turn, std::function<void(const Replayed& replayed)> handler);
-    engine::Engine& engine() { return with_.engine; }
+    engine::Engine& engine() const { return with_.engine; }
 
 private:
     struct Job {
@@ -197,6 +204,9 @@ private:
     void on_script_ended(const ScriptEnd& end);
     void end_job();
     void cancel_running(plan::Stop reason);
+    bool is_cancelled(uint64_t submission) const {
+        return submission <= cancel_up_to_.load() || cancelled_.contains(submission);
+    }
 
     // plugin::SessionAccess: the functions that plugins call.
     Loop& loop() override { return with_.engine.loop(); }
@@ -214,8 +224,7 @@ private:
     bool is_publishing() const override { return stream_.is_sending(); }
     nar_status apply_patch(const state::Replacement& patch, const plugin::ApplyPatch& apply,
                            std::string_view who, std::string& why);
-    nar_status submit_prompt(std::string_view text) override;
-    void cancel() override { request_cancel(); }
+    nar_status submit_prompt(std::string_view text, uint64_t& submission) override;
     plugin::ProcessDefaults process_defaults() override {
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
@@ -280,8 +289,8 @@ private:
     // Atomic, because request_cancel() runs in any thread or signal handler.
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};
-    uint64_t ended_ = 0;    // all jobs up to this number have ended
-    uint64_t stopped_ = 0;  // the last job that apply_cancel() stopped
+    std::set<uint64_t> cancelled_;  // unfinished submissions that were cancelled one by one
+    uint64_t stopped_ = 0;          // the last job that apply_cancel() stopped
 
     bool running_ = false;
     bool begin_requested_ = false;

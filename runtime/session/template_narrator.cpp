@@ -221,14 +221,14 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
 
 void plugin_deinit(void* instance) { delete static_cast<TemplatePlugin*>(instance); }
 
-void plugin_generate(void* instance, uint64_t token, nar_str request) {
+void plugin_generate(void* instance, const nar_narrator_request* request) {
     const auto& self = *static_cast<const TemplatePlugin*>(instance);
     json::Document document;
     json::ParseError error;
-    if (document.parse(view(request), error, json::kDepthOfOwn)) {
-        self.answers->reply(self.host, token, view(self.narrator.answer(document.root())));
+    if (document.parse(view(request->json), error, json::kDepthOfOwn)) {
+        self.answers->reply(self.host, request->token, view(self.narrator.answer(document.root())));
     } else {
-        self.answers->fail(self.host, token, view(error.message));
+        self.answers->fail(self.host, request->token, view(error.message));
     }
 }
 

@@ -617,11 +617,11 @@ void* Loan::bytes(const void* content, std::size_t size, const char* what, std::
     return at;
 }
 
-nar_failure* Loan::failure(std::size_t room) {
+nar_failure* Loan::failure() {
     nar_failure empty{};
-    empty.size = static_cast<std::uint32_t>(offsetof(nar_failure, message) + room);
+    empty.size = sizeof empty;
     return static_cast<nar_failure*>(
-        bytes(&empty, empty.size, "the nar_failure", 0, LentAccess::Writable));
+        bytes(&empty, sizeof empty, "the nar_failure", 0, LentAccess::Writable));
 }
 
 Loan::~Loan() {

@@ -119,8 +119,7 @@ public:
         return static_cast<Struct*>(bytes(&content, sizeof content, what));
     }
 
-    // A nar_failure with `room` bytes for the message.
-    nar_failure* failure(std::size_t room);
+    nar_failure* failure();
 
 private:
     struct Piece {

@@ -50,8 +50,7 @@ EntryResult call_entry(TrialReport& report, const Library& library,
                        CallTimes& times) {
     EntryResult result;
     Loan loan(LentMemory::Roomy);
-    constexpr std::size_t kRoom = 256;
-    nar_failure* const failure = loan.failure(kRoom);
+    nar_failure* const failure = loan.failure();
     report.begin_call({}, doing);
     const Clock::time_point began = Clock::now();
     try {
@@ -63,7 +62,7 @@ EntryResult call_entry(TrialReport& report, const Library& library,
     times.record("entry", seconds_since(began));
     report.end_call();
     if (result.returned && result.status != NAR_OK) {
-        PluginCheckHost::reason_in(report, *failure, kRoom, "the entry");
+        PluginCheckHost::reason_in(report, *failure, "the entry");
         if (report.has_finding("P9")) return result;
     }
     return result;

@@ -267,7 +267,7 @@ private:
 
     void tell(const nar_event_sink_extension& sink, std::uint32_t kind, std::uint32_t type,
               std::string_view body) {
-        if (sink.kinds != 0 && (kind >= 32 || (sink.kinds & (1u << kind)) == 0)) return;
+        if (sink.kinds != 0 && (kind >= 64 || (sink.kinds & NAR_KIND_BIT(kind)) == 0)) return;
         Loan loan(host_.options().memory);
         nar_event event{};
         event.kind = kind;
@@ -428,9 +428,13 @@ private:
     std::uint64_t generate(const nar_narrator_extension& narrator, std::string_view request) {
         const std::uint64_t token = host_.new_request();
         Loan loan(host_.options().memory);
-        const nar_str lent = lend_text(loan, request, "the narrator's request");
+        nar_narrator_request given{};
+        given.timeout_ms = 5'000;
+        given.token = token;
+        given.json = lend_text(loan, request, "the narrator's request");
+        const nar_narrator_request* const lent = lend(loan, given, "the nar_narrator_request");
         host_.call("narrator generate", "narrator generate",
-                   [&] { narrator.generate(instance_, token, lent); });
+                   [&] { narrator.generate(instance_, lent); });
         return token;
     }
 
@@ -617,15 +621,14 @@ private:
     bool start(const nar_tool_runner_extension& runner, std::uint64_t token, std::string_view path,
                std::string_view request, const std::string& who) {
         Loan loan(host_.options().memory);
-        constexpr std::size_t kRoom = 256;
-        nar_failure* const failure = loan.failure(kRoom);
+        nar_failure* const failure = loan.failure();
         const nar_invocation* lent = invocation(loan, path, request);
         nar_status status = NAR_OK;
         host_.call(who + " start", "tool_runner start",
                    [&] { status = runner.start(instance_, token, lent, failure); });
         require_status(status, "tool_runner start");
         if (status == NAR_OK) return true;
-        PluginCheckHost::reason_in(host_.report(), *failure, kRoom, "tool_runner start");
+        PluginCheckHost::reason_in(host_.report(), *failure, "tool_runner start");
         return false;
     }
 

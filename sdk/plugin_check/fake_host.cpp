@@ -67,6 +67,7 @@ PluginCheckHost::PluginCheckHost(TrialReport& report, CallTimes& times,
     host.abi_version = NAR_ABI_VERSION;
     host.get_extension = host_get_extension;
     host.context = this;
+    host.session_id = NAR_STR("plugin-check");
     host_ = loan_.object(host, "its nar_host");
     settings_.data = static_cast<const char*>(
         loan_.bytes(options_.settings.data(), options_.settings.size(), "its settings"));
@@ -103,10 +104,11 @@ void PluginCheckHost::publish_extensions() {
                              context_get_all_state_metadata, context_register_state_metadata,
                              context_format_state_for_prompt, context_deliver_output});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
-    publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_cancel});
+    publish(NAR_HOST_PROMPT,
+            nar_host_prompt{0, 0, prompt_submit, prompt_submission, prompt_cancel});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});
     publish(NAR_HOST_TIMER, nar_host_timer{0, 0, timer_start, timer_stop});
-    publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_stop, poll_watch, poll_change});
+    publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_change, poll_stop});
     publish(NAR_HOST_PROCESS,
             nar_host_process{0, 0, process_start, process_write, process_close_input,
                              process_terminate, process_release});
@@ -158,12 +160,13 @@ bool PluginCheckHost::call(const std::string& doing, const std::string& function
 }
 
 std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& failure,
-                                       std::size_t room, std::string_view who) {
-    const char* end = static_cast<const char*>(std::memchr(failure.message, '\0', room));
-    if (end == nullptr) {
-        report.add_finding(
-            "P9", fmt::format("{} refused with a reason that does not end with a NUL", who));
-        return std::string(failure.message, room);
+                                       std::string_view who) {
+    constexpr std::size_t kRoom = sizeof failure.message;
+    const char* end = static_cast<const char*>(std::memchr(failure.message, '\0', kRoom));
+    if (end == nullptr || std::memchr(failure.code, '\0', sizeof failure.code) == nullptr) {
+        report.add_finding("P9",
+                           fmt::format("{} refused with a text that does not end with a NUL", who));
+        return std::string(failure.message, end == nullptr ? kRoom : end - failure.message);
     }
     std::string text(failure.message, end);
     if (text.empty()) {
@@ -182,9 +185,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         life_ = Life::Init;
     }
     Loan loan(options_.memory);
-    // The ABI guarantees at least 256 bytes for the message.
-    constexpr std::size_t kRoom = 256;
-    nar_failure* const failure = loan.failure(kRoom);
+    nar_failure* const failure = loan.failure();
     nar_status status = NAR_FAILED;
     *instance = nullptr;
     count_instance();
@@ -192,7 +193,7 @@ nar_status PluginCheckHost::init(const nar_plugin& plugin, void** instance, std:
         call("init", "init", [&] { status = plugin.init(host_, instance, failure); });
     judge_use();
     if (returned && status != NAR_OK) {
-        *refusal = reason_in(report_, *failure, kRoom, "init");
+        *refusal = reason_in(report_, *failure, "init");
     } else if (!returned) {
         *refusal = "it threw an exception";
         status = NAR_FAILED;

@@ -107,7 +107,7 @@ public:
 
     // Reads the reason for a refusal from `failure`, which has `room` bytes for the message. A
     // missing or invalid reason is a finding of P9.
-    static std::string reason_in(TrialReport& report, const nar_failure& failure, std::size_t room,
+    static std::string reason_in(TrialReport& report, const nar_failure& failure,
                                  std::string_view who);
 
     // Writes the reason for a refused call to `failure`, unless it is NULL or too small.
@@ -146,8 +146,7 @@ private:
         dev_t device;  // of the polled file, to detect that the descriptor was closed
         ino_t inode;
         std::uint32_t events;
-        void (*on_readable)(void*);
-        void (*on_ready)(void*, std::uint32_t);  // or this
+        void (*on_ready)(void*, std::uint32_t);
         void* user;
         unsigned ready_rounds = 0;  // consecutive rounds of the loop in which it was ready
     };
@@ -200,17 +199,16 @@ private:
     // is invalid.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
-    static nar_status prompt_submit(const nar_host* host, nar_str text);
-    static nar_status prompt_cancel(const nar_host* host);
+    static nar_status prompt_submit(const nar_host* host, nar_str text, std::uint64_t* submission);
+    static std::uint64_t prompt_submission(const nar_host* host);
+    static nar_status prompt_cancel(const nar_host* host, std::uint64_t submission);
     static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
                                 void* user);
     static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,
                                   void (*on_time)(void*), void* user, std::uint64_t* timer);
     static nar_status timer_stop(const nar_host* host, std::uint64_t timer);
-    static nar_status poll_start(const nar_host* host, std::int32_t descriptor,
-                                 void (*on_readable)(void*), void* user, std::uint64_t* poll);
     static nar_status poll_stop(const nar_host* host, std::uint64_t poll);
-    static nar_status poll_watch(const nar_host* host, std::int32_t descriptor,
+    static nar_status poll_start(const nar_host* host, std::int32_t descriptor,
                                  std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
                                  void* user, std::uint64_t* poll);
     static nar_status poll_change(const nar_host* host, std::uint64_t poll, std::uint32_t events);
@@ -223,7 +221,6 @@ private:
                                         std::uint32_t grace_ms);
     static nar_status process_release(const nar_host* host, std::uint64_t process,
                                       std::uint32_t grace_ms);
-    nar_status add_poll(const char* function, Poll one, std::uint64_t* poll);
     // False, and a finding, if the plugin closed the descriptor while it was polled.
     bool is_still_open(const Poll& poll);
     bool nothing_can_happen() const;
@@ -231,8 +228,8 @@ private:
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
     static nar_status invoke_tool(const nar_host* host, std::uint64_t token, nar_str invocation,
-                                  void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str),
-                                  void* user, std::uint64_t* number, nar_failure* failure);
+                                  void (*on_outcome)(void*, const nar_invoke_outcome*), void* user,
+                                  std::uint64_t* number, nar_failure* failure);
     static nar_status invoke_cancel(const nar_host* host, std::uint64_t token,
                                     std::uint64_t number);
     static nar_status invocation_output(const nar_host* host, std::uint64_t token, nar_str bytes);

@@ -143,11 +143,6 @@ bool PluginCheckHost::run_loop(double seconds, const std::function<bool()>& is_e
                 continue;
             }
             lock.unlock();
-            if (one.on_readable != nullptr) {
-                call("a poll's on_readable", "a poll's on_readable",
-                     [&] { one.on_readable(one.user); });
-                continue;
-            }
             const std::uint32_t ready = from_poll(waiting[index].revents, one.events);
             if (ready == 0) continue;
             call("a poll's on_ready", "a poll's on_ready", [&] { one.on_ready(one.user, ready); });
@@ -230,47 +225,28 @@ nar_status PluginCheckHost::timer_stop(const nar_host* host, std::uint64_t timer
     return self->timers_.erase(timer) > 0 ? NAR_OK : NAR_NOT_FOUND;
 }
 
-nar_status PluginCheckHost::add_poll(const char* function, Poll one, std::uint64_t* poll) {
-    struct stat information {};
-    if ((one.on_readable == nullptr && one.on_ready == nullptr) || poll == nullptr ||
-        fstat(one.descriptor, &information) != 0) {
-        report_.add_finding("P34",
-                            fmt::format("{}: the function or poll is NULL, or the descriptor "
-                                        "is invalid",
-                                        function));
-        return NAR_INVALID_ARGUMENT;
-    }
-    if ((one.events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
-        report_.add_finding("P34",
-                            fmt::format("{}: events has bits that are not defined", function));
-        return NAR_INVALID_ARGUMENT;
-    }
-    if (S_ISREG(information.st_mode)) return NAR_IO;
-    one.device = information.st_dev;
-    one.inode = information.st_ino;
-    const std::lock_guard lock(mutex_);
-    *poll = fresh_token();
-    polls_[*poll] = one;
-    return NAR_OK;
-}
-
 nar_status PluginCheckHost::poll_start(const nar_host* host, std::int32_t descriptor,
-                                       void (*on_readable)(void*), void* user,
-                                       std::uint64_t* poll) {
-    nar_status status;
-    PluginCheckHost* self = entered(host, "poll.start", kInActive, true, &status);
-    if (self == nullptr) return status;
-    return self->add_poll("poll.start",
-                          {descriptor, 0, 0, NAR_POLL_READABLE, on_readable, nullptr, user}, poll);
-}
-
-nar_status PluginCheckHost::poll_watch(const nar_host* host, std::int32_t descriptor,
                                        std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
                                        void* user, std::uint64_t* poll) {
     nar_status status;
-    PluginCheckHost* self = entered(host, "poll.watch", kInActive, true, &status);
+    PluginCheckHost* self = entered(host, "poll.start", kInActive, true, &status);
     if (self == nullptr) return status;
-    return self->add_poll("poll.watch", {descriptor, 0, 0, events, nullptr, on_ready, user}, poll);
+    struct stat information {};
+    if (on_ready == nullptr || poll == nullptr || fstat(descriptor, &information) != 0) {
+        self->report_.add_finding(
+            "P34", "poll.start: the function or poll is NULL, or the descriptor is invalid");
+        return NAR_INVALID_ARGUMENT;
+    }
+    if ((events & ~(NAR_POLL_READABLE | NAR_POLL_WRITABLE)) != 0) {
+        self->report_.add_finding("P34", "poll.start: events has bits that are not defined");
+        return NAR_INVALID_ARGUMENT;
+    }
+    if (S_ISREG(information.st_mode)) return NAR_IO;
+    const std::lock_guard lock(self->mutex_);
+    *poll = fresh_token();
+    self->polls_[*poll] = {descriptor, information.st_dev, information.st_ino,
+                           events,     on_ready,           user};
+    return NAR_OK;
 }
 
 nar_status PluginCheckHost::poll_change(const nar_host* host, std::uint64_t poll,

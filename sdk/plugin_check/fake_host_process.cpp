@@ -12,10 +12,8 @@
 namespace narratoria::command::plugin_check {
 
 void PluginCheckHost::write_reason(nar_failure* failure, std::string_view why) {
-    if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
-    const std::size_t room =
-        std::min<std::size_t>(failure->size, sizeof *failure) - offsetof(nar_failure, message) - 1;
-    failure->message[why.copy(failure->message, room)] = '\0';
+    if (failure == nullptr || failure->size < sizeof *failure) return;
+    failure->message[why.copy(failure->message, sizeof failure->message - 1)] = '\0';
 }
 
 nar_status PluginCheckHost::process_start(const nar_host* host, const nar_program* program,

@@ -125,8 +125,7 @@ nar_status PluginCheckHost::narrator_fail(const nar_host* host, std::uint64_t to
 // The check has no tools: each invocation fails, in a later round of the loop.
 nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t token,
                                         nar_str invocation,
-                                        void (*on_outcome)(void*, std::uint64_t, std::uint64_t,
-                                                           nar_str),
+                                        void (*on_outcome)(void*, const nar_invoke_outcome*),
                                         void* user, std::uint64_t* number, nar_failure*) {
     nar_status status;
     PluginCheckHost* self = entered(host, "invoke.invoke", kInActive, true, &status);
@@ -146,7 +145,7 @@ nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t toke
             return NAR_GONE;
         }
         struct Outcome {
-            void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str);
+            void (*on_outcome)(void*, const nar_invoke_outcome*);
             void* user;
             std::uint64_t token;
             std::uint64_t number;
@@ -156,11 +155,12 @@ nar_status PluginCheckHost::invoke_tool(const nar_host* host, std::uint64_t toke
         self->posts_.push_back(
             {[](void* its) {
                  const std::unique_ptr<Outcome> outcome(static_cast<Outcome*>(its));
-                 outcome->on_outcome(
-                     outcome->user, outcome->token, outcome->number,
+                 const nar_invoke_outcome given{
+                     sizeof given, 0, outcome->token, outcome->number,
                      NAR_STR(R"({"toolId":"check-1","state":"failed","ok":false,"result":null,)"
                              R"("output":{},"executionTime":0,"retryCount":0,)"
-                             R"("error":"a check has no tools","errorCode":"TOOL_REFUSED"})"));
+                             R"("error":"a check has no tools","errorCode":"TOOL_REFUSED"})")};
+                 outcome->on_outcome(outcome->user, &given);
              },
              [](void* its) { delete static_cast<Outcome*>(its); },
              new Outcome{on_outcome, user, token, its_number}, self->chain_ + 1});

@@ -151,7 +151,11 @@ nar_status PluginCheckHost::assets_list(const nar_host* host, nar_write_fn write
     return write != nullptr ? write(user, NAR_STR("[]")) : NAR_INVALID_ARGUMENT;
 }
 
-nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text) {
+// The id of every submission: one at a time is pending.
+constexpr std::uint64_t kSubmission = 1;
+
+nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text,
+                                          std::uint64_t* submission) {
     nar_status status;
     PluginCheckHost* self = entered(host, "prompt.submit", kInActive, true, &status);
     if (self == nullptr) return status;
@@ -159,13 +163,21 @@ nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text) {
     const std::lock_guard lock(self->mutex_);
     if (self->prompt_pending_) return NAR_BUSY;
     self->prompt_pending_ = true;
+    if (submission != nullptr) *submission = kSubmission;
     return NAR_OK;
 }
 
-nar_status PluginCheckHost::prompt_cancel(const nar_host* host) {
+std::uint64_t PluginCheckHost::prompt_submission(const nar_host* host) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "prompt.submission", kInActive, true, &status);
+    return self != nullptr && self->prompt_pending_ ? kSubmission : 0;
+}
+
+nar_status PluginCheckHost::prompt_cancel(const nar_host* host, std::uint64_t submission) {
     nar_status status;
     PluginCheckHost* self = entered(host, "prompt.cancel", kInActive, true, &status);
     if (self == nullptr) return status;
+    if (submission != 0 && submission != kSubmission) return NAR_NOT_FOUND;
     const std::lock_guard lock(self->mutex_);
     self->prompt_pending_ = false;
     return NAR_OK;

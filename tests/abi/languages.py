@@ -100,7 +100,7 @@ fn main() {
         let ok = NAR_OK as nar_status;
         if nar_engine_create(std::ptr::null(), &mut engine, &mut error) != ok
             || nar_session_create(engine, &options, &mut session, &mut error) != ok
-            || nar_session_prompt(session, view("I light the torch"), &handler, &mut error) != ok
+            || nar_session_prompt(session, view("I light the torch"), &handler, std::ptr::null_mut(), &mut error) != ok
             || nar_engine_run_until_idle(engine, &mut error) != ok
         {
             eprintln!("{}", text(&error.message));
@@ -207,7 +207,7 @@ func main() {
     C.set_ended(&handler)
     if C.nar_engine_create(nil, &engine, &failure) != C.NAR_OK ||
         C.nar_session_create(engine, &options, &session, &failure) != C.NAR_OK ||
-        C.nar_session_prompt(session, view("I light the torch"), &handler, &failure) != C.NAR_OK ||
+        C.nar_session_prompt(session, view("I light the torch"), &handler, nil, &failure) != C.NAR_OK ||
         C.nar_engine_run_until_idle(engine, &failure) != C.NAR_OK {
         fmt.Fprintln(os.Stderr, text(failure.message))
     }

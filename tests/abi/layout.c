@@ -105,7 +105,7 @@ FIELD(nar_log_line, message, 8);
 FIELD(nar_log_line, session_id, 24);
 FIELD(nar_log_line, code, 40);
 
-SIZE(nar_engine_options, 200);
+SIZE(nar_engine_options, 192);
 FIELD(nar_engine_options, size, 0);
 FIELD(nar_engine_options, jobs, 4);
 FIELD(nar_engine_options, root, 8);
@@ -119,14 +119,13 @@ FIELD(nar_engine_options, log, 72);
 FIELD(nar_engine_options, user, 80);
 FIELD(nar_engine_options, supervisor, 88);
 FIELD(nar_engine_options, cgroup, 104);
-FIELD(nar_engine_options, log_line, 120);
-FIELD(nar_engine_options, allow_schemes, 128);
-FIELD(nar_engine_options, allow_scheme_count, 136);
-FIELD(nar_engine_options, output, 144);
-FIELD(nar_engine_options, output_mode, 160);
-FIELD(nar_engine_options, reserved, 164);
-FIELD(nar_engine_options, sandbox, 168);
-FIELD(nar_engine_options, store, 184);
+FIELD(nar_engine_options, allow_schemes, 120);
+FIELD(nar_engine_options, allow_scheme_count, 128);
+FIELD(nar_engine_options, output, 136);
+FIELD(nar_engine_options, output_mode, 152);
+FIELD(nar_engine_options, reserved, 156);
+FIELD(nar_engine_options, sandbox, 160);
+FIELD(nar_engine_options, store, 176);
 
 /* event.h */
 SIZE(nar_event, 96);
@@ -141,25 +140,28 @@ FIELD(nar_event, plan_id, 48);
 FIELD(nar_event, tool_id, 64);
 FIELD(nar_event, body, 80);
 
-SIZE(nar_event_sink, 32);
+SIZE(nar_event_sink, 40);
 FIELD(nar_event_sink, size, 0);
-FIELD(nar_event_sink, kinds, 4);
-FIELD(nar_event_sink, user, 8);
-FIELD(nar_event_sink, event, 16);
-FIELD(nar_event_sink, detached, 24);
+FIELD(nar_event_sink, reserved, 4);
+FIELD(nar_event_sink, kinds, 8);
+FIELD(nar_event_sink, user, 16);
+FIELD(nar_event_sink, event, 24);
+FIELD(nar_event_sink, detached, 32);
 
 /* event_sink.h */
-SIZE(nar_event_sink_extension, 16);
+SIZE(nar_event_sink_extension, 24);
 FIELD(nar_event_sink_extension, size, 0);
-FIELD(nar_event_sink_extension, kinds, 4);
-FIELD(nar_event_sink_extension, event, 8);
+FIELD(nar_event_sink_extension, reserved, 4);
+FIELD(nar_event_sink_extension, kinds, 8);
+FIELD(nar_event_sink_extension, event, 16);
 
 /* host.h */
-SIZE(nar_host, 24);
+SIZE(nar_host, 40);
 FIELD(nar_host, size, 0);
 FIELD(nar_host, abi_version, 4);
 FIELD(nar_host, context, 8);
 FIELD(nar_host, get_extension, 16);
+FIELD(nar_host, session_id, 24);
 
 SIZE(nar_host_log, 16);
 FIELD(nar_host_log, size, 0);
@@ -192,13 +194,12 @@ FIELD(nar_host_timer, reserved, 4);
 FIELD(nar_host_timer, start, 8);
 FIELD(nar_host_timer, stop, 16);
 
-SIZE(nar_host_poll, 40);
+SIZE(nar_host_poll, 32);
 FIELD(nar_host_poll, size, 0);
 FIELD(nar_host_poll, reserved, 4);
 FIELD(nar_host_poll, start, 8);
-FIELD(nar_host_poll, stop, 16);
-FIELD(nar_host_poll, watch, 24);
-FIELD(nar_host_poll, change, 32);
+FIELD(nar_host_poll, change, 16);
+FIELD(nar_host_poll, stop, 24);
 CONSTANT(NAR_POLL_READABLE, 1);
 CONSTANT(NAR_POLL_WRITABLE, 2);
 
@@ -280,11 +281,12 @@ FIELD(nar_host_assets, size, 0);
 FIELD(nar_host_assets, reserved, 4);
 FIELD(nar_host_assets, list, 8);
 
-SIZE(nar_host_prompt, 24);
+SIZE(nar_host_prompt, 32);
 FIELD(nar_host_prompt, size, 0);
 FIELD(nar_host_prompt, reserved, 4);
 FIELD(nar_host_prompt, submit, 8);
-FIELD(nar_host_prompt, cancel, 16);
+FIELD(nar_host_prompt, submission, 16);
+FIELD(nar_host_prompt, cancel, 24);
 
 /* invocation.h */
 SIZE(nar_invocation, 128);
@@ -328,6 +330,12 @@ FIELD(nar_host_invocation, run, 32);
 FIELD(nar_host_invocation, set_waiting, 40);
 
 /* narrator.h */
+SIZE(nar_narrator_request, 32);
+FIELD(nar_narrator_request, size, 0);
+FIELD(nar_narrator_request, timeout_ms, 4);
+FIELD(nar_narrator_request, token, 8);
+FIELD(nar_narrator_request, json, 16);
+
 SIZE(nar_narrator, 56);
 FIELD(nar_narrator, size, 0);
 FIELD(nar_narrator, reserved, 4);
@@ -348,6 +356,13 @@ FIELD(nar_host_narrator, size, 0);
 FIELD(nar_host_narrator, reserved, 4);
 FIELD(nar_host_narrator, reply, 8);
 FIELD(nar_host_narrator, fail, 16);
+
+SIZE(nar_invoke_outcome, 40);
+FIELD(nar_invoke_outcome, size, 0);
+FIELD(nar_invoke_outcome, reserved, 4);
+FIELD(nar_invoke_outcome, token, 8);
+FIELD(nar_invoke_outcome, number, 16);
+FIELD(nar_invoke_outcome, json, 24);
 
 SIZE(nar_host_invoke, 24);
 FIELD(nar_host_invoke, size, 0);
@@ -378,9 +393,10 @@ FIELD(nar_script_handler, printed, 16);
 FIELD(nar_script_handler, ended, 24);
 
 /* plugin.h */
-SIZE(nar_failure, 512);
+SIZE(nar_failure, 576);
 FIELD(nar_failure, size, 0);
 FIELD(nar_failure, message, 4);
+FIELD(nar_failure, code, 512);
 
 SIZE(nar_host_description, 40);
 FIELD(nar_host_description, size, 0);

@@ -67,8 +67,9 @@ public:
     void format_state_for_prompt(std::string&) override {}
     bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
-    nar_status submit_prompt(std::string_view) override { return NAR_OK; }
-    void cancel() override {}
+    nar_status submit_prompt(std::string_view, uint64_t&) override { return NAR_OK; }
+    uint64_t running_submission() const override { return 0; }
+    bool cancel(uint64_t) override { return false; }
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
     nar_status invoke(uint64_t, std::string_view, std::function<void(uint64_t, std::string_view)>,
                       uint64_t&, std::string&) override {

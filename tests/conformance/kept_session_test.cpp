@@ -557,7 +557,7 @@ TEST_F(UnwritableStore, FullDiskIsReportedOnce) {
 TEST_F(UnwritableStore, FailureIsReportedAtTheLatestAtTheEnd) {
     std::vector<std::string> lines;
     EngineOptions options;
-    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    options.log = [&](const LogLine& line) { lines.emplace_back(line.message); };
     {
         Engine engine(options);
         Session session(engine, {.id = "s", .store = store.path()});

@@ -24,9 +24,9 @@ protected:
         folder.says("tools/look",
                     {patch(R"({"seen":true})"), event("done", R"("ok":true,"result":{"far":2})")});
         folder.says("tools/fails", {kFailed});
-        engine.emplace(EngineOptions{
-            .root = folder.path(),
-            .log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; }});
+        engine.emplace(EngineOptions{.root = folder.path(), .log = [this](const LogLine& line) {
+                                         log += std::string(line.message) + "\n";
+                                     }});
         session.emplace(*engine,
                         SessionOptions{.story = folder.path(), .state = R"({"boat":"red"})"});
         session->attach(std::ref(recorder));

@@ -606,7 +606,7 @@ TEST_F(SessionTurn, HandlersMayEndSessionsWhileTheirEngineEnds) {
     } pair;
     nar_narrator silent{};
     silent.size = sizeof silent;
-    silent.generate = [](void*, uint64_t, nar_str) {};
+    silent.generate = [](void*, const nar_narrator_request*) {};
     nar_session_options options{};
     options.size = sizeof options;
     options.narrator = &silent;
@@ -623,7 +623,7 @@ TEST_F(SessionTurn, HandlersMayEndSessionsWhileTheirEngineEnds) {
     };
     for (nar_session*& session : pair.sessions) {
         ASSERT_EQ(nar_session_create(engine, &options, &session, nullptr), NAR_OK);
-        ASSERT_EQ(nar_session_prompt(session, NAR_STR("go"), &handler, nullptr), NAR_OK);
+        ASSERT_EQ(nar_session_prompt(session, NAR_STR("go"), &handler, nullptr, nullptr), NAR_OK);
     }
     ASSERT_EQ(nar_engine_run_for(engine, 0, nullptr), NAR_OK);
     EXPECT_EQ(nar_engine_destroy(engine, nullptr), NAR_OK);

@@ -73,7 +73,7 @@ TEST_F(DescriptorShortage, FailsAToolIfNothingCanFreeDescriptors) {
 TEST_F(DescriptorShortage, EndsWithTheToolThatHoldsThem) {
     std::vector<std::string> lines;
     EngineOptions options;
-    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    options.log = [&](const LogLine& line) { lines.emplace_back(line.message); };
     make_host(std::move(options));
     const Witnesses witnesses;
     std::unique_ptr<FewDescriptors> few;

@@ -218,12 +218,12 @@ TEST_F(Ending, OfAnEngineAllowsHandlersToDestroyTheirSession) {
             // Submitted now, a plan could never end, so it is refused.
             owner.submitted =
                 nar_session_execute(owner.session, NAR_STR(R"({"requestId":"p","tools":[]})"),
-                                    {nullptr, 0}, nullptr, nullptr);
+                                    {nullptr, 0}, nullptr, nullptr, nullptr);
             EXPECT_EQ(nar_session_destroy(owner.session, nullptr), NAR_OK);
         };
         const std::string plan = plan_json({tool_json("t", tool_path("one_then_silence"))});
         ASSERT_EQ(nar_session_execute(owners[i].session, {plan.data(), plan.size()}, {nullptr, 0},
-                                      &handler, nullptr),
+                                      &handler, nullptr, nullptr),
                   NAR_OK);
     }
     for (int i = 0; i < 3; ++i) ASSERT_EQ(nar_engine_run_once(engine, nullptr), NAR_OK);

@@ -477,7 +477,7 @@ INSTANTIATE_TEST_SUITE_P(Descriptors, Remains, testing::Values(0, 1));
 TEST_P(Remains, ThatCannotBeListedAreLogged) {
     std::vector<std::string> lines;
     EngineOptions options;
-    options.log = [&](uint32_t, std::string_view line) { lines.emplace_back(line); };
+    options.log = [&](const LogLine& line) { lines.emplace_back(line.message); };
     make_host(std::move(options));
     const Witnesses witnesses;
     host->begin(plan_json(
@@ -504,9 +504,8 @@ TEST_F(Supervisors, ThatAreMissingAreLoggedOnceWithTheSession) {
     std::vector<std::string> lines;
     EngineOptions options;
     options.supervisor = "/nonexistent/supervisor";
-    options.log_line = [&](const nar_log_line& line) {
-        lines.push_back(std::string(line.session_id.data, line.session_id.size) + ": " +
-                        std::string(line.message.data, line.message.size));
+    options.log = [&](const LogLine& line) {
+        lines.push_back(std::string(line.session_id) + ": " + std::string(line.message));
     };
     make_host(std::move(options));
     for (int i = 0; i < 3; ++i) host->run_tool(tool_path("patcher"));

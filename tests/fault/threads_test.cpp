@@ -29,20 +29,21 @@ TEST_F(Threads, WithoutOwnershipOfTheEngineAreRefused) {
         nar_event_sink sink{};
         sink.size = sizeof sink;
         sink.event = [](void*, const nar_event*) {};
-        answers = {nar_engine_run_once(engine, &error),
-                   nar_engine_run_for(engine, 0, &error),
-                   nar_engine_run_until_idle(engine, &error),
-                   nar_session_create(engine, nullptr, &made, &error),
-                   nar_session_attach_sink(session, &sink, &number, &error),
-                   nar_session_detach_sink(session, 1, &error),
-                   nar_session_prompt(session, NAR_STR("go"), nullptr, &error),
-                   nar_session_execute(session, NAR_STR("{}"), {nullptr, 0}, nullptr, &error),
-                   nar_session_read_state(session, {nullptr, 0}, &text, &error),
-                   nar_session_patch_state(session, NAR_STR("{}"), &error),
-                   nar_session_read_history(session, &text, &error),
-                   nar_session_read_assets(session, &text, &error),
-                   nar_session_destroy(session, &error),
-                   nar_engine_destroy(engine, &error)};
+        answers = {
+            nar_engine_run_once(engine, &error),
+            nar_engine_run_for(engine, 0, &error),
+            nar_engine_run_until_idle(engine, &error),
+            nar_session_create(engine, nullptr, &made, &error),
+            nar_session_attach_sink(session, &sink, &number, &error),
+            nar_session_detach_sink(session, 1, &error),
+            nar_session_prompt(session, NAR_STR("go"), nullptr, nullptr, &error),
+            nar_session_execute(session, NAR_STR("{}"), {nullptr, 0}, nullptr, nullptr, &error),
+            nar_session_read_state(session, {nullptr, 0}, &text, &error),
+            nar_session_patch_state(session, NAR_STR("{}"), &error),
+            nar_session_read_history(session, &text, &error),
+            nar_session_read_assets(session, &text, &error),
+            nar_session_destroy(session, &error),
+            nar_engine_destroy(engine, &error)};
         EXPECT_EQ(error.status, NAR_WRONG_THREAD);
         EXPECT_EQ(std::string(error.code.data, error.code.size), "WRONG_THREAD");
         nar_error_clear(&error);
@@ -221,8 +222,9 @@ TEST_F(Threads, CanAnswerForTheNarrator) {
     narrator.size = sizeof narrator;
     narrator.id = NAR_STR("threads");
     narrator.user = &answers;
-    narrator.generate = [](void* user, uint64_t token, nar_str) {
+    narrator.generate = [](void* user, const nar_narrator_request* request) {
         auto& its = *static_cast<Answers*>(user);
+        const uint64_t token = request->token;
         its.last_token = token;
         for (int i = 0; i < 4; ++i) {
             its.threads.emplace_back([&its, token] {
@@ -248,7 +250,8 @@ TEST_F(Threads, CanAnswerForTheNarrator) {
         EXPECT_EQ(turn->outcome, static_cast<uint32_t>(NAR_TURN_COMPLETED));
     };
     for (int i = 0; i < 20; ++i) {
-        ASSERT_EQ(nar_session_prompt(session, NAR_STR("light"), &handler, nullptr), NAR_OK);
+        ASSERT_EQ(nar_session_prompt(session, NAR_STR("light"), &handler, nullptr, nullptr),
+                  NAR_OK);
         ASSERT_EQ(nar_engine_run_until_idle(engine, nullptr), NAR_OK);
     }
     EXPECT_EQ(turns, 20);

@@ -128,7 +128,7 @@ protected:
         options.root = folder.path();
         options.limits = limits;
         options.jobs = 4;
-        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
         engine.emplace(options);
         SessionOptions its;
         its.state = state;

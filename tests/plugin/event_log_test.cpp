@@ -441,13 +441,13 @@ private:
                                              [](const nar_host*, uint32_t, nar_str) {}};
         // An older host: its struct ends before `title`.
         static constexpr nar_host_config config = {
-            offsetof(nar_host_config, title),
+            sizeof(nar_host_config),
             0,
             [](const nar_host* host) { return detail::to_c(of(host).settings_); },
             [](const nar_host* host) { return detail::to_c(of(host).story_); },
-            nullptr,
-            nullptr,
-            nullptr};
+            [](const nar_host*) { return nar_str{}; },
+            [](const nar_host*) { return nar_str{}; },
+            [](const nar_host*, nar_str, nar_str) -> nar_status { return NAR_OK; }};
         if (detail::to_view(id) == NAR_HOST_LOG) return &log;
         if (detail::to_view(id) == NAR_HOST_CONFIG) return &config;
         return nullptr;
@@ -455,7 +455,7 @@ private:
 
     const std::string settings_;
     const std::string story_;
-    const nar_host host_{sizeof(nar_host), NAR_ABI_VERSION, this, extension};
+    const nar_host host_{sizeof(nar_host), NAR_ABI_VERSION, this, extension, {}};
     const nar_plugin* plugin_ = nullptr;
     void* instance_ = nullptr;
     const nar_event_sink_extension* sink_ = nullptr;

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"wrong_size", Fate::Refused, "bytes"},
                       Variant{"bad_id", Fate::Refused, "id"},
                       Variant{"forgets_extension", Fate::Refused, "returns NULL"},
-                      Variant{"short_extension", Fate::Refused, "bytes"},
+                      Variant{"short_extension", Fate::Refused, "has the size 8"},
                       Variant{"init_fails", Fate::Refused, ""},
                       Variant{"init_fails_silently", Fate::Refused, "without giving a reason"}),
     name_of);

@@ -39,8 +39,8 @@ protected:
         EngineOptions engine_options;
         engine_options.root = folder.path();
         engine_options.jobs = 2;
-        engine_options.log = [this](uint32_t, std::string_view line) {
-            log += std::string(line) + "\n";
+        engine_options.log = [this](const LogLine& line) {
+            log += std::string(line.message) + "\n";
         };
         engine.emplace(engine_options);
         SessionOptions options;
@@ -112,8 +112,8 @@ protected:
     void join(std::function<void(uint64_t token)> its_generate) {
         generate = std::move(its_generate);
         functions.size = sizeof functions;
-        functions.generate = [](void* instance, uint64_t token, nar_str) {
-            static_cast<OwnInvokeTest*>(instance)->generate(token);
+        functions.generate = [](void* instance, const nar_narrator_request* request) {
+            static_cast<OwnInvokeTest*>(instance)->generate(request->token);
         };
         host = session->extend("own", NAR_EXTENSION_NARRATOR, &functions, this);
         answers = service<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
@@ -124,13 +124,13 @@ protected:
         return static_cast<const Functions*>(host->get_extension(host, detail::to_c(id)));
     }
     nar_status invoke(uint64_t token, std::string_view invocation) {
-        failure = {sizeof failure, ""};
+        failure = {sizeof failure, "", ""};
         return tools->invoke(
             host, token, detail::to_c(invocation),
-            [](void* user, uint64_t its_token, uint64_t, nar_str told) {
+            [](void* user, const nar_invoke_outcome* told) {
                 auto& self = *static_cast<OwnInvokeTest*>(user);
-                self.outcome = std::string(detail::to_view(told));
-                if (self.on_outcome) self.on_outcome(its_token);
+                self.outcome = std::string(detail::to_view(told->json));
+                if (self.on_outcome) self.on_outcome(told->token);
             },
             this, nullptr, &failure);
     }

@@ -64,7 +64,7 @@ protected:
             host->get_extension(host, detail::to_c(NAR_HOST_TIMER)));
     }
     nar_status watch(uint32_t events, Ready& ready) {
-        return poll->watch(host, pair[0], events, take, &ready, &number);
+        return poll->start(host, pair[0], events, take, &ready, &number);
     }
     void run(int rounds = 3) {
         for (int i = 0; i < rounds; ++i) engine->run_for(std::chrono::microseconds(0));
@@ -179,17 +179,6 @@ TEST_F(PollTest, WatchStoppedInItsCallbackIsNotCalledAgain) {
     EXPECT_EQ(poll->change(host, number, NAR_POLL_READABLE), NAR_NOT_FOUND);
 }
 
-TEST_F(PollTest, PollByStartCannotBeChanged) {
-    Ready ready;
-    ASSERT_EQ(poll->start(
-                  host, pair[0], [](void* user) { take(user, 0); }, &ready, &number),
-              NAR_OK);
-    EXPECT_EQ(poll->change(host, number, NAR_POLL_WRITABLE), NAR_NOT_FOUND);
-    ASSERT_EQ(::write(pair[1], "x", 1), 1);
-    run();
-    EXPECT_GE(ready.calls, 1) << "it still waits for readability";
-}
-
 TEST_F(PollTest, WatchOfADisabledPluginIsNotFound) {
     Ready ready;
     ready.on_call = [] { throw 42; };
@@ -242,7 +231,7 @@ TEST_F(PollTest, RefusedConnectionReportsAllRequestedEvents) {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     ::connect(client, reinterpret_cast<sockaddr*>(&address), size);
     Ready ready;
-    ASSERT_EQ(poll->watch(host, client, NAR_POLL_WRITABLE, take, &ready, &number), NAR_OK);
+    ASSERT_EQ(poll->start(host, client, NAR_POLL_WRITABLE, take, &ready, &number), NAR_OK);
     EXPECT_TRUE(until([&] { return ready.calls >= 2; })) << "polling is level-triggered";
     EXPECT_EQ(ready.last, NAR_POLL_WRITABLE);
     EXPECT_EQ(poll->stop(host, number), NAR_OK);
@@ -273,7 +262,7 @@ TEST_F(PollTest, ReadDatagramErrorDoesNotEndTheWatch) {
         if (got < 0) ++errors;
         else heard.append(bytes, static_cast<size_t>(got));
     };
-    ASSERT_EQ(poll->watch(host, client, NAR_POLL_READABLE, take, &ready, &number), NAR_OK);
+    ASSERT_EQ(poll->start(host, client, NAR_POLL_READABLE, take, &ready, &number), NAR_OK);
     ASSERT_EQ(::send(client, "x", 1, 0), 1);  // which no socket receives
     ASSERT_TRUE(until([&] { return errors >= 1; }));
     const int again = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -288,10 +277,10 @@ TEST_F(PollTest, ReadDatagramErrorDoesNotEndTheWatch) {
 TEST_F(PollTest, UnpollableDescriptorIsRefused) {
     Ready ready;
     EXPECT_EQ(watch(8, ready), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(poll->watch(host, -1, NAR_POLL_READABLE, take, &ready, &number),
+    EXPECT_EQ(poll->start(host, -1, NAR_POLL_READABLE, take, &ready, &number),
               NAR_INVALID_ARGUMENT);
     const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    EXPECT_EQ(poll->watch(host, file, NAR_POLL_READABLE, take, &ready, &number), NAR_IO);
+    EXPECT_EQ(poll->start(host, file, NAR_POLL_READABLE, take, &ready, &number), NAR_IO);
     ::close(file);
     ASSERT_EQ(watch(NAR_POLL_READABLE, ready), NAR_OK);
     EXPECT_EQ(poll->change(host, number, 8), NAR_INVALID_ARGUMENT);
@@ -343,7 +332,7 @@ TEST_F(PollTest, EndsWhenItsNumberBelongsToAnotherFile) {
     // A new poll reports it.
     Ready again;
     uint64_t second = 0;
-    ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    ASSERT_EQ(poll->start(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
     EXPECT_TRUE(until([&] { return again.calls > 0; }));
     EXPECT_EQ(again.last, NAR_POLL_READABLE);
     EXPECT_EQ(poll->stop(host, second), NAR_OK);
@@ -361,8 +350,8 @@ TEST_F(PollTest, ReusedNumberCanBePolledAtOnce) {
     ASSERT_EQ(::dup2(other[0], pair[0]), pair[0]);
     Ready again;
     uint64_t second = 0;
-    ASSERT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
-    EXPECT_EQ(poll->watch(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_IO)
+    ASSERT_EQ(poll->start(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    EXPECT_EQ(poll->start(host, pair[0], NAR_POLL_READABLE, take, &again, &second), NAR_IO)
         << "this plugin already polls the new file";
     ASSERT_EQ(::write(other[1], "x", 1), 1);
     EXPECT_TRUE(until([&] { return again.calls > 0; }));
@@ -379,14 +368,14 @@ TEST_F(PollTest, ReusedNumberCanBePolledAtOnce) {
 TEST_F(PollTest, ReusedNumberOfAnIdleWatchCanBePolledAtOnce) {
     Ready ready;
     const int first = ::eventfd(0, EFD_CLOEXEC);
-    ASSERT_EQ(poll->watch(host, first, 0, take, &ready, &number), NAR_OK);
+    ASSERT_EQ(poll->start(host, first, 0, take, &ready, &number), NAR_OK);
     run();
     EXPECT_EQ(ready.calls, 0);
     ASSERT_EQ(::close(first), 0);
     ASSERT_EQ(::eventfd(1, EFD_CLOEXEC), first);
     Ready again;
     uint64_t second = 0;
-    ASSERT_EQ(poll->watch(host, first, NAR_POLL_READABLE, take, &again, &second), NAR_OK);
+    ASSERT_EQ(poll->start(host, first, NAR_POLL_READABLE, take, &again, &second), NAR_OK);
     EXPECT_TRUE(until([&] { return again.calls > 0; }));
     EXPECT_EQ(ready.calls, 1);
     EXPECT_EQ(ready.last, NAR_POLL_LOST);
@@ -408,18 +397,6 @@ TEST_F(PollTest, EndsWhenOnlyACopyOfItsDescriptorIsOpen) {
     EXPECT_EQ(ready.last, NAR_POLL_LOST);
     EXPECT_EQ(poll->stop(host, number), NAR_IO);
     pair[0] = copy;
-}
-
-TEST_F(PollTest, PollByStartGetsNoCallForAClosedDescriptor) {
-    int calls = 0;
-    ASSERT_EQ(poll->start(
-                  host, pair[0], [](void* user) { ++*static_cast<int*>(user); }, &calls, &number),
-              NAR_OK);
-    ::close(pair[0]);
-    run();
-    EXPECT_EQ(calls, 0);
-    EXPECT_EQ(poll->stop(host, number), NAR_IO);
-    pair[0] = ::dup(pair[1]);
 }
 
 // A 0 ms timer that restarts itself.

@@ -50,7 +50,7 @@ protected:
 
     void open(EngineOptions options = {}) {
         options.root = folder.path();
-        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
         engine.emplace(options);
         session.emplace(*engine);
         sink.size = sizeof sink;

@@ -54,8 +54,8 @@ protected:
     void open(SessionOptions options = {}) {
         EngineOptions engine_options;
         engine_options.root = folder.path();
-        engine_options.log = [this](uint32_t, std::string_view line) {
-            log += std::string(line) + "\n";
+        engine_options.log = [this](const LogLine& line) {
+            log += std::string(line.message) + "\n";
         };
         engine.emplace(engine_options);
         options.story = folder.path();
@@ -235,6 +235,7 @@ TEST_F(PluginTest, FailedInitIsReportedWithTheReason) {
     story("fail_init");
     open();
     EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("the moon is in the wrong"));
+    EXPECT_EQ(plugin("test.probe")["code"].string(), "WRONG_MOON");
 }
 
 TEST_F(PluginTest, ThrowingInitSkipsThePlugin) {
@@ -703,11 +704,11 @@ TEST_F(PluginTest, RunnerMayAnswerFromItsOwnThread) {
     EXPECT_TRUE(run_path("probe:thread")["ok"].boolean());
 }
 
-TEST_F(PluginTest, RefusingRunnerIsASpawnFailureWithItsReason) {
+TEST_F(PluginTest, RefusingRunnerGivesItsReasonAndCode) {
     story("");
     open();
     const Json tool = run_path("probe:refuse");
-    EXPECT_EQ(tool["errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(tool["errorCode"].string(), "QUEUE_FULL");
     EXPECT_THAT(tool["error"].string(), HasSubstr("the queue is full"));
 }
 

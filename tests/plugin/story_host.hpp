@@ -48,8 +48,8 @@ public:
         if (!engine) {
             EngineOptions engine_options;
             engine_options.root = folder.path();
-            engine_options.log = [this](uint32_t, std::string_view line) {
-                log += std::string(line) + "\n";
+            engine_options.log = [this](const LogLine& line) {
+                log += std::string(line.message) + "\n";
             };
             engine.emplace(engine_options);
         }

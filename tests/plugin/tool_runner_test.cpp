@@ -39,7 +39,7 @@ protected:
         EngineOptions options;
         options.root = folder.path();
         options.jobs = jobs;
-        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
         engine.emplace(options);
         session.emplace(*engine);
         host = session->extend("far", NAR_EXTENSION_TOOL_RUNNER, &functions, this);

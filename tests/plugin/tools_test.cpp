@@ -47,7 +47,7 @@ protected:
         folder.says("tools/sexton", {kDone});
         EngineOptions options;
         options.root = folder.path();
-        options.log = [this](uint32_t, std::string_view line) { log += std::string(line) + "\n"; };
+        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
         engine.emplace(options);
         open();
     }
@@ -696,7 +696,7 @@ TEST_F(ToolsTest, InvalidRegistrationIsRefusedWithTheReason) {
     given.flags = 0;
     nar_limits limits{};
     given.limits = &limits;
-    says("the size of limits");
+    says("nar_limits has the size 0");
     limits.size = sizeof limits;
     limits.processes = 4;
     says("the limit processes cannot be set");

@@ -35,7 +35,7 @@ public:
         void (*function)(void*);
         void* user;
         std::uint32_t events = 0;
-        void (*on_ready)(void*, std::uint32_t) = nullptr;  // used instead of `function` if set
+        void (*on_ready)(void*, std::uint32_t) = nullptr;
     };
     struct Running {
         std::vector<std::string> arguments;
@@ -50,7 +50,7 @@ public:
     struct Invoked {
         std::uint64_t token;
         std::string invocation;
-        void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str);
+        void (*on_outcome)(void*, const nar_invoke_outcome*);
         void* user;
     };
     struct Ended {
@@ -60,7 +60,9 @@ public:
         std::uint64_t resident_kb;
     };
 
-    FakeHost() : raw_{sizeof(nar_host), NAR_ABI_VERSION, this, &FakeHost::get_extension} {}
+    FakeHost()
+        : raw_{sizeof(nar_host), NAR_ABI_VERSION, this, &FakeHost::get_extension, NAR_STR("game")} {
+    }
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
 
@@ -75,8 +77,6 @@ public:
     std::string opening;
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
-    int cancels = 0;
-    bool is_older = false;             // offers only the first release's structs
     bool is_active = false;            // between init and deinit
     nar_status write_status = NAR_OK;  // result of writing to a process
     std::string start_failure;         // why a process cannot be started
@@ -88,6 +88,7 @@ public:
     std::vector<std::string> patches;
     std::vector<std::string> published;  // "name=value"
     std::vector<std::string> prompts;
+    std::vector<std::uint64_t> cancelled;  // submissions
     std::vector<Posted> posted;
     std::map<std::uint64_t, Waiting> timers;
     std::map<std::uint64_t, Waiting> polls;
@@ -119,10 +120,7 @@ public:
         timers.erase(first);
         waiting.function(waiting.user);
     }
-    void make_readable() {
-        const Waiting waiting = polls.begin()->second;
-        waiting.function(waiting.user);
-    }
+    void make_readable() { make_ready(NAR_POLL_READABLE); }
     void make_ready(std::uint32_t events) {
         const Waiting waiting = polls.begin()->second;
         waiting.on_ready(waiting.user, events);
@@ -133,8 +131,9 @@ public:
     }
     void tell_outcome(std::uint64_t number, std::string_view outcome) {
         const auto node = invoked.extract(number);
-        node.mapped().on_outcome(node.mapped().user, node.mapped().token, number,
-                                 {outcome.data(), outcome.size()});
+        const nar_invoke_outcome given{
+            sizeof given, 0, node.mapped().token, number, {outcome.data(), outcome.size()}};
+        node.mapped().on_outcome(node.mapped().user, &given);
     }
     // Waits for the invocation to end; another thread may end it.
     Ended wait_for_end(std::uint64_t token) {
@@ -165,9 +164,6 @@ private:
         if (self.missing.count(name) != 0) return nullptr;
         alignas(8) static constexpr std::uint32_t only_numbers[2] = {8, 0};
         if (self.too_short.count(name) != 0) return &only_numbers;
-        if (self.is_older && name == NAR_HOST_CONFIG) return &older_config_functions;
-        if (self.is_older && name == NAR_HOST_PROMPT) return &older_prompt_functions;
-        if (self.is_older && name == NAR_HOST_POLL) return &older_poll_functions;
         if (name == NAR_HOST_LOG) return &log_functions;
         if (name == NAR_HOST_CONFIG) return &config_functions;
         if (name == NAR_HOST_THREAD_CHECK) return &thread_functions;
@@ -221,13 +217,17 @@ private:
     static nar_status list_assets(const nar_host*, nar_write_fn write, void* user) {
         return write(user, NAR_STR("[]"));
     }
-    static nar_status submit_prompt(const nar_host* host, nar_str words) {
+    static nar_status submit_prompt(const nar_host* host, nar_str words,
+                                    std::uint64_t* submission) {
         if (of(host).is_prompt_waiting) return NAR_BUSY;
         of(host).prompts.push_back(text(words));
+        if (submission != nullptr) *submission = of(host).prompts.size();
         return NAR_OK;
     }
-    static nar_status cancel(const nar_host* host) {
-        ++of(host).cancels;
+    static std::uint64_t submission(const nar_host* host) { return of(host).prompts.size(); }
+    static nar_status cancel(const nar_host* host, std::uint64_t submission) {
+        if (submission > of(host).prompts.size()) return NAR_NOT_FOUND;
+        of(host).cancelled.push_back(submission);
         return NAR_OK;
     }
     static nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
@@ -250,14 +250,6 @@ private:
         return of(host).timers.erase(timer) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
     }
     static nar_status start_poll(const nar_host* host, std::int32_t descriptor,
-                                 void (*function)(void*), void* user, std::uint64_t* poll) {
-        FakeHost& self = of(host);
-        if (descriptor < 0) return NAR_IO;
-        *poll = ++self.last_id_;
-        self.polls[*poll] = {descriptor, function, user, NAR_POLL_READABLE};
-        return NAR_OK;
-    }
-    static nar_status watch_poll(const nar_host* host, std::int32_t descriptor,
                                  std::uint32_t events, void (*on_ready)(void*, std::uint32_t),
                                  void* user, std::uint64_t* poll) {
         FakeHost& self = of(host);
@@ -333,8 +325,8 @@ private:
         return of(host).answer(of(host).failures, token, message);
     }
     static nar_status invoke(const nar_host* host, std::uint64_t token, nar_str invocation,
-                             void (*on_outcome)(void*, std::uint64_t, std::uint64_t, nar_str),
-                             void* user, std::uint64_t* number, nar_failure* failure) {
+                             void (*on_outcome)(void*, const nar_invoke_outcome*), void* user,
+                             std::uint64_t* number, nar_failure* failure) {
         FakeHost& self = of(host);
         if (self.invoke_status != NAR_OK) {
             self.invoke_failure.copy(failure->message, sizeof failure->message - 1);
@@ -402,29 +394,18 @@ private:
     static constexpr nar_host_config config_functions = {
         sizeof(nar_host_config), 0,       &read_settings, &read_story, &read_title,
         &read_opening,           &publish};
-    static constexpr nar_host_config older_config_functions = {offsetof(nar_host_config, title),
-                                                               0,
-                                                               &read_settings,
-                                                               &read_story,
-                                                               nullptr,
-                                                               nullptr,
-                                                               nullptr};
     static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
                                                                &is_engine_thread};
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,
                                                        &patch_state};
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
     static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0, &submit_prompt,
-                                                         &cancel};
-    static constexpr nar_host_prompt older_prompt_functions = {offsetof(nar_host_prompt, cancel), 0,
-                                                               &submit_prompt, nullptr};
+                                                         &submission, &cancel};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,
                                                        &stop_timer};
-    static constexpr nar_host_poll poll_functions = {
-        sizeof(nar_host_poll), 0, &start_poll, &stop_poll, &watch_poll, &change_poll};
-    static constexpr nar_host_poll older_poll_functions = {
-        offsetof(nar_host_poll, watch), 0, &start_poll, &stop_poll, nullptr, nullptr};
+    static constexpr nar_host_poll poll_functions = {sizeof(nar_host_poll), 0, &start_poll,
+                                                     &change_poll, &stop_poll};
     static constexpr nar_host_process process_functions = {
         sizeof(nar_host_process), 0,
         &start_process,           &write_process,

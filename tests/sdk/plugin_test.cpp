@@ -257,17 +257,16 @@ TEST(PluginConstructor, CallsThatNeedAnActiveInstanceSaySo) {
 }
 
 TEST(PluginFailure, IsTruncatedBetweenCharactersAndTerminated) {
-    struct {
-        nar_failure failure;
-        char behind = 'x';
-    } memory{};
-    memory.failure.size = offsetof(nar_failure, message) + 8;
-    memory.failure.message[8] = 'x';
-    plugin::detail::tell(&memory.failure, "abcdeé€");
-    EXPECT_STREQ("abcdeé", memory.failure.message);
-    EXPECT_EQ('x', memory.failure.message[8]);
-    plugin::detail::tell(&memory.failure, "abcdef€");
-    EXPECT_STREQ("abcdef", memory.failure.message);
+    nar_failure failure{};
+    failure.size = sizeof failure;
+    std::string text(sizeof failure.message - 2, 'a');
+    plugin::detail::tell(&failure, text + "é", "CODE");
+    EXPECT_EQ(text, failure.message) << "half of the last letter would not be UTF-8";
+    EXPECT_STREQ("CODE", failure.code);
+    text.resize(text.size() - 1);
+    plugin::detail::tell(&failure, text + "é");
+    EXPECT_EQ(text + "é", failure.message);
+    EXPECT_STREQ("", failure.code);
     plugin::detail::tell(nullptr, "nobody asks");
 }
 
@@ -420,8 +419,9 @@ public:
 void ask(const Loaded<Telling>& loaded, std::uint64_t token,
          std::function<void(std::string_view, plugin::Reply)> act) {
     Telling::act = std::move(act);
+    const nar_narrator_request request{sizeof request, 1500, token, NAR_STR(R"({"prompt":{}})")};
     loaded.extension<nar_narrator_extension>(NAR_EXTENSION_NARRATOR)
-        .generate(loaded.instance(), token, NAR_STR(R"({"prompt":{}})"));
+        .generate(loaded.instance(), &request);
     Telling::act = nullptr;
 }
 void cancel(const Loaded<Telling>& loaded, std::uint64_t token) {
@@ -901,22 +901,10 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
 TEST(PluginHost, Publishes) {
     FakeHost fake;
     in_plugin(fake, [](const plugin::Host& host) {
-        EXPECT_TRUE(host.publish("url", "http://127.0.0.1/"));
+        host.publish("url", "http://127.0.0.1/");
         EXPECT_EQ(NAR_INVALID_ARGUMENT, error_of([&] { host.publish("", "v"); }).status());
     });
     EXPECT_THAT(fake.published, ElementsAre("url=http://127.0.0.1/"));
-}
-
-TEST(PluginHost, OlderHostLacksNewerSettings) {
-    FakeHost fake;
-    fake.is_older = true;
-    fake.title = "The Torch";
-    in_plugin(fake, [](const plugin::Host& host) {
-        EXPECT_EQ("", host.title());
-        EXPECT_EQ("", host.opening());
-        EXPECT_FALSE(host.publish("url", "v"));
-    });
-    EXPECT_THAT(fake.published, ElementsAre());
 }
 
 TEST(PluginHost, ReadsAndPatchesTheState) {
@@ -937,28 +925,27 @@ TEST(PluginHost, ReadsAndPatchesTheState) {
 TEST(PluginHost, SubmitsAPromptUnlessOneIsWaiting) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {
-        EXPECT_TRUE(host.submit_prompt("I wait"));
+        EXPECT_EQ(1U, host.submit_prompt("I wait"));
+        EXPECT_EQ(1U, host.submission());
         fake.is_prompt_waiting = true;
-        EXPECT_FALSE(host.submit_prompt("and wait"));
+        EXPECT_EQ(0U, host.submit_prompt("and wait"));
     });
     EXPECT_THAT(fake.prompts, ElementsAre("I wait"));
 }
 
-TEST(PluginHost, CancelsTheRunningTurn) {
+TEST(PluginHost, CancelsOneSubmissionOrAll) {
     FakeHost fake;
-    in_plugin(fake, [&](const plugin::Host& host) { host.cancel(); });
-    EXPECT_EQ(1, fake.cancels);
+    in_plugin(fake, [&](const plugin::Host& host) {
+        EXPECT_TRUE(host.cancel(host.submit_prompt("I wait")));
+        EXPECT_FALSE(host.cancel(7));
+        EXPECT_TRUE(host.cancel());
+    });
+    EXPECT_THAT(fake.cancelled, ElementsAre(1, 0));
 }
 
-TEST(PluginHost, OlderHostLacksOnlyCancel) {
+TEST(PluginHost, KnowsTheSession) {
     FakeHost fake;
-    fake.is_older = true;
-    in_plugin(fake, [&](const plugin::Host& host) {
-        EXPECT_TRUE(host.submit_prompt("I wait"));
-        const auto error = error_of([&] { host.cancel(); });
-        EXPECT_EQ(NAR_UNSUPPORTED, error.status());
-        EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.prompt/1"));
-    });
+    in_plugin(fake, [](const plugin::Host& host) { EXPECT_EQ("game", host.session_id()); });
 }
 
 TEST(PluginHost, NamesExtensionsThatTheHostLacks) {
@@ -1160,18 +1147,6 @@ TEST(PluginPoll, WaitsForTheRequestedEvents) {
     EXPECT_TRUE(is_writable(seen[0]) && !is_readable(seen[0]));
     EXPECT_TRUE(is_readable(seen[1]) && !is_writable(seen[1]));
     EXPECT_EQ(0, fake.refused_calls);
-}
-
-TEST(PluginPoll, OlderHostSupportsOnlyReadability) {
-    FakeHost fake;
-    fake.is_older = true;
-    in_plugin(fake, [&](const plugin::Host& host) {
-        const plugin::Poll poll(host, 9, [] {});
-        const auto error =
-            error_of([&] { plugin::Poll(host, 9, plugin::Ready::Writable, [](plugin::Ready) {}); });
-        EXPECT_EQ(NAR_UNSUPPORTED, error.status());
-        EXPECT_THAT(std::string(error.what()), HasSubstr("narratoria.poll/1"));
-    });
 }
 
 // ---------------------------------------------------------------- Process

@@ -17,10 +17,12 @@
  *      [active]         after init has returned and before deinit is called
  * 2. Ownership. A nar_str is a view: UTF-8, not terminated, valid during the call that passes it.
  *    If the caller owns a returned object, it is a pointer with its own release function.
- * 3. Growth. A struct that can grow begins with `size`; set it to sizeof the struct. A reader does
- *    not access fields beyond `size`. New fields are appended, and zero in a new field means the
- *    behaviour from before the field existed. The fields of 1.0 are always present: check `size`
- *    only before you access fields that were added later.
+ * 3. Growth. A struct that can grow begins with `size`; set it to sizeof the struct. Everything in
+ *    these headers exists since 1.0, except where a comment says "since 1.N": check `size` before
+ *    you access such a field. New fields are appended, and zero in a new field means the behaviour
+ *    from before the field existed. A struct that is smaller than in 1.0 is refused. Set `reserved`
+ *    fields to 0, and do not use bits of `flags` that are not defined: what is set there is refused
+ *    too, because a later version may give it a meaning.
  * 4. Errors. Functions return a nar_status. The details are in the nar_error that the caller
  *    passed; every nar_error parameter may be NULL.
  * 5. Guarantees. No function throws, changes errno or starts a thread, with one exception: the

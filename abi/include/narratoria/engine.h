@@ -108,9 +108,9 @@ typedef struct nar_engine_options {
     uint64_t allow_path_count;
     const nar_times *times;      /* NULL: defaults                                               */
     const nar_limits *limits;    /* NULL: defaults                                               */
-    /* Receives the log of the engine and its sessions. Not called if log_line is set. If both are
-     * NULL, warnings and errors go to stderr. [engine-thread] */
-    void (*log)(void *user, uint32_t level, nar_str message);
+    /* Receives the log of the engine and its sessions. NULL: warnings and errors go to stderr.
+     * [engine-thread] */
+    void (*log)(void *user, const nar_log_line *line);
     void *user;
     nar_str supervisor;          /* path of narratoria-supervisor; empty: the embedded one       */
     /* Path of a cgroup2 folder that the process's user owns; empty: none. Each attempt of a tool
@@ -118,8 +118,6 @@ typedef struct nar_engine_options {
      * `processes` and `resident_bytes`. If the folder is not usable, nar_engine_create fails with
      * the code CGROUP and a message that says what to do. */
     nar_str cgroup;
-    /* Like log, with the session of each line. [engine-thread] */
-    void (*log_line)(void *user, const nar_log_line *line);
     /* With allow_paths: schemes of tool runners whose tools may run, regardless of the text after
      * "scheme:". With any other scheme, "scheme:rest" may run only if everything in it that could
      * be a path is in allow_paths. */

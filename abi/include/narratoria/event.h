@@ -57,6 +57,9 @@ enum {
     NAR_TYPE_DONE = 6
 };
 
+/* The bit of a kind in `kinds` of a sink. */
+#define NAR_KIND_BIT(kind) ((uint64_t)1 << (kind))
+
 typedef struct nar_event {
     uint32_t size;
     uint32_t kind;
@@ -72,7 +75,7 @@ typedef struct nar_event {
 
 /*
  * Receives the stream. Set `size`, `event`, and any other field as needed.
- *   kinds     a bit 1 << kind for each kind to receive; 0 selects all
+ *   kinds     NAR_KIND_BIT of each kind to receive, joined by |; 0 selects all
  *   event     [engine-thread] one record. It and its views are valid until the callback returns.
  *             The callback may attach and detach sinks (including itself), submit prompts, cancel
  *             and read. It must not drive the loop, and must not write to the record: a sink that
@@ -82,7 +85,8 @@ typedef struct nar_event {
  */
 typedef struct nar_event_sink {
     uint32_t size;
-    uint32_t kinds;
+    uint32_t reserved;
+    uint64_t kinds;
     void *user;
     void (*event)(void *user, const nar_event *event);
     void (*detached)(void *user);

@@ -14,7 +14,8 @@ extern "C" {
 
 typedef struct nar_event_sink_extension {
     uint32_t size;
-    uint32_t kinds; /* a bit 1 << kind for each kind to receive; 0 selects all                   */
+    uint32_t reserved;
+    uint64_t kinds; /* NAR_KIND_BIT of each kind to receive, joined by |; 0 selects all           */
     /* Receives one record. It and its views are valid until this function returns. Skip unknown
      * kinds. Sinks are called in the order in which the plugins were loaded. This function runs for
      * every event of every tool, so move slow work to a thread. [engine-thread, active] */

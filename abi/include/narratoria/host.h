@@ -26,6 +26,7 @@ struct nar_host {
     /* Returns a service: a struct of functions that is valid as long as this host, or NULL.
      * [thread-safe, any state] */
     const void *(*get_extension)(const nar_host *host, nar_str id);
+    nar_str session_id; /* of the plugin's session; valid as long as the host                    */
 };
 
 /* ---- narratoria.log/1 */
@@ -50,13 +51,12 @@ typedef struct nar_host_config {
      * until deinit has returned. [thread-safe, init, active] */
     nar_str (*story)(const nar_host *host);
     /* Returns the story's title, or an empty view if there is no story. Valid as long as the
-     * instance. Check `size` before calling it: older hosts do not have it.
-     * [thread-safe, init, active] */
+     * instance. [thread-safe, init, active] */
     nar_str (*title)(const nar_host *host);
     /* Returns the story's opening, the table [opening] of story.toml, as a JSON object:
      *   {"text": "…", "choices": ["…"]}
      * Both members are always present. An empty view if the story has no opening. Valid as long as
-     * the instance. Check `size` before calling it. [thread-safe, init, active] */
+     * the instance. [thread-safe, init, active] */
     nar_str (*opening)(const nar_host *host);
     /* Publishes a small value of this plugin under a name, for example the address of its server.
      * The program reads it with nar_session_read_published. Both texts are copied. A later value
@@ -67,8 +67,7 @@ typedef struct nar_host_config {
      *   value  UTF-8, at most 4096 bytes
      * An instance has at most 32 names. NAR_INVALID_ARGUMENT: a text or the number of names breaks
      * these rules; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
-     * plugin was disabled. Check `size` before calling it: older hosts do not have it.
-     * [engine-thread, active] */
+     * plugin was disabled. [engine-thread, active] */
     nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);
 } nar_host_config;
 

@@ -47,31 +47,24 @@ typedef struct nar_host_timer {
 typedef struct nar_host_poll {
     uint32_t size;
     uint32_t reserved;
-    /* Calls `on_readable` whenever the descriptor is readable or the other end has closed it.
-     * Spurious calls are possible, so read without blocking. Keep the descriptor open until stop.
-     * If it is closed earlier, or its number is reused for a different file, the poll ends and the
-     * host logs that; `on_readable` is not called for it, and stop returns NAR_IO. NAR_IO for a
-     * regular file, and for a descriptor that this plugin already polls. A poll that has ended, or
-     * whose descriptor was closed, does not count, so a reused number can be polled immediately.
+    /* Calls `on_ready` with the conditions of `events` (NAR_POLL_… joined by |) that are ready.
+     * Level-triggered: it is called again while the descriptor stays ready. Spurious calls are
+     * possible, so read and write without blocking. An error condition, for example a refused
+     * connection, is reported as all of `events`. `events` may be 0 and set later by change;
+     * undefined bits return NAR_INVALID_ARGUMENT. Keep the descriptor open until stop. If it is
+     * closed earlier, or its number is reused for a different file, `on_ready` is called once with
+     * only NAR_POLL_LOST, the poll has ended, and the host logs that. NAR_IO for a regular file, and
+     * for a descriptor that this plugin already polls. A poll that has ended, or whose descriptor
+     * was closed, does not count, so a reused number can be polled immediately.
      * NAR_INVALID_ARGUMENT for a descriptor that is not open. [engine-thread, active] */
-    nar_status (*start)(const nar_host *host, int32_t descriptor, void (*on_readable)(void *user),
-                        void *user, uint64_t *poll);
-    /* Stops polling; allowed inside on_readable. NAR_NOT_FOUND if the poll does not exist; NAR_IO
+    nar_status (*start)(const nar_host *host, int32_t descriptor, uint32_t events,
+                        void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
+    /* Replaces `events` of a poll; allowed inside on_ready. NAR_NOT_FOUND if the poll does not
+     * exist; NAR_IO if its descriptor has been closed. [engine-thread, active] */
+    nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
+    /* Stops polling; allowed inside on_ready. NAR_NOT_FOUND if the poll does not exist; NAR_IO
      * if the poll has already ended because its descriptor was closed. [engine-thread, active] */
     nar_status (*stop)(const nar_host *host, uint64_t poll);
-    /* Older hosts do not have the two functions below: compare `size` before you call them. */
-    /* Like start, for any NAR_POLL_…: `on_ready` gets the conditions that are ready.
-     * Level-triggered: it is called again while the descriptor stays ready. An error condition, for
-     * example a refused connection, is reported as all of `events`. `events` may be 0 and set later
-     * by change; undefined bits return NAR_INVALID_ARGUMENT. End the poll with stop. If the
-     * descriptor is closed before stop, `on_ready` is called once with only NAR_POLL_LOST, and the
-     * poll has ended. [engine-thread, active] */
-    nar_status (*watch)(const nar_host *host, int32_t descriptor, uint32_t events,
-                        void (*on_ready)(void *user, uint32_t events), void *user, uint64_t *poll);
-    /* Replaces `events` of a poll that watch started; allowed inside on_ready. NAR_NOT_FOUND if the
-     * poll does not exist or was started by start; NAR_IO if its descriptor has been closed.
-     * [engine-thread, active] */
-    nar_status (*change)(const nar_host *host, uint64_t poll, uint32_t events);
 } nar_host_poll;
 
 #ifdef __cplusplus

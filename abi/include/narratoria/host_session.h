@@ -40,12 +40,16 @@ typedef struct nar_host_prompt {
     uint32_t size;
     uint32_t reserved;
     /* Submits a prompt for the player. The text is copied. Its turn begins when the running turn
-     * has ended. NAR_BUSY if a prompt is already waiting. [engine-thread, active] */
-    nar_status (*submit)(const nar_host *host, nar_str text);
-    /* Cancels the running turn and drops waiting ones, as nar_session_cancel does: tools receive
-     * SIGTERM and a grace period. Older hosts do not have this function: check `size`
-     * before calling it. [engine-thread, active] */
-    nar_status (*cancel)(const nar_host *host);
+     * has ended. *submission, which may be NULL, identifies it (session.h). NAR_BUSY if a prompt is
+     * already waiting. [engine-thread, active] */
+    nar_status (*submit)(const nar_host *host, nar_str text, uint64_t *submission);
+    /* Returns the id of the submission that runs now, or 0. In a sink it is the one that the record
+     * belongs to. [engine-thread, active] */
+    uint64_t (*submission)(const nar_host *host);
+    /* Cancels one submission: tools receive SIGTERM and a grace period. 0 cancels the running one
+     * and all that wait, as nar_session_cancel does. NAR_NOT_FOUND: it has ended, or never existed.
+     * [engine-thread, active] */
+    nar_status (*cancel)(const nar_host *host, uint64_t submission);
 } nar_host_prompt;
 
 #ifdef __cplusplus

@@ -26,8 +26,7 @@ typedef struct nar_invocation {
     nar_str request;            /* the stdin of a process (spec 000 §6), on one line             */
     const nar_str *environment; /* "NAME=value" strings: the environment a process would get     */
     uint64_t environment_count;
-    uint32_t try_ms;            /* timeout of the attempt in milliseconds; 0: none; UINT32_MAX:
-                                   this value or a larger one                                   */
+    uint32_t try_ms;            /* timeout of the attempt in milliseconds; NAR_NONE (engine.h): none */
     uint32_t reserved;
 } nar_invocation;
 

@@ -11,10 +11,19 @@
 extern "C" {
 #endif
 
+/* A request to a narrator. It is valid until the call that passes it returns. */
+typedef struct nar_narrator_request {
+    uint32_t size;
+    uint32_t timeout_ms; /* the time for the reply, in milliseconds; NAR_NONE: unlimited. It does not
+                            run while a tool of narratoria.invoke/1 runs.                        */
+    uint64_t token;      /* identifies the request in the reply                                  */
+    nar_str json;        /* abi/schemas/narrator-request-1.schema.json                           */
+} nar_narrator_request;
+
 /*
  *   id        its name in messages
- *   generate  [engine-thread] receives a request (abi/schemas/narrator-request-1.schema.json), valid
- *             until it returns. Reply with nar_narrator_reply or nar_narrator_fail, now or later.
+ *   generate  [engine-thread] receives a request. Reply with nar_narrator_reply or
+ *             nar_narrator_fail, now or later.
  *   cancel    [engine-thread] the reply is no longer needed: cancelled or timed out; may be NULL
  *   released  [engine-thread] last call: no request follows; may be NULL
  */
@@ -23,7 +32,7 @@ typedef struct nar_narrator {
     uint32_t reserved;
     nar_str id;
     void *user;
-    void (*generate)(void *user, uint64_t token, nar_str request);
+    void (*generate)(void *user, const nar_narrator_request *request);
     void (*cancel)(void *user, uint64_t token);
     void (*released)(void *user);
 } nar_narrator;
@@ -46,9 +55,9 @@ NAR_API nar_status nar_narrator_fail(nar_engine *engine, uint64_t token, nar_str
 typedef struct nar_narrator_extension {
     uint32_t size;
     uint32_t reserved;
-    /* Receives a request, valid until this function returns. Reply once through nar_host_narrator,
-     * now or later. [engine-thread, active] */
-    void (*generate)(void *instance, uint64_t token, nar_str request);
+    /* Receives a request. Reply once through nar_host_narrator, now or later.
+     * [engine-thread, active] */
+    void (*generate)(void *instance, const nar_narrator_request *request);
     /* The reply is no longer needed; a reply from inside this call is already too late. May be
      * NULL. [engine-thread, active] */
     void (*cancel)(void *instance, uint64_t token);
@@ -84,6 +93,17 @@ typedef struct nar_host_narrator {
  * nar_host. The narrator of nar_session_options does not have it.
  */
 #define NAR_HOST_INVOKE "narratoria.invoke/1"
+
+/* The outcome of an invoked tool. It is valid during the call that passes it. */
+typedef struct nar_invoke_outcome {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t token;  /* of the request                                                           */
+    uint64_t number; /* of the invocation in the request                                         */
+    nar_str json;    /* abi/schemas/narrator-outcome-1.schema.json:
+                        {"state": "completed", "ok": true, "result": …, "output": {…}, …}        */
+} nar_invoke_outcome;
+
 typedef struct nar_host_invoke {
     uint32_t size;
     uint32_t reserved;
@@ -91,10 +111,7 @@ typedef struct nar_host_invoke {
      * JSON object (abi/schemas/narrator-invocation-1.schema.json):
      *   {"tool": "door-examiner", "input": {…}}
      * It is copied. *number, which may be NULL, identifies the invocation in this request and is
-     * never 0. `on_outcome` receives the outcome
-     * (abi/schemas/narrator-outcome-1.schema.json), valid during the call:
-     *   {"state": "completed", "ok": true, "result": …, "output": {…}, …}
-     * The loop calls it exactly once, never from within this function, even if the tool is
+     * never 0. `on_outcome` receives the outcome. The loop calls it exactly once, never from within this function, even if the tool is
      * cancelled because the request ends. It is not called if the plugin is disabled. It may invoke
      * further tools, cancel invocations and reply. NAR_INVALID_DOCUMENT: the invocation is not
      * valid. NAR_BUSY: the request already has 1,000 tools that have not ended. NAR_GONE: the
@@ -102,8 +119,7 @@ typedef struct nar_host_invoke {
      * gets the reason. A tool that is unknown, disabled (SKILL_DISABLED) or not allowed
      * (TOOL_REFUSED) results in an outcome with "ok": false. [engine-thread, active] */
     nar_status (*invoke)(const nar_host *host, uint64_t token, nar_str invocation,
-                         void (*on_outcome)(void *user, uint64_t token, uint64_t number,
-                                            nar_str outcome),
+                         void (*on_outcome)(void *user, const nar_invoke_outcome *outcome),
                          void *user, uint64_t *number, nar_failure *failure);
     /* Ends one invocation; its outcome, CANCELLED, follows in the loop. NAR_NOT_FOUND if it has
      * ended or never existed; NAR_GONE if the request has ended. [engine-thread, active] */

@@ -17,12 +17,14 @@
 extern "C" {
 #endif
 
-/* The reason for a failure, as text. The struct belongs to the caller. Write a NUL-terminated text,
- * truncated to fit, or leave it unchanged. Check `size` before writing: `message` has at least 256
- * bytes. */
+/* The reason for a failure. The struct belongs to the caller, who sets `size` and empties the texts.
+ * Write NUL-terminated texts, truncated to fit, or leave them unchanged. It has room for the texts
+ * itself, because a plugin links to nothing that could free them (nar_error of status.h can be of
+ * any length). */
 typedef struct nar_failure {
     uint32_t size;
-    char message[508];
+    char message[508]; /* for people: what happened, and what to do                              */
+    char code[64];     /* for programs, for example "MODEL_MISSING"; may stay empty              */
 } nar_failure;
 
 /* The host that loads the plugin. */

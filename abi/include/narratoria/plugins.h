@@ -37,7 +37,9 @@ NAR_API nar_status nar_plugins_search(nar_str story, const nar_str *plugins, uin
 NAR_API nar_status nar_plugins_read_metadata(nar_str path, nar_text **json, nar_error *error);
 
 /* Returns the session's plugins as JSON; release it with nar_text_release:
- *   [{"id", "path", "version", "extensions", "state": "active" | "refused" | "disabled", "reason"}]
+ *   [{"id", "path", "version", "extensions", "state": "active" | "refused" | "disabled", "reason",
+ *    "code"?}]
+ * `code` is what the init of a refused plugin gave (nar_failure).
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_plugins(nar_session *session, nar_text **json,
                                             nar_error *error);

@@ -68,7 +68,8 @@ typedef struct nar_script {
  * [engine-thread, callback-ok]
  */
 NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script *script,
-                                          const nar_script_handler *handler, nar_error *error);
+                                          const nar_script_handler *handler, uint64_t *submission,
+                                          nar_error *error);
 
 /* Returns the names of all tools that a script can CALL now, as a sorted JSON array of strings;
  * release it with nar_text_release. `tools` is the folder of nar_script, or empty. Reads the

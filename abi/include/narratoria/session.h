@@ -143,7 +143,8 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
  * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator
  * (NO_NARRATOR). `handler` may be NULL. [engine-thread] */
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
-                                     const nar_turn_handler *handler, nar_error *error);
+                                     const nar_turn_handler *handler, uint64_t *submission,
+                                     nar_error *error);
 
 /* A flag of nar_session_resume: also run tools that are not repeatable. */
 #define NAR_RESUME_REPEATS 1u
@@ -156,7 +157,8 @@ NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_st
  * interrupted, or with the code NOT_REPEATABLE if a tool had begun that is not repeatable
  * (NAR_TOOL_NOT_REPEATABLE, "repeatable": false of a manifest). [engine-thread] */
 NAR_API nar_status nar_session_resume(nar_session *session, uint64_t turn, uint32_t flags,
-                                      const nar_turn_handler *handler, nar_error *error);
+                                      const nar_turn_handler *handler, uint64_t *submission,
+                                      nar_error *error);
 
 /* The outcome of a replayed turn */
 typedef struct nar_replayed {
@@ -183,24 +185,45 @@ typedef struct nar_replay_handler {
  * the session was created without `replays`. Otherwise the errors of nar_session_go_to.
  * [engine-thread] */
 NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
-                                      const nar_replay_handler *handler, nar_error *error);
+                                      const nar_replay_handler *handler, uint64_t *submission,
+                                      nar_error *error);
 
 /* Returns the turns of the session's store as JSON, in the form of nar_store_read_turns; release it with
  * nar_text_release. Waits until the store is up to date. NAR_UNSUPPORTED: the session has no
  * store. Otherwise the store errors of store.h. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json, nar_error *error);
 
+/*
+ * Submissions
+ *
+ * A prompt, plan, script or replay runs as a submission, one after another in the order in which they
+ * were submitted. Functions that submit set *submission, which may be NULL, to its id: from 1, unique
+ * in the session object, never reused. While its records reach the sinks, nar_session_submission
+ * returns it.
+ */
+
+/* Returns the id of the submission that runs now, or 0. In a sink it is the one that the record
+ * belongs to; a record without one (a patch between turns) has 0. [engine-thread, callback-ok] */
+NAR_API uint64_t nar_session_submission(const nar_session *session);
+
+/* Cancels one submission, whether it runs or waits; nar_session_cancel describes how. NAR_NOT_FOUND:
+ * it has ended, or never existed. [engine-thread, callback-ok] */
+NAR_API nar_status nar_session_cancel_submission(nar_session *session, uint64_t submission,
+                                                 nar_error *error);
+
 /* Submits the player's prompt (spec 004 PlayerPrompt: not empty). While a turn runs, one prompt may
  * wait; a second one returns NAR_BUSY. `handler` may be NULL. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_prompt(nar_session *session, nar_str text,
-                                      const nar_turn_handler *handler, nar_error *error);
+                                      const nar_turn_handler *handler, uint64_t *submission,
+                                      nar_error *error);
 
 /* Runs a plan (spec 003 §13.3) without a narrator. Tool paths are relative to `folder`; if it is
  * empty, to the story's folder, else to the engine's root. Plans run one after another, in the
  * order of submission. NAR_INVALID_DOCUMENT: nothing was started, and the details list all faults.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_execute(nar_session *session, nar_str plan, nar_str folder,
-                                       const nar_execution_handler *handler, nar_error *error);
+                                       const nar_execution_handler *handler, uint64_t *submission,
+                                       nar_error *error);
 
 /* Cancels the running turn of a prompt, plan or script and drops waiting ones. Their handlers are
  * called in the next driving call. Tools receive SIGTERM and the grace period.
@@ -242,12 +265,12 @@ NAR_API nar_status nar_session_register_state_metadata(nar_session *session, nar
 
 /* Returns the metadata of a key, {"description": "…", "formatter": true or false}; release it with
  * nar_text_release. NAR_NOT_FOUND if the key has no metadata. [engine-thread, callback-ok] */
-NAR_API nar_status nar_session_get_state_metadata(nar_session *session, nar_str key,
+NAR_API nar_status nar_session_read_state_metadata(nar_session *session, nar_str key,
                                                   nar_text **json, nar_error *error);
 
 /* Returns the metadata of all keys, a JSON object by key; release it with nar_text_release.
  * [engine-thread, callback-ok] */
-NAR_API nar_status nar_session_get_all_state_metadata(nar_session *session, nar_text **json,
+NAR_API nar_status nar_session_read_all_state_metadata(nar_session *session, nar_text **json,
                                                       nar_error *error);
 
 /*

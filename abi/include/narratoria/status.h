@@ -43,7 +43,7 @@ NAR_API const char *nar_status_text(nar_status status);
 
 /*
  * Details of a failure. The caller owns the struct: initialize it with NAR_ERROR_INIT and pass it
- * to any number of calls. A call that fails replaces the content, one that succeeds empties it. The
+ * to any number of calls. An error whose `size` is not set stays untouched. A call that fails replaces the content, one that succeeds empties it. The
  * views are valid until the next call with it. Free the texts with nar_error_clear.
  */
 typedef struct nar_error {

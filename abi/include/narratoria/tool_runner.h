@@ -26,8 +26,8 @@ typedef struct nar_tool_runner_extension {
     uint64_t scheme_count;
 
     /* Starts an attempt and returns soon. Its events follow through nar_host_invocation, now or
-     * later. Any status other than NAR_OK fails the attempt (SPAWN_FAILED) with the reason in
-     * *failure, and the token becomes invalid. After NAR_NOT_FOUND the tool is not retried, because
+     * later. Any status other than NAR_OK fails the attempt with the reason in *failure, under its
+     * code or else SPAWN_FAILED, and the token becomes invalid. After NAR_NOT_FOUND the tool is not retried, because
      * no later attempt could start either. [engine-thread, active] */
     nar_status (*start)(void *instance, uint64_t token, const nar_invocation *invocation,
                         nar_failure *failure);

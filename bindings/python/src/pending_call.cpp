@@ -90,12 +90,12 @@ struct Reply::Invoked {
     Session& session;
     py::object on_outcome;
 
-    static void run(void* user, std::uint64_t, std::uint64_t, nar_str outcome) noexcept {
+    static void run(void* user, const nar_invoke_outcome* outcome) noexcept {
         const std::unique_ptr<Invoked> self(static_cast<Invoked*>(user));
         // The function must be dropped with the GIL.
         self->session.call("an invocation's outcome", [&] {
             const py::object function = std::move(self->on_outcome);
-            call_python(function, to_python(detail::to_view(outcome)));
+            call_python(function, to_python(detail::to_view(outcome->json)));
         });
     }
 };

@@ -115,12 +115,13 @@ nar_status Session::AssetRenderer::render(void* instance, const nar_asset* asset
     return !succeeded ? NAR_FAILED : is_handled ? NAR_OK : NAR_DECLINED;
 }
 
-void Session::Narrator::generate(void* instance, std::uint64_t token, nar_str request) noexcept {
+void Session::Narrator::generate(void* instance, const nar_narrator_request* request) noexcept {
+    const std::uint64_t token = request->token;
     auto& self = *static_cast<Narrator*>(instance);
     Session& session = *self.session;
     if (!session.pending_exception_ && session.call("the narrator", [&] {
             const auto made = std::make_shared<Reply>(session, self.host, token,
-                                                      to_python(detail::to_view(request)));
+                                                      to_python(detail::to_view(request->json)));
             session.open(made);
             call_python(self.function, py::cast(made));
         })) {

@@ -44,7 +44,7 @@ struct Session::AssetRenderer : Registration {
 };
 
 struct Session::Narrator : Registration {
-    static void generate(void* instance, std::uint64_t token, nar_str request) noexcept;
+    static void generate(void* instance, const nar_narrator_request* request) noexcept;
     static void cancel(void* instance, std::uint64_t token) noexcept;
 };
 

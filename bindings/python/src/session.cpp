@@ -62,8 +62,9 @@ Session::Session(const py::dict& options)
     engine_options.cgroup = text_option(options, "cgroup");
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
-    engine_options.log = [this](std::uint32_t level, std::string_view message) {
-        call("the log", [&] { call_python(hooks_.attr("log"), py::int_(level), to_str(message)); });
+    engine_options.log = [this](const LogLine& line) {
+        call("the log",
+             [&] { call_python(hooks_.attr("log"), py::int_(line.level), to_str(line.message)); });
     };
     auto json_option = [&](const char* name) {
         std::string json;

@@ -41,7 +41,7 @@ doctor::MachineCheck check_guarantee(std::string_view guarantee) {
     EngineOptions engine_options;
     engine_options.sandbox = guarantee;
     engine_options.output_mode = NAR_OUTPUT_NONE;
-    engine_options.log = [](std::uint32_t, std::string_view) {};
+    engine_options.log = [](const LogLine&) {};
     Engine engine(engine_options);
     Session session(engine, SessionOptions{.without_plugins = true});
     std::string result;

@@ -180,8 +180,8 @@ int run(const RunOptions& options) {
     effective.groups.apply_to(engine_options);
     if (!effective.quiet) {
         progress.emplace();
-        engine_options.log = [&](std::uint32_t level, std::string_view message) {
-            if (level >= NAR_LOG_WARN) progress->warn(message);
+        engine_options.log = [&](const LogLine& line) {
+            if (line.level >= NAR_LOG_WARN) progress->warn(line.message);
         };
     }
     Engine engine(engine_options);

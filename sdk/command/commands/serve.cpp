@@ -54,9 +54,7 @@ public:
     explicit StoryServer(const ServeOptions& options)
         : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
         EngineOptions engine_options;
-        engine_options.log = [this](std::uint32_t level, std::string_view message) {
-            on_log(level, message);
-        };
+        engine_options.log = [this](const LogLine& line) { on_log(line.level, line.message); };
         options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
         std::vector<std::string_view> plugins{kWeb};

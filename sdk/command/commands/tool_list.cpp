@@ -126,8 +126,8 @@ int list_tools(ToolListOptions options) {
     require_standard_output("the list");
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_NONE;
-    engine_options.log = [](std::uint32_t level, std::string_view message) {
-        if (level >= NAR_LOG_WARN) complain(printable(message));
+    engine_options.log = [](const LogLine& line) {
+        if (line.level >= NAR_LOG_WARN) complain(printable(line.message));
     };
     Engine engine(engine_options);
     std::optional<Session> session;

@@ -46,8 +46,8 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
     if (!is_open) return faults;
     EngineOptions options;
     options.output_mode = NAR_OUTPUT_NONE;
-    options.log = [](std::uint32_t level, std::string_view message) {
-        if (level >= NAR_LOG_WARN) complain(printable(message));
+    options.log = [](const LogLine& line) {
+        if (line.level >= NAR_LOG_WARN) complain(printable(line.message));
     };
     Engine engine(options);
     Session session(engine, {.story = folder});

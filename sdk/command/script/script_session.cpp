@@ -75,10 +75,10 @@ ScriptSession::ScriptSession(const std::optional<std::string>& story,
       tools_(tools ? absolute_path(*tools) : std::string()) {
     EngineOptions engine_options;
     engine_options.output_mode = NAR_OUTPUT_KEEP;
-    engine_options.log_line = [](const nar_log_line& line) {
+    engine_options.log = [](const LogLine& line) {
         // A log line with a code is also an event record, which is shown as such.
-        if (line.level >= NAR_LOG_WARN && line.code.size == 0) {
-            complain(printable(detail::to_view(line.message)));
+        if (line.level >= NAR_LOG_WARN && line.code.empty()) {
+            complain(printable(line.message));
         }
     };
     groups_.apply_to(engine_options);

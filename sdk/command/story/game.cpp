@@ -44,8 +44,8 @@ Game::Game(const GameOptions& options)
     EngineOptions engine_options;
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
-    engine_options.log_line = [this](const nar_log_line& line) {
-        on_log(line.level, detail::to_view(line.message), detail::to_view(line.code));
+    engine_options.log = [this](const LogLine& line) {
+        on_log(line.level, line.message, line.code);
     };
     options.groups.apply_to(engine_options);
     engine_.emplace(engine_options);

@@ -20,7 +20,7 @@ constexpr const char* kName = "narratoria-tool-check";
 EngineOptions silent() {
     EngineOptions options;
     options.output_mode = NAR_OUTPUT_NONE;
-    options.log = [](std::uint32_t, std::string_view) {};
+    options.log = [](const LogLine&) {};
     return options;
 }
 

@@ -14,6 +14,18 @@
 #include <string_view>
 #include <utility>
 
+namespace narratoria {
+
+// One line of the log; the texts are valid during the call that passes it.
+struct LogLine {
+    std::uint32_t level;          // NAR_LOG_…
+    std::string_view message;     // UTF-8, without a newline at its end
+    std::string_view session_id;  // of the session that the line concerns, or empty
+    std::string_view code;        // set if the event stream reports it too (narratoria/engine.h)
+};
+
+}  // namespace narratoria
+
 namespace narratoria::detail {
 
 // Shared ownership by the Engine, its Sessions and its NarratorReplies. `engine` is NULL once the
@@ -26,8 +38,7 @@ struct Core {
     std::recursive_mutex ending;
     // The first exception that a callback threw since the last driving call. [engine-thread]
     std::exception_ptr thrown;
-    std::function<void(std::uint32_t level, std::string_view message)> log;
-    std::function<void(const nar_log_line& line)> log_line;
+    std::function<void(const LogLine& line)> log;
 
     void keep_exception() noexcept {
         if (!thrown) thrown = std::current_exception();

@@ -69,13 +69,10 @@ struct EngineOptions {
     std::vector<std::string_view> allow_paths = {};  // folders that tools must be in; anywhere
     std::optional<Times> times = {};
     std::optional<Limits> limits = {};
-    // Receives the log; without it and log_line, warnings and errors go to stderr. `level` is
-    // NAR_LOG_….
-    std::function<void(std::uint32_t level, std::string_view message)> log = {};
+    // Receives the log; without it, warnings and errors go to stderr.
+    std::function<void(const LogLine& line)> log = {};
     std::string_view supervisor = {};  // path of narratoria-supervisor; the embedded one
     std::string_view cgroup = {};      // a cgroup2 folder that the user owns; none
-    // Like log, with the session of each line. If set, `log` is not called.
-    std::function<void(const nar_log_line& line)> log_line = {};
     // With allow_paths: schemes whose tools may run, regardless of the text after "scheme:"; none.
     std::vector<std::string_view> allow_schemes = {};
     // Parent of the folders to which the tools of each session write files; narratoria-UID in
@@ -109,7 +106,6 @@ public:
             allow_schemes.push_back(detail::to_c(one));
         }
         core_->log = options.log;
-        core_->log_line = options.log_line;
 
         nar_engine_options description{};
         description.size = sizeof description;
@@ -123,15 +119,12 @@ public:
         description.limits = options.limits ? &*options.limits : nullptr;
         description.user = core_.get();
         if (core_->log) {
-            description.log = [](void* user, std::uint32_t level, nar_str message) noexcept {
+            description.log = [](void* user, const nar_log_line* line) noexcept {
                 auto& core = *static_cast<detail::Core*>(user);
-                detail::guard(core, [&] { core.log(level, detail::to_view(message)); });
-            };
-        }
-        if (core_->log_line) {
-            description.log_line = [](void* user, const nar_log_line* line) noexcept {
-                auto& core = *static_cast<detail::Core*>(user);
-                detail::guard(core, [&] { core.log_line(*line); });
+                detail::guard(core, [&] {
+                    core.log({line->level, detail::to_view(line->message),
+                              detail::to_view(line->session_id), detail::to_view(line->code)});
+                });
             };
         }
         description.allow_schemes = allow_schemes.data();
@@ -303,11 +296,11 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
         narrator.size = sizeof narrator;
         narrator.id = detail::to_c(bound_narrator->narrator.id);
         narrator.user = bound_narrator.get();
-        narrator.generate = [](void* user, std::uint64_t token, nar_str request) noexcept {
+        narrator.generate = [](void* user, const nar_narrator_request* request) noexcept {
             auto& self = *static_cast<BoundNarrator*>(user);
-            const NarratorReply reply(self.core, token);
+            const NarratorReply reply(self.core, *request);
             detail::guard(*self.core, [&] {
-                NARRATORIA_TRY { self.narrator.generate(detail::to_view(request), reply); }
+                NARRATORIA_TRY { self.narrator.generate(detail::to_view(request->json), reply); }
 #if defined(__cpp_exceptions)
                 catch (const std::exception& error) {
                     reply.fail(error.what());

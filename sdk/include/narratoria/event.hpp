@@ -47,10 +47,10 @@ enum class Type : std::uint32_t {
 };
 
 // A set of kinds for Session::attach, for example kinds(Kind::ToolStarted, Kind::ToolEnded).
-inline constexpr std::uint32_t kAllKinds = 0;
+inline constexpr std::uint64_t kAllKinds = 0;
 template <class... Kinds>
-constexpr std::uint32_t kinds(Kinds... wanted) noexcept {
-    return ((std::uint32_t{1} << static_cast<std::uint32_t>(wanted)) | ... | 0u);
+constexpr std::uint64_t kinds(Kinds... wanted) noexcept {
+    return (NAR_KIND_BIT(static_cast<std::uint32_t>(wanted)) | ... | std::uint64_t{0});
 }
 
 // A view: it and everything it returns are valid until the sink that received it returns. Reading

@@ -7,10 +7,12 @@
 #include "narratoria/narrator.h"
 #include "narratoria/status.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,9 @@ public:
     // Identifies the request; the same number is passed to Narrator::cancel.
     std::uint64_t token() const noexcept { return token_; }
 
+    // The time for the reply, from the call of generate on; nothing: unlimited.
+    std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
+
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const { return send(nar_narrator_reply, plan); }
@@ -33,8 +38,10 @@ public:
 
 private:
     friend class Session;
-    NarratorReply(std::shared_ptr<detail::Core> core, std::uint64_t token) noexcept
-        : core_(std::move(core)), token_(token) {}
+    NarratorReply(std::shared_ptr<detail::Core> core, const nar_narrator_request& request) noexcept
+        : core_(std::move(core)),
+          token_(request.token),
+          timeout_(detail::to_duration(request.timeout_ms)) {}
 
     template <class Function>
     bool send(Function function, std::string_view text) const {
@@ -50,6 +57,7 @@ private:
 
     std::shared_ptr<detail::Core> core_;
     std::uint64_t token_;
+    std::optional<std::chrono::milliseconds> timeout_;
 };
 
 // generate  called on the engine thread; `request` (abi/schemas/narrator-request-1.schema.json) is

@@ -36,7 +36,7 @@ enum class HandlerResult {
 class EventSink {
 public:
     // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::ToolEvent).
-    static constexpr std::uint32_t kKinds = kAllKinds;
+    static constexpr std::uint64_t kKinds = kAllKinds;
 
     // Receives one record. It runs for every event of every tool, so move slow work to a thread. An
     // exception is logged.
@@ -179,9 +179,9 @@ public:
         }
         return all;
     }
-    // Timeout of the attempt; 0: none.
-    std::chrono::milliseconds time_limit() const noexcept {
-        return std::chrono::milliseconds(invocation_->try_ms);
+    // Timeout of the attempt; nothing: none.
+    std::optional<std::chrono::milliseconds> time_limit() const noexcept {
+        return narratoria::detail::to_duration(invocation_->try_ms);
     }
     const nar_invocation& raw() const noexcept { return *invocation_; }
 

@@ -53,12 +53,31 @@ inline const char* sentence(nar_status status) noexcept {
     }
 }
 
-inline void tell(nar_failure* failure, std::string_view message) noexcept {
-    if (failure == nullptr || failure->size <= offsetof(nar_failure, message)) return;
-    const std::size_t room = failure->size - offsetof(nar_failure, message) - 1;
-    message = narratoria::detail::prefix_of(message, room);
-    for (std::size_t at = 0; at < message.size(); ++at) failure->message[at] = message[at];
-    failure->message[message.size()] = '\0';
+template <std::size_t room>
+void copy_into(char (&out)[room], std::string_view text) noexcept {
+    text = narratoria::detail::prefix_of(text, room - 1);
+    for (std::size_t at = 0; at < text.size(); ++at) out[at] = text[at];
+    out[text.size()] = '\0';
+}
+
+inline void tell(nar_failure* failure, std::string_view message,
+                 std::string_view code = {}) noexcept {
+    if (failure == nullptr || failure->size < sizeof *failure) return;
+    copy_into(failure->message, message);
+    copy_into(failure->code, code);
+}
+
+// The code of the exception that is being handled, if it is an Error.
+inline std::string current_exception_code() {
+#if defined(__cpp_exceptions)
+    try {
+        throw;
+    } catch (const Error& error) {
+        return std::string(error.code());
+    } catch (...) {
+    }
+#endif
+    return {};
 }
 
 // The message of the exception that is being handled.
@@ -76,51 +95,36 @@ inline std::string current_exception_message() {
 #endif
 }
 
-// A service of the host: the struct of its functions, its id, and the size that the struct had when
-// the id was introduced. That size stays the same when the struct grows; calls of functions that
-// were added later check `size`.
+// A service of the host: the struct of its functions, and its id.
 template <class Functions>
 struct ServiceTraits;
-#define NARRATORIA_SERVICE(Functions, text)                          \
-    template <>                                                      \
-    struct ServiceTraits<Functions> {                                \
-        static constexpr std::string_view id = text;                 \
-        static constexpr std::size_t first_size = sizeof(Functions); \
+#define NARRATORIA_SERVICE(Functions, text)          \
+    template <>                                      \
+    struct ServiceTraits<Functions> {                \
+        static constexpr std::string_view id = text; \
     };
 NARRATORIA_SERVICE(nar_host_log, NAR_HOST_LOG)
+NARRATORIA_SERVICE(nar_host_config, NAR_HOST_CONFIG)
 NARRATORIA_SERVICE(nar_host_thread_check, NAR_HOST_THREAD_CHECK)
 NARRATORIA_SERVICE(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_SERVICE(nar_host_context, NAR_HOST_CONTEXT)
 NARRATORIA_SERVICE(nar_host_assets, NAR_HOST_ASSETS)
+NARRATORIA_SERVICE(nar_host_prompt, NAR_HOST_PROMPT)
 NARRATORIA_SERVICE(nar_host_post, NAR_HOST_POST)
 NARRATORIA_SERVICE(nar_host_timer, NAR_HOST_TIMER)
+NARRATORIA_SERVICE(nar_host_poll, NAR_HOST_POLL)
 NARRATORIA_SERVICE(nar_host_process, NAR_HOST_PROCESS)
 NARRATORIA_SERVICE(nar_host_narrator, NAR_EXTENSION_NARRATOR)
 NARRATORIA_SERVICE(nar_host_invoke, NAR_HOST_INVOKE)
 NARRATORIA_SERVICE(nar_host_invocation, NAR_HOST_INVOCATION)
 #undef NARRATORIA_SERVICE
-template <>
-struct ServiceTraits<nar_host_config> {
-    static constexpr std::string_view id = NAR_HOST_CONFIG;
-    static constexpr std::size_t first_size = offsetof(nar_host_config, title);
-};
-template <>
-struct ServiceTraits<nar_host_prompt> {
-    static constexpr std::string_view id = NAR_HOST_PROMPT;
-    static constexpr std::size_t first_size = offsetof(nar_host_prompt, cancel);
-};
-template <>
-struct ServiceTraits<nar_host_poll> {
-    static constexpr std::string_view id = NAR_HOST_POLL;
-    static constexpr std::size_t first_size = offsetof(nar_host_poll, watch);
-};
 
 template <class Functions>
 const Functions* find_service(const nar_host* host) noexcept {
     const auto id = ServiceTraits<Functions>::id;
+    // A function that is added after 1.0 must not raise this minimum.
     const auto* found = static_cast<const Functions*>(host->get_extension(host, to_c(id)));
-    return found != nullptr && found->size >= ServiceTraits<Functions>::first_size ? found
-                                                                                   : nullptr;
+    return found != nullptr && found->size >= sizeof(Functions) ? found : nullptr;
 }
 
 class Pending;
@@ -371,37 +375,26 @@ public:
         const auto& functions = core_->require<nar_host_config>();
         return detail::to_view(functions.story(core_->host()));
     }
-    // The story's title; empty if there is no story, or if the host is older than this function.
-    // Valid as long as the instance. Thread-safe.
+    // The story's title; empty if there is no story. Valid as long as the instance. Thread-safe.
     std::string_view title() const {
         const auto& functions = core_->require<nar_host_config>();
-        if (functions.size < offsetof(nar_host_config, title) + sizeof functions.title) return {};
         return detail::to_view(functions.title(core_->host()));
     }
     // The story's opening as a JSON object {"text": "…", "choices": ["…"]}; empty if the story has
-    // no [opening], or if the host is older than this function. Valid as long as the instance.
-    // Thread-safe.
+    // no [opening]. Valid as long as the instance. Thread-safe.
     std::string_view opening() const {
         const auto& functions = core_->require<nar_host_config>();
-        if (functions.size < offsetof(nar_host_config, opening) + sizeof functions.opening) {
-            return {};
-        }
         return detail::to_view(functions.opening(core_->host()));
     }
 
     // Publishes a small value of this plugin, which the program reads with Session::published.
     // `name` has at most 64 bytes of a-z 0-9 . _ -, `value` at most 4096 bytes; an empty value
-    // removes it. Returns false if the host is older than this function. Throws
-    // NAR_INVALID_ARGUMENT. Engine thread.
-    bool publish(std::string_view name, std::string_view value) const {
+    // removes it. Throws NAR_INVALID_ARGUMENT. Engine thread.
+    void publish(std::string_view name, std::string_view value) const {
         const auto& functions = core_->require<nar_host_config>();
-        if (functions.size < offsetof(nar_host_config, publish) + sizeof functions.publish) {
-            return false;
-        }
         core_->check<nar_host_config>(
             functions.publish(core_->host(), detail::to_c(name), detail::to_c(value)),
             "publishing \"" + std::string(name) + "\"");
-        return true;
     }
 
     // Also false if the host does not offer the service, or if the instance has ended. Thread-safe.
@@ -442,25 +435,36 @@ public:
         return text;
     }
 
-    // Submits a prompt for the player. Its turn begins when the running turn has ended. Returns
-    // false if a prompt is already waiting. Engine thread.
-    bool submit_prompt(std::string_view text) const {
-        const auto& functions = core_->require<nar_host_prompt>();
-        const nar_status status = functions.submit(core_->host(), detail::to_c(text));
-        if (status == NAR_BUSY) return false;
-        core_->check<nar_host_prompt>(status, "submitting a prompt");
-        return true;
+    // The id of the session. Valid as long as the instance. Thread-safe.
+    std::string_view session_id() const noexcept {
+        return detail::to_view(core_->host()->session_id);
     }
 
-    // Cancels the running turn and drops waiting ones. Throws NAR_UNSUPPORTED if the
-    // host is older than this function. Engine thread.
-    void cancel() const {
+    // Submits a prompt for the player. Its turn begins when the running turn has ended. Returns
+    // the id of the submission, or 0 if a prompt is already waiting. Engine thread.
+    std::uint64_t submit_prompt(std::string_view text) const {
         const auto& functions = core_->require<nar_host_prompt>();
-        if (functions.size < offsetof(nar_host_prompt, cancel) + sizeof functions.cancel) {
-            NARRATORIA_THROW(Error(NAR_UNSUPPORTED, {},
-                                   "the host is older than narratoria.prompt/1's cancel", {}));
-        }
-        core_->check<nar_host_prompt>(functions.cancel(core_->host()), "cancelling");
+        std::uint64_t submission = 0;
+        const nar_status status = functions.submit(core_->host(), detail::to_c(text), &submission);
+        if (status == NAR_BUSY) return 0;
+        core_->check<nar_host_prompt>(status, "submitting a prompt");
+        return submission;
+    }
+
+    // The id of the submission that runs now, or 0. In a sink it is the one that the record belongs
+    // to. Engine thread.
+    std::uint64_t submission() const {
+        return core_->require<nar_host_prompt>().submission(core_->host());
+    }
+
+    // Cancels one submission. Returns false if it has ended. 0 cancels the running one and all that
+    // wait. Engine thread.
+    bool cancel(std::uint64_t submission = 0) const {
+        const auto& functions = core_->require<nar_host_prompt>();
+        const nar_status status = functions.cancel(core_->host(), submission);
+        if (status == NAR_NOT_FOUND) return false;
+        core_->check<nar_host_prompt>(status, "cancelling");
+        return true;
     }
 
     // Queues `function()` for the engine thread; queued functions run in order, and their

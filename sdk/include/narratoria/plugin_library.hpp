@@ -96,7 +96,7 @@ struct EventSinkOf {
         });
     }
     static const void* extension() noexcept {
-        static constexpr nar_event_sink_extension it = {kSize<nar_event_sink_extension>,
+        static constexpr nar_event_sink_extension it = {kSize<nar_event_sink_extension>, 0,
                                                         Class::kKinds, &event};
         return &it;
     }
@@ -161,11 +161,11 @@ struct NarratorOf {
     static constexpr std::string_view id = NAR_EXTENSION_NARRATOR;
     static constexpr bool is_implemented = std::is_base_of_v<Narrator, Class>;
 
-    static void generate(void* instance, std::uint64_t token, nar_str request) noexcept {
+    static void generate(void* instance, const nar_narrator_request* request) noexcept {
         auto& self = Instance<Class>::of(instance);
         guard(*self.core, "generate", [&] {
-            const Reply reply(self.core, token);
-            NARRATORIA_TRY { self.object.Class::generate(to_view(request), reply); }
+            const Reply reply(self.core, *request);
+            NARRATORIA_TRY { self.object.Class::generate(to_view(request->json), reply); }
             NARRATORIA_CATCH_ALL {
                 // If the plugin replied before it threw, the reply is valid and the exception is
                 // only logged.
@@ -228,7 +228,7 @@ struct ToolRunnerOf {
             }
             NARRATORIA_CATCH_ALL {
                 InvocationAccess::forget(invocation);
-                tell(failure, current_exception_message());
+                tell(failure, current_exception_message(), current_exception_code());
                 if (is_final_failure()) status = NAR_NOT_FOUND;
             }
         });
@@ -413,7 +413,7 @@ struct Library {
             status = NAR_OUT_OF_MEMORY;
         }
         catch (const std::exception& error) {
-            tell(failure, error.what());
+            tell(failure, error.what(), current_exception_code());
             status = NAR_FAILED;
         }
         catch (...) {

@@ -21,7 +21,8 @@ enum class Ready : std::uint32_t {
     Nothing = 0,  // until the next change
     Readable = NAR_POLL_READABLE,
     Writable = NAR_POLL_WRITABLE,
-    Either = NAR_POLL_READABLE | NAR_POLL_WRITABLE
+    Either = NAR_POLL_READABLE | NAR_POLL_WRITABLE,
+    Lost = NAR_POLL_LOST  // only reported: the descriptor was closed, and the Poll has ended
 };
 constexpr bool is_readable(Ready ready) noexcept {
     return (static_cast<std::uint32_t>(ready) & NAR_POLL_READABLE) != 0;
@@ -50,7 +51,7 @@ struct Waiting : std::enable_shared_from_this<Waiting<Functions>> {
 
     std::shared_ptr<Core> core;
     std::function<void()> function;
-    std::function<void(Ready)> on_ready;  // for a Poll that was created with `wanted`
+    std::function<void(Ready)> on_ready;
     std::uint64_t id = 0;
 };
 
@@ -112,27 +113,25 @@ private:
 // until this object is stopped or destroyed. Regular files are refused. The function may stop,
 // replace or destroy its own Poll; its exceptions are logged.
 //
-// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error:
-// NAR_UNSUPPORTED if `wanted` is given and the host is older than this feature.
+// Engine thread only, and not in the constructor of the plugin's class. Failures throw Error.
 class Poll {
 public:
     // A poll without a descriptor.
     Poll() = default;
     // Calls `on_readable` when the descriptor is readable.
     Poll(const Host& host, int descriptor, std::function<void()> on_readable)
-        : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_readable))) {
-        const auto& functions = waiting_->core->template require<nar_host_poll>();
-        waiting_->core->template check<nar_host_poll>(
-            functions.start(waiting_->core->host(), descriptor, &run, waiting_.get(),
-                            &waiting_->id),
-            "watching a descriptor");
-    }
+        : Poll(host, descriptor, Ready::Readable,
+               [on_readable = std::move(on_readable)](Ready ready) {
+                   // A lost descriptor may be one of somebody else by now.
+                   if (ready != Ready::Lost) on_readable();
+               }) {}
     // Calls `on_ready` with the ready conditions of `wanted`.
     Poll(const Host& host, int descriptor, Ready wanted, std::function<void(Ready)> on_ready)
         : waiting_(std::make_shared<Waiting>(host.core_, std::move(on_ready))) {
+        const auto& functions = waiting_->core->template require<nar_host_poll>();
         waiting_->core->template check<nar_host_poll>(
-            grown().watch(waiting_->core->host(), descriptor, static_cast<std::uint32_t>(wanted),
-                          &run_ready, waiting_.get(), &waiting_->id),
+            functions.start(waiting_->core->host(), descriptor, static_cast<std::uint32_t>(wanted),
+                            &run, waiting_.get(), &waiting_->id),
             "watching a descriptor");
     }
     Poll(Poll&&) noexcept = default;
@@ -143,12 +142,13 @@ public:
     }
     ~Poll() { stop(); }
 
-    // Changes the conditions. Only for a Poll that was created with `wanted` and is running.
+    // Changes the conditions, if the Poll is running.
     void change(Ready wanted) {
         if (!is_running()) return;
+        const auto& functions = waiting_->core->template require<nar_host_poll>();
         waiting_->core->template check<nar_host_poll>(
-            grown().change(waiting_->core->host(), waiting_->id,
-                           static_cast<std::uint32_t>(wanted)),
+            functions.change(waiting_->core->host(), waiting_->id,
+                             static_cast<std::uint32_t>(wanted)),
             "changing the conditions to watch a descriptor for");
     }
     void stop() noexcept {
@@ -159,22 +159,10 @@ public:
 private:
     using Waiting = detail::Waiting<nar_host_poll>;
 
-    // The host's functions, including those added after the first release.
-    const nar_host_poll& grown() const {
-        const auto& functions = waiting_->core->template require<nar_host_poll>();
-        if (functions.size < offsetof(nar_host_poll, change) + sizeof functions.change) {
-            NARRATORIA_THROW(
-                Error(NAR_UNSUPPORTED, {}, "the host is older than narratoria.poll/1's watch", {}));
-        }
-        return functions;
-    }
-    static void run(void* user) noexcept { run_ready(user, NAR_POLL_READABLE); }
-    static void run_ready(void* user, std::uint32_t events) noexcept {
+    static void run(void* user, std::uint32_t events) noexcept {
         const auto waiting = static_cast<Waiting*>(user)->shared_from_this();
-        detail::guard(*waiting->core, "a descriptor's function", [&] {
-            if (waiting->on_ready) waiting->on_ready(static_cast<Ready>(events));
-            else waiting->function();
-        });
+        detail::guard(*waiting->core, "a descriptor's function",
+                      [&] { waiting->on_ready(static_cast<Ready>(events)); });
     }
 
     std::shared_ptr<Waiting> waiting_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,13 +31,13 @@ public:
     OutcomeCallback(std::shared_ptr<Core> core, Function function)
         : core_(std::move(core)), function_(std::move(function)) {}
 
-    static void run(void* user, std::uint64_t, std::uint64_t number, nar_str outcome) noexcept {
+    static void run(void* user, const nar_invoke_outcome* outcome) noexcept {
         auto& self = *static_cast<OutcomeCallback*>(user);
         // extract() keeps the function alive during the call and destroys it afterwards.
         const std::shared_ptr<Core> core = self.core_;
         const auto node = core->outcome_callbacks.extract(user);
         guard(*core, "the function for an invocation's outcome",
-              [&] { self.function_(number, to_view(outcome)); });
+              [&] { self.function_(outcome->number, to_view(outcome->json)); });
     }
 
 private:
@@ -52,11 +53,16 @@ private:
 // forever.
 class Reply {
 public:
-    Reply(std::shared_ptr<detail::Core> core, std::uint64_t token)
-        : request_(std::make_shared<Request>(std::move(core), token)) {}
+    Reply(std::shared_ptr<detail::Core> core, const nar_narrator_request& request)
+        : request_(std::make_shared<Request>(std::move(core), request.token)),
+          timeout_(narratoria::detail::to_duration(request.timeout_ms)) {}
 
     // Identifies the request; the same number is passed to Narrator::cancel_reply.
     std::uint64_t token() const noexcept { return request_->token(); }
+
+    // The time for the reply, from the call of generate on, without the time in which an invoked
+    // tool runs; nothing: unlimited.
+    std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
 
     // False once the reply is no longer needed: cancelled, timed out, or the instance has ended.
     // Check it from time to time during long work.
@@ -139,6 +145,7 @@ private:
     }
 
     std::shared_ptr<Request> request_;
+    std::optional<std::chrono::milliseconds> timeout_;
 };
 
 // How an attempt ended. The default: like a process with exit status 0.

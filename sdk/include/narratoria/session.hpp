@@ -155,17 +155,21 @@ public:
     }
 
     // Submits the player's prompt. `ended(Turn)` is called exactly once. While a turn runs, one
-    // prompt may wait; a second one throws NAR_BUSY.
+    // prompt may wait; a second one throws NAR_BUSY. This function and the others that submit
+    // return the id of the submission (narratoria/session.h).
     template <class Ended>
-    void prompt(std::string_view text, Ended&& ended) {
+    std::uint64_t prompt(std::string_view text, Ended&& ended) {
         nar_session* session = handle();
-        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
-            return nar_session_prompt(session, detail::to_c(text), &handler, error);
+        return submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler,
+                                                      std::uint64_t* id, nar_error* error) {
+            return nar_session_prompt(session, detail::to_c(text), &handler, id, error);
         });
     }
-    void prompt(std::string_view text) {
+    std::uint64_t prompt(std::string_view text) {
         detail::Check check;
-        check(nar_session_prompt(handle(), detail::to_c(text), nullptr, check.details()));
+        std::uint64_t id = 0;
+        check(nar_session_prompt(handle(), detail::to_c(text), nullptr, &id, check.details()));
+        return id;
     }
 
     // The turns of its store as JSON (narratoria/store.h). Waits until the store is up to date.
@@ -186,10 +190,11 @@ public:
     // dependents run again. `ended(Turn)` is called exactly once. Not allowed inside a callback.
     // Throws as go_to().
     template <class Ended>
-    void again(std::uint64_t turn, std::string_view tools, Ended&& ended) {
+    std::uint64_t again(std::uint64_t turn, std::string_view tools, Ended&& ended) {
         nar_session* session = handle();
-        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
-            return nar_session_again(session, turn, detail::to_c(tools), &handler, error);
+        return submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler,
+                                                      std::uint64_t* id, nar_error* error) {
+            return nar_session_again(session, turn, detail::to_c(tools), &handler, id, error);
         });
     }
 
@@ -197,18 +202,19 @@ public:
     // directly follows the current turn. `flags` is 0 or NAR_RESUME_REPEATS. Otherwise as again().
     // Throws with the code NOT_REPEATABLE if a tool had begun that must not run twice.
     template <class Ended>
-    void resume(std::uint64_t turn, std::uint32_t flags, Ended&& ended) {
+    std::uint64_t resume(std::uint64_t turn, std::uint32_t flags, Ended&& ended) {
         nar_session* session = handle();
-        submit(std::forward<Ended>(ended), [&](const nar_turn_handler& handler, nar_error* error) {
-            return nar_session_resume(session, turn, flags, &handler, error);
-        });
+        return submit(std::forward<Ended>(ended),
+                      [&](const nar_turn_handler& handler, std::uint64_t* id, nar_error* error) {
+                          return nar_session_resume(session, turn, flags, &handler, id, error);
+                      });
     }
 
     // Replays a turn of its store without a narrator and without tools, in a session with
     // `replays`. `ended(const nar_replayed&)` is called exactly once. Not allowed inside a
     // callback. Throws as go_to().
     template <class Ended>
-    void replay(std::uint64_t turn, Ended&& ended) {
+    std::uint64_t replay(std::uint64_t turn, Ended&& ended) {
         nar_session* session = handle();
         auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
         using Bound = typename decltype(bound)::element_type;
@@ -220,15 +226,17 @@ public:
             detail::guard(*owned->core, [&] { owned->function(*replayed); });
         };
         detail::Check check;
-        check(nar_session_replay(session, turn, &handler, check.details()));
+        std::uint64_t id = 0;
+        check(nar_session_replay(session, turn, &handler, &id, check.details()));
         static_cast<void>(bound.release());
+        return id;
     }
 
     // Runs a plan without a narrator. Tool paths are relative to `folder`; if it is empty, to the
     // story's folder, else to the engine's root. `ended(Result)` is called exactly once. If the
     // plan has faults, throws NAR_INVALID_DOCUMENT and starts nothing.
     template <class Ended>
-    void execute(std::string_view plan, std::string_view folder, Ended&& ended) {
+    std::uint64_t execute(std::string_view plan, std::string_view folder, Ended&& ended) {
         nar_session* session = handle();
         auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
         using Bound = typename decltype(bound)::element_type;
@@ -240,14 +248,18 @@ public:
             detail::guard(*owned->core, [&] { owned->function(Result(result)); });
         };
         detail::Check check;
-        check(nar_session_execute(session, detail::to_c(plan), detail::to_c(folder), &handler,
+        std::uint64_t id = 0;
+        check(nar_session_execute(session, detail::to_c(plan), detail::to_c(folder), &handler, &id,
                                   check.details()));
         static_cast<void>(bound.release());
+        return id;
     }
-    void execute(std::string_view plan, std::string_view folder = {}) {
+    std::uint64_t execute(std::string_view plan, std::string_view folder = {}) {
         detail::Check check;
-        check(nar_session_execute(handle(), detail::to_c(plan), detail::to_c(folder), nullptr,
+        std::uint64_t id = 0;
+        check(nar_session_execute(handle(), detail::to_c(plan), detail::to_c(folder), nullptr, &id,
                                   check.details()));
+        return id;
     }
 
     // Runs a Nuwa script (nar_session_run_script). Calls `printed(std::string_view)` for each line
@@ -256,8 +268,9 @@ public:
     // NAR_SCRIPT_…. If the source is not a valid script, throws NAR_INVALID_DOCUMENT with the place
     // in the message and starts nothing.
     template <class Printed, class Ended>
-    void run_script(std::string_view source, std::string_view scope, std::string_view tools,
-                    Printed&& printed, Ended&& ended, std::uint32_t flags = 0) {
+    std::uint64_t run_script(std::string_view source, std::string_view scope,
+                             std::string_view tools, Printed&& printed, Ended&& ended,
+                             std::uint32_t flags = 0) {
         struct Functions {
             std::decay_t<Printed> printed;
             std::decay_t<Ended> ended;
@@ -287,8 +300,10 @@ public:
             });
         };
         detail::Check check;
-        check(nar_session_run_script(session, &script, &handler, check.details()));
+        std::uint64_t id = 0;
+        check(nar_session_run_script(session, &script, &handler, &id, check.details()));
         static_cast<void>(bound.release());
+        return id;
     }
 
     // The names of all tools that a script can CALL now, as a sorted JSON array. `tools` as above.
@@ -306,11 +321,25 @@ public:
         if (core_ && core_->engine != nullptr) nar_session_cancel(session_);
     }
 
+    // Cancels one submission, whether it runs or waits. Returns false if it has ended.
+    bool cancel(std::uint64_t submission) const {
+        detail::Check check;
+        const nar_status status =
+            nar_session_cancel_submission(handle(), submission, check.details());
+        if (status == NAR_NOT_FOUND) return false;
+        check(status);
+        return true;
+    }
+
+    // The id of the submission that runs now, or 0. In a sink it is the one that the record belongs
+    // to.
+    std::uint64_t submission() const { return nar_session_submission(handle()); }
+
     // Attaches a sink: `sink(Event)` is called for each record of the given kinds. Returns its
     // number. The callable is copied or moved in, called through one function pointer, and
     // destroyed after the last record. Pass std::ref(sink) to keep ownership.
     template <class Sink>
-    std::uint64_t attach(Sink&& sink, std::uint32_t kinds = kAllKinds) {
+    std::uint64_t attach(Sink&& sink, std::uint64_t kinds = kAllKinds) {
         using Bound = detail::BoundSink<std::decay_t<Sink>>;
         nar_session* session = handle();
         auto owned = std::make_unique<Bound>(*core_, std::forward<Sink>(sink));
@@ -428,13 +457,13 @@ public:
         detail::Check check;
         nar_text* text = nullptr;
         const nar_status status =
-            nar_session_get_state_metadata(handle(), detail::to_c(key), &text, check.details());
+            nar_session_read_state_metadata(handle(), detail::to_c(key), &text, check.details());
         if (status == NAR_NOT_FOUND) return std::nullopt;
         check(status);
         return Text(text);
     }
     // The metadata of all keys, as a JSON object by key.
-    Text get_all_state_metadata() const { return read(nar_session_get_all_state_metadata); }
+    Text get_all_state_metadata() const { return read(nar_session_read_all_state_metadata); }
 
     // The state as text for a model's prompt: a line "key: value (description)" for each key.
     Text format_state_for_prompt() const { return read(nar_session_format_state_for_prompt); }
@@ -503,7 +532,7 @@ private:
 
     // Passes `call` a handler that calls `ended(Turn)` once.
     template <class Ended, class Call>
-    void submit(Ended&& ended, Call&& call) {
+    std::uint64_t submit(Ended&& ended, Call&& call) {
         auto bound = detail::bind_function(*core_, std::forward<Ended>(ended));
         using Bound = typename decltype(bound)::element_type;
         nar_turn_handler handler{};
@@ -514,8 +543,10 @@ private:
             detail::guard(*owned->core, [&] { owned->function(Turn(*turn)); });
         };
         detail::Check check;
-        check(call(handler, check.details()));
+        std::uint64_t id = 0;
+        check(call(handler, &id, check.details()));
         static_cast<void>(bound.release());
+        return id;
     }
 
     template <class Give>

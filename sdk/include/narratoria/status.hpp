@@ -6,6 +6,9 @@
 #include "narratoria/exceptions.hpp"
 #include "narratoria/status.h"
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +43,12 @@ private:
 namespace detail {
 
 inline nar_str to_c(std::string_view text) noexcept { return nar_str{text.data(), text.size()}; }
+
+// UINT32_MAX is NAR_NONE: no limit.
+inline std::optional<std::chrono::milliseconds> to_duration(std::uint32_t milliseconds) noexcept {
+    if (milliseconds == UINT32_MAX) return std::nullopt;
+    return std::chrono::milliseconds(milliseconds);
+}
 
 inline std::string_view to_view(nar_str text) noexcept {
     return text.data == nullptr ? std::string_view{}

@@ -24,7 +24,7 @@ static void on_event(void *instance, const nar_event *event) {
 }
 
 static const void *get_extension(nar_str id) {
-    static const nar_event_sink_extension sink = {sizeof sink, 0, on_event};
+    static const nar_event_sink_extension sink = {sizeof sink, 0, 0, on_event};
     const size_t size = sizeof NAR_EXTENSION_EVENT_SINK - 1;
     return id.size == size && memcmp(id.data, NAR_EXTENSION_EVENT_SINK, size) == 0 ? &sink : NULL;
 }

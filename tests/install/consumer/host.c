@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     options.story = text(argv[1]);
     if (nar_engine_create(NULL, &engine, &error) != NAR_OK ||
         nar_session_create(engine, &options, &session, &error) != NAR_OK ||
-        nar_session_prompt(session, text(argv[2]), &handler, &error) != NAR_OK ||
+        nar_session_prompt(session, text(argv[2]), &handler, NULL, &error) != NAR_OK ||
         nar_engine_run_until_idle(engine, &error) != NAR_OK)
         fprintf(stderr, "%.*s\n", (int)error.message.size, error.message.data);
     nar_engine_destroy(engine, NULL);

@@ -19,6 +19,7 @@ unsafe impl Sync for nar_str {}
 pub struct nar_failure {
     size: u32,
     message: [u8; 508],
+    code: [u8; 64],
 }
 
 #[repr(C)]
@@ -44,7 +45,8 @@ pub struct nar_event {
 #[repr(C)]
 pub struct nar_event_sink_extension {
     size: u32,
-    kinds: u32,
+    reserved: u32,
+    kinds: u64,
     event: extern "C" fn(*mut c_void, *const nar_event),
 }
 
@@ -71,6 +73,7 @@ const SINK: &[u8] = b"narratoria.event_sink/1";
 static EXTENSIONS: [nar_str; 1] = [text(SINK)];
 static EVENT_SINK: nar_event_sink_extension = nar_event_sink_extension {
     size: std::mem::size_of::<nar_event_sink_extension>() as u32,
+    reserved: 0,
     kinds: 0,
     event,
 };

@@ -110,6 +110,7 @@ static int recurse(int depth) {
 }
 
 static void ignore(void *user) { (void)user; }
+static void ignore_events(void *user, uint32_t events) { (void)user, (void)events; }
 static nar_status take(void *user, nar_str piece) {
     (void)user;
     sum += piece.size;
@@ -167,11 +168,12 @@ static int call_host(struct instance *instance, const char *name) {
     CALL("state-read", state, instance->state->read(host, literal(""), take, NULL))
     CALL("state-patch", state, instance->state->patch(host, literal("{\"a\":1}")))
     CALL("assets-list", assets, instance->assets->list(host, take, NULL))
-    CALL("prompt-submit", prompt, instance->prompt->submit(host, literal("hello")))
+    CALL("prompt-submit", prompt, instance->prompt->submit(host, literal("hello"), NULL))
     CALL("timer-start", timer, instance->timer->start(host, 1000, ignore, NULL, &handle))
     CALL("timer-stop", timer, instance->timer->stop(host, 1))
     CALL("poll-stop", poll, instance->poll->stop(host, 1))
-    CALL("poll-start", poll, instance->poll->start(host, 0, ignore, NULL, &handle))
+    CALL("poll-start", poll,
+         instance->poll->start(host, 0, NAR_POLL_READABLE, ignore_events, NULL, &handle))
     CALL("post", post, instance->post->post(host, ignore, NULL, NULL))
     CALL("settings", config, (sum += instance->config->settings(host).size))
 #undef CALL
@@ -373,7 +375,7 @@ static void use_host_badly(struct instance *instance) {
         if (way("pointer")) (void)instance->state->read(host, literal("no/slash"), take, NULL);
     }
     if (instance->prompt != NULL && way("prompt-bytes")) {
-        (void)instance->prompt->submit(host, literal("\xC3"));
+        (void)instance->prompt->submit(host, literal("\xC3"), NULL);
     }
     if (instance->post != NULL && way("post-null"))
         (void)instance->post->post(host, NULL, NULL, NULL);
@@ -381,14 +383,17 @@ static void use_host_badly(struct instance *instance) {
         (void)instance->timer->start(host, 1, NULL, NULL, &handle);
     }
     if (instance->poll != NULL) {
-        if (way("poll-null")) (void)instance->poll->start(host, 0, NULL, NULL, &handle);
-        if (way("poll-bad")) (void)instance->poll->start(host, 999, ignore, NULL, &handle);
+        if (way("poll-null"))
+            (void)instance->poll->start(host, 0, NAR_POLL_READABLE, NULL, NULL, &handle);
+        if (way("poll-bad"))
+            (void)instance->poll->start(host, 999, NAR_POLL_READABLE, ignore_events, NULL, &handle);
         if (way("poll-events")) {
-            (void)instance->poll->watch(host, 0, 64, NULL, NULL, &handle);
+            (void)instance->poll->start(host, 0, 64, ignore_events, NULL, &handle);
         }
         if (way("poll-close") || way("poll-close-stop") || way("poll-reuse")) {
             const int file = eventfd(0, EFD_CLOEXEC);
-            (void)instance->poll->start(host, file, ignore, NULL, &handle);
+            (void)instance->poll->start(host, file, NAR_POLL_READABLE, ignore_events, NULL,
+                                        &handle);
             close(file);
             if (way("poll-close-stop")) (void)instance->poll->stop(host, handle);
             if (way("poll-reuse")) {
@@ -409,7 +414,7 @@ static void use_host_badly(struct instance *instance) {
     if (way("timer-again") && instance->timer != NULL) timer_again(instance);
     if (way("post-again") && instance->post != NULL) post_again(instance);
     if (way("prompt-again") && instance->prompt != NULL) {
-        (void)instance->prompt->submit(host, literal("again"));
+        (void)instance->prompt->submit(host, literal("again"), NULL);
     }
 }
 
@@ -490,7 +495,7 @@ static void sink_event(void *self, const nar_event *event) {
     at("sink", instance, event, sizeof *event, event->body);
 }
 
-static nar_event_sink_extension event_sink = {sizeof(nar_event_sink_extension), 0, sink_event};
+static nar_event_sink_extension event_sink = {sizeof(nar_event_sink_extension), 0, 0, sink_event};
 
 /* ---- ui_handler */
 
@@ -528,10 +533,11 @@ static nar_asset_renderer_extension asset_renderer = {sizeof(nar_asset_renderer_
 
 #define PLAN "{\"requestId\":\"plan-1\",\"narrative\":\"Nothing happens.\",\"tools\":[]}"
 
-static void generate(void *self, uint64_t token, nar_str request) {
+static void generate(void *self, const nar_narrator_request *request) {
+    const uint64_t token = request->token;
     struct instance *instance = (struct instance *)self;
     const nar_host_narrator *narrator = instance->narrator;
-    at("generate", instance, NULL, 0, request);
+    at("generate", instance, NULL, 0, request->json);
     if (narrator == NULL) return;
     const nar_host *host = instance->host;
     if (way("no-reply")) return;

@@ -141,7 +141,8 @@ static void go_around_host(struct instance *instance, const struct given *given)
     if (instance->poll != NULL && way("poll-hot") && is_first_call()) {
         uint64_t handle = 0;
         if (pipe2(instance->ends, O_CLOEXEC) != 0 || write(instance->ends[1], "x", 1) != 1) abort();
-        (void)instance->poll->start(host, instance->ends[0], ignore, NULL, &handle);
+        (void)instance->poll->start(host, instance->ends[0], NAR_POLL_READABLE, ignore_events, NULL,
+                                    &handle);
     }
 }
 

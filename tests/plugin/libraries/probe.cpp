@@ -93,7 +93,8 @@ nar_status init(const nar_host* host, void** instance, nar_failure* failure) {
         probe->file = probe->settings.substr(start, probe->settings.find('"', start) - start);
     }
     if (probe->does("fail_init")) {
-        std::snprintf(failure->message, 256, "the moon is in the wrong house");
+        std::snprintf(failure->message, sizeof failure->message, "the moon is in the wrong house");
+        std::snprintf(failure->code, sizeof failure->code, "WRONG_MOON");
         delete probe;
         return NAR_FAILED;
     }
@@ -184,11 +185,12 @@ nar_status handle(void* instance, const nar_ui_event* event) {
     }
     if (probe.does("prompt_again")) {
         probe.note("prompt " + std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)
-                                                  ->submit(probe.host, view("again"))));
+                                                  ->submit(probe.host, view("again"), nullptr)));
     }
     if (probe.does("cancel")) {
-        probe.note("cancel " +
-                   std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)->cancel(probe.host)));
+        probe.note(
+            "cancel " +
+            std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)->cancel(probe.host, 0)));
     }
     if (probe.does("wrong_thread")) {
         std::thread([&] {
@@ -257,7 +259,8 @@ nar_status render(void* instance, const nar_asset* asset) {
 constexpr const char* kPlan =
     R"({"requestId":"from-probe","narrative":"The probe speaks.","tools":[]})";
 
-void generate(void* instance, uint64_t token, nar_str) {
+void generate(void* instance, const nar_narrator_request* request) {
+    const uint64_t token = request->token;
     Probe& probe = self(instance);
     const auto* host = probe.ask<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
     if (probe.does("throw_narrator")) throw std::runtime_error("no plan comes to mind");
@@ -340,7 +343,8 @@ nar_status start(void* instance, uint64_t token, const nar_invocation* invocatio
         const int count = path == "probe:flood" ? 200000 : 5000;
         probe.thread = std::thread([&probe, token, count] { flood(probe, token, count); });
     } else if (path == "probe:refuse") {
-        std::snprintf(failure->message, 256, "the queue is full");
+        std::snprintf(failure->message, sizeof failure->message, "the queue is full");
+        std::snprintf(failure->code, sizeof failure->code, "QUEUE_FULL");
         return NAR_FAILED;
     } else if (path == "probe:throw") {
         throw std::bad_alloc();
@@ -416,7 +420,7 @@ void invoke(void* instance, uint64_t token, const nar_tool* tool,
 
 const void* get_extension(nar_str id) {
     static constexpr nar_str schemes[] = {NAR_STR_INIT(PROBE_SCHEME)};
-    static constexpr nar_event_sink_extension sink{sizeof sink, 0, on_event};
+    static constexpr nar_event_sink_extension sink{sizeof sink, 0, 0, on_event};
     static constexpr nar_ui_handler_extension handler{sizeof handler, PROBE_PRIORITY, kEvents, 3,
                                                       handle};
     static constexpr nar_asset_renderer_extension renderer{sizeof renderer, PROBE_PRIORITY,

@@ -50,13 +50,13 @@ static void tell(struct thinker *self, const char *what) {
 
 static void think(struct thinker *self);
 
-static void on_outcome(void *user, uint64_t token, uint64_t number, nar_str outcome) {
+static void on_outcome(void *user, const nar_invoke_outcome *outcome) {
     struct thinker *self = user;
     char state[ROOM];
     char words[ROOM];
-    if (token != self->token) return; /* the request was cancelled */
-    copy_text(outcome, "\"state\":\"", state);
-    snprintf(words, ROOM, "%u %.900s", (unsigned)number, state);
+    if (outcome->token != self->token) return; /* the request was cancelled */
+    copy_text(outcome->json, "\"state\":\"", state);
+    snprintf(words, ROOM, "%u %.900s", (unsigned)outcome->number, state);
     tell(self, words);
     --self->waiting;
     think(self);
@@ -67,7 +67,7 @@ static void think(struct thinker *self) {
     char plan[2 * ROOM];
     char invocation[2 * ROOM];
     char rest[ROOM];
-    nar_failure failure = {sizeof failure, ""};
+    nar_failure failure = {sizeof failure, "", ""};
     while (self->left[0] != '\0') {
         char word[ROOM];
         const size_t length = strcspn(self->left, " ");
@@ -91,12 +91,12 @@ static void think(struct thinker *self) {
     self->answers->reply(self->host, self->token, text_of(plan));
 }
 
-static void generate(void *instance, uint64_t token, nar_str request) {
+static void generate(void *instance, const nar_narrator_request *request) {
     struct thinker *self = instance;
-    self->token = token;
+    self->token = request->token;
     self->waiting = 0;
     self->story[0] = '\0';
-    copy_text(request, "\"prompt\":{\"text\":\"", self->left);
+    copy_text(request->json, "\"prompt\":{\"text\":\"", self->left);
     think(self);
 }
 
@@ -112,7 +112,8 @@ static nar_status init(const nar_host *host, void **instance, nar_failure *failu
     self->answers = host->get_extension(host, NAR_STR(NAR_EXTENSION_NARRATOR));
     self->tools = host->get_extension(host, NAR_STR(NAR_HOST_INVOKE));
     if (self->answers == NULL || self->tools == NULL) {
-        snprintf(failure->message, 256, "the host does not offer " NAR_HOST_INVOKE);
+        snprintf(failure->message, sizeof failure->message,
+                 "the host does not offer " NAR_HOST_INVOKE);
         free(self);
         return NAR_UNSUPPORTED;
     }

@@ -59,7 +59,7 @@ TEST(Limits, LargestFieldValueMeansUnlimited) {
 #define NARRATORIA_LIMIT(name, type, least, text) given.name = least;
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
-    ASSERT_TRUE(api::read_limits(&given, limits));
+    ASSERT_EQ(api::read_limits(&given, limits), "");
 #define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, least) << #name;
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
@@ -67,7 +67,7 @@ TEST(Limits, LargestFieldValueMeansUnlimited) {
     const engine::Limits before = limits;
     nar_limits nothing{};
     nothing.size = sizeof nothing;
-    ASSERT_TRUE(api::read_limits(&nothing, limits));
+    ASSERT_EQ(api::read_limits(&nothing, limits), "");
 #define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, before.name) << #name;
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
@@ -75,7 +75,7 @@ TEST(Limits, LargestFieldValueMeansUnlimited) {
 #define NARRATORIA_LIMIT(name, type, least, text) given.name = std::numeric_limits<type>::max();
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT
-    ASSERT_TRUE(api::read_limits(&given, limits));
+    ASSERT_EQ(api::read_limits(&given, limits), "");
 #define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, UINT64_MAX) << #name;
     NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
 #undef NARRATORIA_LIMIT

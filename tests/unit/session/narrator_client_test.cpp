@@ -22,9 +22,10 @@ protected:
         nar_narrator narrator{};
         narrator.size = sizeof narrator;
         narrator.user = this;
-        narrator.generate = [](void* user, uint64_t token, nar_str) {
+        narrator.generate = [](void* user, const nar_narrator_request* request) {
             auto& self = *static_cast<NarratorClientTest*>(user);
-            self.tokens.push_back(token);
+            self.tokens.push_back(request->token);
+            self.timeouts.push_back(request->timeout_ms);
             self.depth = self.engine.callback_depth();
         };
         narrator.cancel = [](void* user, uint64_t token) {
@@ -52,11 +53,19 @@ protected:
     engine::Engine engine{settings(clock)};
     NarratorClient client{engine};
     std::vector<uint64_t> tokens;
+    std::vector<uint32_t> timeouts;
     std::vector<uint64_t> cancelled;
     std::vector<std::string> calls;
     uint32_t depth = 0;
     bool asks_again = false;
 };
+
+TEST_F(NarratorClientTest, RequestTellsTheTimeForTheReply) {
+    client.ask("{}", 700, *this);
+    client.withdraw();
+    client.ask("{}", 0, *this);
+    EXPECT_THAT(timeouts, ElementsAre(700, NAR_NONE));
+}
 
 TEST_F(NarratorClientTest, AnswerFromAnotherThreadIsDeliveredByTheLoop) {
     client.ask("{}", 0, *this);

@@ -51,8 +51,9 @@ public:
     void format_state_for_prompt(std::string&) override {}
     bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
-    nar_status submit_prompt(std::string_view) override { return NAR_FAILED; }
-    void cancel() override {}
+    nar_status submit_prompt(std::string_view, uint64_t&) override { return NAR_FAILED; }
+    uint64_t running_submission() const override { return 0; }
+    bool cancel(uint64_t) override { return false; }
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
     nar_status answer(uint64_t, bool is_plan, std::string text) override {
         (is_plan ? plans : failures).push_back(std::move(text));
@@ -86,8 +87,8 @@ protected:
         std::string settings;
         json::ObjectWriter(settings).string("file", "tale.nuwa").string("source", script).end();
         narrator.emplace(script_narrator_library(), "", session, settings, plugin::StoryInfo{});
-        std::string reason;
-        ASSERT_TRUE(narrator->init(reason)) << reason;
+        std::string reason, code;
+        ASSERT_TRUE(narrator->init(reason, code)) << reason;
     }
     const nar_narrator_extension& functions() {
         return *static_cast<const nar_narrator_extension*>(
@@ -97,7 +98,9 @@ protected:
         std::string request = R"({"prompt":{"text":"go"},"state":{},"disabledSkills":)";
         request += disabled;
         request += R"(,"generationAttempt":)" + std::to_string(generation) + "}";
-        functions().generate(narrator->data(), 1, {request.data(), request.size()});
+        const nar_narrator_request given{
+            sizeof given, NAR_NONE, 1, {request.data(), request.size()}};
+        functions().generate(narrator->data(), &given);
     }
     void run() {
         for (int i = 0; i < 10; ++i) session.loop().run_for(0);

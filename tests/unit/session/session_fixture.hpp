@@ -40,10 +40,10 @@ protected:
         nar_narrator narrator{};
         narrator.size = sizeof narrator;
         narrator.user = this;
-        narrator.generate = [](void* user, uint64_t token, nar_str request) {
+        narrator.generate = [](void* user, const nar_narrator_request* request) {
             auto& self = *static_cast<SessionFixture*>(user);
-            self.questions.push_back({token, Json(text(request))});
-            if (self.on_question) self.on_question(token);
+            self.questions.push_back({request->token, Json(text(request->json))});
+            if (self.on_question) self.on_question(request->token);
         };
         narrator.cancel = [](void* user, uint64_t token) {
             static_cast<SessionFixture*>(user)->withdrawn.push_back(token);
@@ -88,8 +88,9 @@ protected:
     }
 
     bool prompt(std::string words) {
-        return session->prompt(std::move(words),
-                               [this](const TurnEnd& end) { turns.push_back(end); });
+        return session
+            ->prompt(std::move(words), [this](const TurnEnd& end) { turns.push_back(end); })
+            .has_value();
     }
     // Submits a prompt, for which the narrator gets its first question.
     void ask(std::string words = "Go on.") {

@@ -53,7 +53,7 @@
  * leaks_descriptor           init opens /dev/null, deinit does not close it
  * leaves_child               init starts a process that waits forever
  * reads_beyond_size          the sink reads past nar_event without checking size
- * writes_beyond_size         start refuses and fills 508 bytes of message, ignoring the size
+ * writes_beyond_size         start refuses and clears more bytes than the nar_failure has
  * reads_unterminated_id      get_extension treats the id as a C string
  * keeps_view                 the sink reads the body of the previous event
  * needs_log                  assumes that the host has a log
@@ -241,12 +241,12 @@ static void sink_event(void *self, const nar_event *event) {
     if (event->body.size > 0) *(char *)(uintptr_t)event->body.data = 'x';
 #elif MISBEHAVIOUR_PROMPTS_WITHOUT_END
     if (event->kind == NAR_KIND_PROMPT && instance->prompt != NULL) {
-        (void)instance->prompt->submit(instance->host, NAR_STR("and again"));
+        (void)instance->prompt->submit(instance->host, NAR_STR("and again"), NULL);
     }
 #endif
 }
 
-static const nar_event_sink_extension event_sink = {sizeof event_sink, 0, sink_event};
+static const nar_event_sink_extension event_sink = {sizeof event_sink, 0, 0, sink_event};
 
 /* ---- ui_handler */
 
@@ -271,7 +271,7 @@ static void post_again(void *user) {
     (void)instance->post->post(instance->host, post_again, NULL, instance);
 }
 #elif MISBEHAVIOUR_CLOSES_POLLED
-static void ignore(void *user) { (void)user; }
+static void ignore(void *user, uint32_t events) { (void)user, (void)events; }
 #endif
 
 #if MISBEHAVIOUR_OVERWRITES_CHECK
@@ -309,7 +309,8 @@ static nar_status ui_handle(void *self, const nar_ui_event *event) {
     uint64_t poll = 0;
     instance->polled = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (instance->poll != NULL) {
-        (void)instance->poll->start(instance->host, instance->polled, ignore, NULL, &poll);
+        (void)instance->poll->start(instance->host, instance->polled, NAR_POLL_READABLE, ignore,
+                                    NULL, &poll);
     }
     close(instance->polled);
 #elif MISBEHAVIOUR_CLOSES_STANDARD
@@ -442,11 +443,12 @@ static void answer_late(void *user) {
 }
 #endif
 
-static void generate(void *self, uint64_t token, nar_str request) {
+static void generate(void *self, const nar_narrator_request *request) {
+    const uint64_t token = request->token;
     struct instance *instance = self;
     if (instance->narrator == NULL) return;
     struct pending *asked = calloc(1, sizeof *asked);
-    if (asked == NULL || request.size == 0) {
+    if (asked == NULL || request->json.size == 0) {
         free(asked);
         (void)instance->narrator->fail(HOST_OF(instance), token, NAR_STR("there is no request"));
         return;
@@ -594,7 +596,7 @@ static nar_status start(void *self, uint64_t token, const nar_invocation *invoca
     struct instance *instance = self;
     (void)invocation;
 #if MISBEHAVIOUR_WRITES_BEYOND_SIZE
-    memset(failure->message, 0, 508);
+    memset(failure->message, 0, sizeof *failure);
     give_reason(failure, "there is no room");
     return NAR_FAILED;
 #endif
