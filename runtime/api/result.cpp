@@ -19,7 +19,13 @@ public:
 
     bool write(std::string_view piece) override {
         if (piece.empty()) return true;
-        status = write_(user_, view(piece));
+        try {
+            status = write_(user_, view(piece));
+        } catch (const std::exception& exception) {
+            note_thrown(exception.what());
+        } catch (...) {
+            note_thrown("an exception that is not a std::exception");
+        }
         return status == NAR_OK;
     }
 
@@ -41,8 +47,14 @@ public:
     }
 
     nar_status status = NAR_OK;
+    std::string thrown;  // what write_ threw
 
 private:
+    void note_thrown(const char* what) {
+        status = NAR_FAILED;
+        thrown = what;
+    }
+
     static constexpr size_t kPiece = 256 * 1024;
     nar_write_fn write_;
     void* user_;
@@ -187,6 +199,10 @@ nar_status nar_result_write(const nar_result* result, uint32_t flags, nar_write_
         }
         CallbackOutput output(write, user);
         if (result->result->write(output, with_events(flags))) return NAR_OK;
+        if (!output.thrown.empty()) {
+            return fail(error, NAR_FAILED, "CALLBACK_THREW",
+                        "the write function threw an exception: " + output.thrown);
+        }
         return fail(error, output.status, "WRITE", "the result was written only in part");
     });
 }

@@ -133,8 +133,12 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
     return barrier([&] { return body(*its); });
 }
 
-inline nar_status write_out(const std::string& text, nar_write_fn write, void* user) {
-    return write(user, {text.data(), text.size()});
+// Passes a text to the plugin's function. An exception disables the plugin.
+inline nar_status write_out(Instance& instance, const std::string& text, nar_write_fn write,
+                            void* user) {
+    nar_status status = NAR_FAILED;
+    instance.call("its write function", [&] { status = write(user, {text.data(), text.size()}); });
+    return status;
 }
 
 // Copies as much of the text as fits, without a partial UTF-8 character at its end.

@@ -146,7 +146,7 @@ nar_status context_get(const nar_host* host, nar_str key, nar_write_fn write, vo
     return on_engine_thread(host, "context.get_state_value", [&](Instance& instance) {
         std::string text;
         const nar_status status = read_key(instance, key, text);
-        return status == NAR_OK ? write_out(text, write, user) : status;
+        return status == NAR_OK ? write_out(instance, text, write, user) : status;
     });
 }
 
@@ -162,7 +162,7 @@ nar_status context_get_all(const nar_host* host, nar_write_fn write, void* user)
     return on_engine_thread(host, "context.get_all_state", [&](Instance& instance) {
         std::string text;
         const nar_status status = instance.session().read_state("", text);
-        return status == NAR_OK ? write_out(text, write, user) : status;
+        return status == NAR_OK ? write_out(instance, text, write, user) : status;
     });
 }
 
@@ -174,7 +174,7 @@ nar_status context_get_metadata(const nar_host* host, nar_str key, nar_write_fn 
             if (found == nullptr) return NAR_NOT_FOUND;
             std::string text;
             state::Metadata::append_json(text, *found);
-            return write_out(text, write, user);
+            return write_out(instance, text, write, user);
         });
 }
 
@@ -183,7 +183,7 @@ nar_status context_get_all_metadata(const nar_host* host, nar_write_fn write, vo
     return on_engine_thread(host, "context.get_all_state_metadata", [&](Instance& instance) {
         std::string text;
         instance.session().state_metadata().append_json(text);
-        return write_out(text, write, user);
+        return write_out(instance, text, write, user);
     });
 }
 
@@ -192,7 +192,7 @@ nar_status context_format(const nar_host* host, nar_write_fn write, void* user) 
     return on_engine_thread(host, "context.format_state_for_prompt", [&](Instance& instance) {
         std::string text;
         instance.session().format_state_for_prompt(text);
-        return write_out(text, write, user);
+        return write_out(instance, text, write, user);
     });
 }
 

@@ -12,7 +12,7 @@ nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
     return on_engine_thread(host, "state.read", [&](Instance& instance) {
         std::string text;
         const nar_status status = instance.session().read_state(view(pointer), text);
-        return status == NAR_OK ? write_out(text, write, user) : status;
+        return status == NAR_OK ? write_out(instance, text, write, user) : status;
     });
 }
 
@@ -27,14 +27,15 @@ nar_status assets_list(const nar_host* host, nar_write_fn write, void* user) {
     return on_engine_thread(host, "assets.list", [&](Instance& instance) {
         std::string text;
         instance.session().list_assets(text);
-        return write_out(text, write, user);
+        return write_out(instance, text, write, user);
     });
 }
 
 nar_status prompt_submit(const nar_host* host, nar_str text, uint64_t* submission) {
     return on_engine_thread(host, "prompt.submit", [&](Instance& instance) {
         uint64_t number = 0;
-        const nar_status status = instance.session().submit_prompt(view(text), number);
+        const nar_status status =
+            instance.session().submit_prompt(view(text), instance.library().id, number);
         if (status == NAR_OK && submission != nullptr) *submission = number;
         return status;
     });
@@ -52,7 +53,8 @@ uint64_t prompt_submission(const nar_host* host) {
 nar_status prompt_cancel(const nar_host* host, uint64_t submission) {
     return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
         if (!instance.session().cancel(submission)) return NAR_NOT_FOUND;
-        instance.session().log(NAR_LOG_INFO,
+        // A sink that cancels may end every turn of the game.
+        instance.session().log(instance.session().is_publishing() ? NAR_LOG_WARN : NAR_LOG_INFO,
                                "plugin " + instance.library().id + ": cancelled " +
                                    (submission == 0 ? std::string("all submissions")
                                                     : "submission " + std::to_string(submission)));

@@ -83,7 +83,9 @@ public:
     virtual bool is_publishing() const = 0;
 
     virtual void list_assets(std::string& json) = 0;
-    virtual nar_status submit_prompt(std::string_view text, uint64_t& submission) = 0;
+    // `by`: the plugin's id.
+    virtual nar_status submit_prompt(std::string_view text, std::string_view by,
+                                     uint64_t& submission) = 0;
     virtual uint64_t running_submission() const = 0;
     // Returns false if the submission is unknown or has ended. 0: all submissions so far.
     virtual bool cancel(uint64_t submission) = 0;

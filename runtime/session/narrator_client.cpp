@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
+
 namespace narratoria::session {
 
 void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listener& listener) {
@@ -15,6 +17,17 @@ void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listen
                                      token,
                                      {request.data(), request.size()}};
     engine_.call_host([&] { narrator_.generate(narrator_.user, &given); });
+}
+
+nar_status NarratorClient::answer(uint64_t token, NarratorAnswer answer) {
+    // A reason is for people, who read it on a terminal and in the log.
+    constexpr size_t kMaxReason = 4096;
+    if (!answer.is_plan && answer.text.size() > kMaxReason) {
+        const size_t size = answer.text.size();
+        answer.text = std::string(utf8::prefix_of(answer.text, kMaxReason)) + "… (" +
+                      std::to_string(size) + " bytes)";
+    }
+    return engine_.inbox().send_end(this, token, std::move(answer));
 }
 
 void NarratorClient::withdraw() {

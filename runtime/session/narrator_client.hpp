@@ -63,9 +63,7 @@ public:
     void forget_questions() { engine_.inbox().close_all(this); }
 
     // Thread-safe. Delivers an answer to one of this client's questions.
-    nar_status answer(uint64_t token, NarratorAnswer answer) {
-        return engine_.inbox().send_end(this, token, std::move(answer));
-    }
+    nar_status answer(uint64_t token, NarratorAnswer answer);
 
 private:
     void on_ended(std::any answer) override;

@@ -51,7 +51,10 @@ Descriptor open_base(const std::string& base, bool is_own, std::string& why) {
                                             : "name a folder that only this user may enter";
     Descriptor folder;
     for (int i = 0; !folder && i < kMaxTries; ++i) {
-        if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) {
+        if (::mkdir(base.c_str(), 0700) == 0) {
+            // Again: a umask may have taken the user's own rights, for every later session, too.
+            ::chmod(base.c_str(), 0700);
+        } else if (errno != EEXIST) {
             why = base + " cannot be created: " + std::strerror(errno) + "; " + give_another;
             return {};
         }
@@ -131,6 +134,7 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             else if (errno != ENOENT) return nullptr;
             continue;
         }
+        ::fchmodat(folder.get(), name.c_str(), 0700, 0);
         Descriptor lock(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!lock || keep_clear_of_standard_streams(lock) != 0) {

@@ -20,6 +20,9 @@
 namespace narratoria::session {
 namespace {
 
+// A plugin that shows the game to a player submits every prompt, but not a hundred per second.
+constexpr uint32_t kMaxPromptsInARow = 1'000;
+
 plugin::StoryInfo story_info(const SessionSettings& settings) {
     return settings.story ? plugin::StoryInfo{settings.story->folder, settings.story->title,
                                               settings.story->opening}
@@ -134,14 +137,22 @@ Session::~Session() {
     }
 }
 
-std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler) {
-    const size_t prompts =
-        static_cast<size_t>(std::count_if(jobs_.begin(), jobs_.end(),
-                                          [](const Job& job) { return job.is_prompt; })) +
-        (running_ && current_.is_prompt);
-    if (prompts >= 2) return std::nullopt;
+std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler,
+                                        std::string_view by) {
+    const auto is_same = [&](const Job& job) { return job.is_prompt && job.by == by; };
+    const auto unfinished = std::count_if(jobs_.begin(), jobs_.end(), is_same) +
+                            (running_ && is_same(current_) ? 1 : 0);
+    if (unfinished >= 2) return std::nullopt;
+    prompts_of_the_same_ = last_prompter_ == by ? prompts_of_the_same_ + 1 : 1;
+    last_prompter_ = by;
+    if (!by.empty() && prompts_of_the_same_ % kMaxPromptsInARow == 0) {
+        log(NAR_LOG_WARN, "plugin " + last_prompter_ + ": submitted the last " +
+                              std::to_string(prompts_of_the_same_) +
+                              " prompts; a plugin that answers each turn with a prompt never ends");
+    }
     Job job;
     job.is_prompt = true;
+    job.by = by;
     job.text = std::move(text);
     job.submitted_us = loop().wall_us();
     job.on_turn = std::move(handler);
@@ -845,11 +856,12 @@ void Session::format_state_for_prompt(std::string& out) {
     if (is_outermost) formatting_ = false;
 }
 
-nar_status Session::submit_prompt(std::string_view text, uint64_t& submission) {
+nar_status Session::submit_prompt(std::string_view text, std::string_view by,
+                                  uint64_t& submission) {
     if (destroying_) return NAR_GONE;
     if (text.empty() || !utf8::is_valid(text)) return NAR_INVALID_ARGUMENT;
     if (!has_narrator()) return NAR_NOT_FOUND;
-    const std::optional<uint64_t> number = prompt(std::string(text), {});
+    const std::optional<uint64_t> number = prompt(std::string(text), {}, by);
     if (number) submission = *number;
     return number ? NAR_OK : NAR_BUSY;
 }

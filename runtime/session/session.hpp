@@ -67,8 +67,10 @@ public:
     // True while a narrator's answer is pending.
     bool has_question() const { return narrator_.is_asking(); }
 
-    // Submits a prompt. Nothing if two prompts are unfinished already.
-    std::optional<uint64_t> prompt(std::string text, TurnHandler handler);
+    // Submits a prompt of the plugin `by`, or of the host if it is empty. Nothing if the submitter
+    // has two unfinished prompts already. Prompts of others do not count, so that a plugin that
+    // answers each turn with a prompt cannot keep a player from playing.
+    std::optional<uint64_t> prompt(std::string text, TurnHandler handler, std::string_view by = {});
 
     // Submits a plan. Returns false and the faults if the plan must not run. `folder` is the
     // absolute base of relative paths; empty: the session's folder.
@@ -173,6 +175,7 @@ private:
     struct Job {
         uint64_t number = 0;
         bool is_prompt = false;
+        std::string by;    // the plugin that submitted it; empty: the host
         std::string text;  // the player's prompt
         int64_t submitted_us = 0;
         TurnHandler on_turn;
@@ -224,7 +227,8 @@ private:
     bool is_publishing() const override { return stream_.is_sending(); }
     nar_status apply_patch(const state::Replacement& patch, const plugin::ApplyPatch& apply,
                            std::string_view who, std::string& why);
-    nar_status submit_prompt(std::string_view text, uint64_t& submission) override;
+    nar_status submit_prompt(std::string_view text, std::string_view by,
+                             uint64_t& submission) override;
     plugin::ProcessDefaults process_defaults() override {
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
@@ -286,6 +290,8 @@ private:
 
     std::deque<Job> jobs_;
     uint64_t submitted_numbers_ = 0;
+    std::string last_prompter_;         // as Job::by
+    uint32_t prompts_of_the_same_ = 0;  // in a row
     // Atomic, because request_cancel() runs in any thread or signal handler.
     std::atomic<uint64_t> submitted_{0};
     std::atomic<uint64_t> cancel_up_to_{0};

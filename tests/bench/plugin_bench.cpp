@@ -67,7 +67,9 @@ public:
     void format_state_for_prompt(std::string&) override {}
     bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
-    nar_status submit_prompt(std::string_view, uint64_t&) override { return NAR_OK; }
+    nar_status submit_prompt(std::string_view, std::string_view, uint64_t&) override {
+        return NAR_OK;
+    }
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }

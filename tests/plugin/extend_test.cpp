@@ -142,6 +142,54 @@ TEST_F(ExtendTest, HostKnowsItsSession) {
     EXPECT_EQ(detail::to_view(tool.host->session_id), session->id());
 }
 
+TEST_F(ExtendTest, ThrowingWriteFunctionDisablesThePlugin) {
+    OwnTool& tool = own("weather");
+    tool.join(*session);
+    const auto* state = static_cast<const nar_host_state*>(
+        tool.host->get_extension(tool.host, detail::to_c(NAR_HOST_STATE)));
+    const nar_write_fn thrower = [](void*, nar_str) -> nar_status {
+        throw std::runtime_error("no ink");
+    };
+    EXPECT_EQ(state->read(tool.host, {}, thrower, nullptr), NAR_FAILED);
+    EXPECT_THAT(log, HasSubstr("its write function threw"));
+    EXPECT_THAT(log, HasSubstr("no ink"));
+    EXPECT_EQ(Json(session->plugins().view())[0]["state"].string(), "disabled");
+}
+
+// A plugin that submits a prompt for each prompt leaves every second turn to the player.
+TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
+    struct Parrot {
+        const nar_host* host = nullptr;
+        int prompts = 0;
+    } parrot;
+    nar_event_sink_extension functions{};
+    functions.size = sizeof functions;
+    functions.kinds = narratoria::kinds(Kind::Prompt);
+    functions.event = [](void* instance, const nar_event*) {
+        auto& self = *static_cast<Parrot*>(instance);
+        if (++self.prompts > 50) return;
+        const auto* prompts = static_cast<const nar_host_prompt*>(
+            self.host->get_extension(self.host, detail::to_c(NAR_HOST_PROMPT)));
+        prompts->submit(self.host, detail::to_c("polly"), nullptr);
+    };
+    Narrator narrator{.id = "echo",
+                      .generate =
+                          [](std::string_view, const NarratorReply& reply) {
+                              reply.plan(R"({"requestId":"p","narrative":"Yes.","tools":[]})");
+                          },
+                      .cancel = {}};
+    session.emplace(*engine, SessionOptions{.narrator = narrator});
+    parrot.host = session->extend("parrot", NAR_EXTENSION_EVENT_SINK, &functions, &parrot);
+    int turns = 0;
+    std::function<void(Turn)> play = [&](const Turn&) {
+        if (++turns < 10) session->prompt("go", play);
+    };
+    session->prompt("go", play);
+    engine->run_until_idle();
+    EXPECT_EQ(turns, 10);
+    session.reset();
+}
+
 TEST_F(ExtendTest, ValueInAReservedFieldIsRefused) {
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;

@@ -817,6 +817,12 @@ TEST_F(CContract, WritingReturnsTheStatusOfARefusingWriter) {
     ASSERT_NE(kept, nullptr);
     const nar_write_fn refuse = [](void*, nar_str) -> nar_status { return NAR_BUSY; };
     EXPECT_EQ(nar_result_write(kept, 0, refuse, nullptr, error), NAR_BUSY);
+    const nar_write_fn thrower = [](void*, nar_str) -> nar_status {
+        throw std::runtime_error("no ink");
+    };
+    EXPECT_EQ(nar_result_write(kept, 0, thrower, nullptr, error), NAR_FAILED);
+    EXPECT_EQ(error.code(), "CALLBACK_THREW");
+    EXPECT_THAT(error.message(), HasSubstr("no ink"));
     EXPECT_EQ(nar_result_write(kept, 0, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_result_write_to(kept, 0, -1, error), NAR_IO);
     EXPECT_THAT(error.message(), HasSubstr("Bad file descriptor"));

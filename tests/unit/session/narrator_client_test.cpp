@@ -80,6 +80,13 @@ TEST_F(NarratorClientTest, AnswerFromAnotherThreadIsDeliveredByTheLoop) {
     EXPECT_FALSE(engine.busy());
 }
 
+TEST_F(NarratorClientTest, LongReasonIsCut) {
+    client.ask("{}", 0, *this);
+    client.answer(tokens[0], {false, std::string(5000, 'x')});
+    engine.run_for(0);
+    EXPECT_THAT(calls, ElementsAre("failure " + std::string(4096, 'x') + "… (5000 bytes)"));
+}
+
 TEST_F(NarratorClientTest, WithdrawnQuestionCannotBeAnswered) {
     client.ask("{}", 1000, *this);
     client.withdraw();

@@ -69,6 +69,16 @@ TEST_F(OutputFolderTest, IsPrivateAndIsRemovedWithItsContent) {
     EXPECT_TRUE(fs::exists(base)) << "the host's own folder stays";
 }
 
+TEST_F(OutputFolderTest, IsUsableUnderAnyUmask) {
+    const std::string new_base = base + "-new";
+    const mode_t before = ::umask(0777);
+    const auto made = OutputFolder::create(new_base, "evening", false, why);
+    ::umask(before);
+    ASSERT_NE(made, nullptr) << why;
+    EXPECT_EQ(mode_of(new_base), 0700u);
+    EXPECT_EQ(mode_of(made->path()), 0700u);
+}
+
 TEST_F(OutputFolderTest, DoesNotFollowALinkInPlaceOfItsBase) {
     fs::create_directories(folder / "victim");
     fs::create_directory_symlink(folder / "victim", base);

@@ -51,7 +51,9 @@ public:
     void format_state_for_prompt(std::string&) override {}
     bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
-    nar_status submit_prompt(std::string_view, uint64_t&) override { return NAR_FAILED; }
+    nar_status submit_prompt(std::string_view, std::string_view, uint64_t&) override {
+        return NAR_FAILED;
+    }
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
