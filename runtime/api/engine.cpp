@@ -62,6 +62,11 @@ nar_status report_thrown(engine::Engine& engine, nar_error* error) {
     return fail(error, NAR_FAILED, "CALLBACK_THREW", thrown);
 }
 
+// For functions that cannot return a status.
+bool is_usable(const nar_engine* engine) {
+    return engine != nullptr && !engine->engine.forked() && engine->engine.on_its_thread();
+}
+
 }  // namespace
 
 extern "C" {
@@ -203,16 +208,16 @@ nar_status nar_engine_prepare(nar_engine* engine, uint32_t supervisors, nar_erro
 }
 
 uint32_t nar_engine_is_busy(const nar_engine* engine) {
-    return engine != nullptr && !engine->engine.forked() && engine->engine.busy() ? 1 : 0;
+    return is_usable(engine) && engine->engine.busy() ? 1 : 0;
 }
 
 int32_t nar_engine_descriptor(const nar_engine* engine) {
-    if (engine == nullptr || engine->engine.forked()) return -1;
+    if (!is_usable(engine)) return -1;
     return const_cast<nar_engine*>(engine)->engine.loop().descriptor();
 }
 
 int32_t nar_engine_timeout(nar_engine* engine) {
-    return engine == nullptr || engine->engine.forked() ? -1 : engine->engine.loop().timeout();
+    return is_usable(engine) ? engine->engine.loop().timeout() : -1;
 }
 
 nar_status nar_engine_adopt_thread(nar_engine* engine, nar_error* error) {

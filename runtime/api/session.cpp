@@ -140,7 +140,7 @@ nar_status on_kept_session(nar_session* session, nar_error* error, Use&& use) {
     return on_engine(given ? &given->engine() : nullptr, error, Inside::Refused,
                      [&]() -> nar_status {
                          if (given->ending()) return refuse_ending(error);
-                         if (given->busy()) return refuse_busy(error);
+                         if (given->is_playing()) return refuse_busy(error);
                          if (given->journal() == nullptr) return refuse_without_store(error);
                          return with_store(error, [&] { return use(*given); });
                      });
@@ -494,7 +494,7 @@ nar_status nar_session_replay(nar_session* session, uint64_t turn,
                 return fail(error, NAR_UNSUPPORTED, "NO_REPLAY",
                             "the session is not a replay; set `replays` of its options");
             }
-            if (given->busy()) return refuse_busy(error);
+            if (given->is_playing()) return refuse_busy(error);
             nar_replay_handler read;
             const std::string fault = read_struct(handler, read);
             if (!fault.empty()) return refuse_argument(error, "nar_replay_handler " + fault);

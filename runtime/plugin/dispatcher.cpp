@@ -231,6 +231,7 @@ void Dispatcher::give_up(Instance& instance) {
     end.error_code = "PLUGIN_DISABLED";
     end.error = message;
     session_.inbox().end_all(&instance, end);
+    session_.drop_renderings(instance);
     for (const auto& narrator : narrators_) {
         if (narrator->instance == &instance) session_.answer(narrator->token, false, message);
     }
@@ -482,7 +483,8 @@ bool Dispatcher::handle(const nar_ui_event& event) {
     return false;
 }
 
-bool Dispatcher::render(const nar_asset& asset) {
+Dispatcher::Rendering Dispatcher::render(const nar_asset& asset,
+                                         const std::vector<Instance*>& tried) {
     const auto wanted = split_media_type(view(asset.media_type));
     for (const Renderer& renderer : renderers_) {
         const bool fits = std::any_of(
@@ -490,17 +492,23 @@ bool Dispatcher::render(const nar_asset& asset) {
                 return (pattern.first == "*" || pattern.first == wanted.first) &&
                        (pattern.second == "*" || pattern.second == wanted.second);
             });
-        if (!fits) continue;
+        if (!fits || std::find(tried.begin(), tried.end(), renderer.instance) != tried.end()) {
+            continue;
+        }
         nar_status status = NAR_DECLINED;
         renderer.instance->call("its asset renderer", [&] {
             status = renderer.extension.render(renderer.instance->data(), &asset);
         });
-        if (status == NAR_OK) return true;
-        if (status != NAR_DECLINED) {
-            renderer.instance->report("its asset renderer failed (" + status_text(status) + ")");
-        }
+        if (status == NAR_OK) return {true, nullptr};
+        if (status == NAR_PENDING) return {true, renderer.instance};
+        note_not_rendered(*renderer.instance, status);
     }
-    return false;
+    return {false, nullptr};
+}
+
+void Dispatcher::note_not_rendered(Instance& renderer, nar_status status) {
+    if (status == NAR_OK || status == NAR_DECLINED) return;
+    renderer.report("its asset renderer failed (" + status_text(status) + ")");
 }
 
 std::optional<nar_narrator> Dispatcher::narrator(std::string_view id) {

@@ -76,7 +76,14 @@ public:
 
     // True if a plugin accepted it. have_…() is false until a plugin has registered.
     bool handle(const nar_ui_event& event);
-    bool render(const nar_asset& asset);
+    struct Rendering {
+        bool is_accepted;
+        Instance* pending;  // the renderer that reports the outcome later, or NULL
+    };
+    // Calls the renderers, except those in `tried`.
+    Rendering render(const nar_asset& asset, const std::vector<Instance*>& tried);
+    // Logs a failure.
+    static void note_not_rendered(Instance& renderer, nar_status status);
     bool have_handlers() const { return had_handlers_; }
     bool have_renderers() const { return had_renderers_; }
 

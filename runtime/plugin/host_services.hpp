@@ -2,6 +2,7 @@
 #pragma once
 // The services of the host for plugins, one file for each header of the ABI.
 
+#include "narratoria/asset_renderer.h"
 #include "narratoria/context.h"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
@@ -26,6 +27,7 @@ extern const nar_host_prompt prompt_service;
 extern const nar_host_post post_service;
 extern const nar_host_timer timer_service;
 extern const nar_host_poll poll_service;
+extern const nar_host_render render_service;
 
 // narratoria/host_process.h
 extern const nar_host_process process_service;

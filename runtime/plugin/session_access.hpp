@@ -87,6 +87,11 @@ public:
     virtual nar_status submit_prompt(std::string_view text, std::string_view by,
                                      uint64_t& submission) = 0;
     virtual uint64_t running_submission() const = 0;
+    // The outcome of a pending rendering (narratoria/asset_renderer.h). Returns false if `renderer`
+    // has none for this asset.
+    virtual bool on_rendered(Instance& renderer, uint64_t seq, nar_status status) = 0;
+    // `renderer` will report no more outcomes.
+    virtual void drop_renderings(Instance& renderer) = 0;
     // Returns false if the submission is unknown or has ended. 0: all submissions so far.
     virtual bool cancel(uint64_t submission) = 0;
 

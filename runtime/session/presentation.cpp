@@ -63,7 +63,25 @@ void Presentation::on_tools_ended(uint64_t execution) {
     rendered_.clear();
 }
 
-void Presentation::render(const asset::Asset& asset) {
+bool Presentation::on_rendered(plugin::Instance& renderer, uint64_t seq, nar_status status) {
+    const auto found = pending_.find(seq);
+    if (found == pending_.end() || found->second.tried.back() != &renderer) return false;
+    const Pending ended = std::move(pending_.extract(found).mapped());
+    if (status == NAR_OK) return true;
+    plugin::Dispatcher::note_not_rendered(renderer, status);
+    render(ended.asset, ended.tried);
+    return true;
+}
+
+void Presentation::drop_renderings(plugin::Instance& renderer) {
+    std::vector<uint64_t> its;
+    for (const auto& [seq, pending] : pending_) {
+        if (pending.tried.back() == &renderer) its.push_back(seq);
+    }
+    for (const uint64_t seq : its) on_rendered(renderer, seq, NAR_DECLINED);
+}
+
+void Presentation::render(const asset::Asset& asset, std::vector<plugin::Instance*> tried) {
     rendered_.insert(asset.seq);
     const std::string_view metadata =
         asset.metadata.empty() ? std::string_view("{}") : std::string_view(asset.metadata);
@@ -71,7 +89,21 @@ void Presentation::render(const asset::Asset& asset) {
                         view(asset.plan_id), view(asset.tool_id),    view(asset.asset_id),
                         view(asset.kind),    view(asset.media_type), view(asset.path),
                         view(metadata)};
-    if (plugins_.render(out)) return;
+    const plugin::Dispatcher::Rendering rendering = plugins_.render(out, tried);
+    if (plugin::Instance* const renderer = rendering.pending) {
+        Pending pending{asset, std::move(tried), nullptr};
+        pending.tried.push_back(renderer);
+        if (render_ms_ > 0) {
+            pending.time = std::make_unique<Timer>(loop_);
+            pending.time->start(render_ms_, [this, renderer, seq = asset.seq] {
+                renderer->report("its asset renderer did not report the outcome within " +
+                                 std::to_string(render_ms_) + " ms");
+                on_rendered(*renderer, seq, NAR_DECLINED);
+            });
+        }
+        pending_.insert_or_assign(asset.seq, std::move(pending));
+    }
+    if (rendering.is_accepted) return;
     std::string body;
     json::ObjectWriter(body)
         .string("assetId", asset.asset_id)

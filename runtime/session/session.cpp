@@ -64,7 +64,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       registry_(tools_folder(settings_)),
       resolver_(registry_, runners_, tools_folder(settings_)),
       dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
-      presentation_(dispatcher_, assets_, stream_),
+      presentation_(dispatcher_, assets_, stream_, loop(), settings_.times.try_ms),
       environment_(with_.engine.settings().environment) {
     stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {

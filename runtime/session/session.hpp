@@ -123,7 +123,9 @@ public:
     }
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
-    bool busy() const override { return running_ || !jobs_.empty() || has_cancel(); }
+    // True while a job runs or waits.
+    bool is_playing() const { return running_ || !jobs_.empty() || has_cancel(); }
+    bool busy() const override { return is_playing() || presentation_.has_pending(); }
 
     const std::string& id() const { return stream_.session_id(); }
     event::Stream& stream() { return stream_; }
@@ -225,6 +227,12 @@ private:
     nar_status patch_state(std::string_view patch, std::string_view who) override;
     void list_assets(std::string& json) override { assets_.append_json(json); }
     bool is_publishing() const override { return stream_.is_sending(); }
+    bool on_rendered(plugin::Instance& renderer, uint64_t seq, nar_status status) override {
+        return !destroying_ && presentation_.on_rendered(renderer, seq, status);
+    }
+    void drop_renderings(plugin::Instance& renderer) override {
+        if (!destroying_) presentation_.drop_renderings(renderer);
+    }
     nar_status apply_patch(const state::Replacement& patch, const plugin::ApplyPatch& apply,
                            std::string_view who, std::string& why);
     nar_status submit_prompt(std::string_view text, std::string_view by,

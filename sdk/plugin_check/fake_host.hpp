@@ -199,6 +199,7 @@ private:
     // is invalid.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status render_rendered(const nar_host* host, std::uint64_t seq, nar_status status);
     static nar_status prompt_submit(const nar_host* host, nar_str text, std::uint64_t* submission);
     static std::uint64_t prompt_submission(const nar_host* host);
     static nar_status prompt_cancel(const nar_host* host, std::uint64_t submission);

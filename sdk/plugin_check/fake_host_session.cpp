@@ -151,6 +151,18 @@ nar_status PluginCheckHost::assets_list(const nar_host* host, nar_write_fn write
     return write != nullptr ? write(user, NAR_STR("[]")) : NAR_INVALID_ARGUMENT;
 }
 
+nar_status PluginCheckHost::render_rendered(const nar_host* host, std::uint64_t seq,
+                                            nar_status result) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "render.rendered", kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (result == NAR_PENDING) {
+        self->report_.add_finding("P34", "render.rendered: the status is NAR_PENDING");
+        return NAR_INVALID_ARGUMENT;
+    }
+    return seq > 0 ? NAR_OK : NAR_NOT_FOUND;
+}
+
 // The id of every submission: one at a time is pending.
 constexpr std::uint64_t kSubmission = 1;
 

@@ -281,6 +281,11 @@ FIELD(nar_host_assets, size, 0);
 FIELD(nar_host_assets, reserved, 4);
 FIELD(nar_host_assets, list, 8);
 
+SIZE(nar_host_render, 16);
+FIELD(nar_host_render, size, 0);
+FIELD(nar_host_render, reserved, 4);
+FIELD(nar_host_render, rendered, 8);
+
 SIZE(nar_host_prompt, 32);
 FIELD(nar_host_prompt, size, 0);
 FIELD(nar_host_prompt, reserved, 4);
@@ -576,6 +581,7 @@ CONSTANT(NAR_INTERNAL, -12);
 CONSTANT(NAR_DECLINED, -13);
 CONSTANT(NAR_UNSUPPORTED, -14);
 CONSTANT(NAR_FAILED, -15);
+CONSTANT(NAR_PENDING, -16);
 CONSTANT(NAR_LOG_DEBUG, 1);
 CONSTANT(NAR_LOG_INFO, 2);
 CONSTANT(NAR_LOG_WARN, 3);
@@ -637,6 +643,7 @@ ID(NAR_HOST_PROCESS, "narratoria.process/1");
 ID(NAR_HOST_STATE, "narratoria.state/1");
 ID(NAR_HOST_CONTEXT, "narratoria.context/1");
 ID(NAR_HOST_ASSETS, "narratoria.assets/1");
+ID(NAR_HOST_RENDER, "narratoria.render/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
 ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");
 ID(NAR_EXTENSION_NARRATOR, "narratoria.narrator/1");

@@ -67,6 +67,8 @@ public:
     void format_state_for_prompt(std::string&) override {}
     bool is_publishing() const override { return false; }
     void list_assets(std::string&) override {}
+    bool on_rendered(plugin::Instance&, uint64_t, nar_status) override { return false; }
+    void drop_renderings(plugin::Instance&) override {}
     nar_status submit_prompt(std::string_view, std::string_view, uint64_t&) override {
         return NAR_OK;
     }

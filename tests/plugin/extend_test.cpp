@@ -136,6 +136,91 @@ TEST_F(ExtendTest, HostToolRunsByItsName) {
     EXPECT_THAT(tool.requests[0], HasSubstr(R"("input":{"city":"Oslo"})"));
 }
 
+// Renderers of the host: the first reports its outcome later, the second shows what is left.
+class LateRenderer : public ExtendTest {
+protected:
+    struct Screen {
+        nar_asset_renderer_extension functions{};
+        const nar_host* host = nullptr;
+        nar_status answer = NAR_OK;
+        std::vector<uint64_t> asked;
+    };
+    void open(uint32_t try_ms = 0) {
+        Times times;
+        times.try_ms = try_ms;
+        session.emplace(*engine, SessionOptions{.times = times});
+        session->attach(std::ref(recorder));
+        join(second, "second");
+        join(first, "first");  // the latest extension is called first
+        first.answer = NAR_PENDING;
+        folder.tool("draw",
+                    "#!/bin/sh\nprintf x > \"$NARRATORIA_OUTPUT_DIR/a.png\"\n"
+                    "printf '{\"version\":\"0\",\"type\":\"asset\",\"assetId\":\"a\","
+                    "\"kind\":\"image\",\"mediaType\":\"image/png\",\"path\":\"%s\"}\\n' "
+                    "\"$NARRATORIA_OUTPUT_DIR/a.png\"\nprintf '%s\\n' "
+                    "'{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n");
+    }
+    void join(Screen& screen, const char* id) {
+        static constexpr nar_str types[] = {NAR_STR_INIT("image/*")};
+        screen.functions.size = sizeof screen.functions;
+        screen.functions.media_types = types;
+        screen.functions.media_type_count = 1;
+        screen.functions.render = [](void* instance, const nar_asset* asset) {
+            auto& self = *static_cast<Screen*>(instance);
+            self.asked.push_back(asset->seq);
+            return self.answer;
+        };
+        screen.host = session->extend(id, NAR_EXTENSION_ASSET_RENDERER, &screen.functions, &screen);
+    }
+    nar_status rendered(Screen& screen, nar_status status) {
+        const auto* renders = static_cast<const nar_host_render*>(
+            screen.host->get_extension(screen.host, detail::to_c(NAR_HOST_RENDER)));
+        return renders->rendered(screen.host, screen.asked.back(), status);
+    }
+    void draw() {
+        bool ended = false;
+        session->execute(plan_of({entry("t", "./draw")}), folder.path(),
+                         [&](const Result&) { ended = true; });
+        while (!ended) engine->run_once();
+        ASSERT_EQ(first.asked.size(), 1u);
+    }
+    size_t placeholders() const { return recorder.of(Kind::AssetPlaceholder).size(); }
+
+    Screen first, second;
+    Recorder recorder;
+};
+
+TEST_F(LateRenderer, MayShowTheAssetAfterThePlan) {
+    open();
+    draw();
+    EXPECT_TRUE(engine->is_busy()) << "run_until_idle waits for it";
+    EXPECT_EQ(rendered(first, NAR_PENDING), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(rendered(first, NAR_OK), NAR_OK);
+    EXPECT_FALSE(engine->is_busy());
+    EXPECT_EQ(rendered(first, NAR_OK), NAR_NOT_FOUND) << "once";
+    EXPECT_TRUE(second.asked.empty());
+    EXPECT_EQ(placeholders(), 0u);
+}
+
+TEST_F(LateRenderer, PassesTheAssetOn) {
+    open();
+    second.answer = NAR_DECLINED;
+    draw();
+    EXPECT_EQ(rendered(first, NAR_FAILED), NAR_OK);
+    EXPECT_THAT(log, HasSubstr("its asset renderer failed"));
+    EXPECT_EQ(second.asked, first.asked);
+    EXPECT_EQ(placeholders(), 1u);
+}
+
+TEST_F(LateRenderer, IsNotWaitedForWithoutEnd) {
+    open(300);
+    draw();
+    engine->run_until_idle();
+    EXPECT_THAT(log, HasSubstr("did not report the outcome within 300 ms"));
+    EXPECT_EQ(second.asked, first.asked);
+    EXPECT_EQ(rendered(first, NAR_OK), NAR_NOT_FOUND);
+}
+
 TEST_F(ExtendTest, HostKnowsItsSession) {
     OwnTool& tool = own("weather");
     tool.join(*session);
@@ -225,10 +310,10 @@ TEST_F(ExtendTest, HostStructsAreInReadOnlyMemory) {
         return std::string("none");
     };
     EXPECT_EQ(access(tool.host), "r-");
-    for (const char* id :
-         {NAR_HOST_LOG, NAR_HOST_CONFIG, NAR_HOST_THREAD_CHECK, NAR_HOST_STATE, NAR_HOST_CONTEXT,
-          NAR_HOST_ASSETS, NAR_HOST_PROMPT, NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL,
-          NAR_HOST_PROCESS, NAR_EXTENSION_NARRATOR, NAR_HOST_INVOKE, NAR_HOST_INVOCATION}) {
+    for (const char* id : {NAR_HOST_LOG, NAR_HOST_CONFIG, NAR_HOST_THREAD_CHECK, NAR_HOST_STATE,
+                           NAR_HOST_CONTEXT, NAR_HOST_ASSETS, NAR_HOST_PROMPT, NAR_HOST_RENDER,
+                           NAR_HOST_POST, NAR_HOST_TIMER, NAR_HOST_POLL, NAR_HOST_PROCESS,
+                           NAR_EXTENSION_NARRATOR, NAR_HOST_INVOKE, NAR_HOST_INVOCATION}) {
         const void* table = tool.host->get_extension(tool.host, detail::to_c(id));
         ASSERT_NE(table, nullptr) << id;
         EXPECT_EQ(access(table), "r-") << id;

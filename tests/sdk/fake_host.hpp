@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "narratoria/asset_renderer.h"
 #include "narratoria/host.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
@@ -88,7 +89,8 @@ public:
     std::vector<std::string> patches;
     std::vector<std::string> published;  // "name=value"
     std::vector<std::string> prompts;
-    std::vector<std::uint64_t> cancelled;  // submissions
+    std::vector<std::uint64_t> cancelled;            // submissions
+    std::map<std::uint64_t, nar_status> renderings;  // by seq
     std::vector<Posted> posted;
     std::map<std::uint64_t, Waiting> timers;
     std::map<std::uint64_t, Waiting> polls;
@@ -170,6 +172,7 @@ private:
         if (name == NAR_HOST_STATE) return &state_functions;
         if (name == NAR_HOST_ASSETS) return &asset_functions;
         if (name == NAR_HOST_PROMPT) return &prompt_functions;
+        if (name == NAR_HOST_RENDER) return &render_functions;
         if (name == NAR_HOST_POST) return &post_functions;
         if (name == NAR_HOST_TIMER) return &timer_functions;
         if (name == NAR_HOST_POLL) return &poll_functions;
@@ -228,6 +231,11 @@ private:
     static nar_status cancel(const nar_host* host, std::uint64_t submission) {
         if (submission > of(host).prompts.size()) return NAR_NOT_FOUND;
         of(host).cancelled.push_back(submission);
+        return NAR_OK;
+    }
+    static nar_status rendered(const nar_host* host, std::uint64_t seq, nar_status status) {
+        if (seq == 0) return NAR_NOT_FOUND;
+        of(host).renderings[seq] = status;
         return NAR_OK;
     }
     static nar_status post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
@@ -401,6 +409,7 @@ private:
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
     static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0, &submit_prompt,
                                                          &submission, &cancel};
+    static constexpr nar_host_render render_functions = {sizeof(nar_host_render), 0, &rendered};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,
                                                        &stop_timer};

@@ -286,6 +286,7 @@ public:
     }
     plugin::HandlerResult render(const plugin::Asset& asset) override {
         if (asset.path() == "/gone.png") throw std::runtime_error("it is gone");
+        if (asset.path() == "/late.png") return plugin::HandlerResult::Pending;
         return asset.media_type() == "image/png" ? plugin::HandlerResult::Handled
                                                  : plugin::HandlerResult::Declined;
     }
@@ -339,6 +340,8 @@ TEST(PluginAssetRenderer, HandlesDeclinesOrFails) {
     EXPECT_EQ(NAR_OK, renderer.render(loaded.instance(), &asset));
     asset.media_type = NAR_STR("image/gif");
     EXPECT_EQ(NAR_DECLINED, renderer.render(loaded.instance(), &asset));
+    asset.path = NAR_STR("/late.png");
+    EXPECT_EQ(NAR_PENDING, renderer.render(loaded.instance(), &asset));
     asset.path = NAR_STR("/gone.png");
     EXPECT_EQ(NAR_FAILED, renderer.render(loaded.instance(), &asset));
     EXPECT_TRUE(host.has_logged("render threw: it is gone"));
@@ -941,6 +944,17 @@ TEST(PluginHost, CancelsOneSubmissionOrAll) {
         EXPECT_TRUE(host.cancel());
     });
     EXPECT_THAT(fake.cancelled, ElementsAre(1, 0));
+}
+
+TEST(PluginHost, ReportsALateRendering) {
+    FakeHost fake;
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_TRUE(host.rendered(7, plugin::HandlerResult::Handled));
+        EXPECT_TRUE(host.rendered(8, plugin::HandlerResult::Declined));
+        EXPECT_FALSE(host.rendered(0, plugin::HandlerResult::Handled));
+    });
+    EXPECT_EQ(NAR_OK, fake.renderings[7]);
+    EXPECT_EQ(NAR_DECLINED, fake.renderings[8]);
 }
 
 TEST(PluginHost, KnowsTheSession) {

@@ -37,11 +37,25 @@ typedef struct nar_asset_renderer_extension {
     const nar_str *media_types; /* media types to render, for example "image/png". A type or subtype
                                    may be a star. Case and parameters are ignored.               */
     uint64_t media_type_count;
-    /* Renders one asset. Returns NAR_OK if the asset is shown or will be, NAR_DECLINED to pass it
-     * to the next renderer. Any other status is logged as a failure, and the next renderer is
-     * called. [engine-thread, active] */
+    /* Renders one asset. Returns NAR_OK if the asset is shown, NAR_DECLINED to pass it to the next
+     * renderer, NAR_PENDING if nar_host_render reports the outcome later. Any other status is logged
+     * as a failure, and the next renderer is called. [engine-thread, active] */
     nar_status (*render)(void *instance, const nar_asset *asset);
 } nar_asset_renderer_extension;
+
+/* ---- narratoria.render/1 */
+#define NAR_HOST_RENDER "narratoria.render/1"
+typedef struct nar_host_render {
+    uint32_t size;
+    uint32_t reserved;
+    /* Reports the outcome of a rendering for which render returned NAR_PENDING. `seq` is that of
+     * the asset. `status` as for render: NAR_OK, NAR_DECLINED, or a failure; after the latter two
+     * the next renderer is called. The session waits for it as long as for an attempt of a tool
+     * (try_ms), then calls the next renderer. A turn does not wait, but
+     * nar_engine_run_until_idle does. NAR_NOT_FOUND: no rendering of this plugin is pending for
+     * `seq`. NAR_INVALID_ARGUMENT: `status` is NAR_PENDING. [engine-thread, active] */
+    nar_status (*rendered)(const nar_host *host, uint64_t seq, nar_status status);
+} nar_host_render;
 
 #ifdef __cplusplus
 }

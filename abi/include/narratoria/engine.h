@@ -164,16 +164,16 @@ NAR_API nar_status nar_engine_run_for(nar_engine *engine, uint64_t budget_us, na
  * Calling it is never necessary. NAR_IO if one cannot be started. [engine-thread] */
 NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, nar_error *error);
 
-/* Returns 1 while a turn (of a prompt, plan or script) runs or a tool is being ended, else 0.
- * [engine-thread, callback-ok] */
+/* Returns 1 while a turn (of a prompt, plan or script) runs or a tool is being ended, else 0;
+ * 0 on misuse. [engine-thread, callback-ok] */
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);
 
 /* Returns a descriptor that is readable when the loop has work to do. Poll it, but do not read
  * from it. It is valid as long as the engine. -1 on misuse. [engine-thread, callback-ok] */
 NAR_API int32_t nar_engine_descriptor(const nar_engine *engine);
 
-/* Returns the milliseconds until the next timer: 0 if one is due, -1 without a timer. Call it
- * again before each poll(). [engine-thread, callback-ok] */
+/* Returns the milliseconds until the next timer: 0 if one is due, -1 without a timer or on
+ * misuse. Call it again before each poll(). [engine-thread, callback-ok] */
 NAR_API int32_t nar_engine_timeout(nar_engine *engine);
 
 /* Makes the calling thread the engine thread. The caller ensures that no other thread uses the

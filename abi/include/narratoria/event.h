@@ -92,7 +92,7 @@ typedef struct nar_event_sink {
     void (*detached)(void *user);
 } nar_event_sink;
 
-/* Attaches a copy of *sink. *sink_id identifies it for nar_session_detach_sink.
+/* Attaches a copy of *sink. *sink_id, which may be NULL, identifies it for nar_session_detach_sink.
  * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_attach_sink(nar_session *session, const nar_event_sink *sink,
                                            uint64_t *sink_id, nar_error *error);

@@ -249,8 +249,9 @@ NAR_API nar_status nar_session_state_size(nar_session *session, nar_str pointer,
 NAR_API nar_status nar_session_patch_state(nar_session *session, nar_str patch, nar_error *error);
 
 /* Sets a key of the state to a JSON value, which replaces the previous one (spec 002 setState;
- * context.h has the rules). `metadata` may be NULL. The write counts as a patch from the host.
- * NAR_INVALID_DOCUMENT: the value is not valid. [engine-thread, callback-ok] */
+ * context.h has the rules). `metadata` may be NULL. The write counts as a patch from the host;
+ * patch_bytes limits key and value together. NAR_INVALID_DOCUMENT: the value is not valid.
+ * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_set_state(nar_session *session, nar_str key, nar_str value,
                                          const nar_state_metadata *metadata, nar_error *error);
 

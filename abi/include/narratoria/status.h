@@ -29,10 +29,11 @@ typedef int32_t nar_status;
     X(NAR_INTERNAL, -12, "an internal error of the library; please report it")                    \
     X(NAR_DECLINED, -13, "not handled; the next handler may take it")                             \
     X(NAR_UNSUPPORTED, -14, "the other side does not support this version, extension or feature") \
-    X(NAR_FAILED, -15, "the plugin failed; its message says why")
+    X(NAR_FAILED, -15, "the plugin failed; its message says why")                                 \
+    X(NAR_PENDING, -16, "accepted; the outcome follows")
 
 #define NAR_STATUS_CONSTANT(name, value, text) name = value,
-enum { NAR_STATUS_LIST(NAR_STATUS_CONSTANT) NAR_STATUS_LAST_ = -15 };
+enum { NAR_STATUS_LIST(NAR_STATUS_CONSTANT) NAR_STATUS_LAST_ = -16 };
 #undef NAR_STATUS_CONSTANT
 
 /* Returns the name of a status, for example "NAR_BUSY", or "NAR_UNKNOWN". [thread-safe] */

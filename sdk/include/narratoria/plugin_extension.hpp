@@ -24,12 +24,6 @@
 
 namespace narratoria::plugin {
 
-// The return value of a ui handler or an asset renderer.
-enum class HandlerResult {
-    Handled,   // done, or will be; no other plugin is called
-    Declined,  // not for this plugin; the next one is called
-};
-
 // ---- narratoria.event_sink/1
 
 // Receives the session's whole event stream.

@@ -3,6 +3,7 @@
 // The services of the host: log, settings, state, assets, prompts, and the engine's loop. Not for
 // direct use: include narratoria/plugin.hpp.
 
+#include "narratoria/asset_renderer.h"
 #include "narratoria/context.h"
 #include "narratoria/exceptions.hpp"
 #include "narratoria/host.h"
@@ -36,6 +37,13 @@ namespace narratoria::plugin {
 
 // Levels of a log line.
 enum class Level : std::uint32_t { Debug = 1, Info = 2, Warning = 3, Error = 4 };
+
+// The return value of a ui handler or an asset renderer.
+enum class HandlerResult {
+    Handled,   // done; no other plugin is called
+    Declined,  // not for this plugin; the next one is called
+    Pending,   // only of a renderer: it reports the outcome later with Host::rendered
+};
 
 namespace detail {
 
@@ -110,6 +118,7 @@ NARRATORIA_SERVICE(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_SERVICE(nar_host_context, NAR_HOST_CONTEXT)
 NARRATORIA_SERVICE(nar_host_assets, NAR_HOST_ASSETS)
 NARRATORIA_SERVICE(nar_host_prompt, NAR_HOST_PROMPT)
+NARRATORIA_SERVICE(nar_host_render, NAR_HOST_RENDER)
 NARRATORIA_SERVICE(nar_host_post, NAR_HOST_POST)
 NARRATORIA_SERVICE(nar_host_timer, NAR_HOST_TIMER)
 NARRATORIA_SERVICE(nar_host_poll, NAR_HOST_POLL)
@@ -145,10 +154,11 @@ public:
           services_(find_service<nar_host_log>(host), find_service<nar_host_config>(host),
                     find_service<nar_host_thread_check>(host), find_service<nar_host_state>(host),
                     find_service<nar_host_context>(host), find_service<nar_host_assets>(host),
-                    find_service<nar_host_prompt>(host), find_service<nar_host_post>(host),
-                    find_service<nar_host_timer>(host), find_service<nar_host_poll>(host),
-                    find_service<nar_host_process>(host), find_service<nar_host_narrator>(host),
-                    find_service<nar_host_invoke>(host), find_service<nar_host_invocation>(host)) {}
+                    find_service<nar_host_prompt>(host), find_service<nar_host_render>(host),
+                    find_service<nar_host_post>(host), find_service<nar_host_timer>(host),
+                    find_service<nar_host_poll>(host), find_service<nar_host_process>(host),
+                    find_service<nar_host_narrator>(host), find_service<nar_host_invoke>(host),
+                    find_service<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -233,9 +243,9 @@ private:
     std::atomic<Life> life_{Life::Begins};
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
                      const nar_host_state*, const nar_host_context*, const nar_host_assets*,
-                     const nar_host_prompt*, const nar_host_post*, const nar_host_timer*,
-                     const nar_host_poll*, const nar_host_process*, const nar_host_narrator*,
-                     const nar_host_invoke*, const nar_host_invocation*>
+                     const nar_host_prompt*, const nar_host_render*, const nar_host_post*,
+                     const nar_host_timer*, const nar_host_poll*, const nar_host_process*,
+                     const nar_host_narrator*, const nar_host_invoke*, const nar_host_invocation*>
         services_;
 };
 
@@ -433,6 +443,18 @@ public:
         core_->check<nar_host_assets>(functions.list(core_->host(), detail::write_to_string, &text),
                                       "listing the assets");
         return text;
+    }
+
+    // Reports the outcome of a rendering for which AssetRenderer::render returned Pending; `seq` is
+    // that of the asset. Declined passes it to the next renderer. Returns false if the session no
+    // longer waits for it. Engine thread.
+    bool rendered(std::uint64_t seq, HandlerResult result) const {
+        const auto& functions = core_->require<nar_host_render>();
+        const nar_status status = functions.rendered(
+            core_->host(), seq, result == HandlerResult::Handled ? NAR_OK : NAR_DECLINED);
+        if (status == NAR_NOT_FOUND) return false;
+        core_->check<nar_host_render>(status, "reporting a rendering");
+        return true;
     }
 
     // The id of the session. Valid as long as the instance. Thread-safe.

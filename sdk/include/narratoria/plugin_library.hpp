@@ -107,7 +107,10 @@ template <class Handler>
 nar_status call_handler(Core& core, std::string_view where, Handler&& handler) noexcept {
     nar_status status = NAR_FAILED;
     guard(core, where, [&]() noexcept(noexcept(handler())) {
-        status = handler() == HandlerResult::Handled ? NAR_OK : NAR_DECLINED;
+        const HandlerResult result = handler();
+        status = result == HandlerResult::Handled   ? NAR_OK
+                 : result == HandlerResult::Pending ? NAR_PENDING
+                                                    : NAR_DECLINED;
     });
     return status;
 }
