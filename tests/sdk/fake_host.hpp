@@ -78,9 +78,10 @@ public:
     std::string opening;
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
-    bool is_active = false;            // between init and deinit
-    nar_status write_status = NAR_OK;  // result of writing to a process
-    std::string start_failure;         // why a process cannot be started
+    bool is_active = false;             // between init and deinit
+    nar_status write_status = NAR_OK;   // result of writing to a process
+    std::string start_failure;          // why a process cannot be started
+    nar_status output_status = NAR_OK;  // result of a tool's output
     nar_status invoke_status = NAR_OK;
     std::string invoke_failure;
 
@@ -359,6 +360,7 @@ private:
     }
 
     static nar_status take_output(const nar_host* host, std::uint64_t token, nar_str bytes) {
+        if (of(host).output_status != NAR_OK) return of(host).output_status;
         return of(host).take(of(host).output, token, bytes);
     }
     static nar_status take_diagnostics(const nar_host* host, std::uint64_t token, nar_str bytes) {

@@ -880,6 +880,51 @@ TEST_F(InvocationTest, LateHandleAfterTheInstanceHasEndedDoesNothing) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
+// An exception on a plugin's own thread would end the host's process.
+TEST_F(InvocationTest, FailsWithoutAnExceptionOnAnotherThread) {
+    host.output_status = NAR_INVALID_ARGUMENT;
+    start(6, [](const auto&, const plugin::Invocation& one) {
+        std::thread([&] { EXPECT_FALSE(one.event("{}")); }).join();
+        EXPECT_EQ(NAR_INVALID_ARGUMENT, error_of([&] { one.event("{}"); }).status());
+        one.ended();
+    });
+    EXPECT_TRUE(host.has_logged("a call (narratoria.invocation/1) failed"));
+}
+
+TEST(PluginHandles, MissingExtensionsCauseNoExceptionOnAnotherThread) {
+    FakeHost host;
+    host.missing = {NAR_HOST_INVOCATION, NAR_EXTENSION_NARRATOR, NAR_HOST_POST, NAR_HOST_CONFIG};
+    const Loaded<Running> loaded(host);
+    Running::act = [](const auto&, plugin::Invocation one) {
+        std::thread([kept = std::move(one)] {
+            EXPECT_FALSE(kept.event("{}"));
+            EXPECT_FALSE(kept.diagnostics("?"));
+            EXPECT_FALSE(kept.done(true));
+        }).join();
+    };
+    nar_invocation invocation{};
+    invocation.size = sizeof invocation;
+    const auto& tools = loaded.extension<nar_tool_extension>(NAR_EXTENSION_TOOL);
+    tools.invoke(loaded.instance(), 1, tools.tools[0], &invocation);
+    Running::act = nullptr;
+    EXPECT_TRUE(host.has_logged("the host does not offer narratoria.invocation/1"));
+
+    const Loaded<Telling> narrator(host);
+    ask(narrator, 2, [](auto, plugin::Reply reply) {
+        std::thread([kept = std::move(reply)] { EXPECT_FALSE(kept.plan("{}")); }).join();
+    });
+    EXPECT_TRUE(host.has_logged("the host does not offer narratoria.narrator/1"));
+    in_plugin(host, [](const plugin::Host& its) {
+        std::thread([&] {
+            EXPECT_FALSE(its.post([] {}));
+            EXPECT_EQ("{}", its.settings());
+            EXPECT_EQ("", its.title());
+        }).join();
+        EXPECT_EQ(NAR_UNSUPPORTED, error_of([&] { its.post([] {}); }).status());
+    });
+    EXPECT_TRUE(host.has_logged("the host does not offer narratoria.post/1"));
+}
+
 // ---------------------------------------------------------------- the host
 
 TEST(PluginHost, OffersLogSettingsAndStory) {
@@ -976,13 +1021,32 @@ TEST(PluginHost, NamesExtensionsThatTheHostLacks) {
     }
 }
 
-TEST(PluginHost, IsRefusedOnAnotherThread) {
+TEST(PluginHost, IsRefusedOnAnotherThreadWithoutAnException) {
     FakeHost fake;
+    fake.state[""] = "{}";
+    in_plugin(fake, [](const plugin::Host& host) {
+        EXPECT_EQ("{}", host.read_state());
+        std::thread([&] { EXPECT_EQ(std::nullopt, host.read_state()); }).join();
+    });
+    EXPECT_TRUE(fake.has_logged("reading the state at \"\" (narratoria.state/1) failed"));
+}
+
+TEST(PluginHost, MissingExtensionsCauseNoExceptionOnAnotherThread) {
+    FakeHost fake;
+    fake.missing = {NAR_HOST_CONFIG, NAR_HOST_STATE, NAR_HOST_ASSETS, NAR_HOST_PROMPT};
     in_plugin(fake, [](const plugin::Host& host) {
         std::thread([&] {
-            EXPECT_EQ(NAR_WRONG_THREAD, error_of([&] { host.read_state(); }).status());
+            EXPECT_EQ(std::nullopt, host.read_state());
+            host.patch_state("{}");
+            EXPECT_EQ("[]", host.assets());
+            EXPECT_EQ(0u, host.submit_prompt("I wait"));
+            EXPECT_EQ(0u, host.submission());
+            host.publish("url", "v");
+            EXPECT_FALSE(host.cancel());
         }).join();
+        EXPECT_EQ(NAR_UNSUPPORTED, error_of([&] { host.patch_state("{}"); }).status());
     });
+    EXPECT_TRUE(fake.has_logged("the host does not offer narratoria.assets/1"));
 }
 
 TEST(PluginHost, DoesNothingAfterTheInstanceHasEnded) {
@@ -995,8 +1059,10 @@ TEST(PluginHost, DoesNothingAfterTheInstanceHasEnded) {
     EXPECT_FALSE(kept->post([] {}));
     EXPECT_FALSE(kept->is_engine_thread());
     EXPECT_EQ(nullptr, kept->raw());
-    EXPECT_EQ(NAR_GONE, error_of([&] { kept->read_state(); }).status());
-    EXPECT_EQ(NAR_GONE, error_of([&] { static_cast<void>(kept->settings()); }).status());
+    EXPECT_EQ(std::nullopt, kept->read_state());
+    EXPECT_EQ("{}", kept->settings());
+    EXPECT_EQ("", kept->story());
+    EXPECT_EQ("", kept->session_id());
 }
 
 TEST(PluginPost, RunsInOrderAndLogsExceptions) {

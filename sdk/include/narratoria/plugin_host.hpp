@@ -177,27 +177,36 @@ public:
     const Functions& require() const {
         if (!is_open()) check<Functions>(NAR_GONE, "a call");
         const Functions* found = find<Functions>();
-        if (found == nullptr) {
-            NARRATORIA_THROW(
-                Error(NAR_UNSUPPORTED, {},
-                      "the host does not offer " + std::string(ServiceTraits<Functions>::id), {}));
-        }
+        if (found == nullptr) check<Functions>(NAR_UNSUPPORTED, "a call");
         return *found;
     }
     // Throws for any status other than NAR_OK.
     template <class Functions>
     void check(nar_status status, std::string_view what) const {
         if (status == NAR_OK) return;
-        std::string why = sentence(status);
-        if (status == NAR_GONE) {
-            why = is_open()
-                      ? "it works only after the constructor of the plugin's class has returned"
-                      : "the instance has ended";
-        }
-        NARRATORIA_THROW(Error(status, {},
-                               std::string(what) + " (" +
-                                   std::string(ServiceTraits<Functions>::id) + ") failed: " + why,
-                               {}));
+        NARRATORIA_THROW(Error(status, {}, describe<Functions>(status, what), {}));
+    }
+    // Reports the failure of a handle's function: throws on the engine thread. On other threads an
+    // exception would end the process, so it is logged.
+    template <class Functions>
+    void fail(nar_status status, std::string_view what) {
+        if (is_engine_thread()) check<Functions>(status, what);
+        else log(Level::Error, describe<Functions>(status, what));
+    }
+    // Like require(), for handles: NULL after fail().
+    template <class Functions>
+    const Functions* find_or_fail() {
+        const Functions* const found = find<Functions>();
+        if (is_open() && found != nullptr) return found;
+        fail<Functions>(is_open() ? NAR_UNSUPPORTED : NAR_GONE, "a call");
+        return nullptr;
+    }
+
+    // Also false if the host does not offer the service, or if the instance has ended.
+    bool is_engine_thread() noexcept {
+        const std::lock_guard lock(ending);
+        const auto* functions = find<nar_host_thread_check>();
+        return functions != nullptr && functions->is_engine_thread(host()) != 0;
     }
 
     void log(Level level, std::string_view message) noexcept {
@@ -239,6 +248,21 @@ public:
 private:
     enum class Life { Begins, Active, Ended };
 
+    template <class Functions>
+    std::string describe(nar_status status, std::string_view what) const {
+        const std::string id(ServiceTraits<Functions>::id);
+        if (status == NAR_UNSUPPORTED && find<Functions>() == nullptr) {
+            return "the host does not offer " + id;
+        }
+        std::string why = sentence(status);
+        if (status == NAR_GONE) {
+            why = is_open()
+                      ? "it works only after the constructor of the plugin's class has returned"
+                      : "the instance has ended";
+        }
+        return std::string(what) + " (" + id + ") failed: " + why;
+    }
+
     std::atomic<const nar_host*> host_;
     std::atomic<Life> life_{Life::Begins};
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
@@ -268,22 +292,26 @@ public:
     void cancel() noexcept { cancelled_.store(true, std::memory_order_release); }
 
     // Calls the host. Returns false, without calling it, if the reply was given or the instance has
-    // ended.
+    // ended. See Core::fail for other failures.
     template <class Functions, class Call>
     bool call(bool is_final, Call&& function) {
         const std::lock_guard lock(core_->ending);
         if (is_settled_ || !core_->is_open()) return false;
-        const Functions& functions = core_->require<Functions>();
-        // Set before the call: the host may call back, and that callback may reply again.
-        if (is_final) is_settled_ = true;
-        const nar_status status = function(functions, core_->host());
+        const Functions* const functions = core_->find<Functions>();
+        nar_status status = NAR_UNSUPPORTED;
+        if (functions != nullptr) {
+            // Set before the call: the host may call back, and that callback may reply again.
+            if (is_final) is_settled_ = true;
+            status = function(*functions, core_->host());
+        }
+        if (status == NAR_OK) return true;
         if (status == NAR_GONE || status == NAR_STALE) {
             is_settled_ = true;
             return false;
         }
-        if (status != NAR_OK && is_final) is_settled_ = false;
-        core_->check<Functions>(status, "a call");
-        return true;
+        if (is_final) is_settled_ = false;
+        core_->fail<Functions>(status, "a call");
+        return false;
     }
     // Marks the token as invalid: nothing more is reported for it.
     void settle() noexcept {
@@ -361,12 +389,14 @@ struct PostedFunction {
 }  // namespace detail
 
 // The host, as one instance sees it. Copies are cheap and safe to keep: after the instance has
-// ended they do nothing, or throw Error with NAR_GONE.
+// ended they do nothing.
 //
 // In the constructor of the plugin's class only log, settings, story, post and is_engine_thread
 // work; in its destructor only log and is_engine_thread. Functions that fail throw
-// narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_WRONG_THREAD on a
-// thread other than the engine's, NAR_GONE before the instance is active and after it has ended.
+// narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_GONE before the
+// instance is active and in its destructor. On a thread other than the engine's, an exception would
+// end the process: there a failure is logged, and the function returns false or nothing. A function
+// for the engine thread always fails there (NAR_WRONG_THREAD).
 class Host {
 public:
     explicit Host(std::shared_ptr<detail::Core> core) noexcept : core_(std::move(core)) {}
@@ -374,119 +404,135 @@ public:
     // Writes one log line. The host prefixes the plugin's id. Thread-safe.
     void log(Level level, std::string_view message) const noexcept { core_->log(level, message); }
 
-    // The settings of this plugin, [plugins."ID"] of story.toml, as a JSON object. The view is
-    // valid as long as the instance. Thread-safe.
-    std::string_view settings() const {
-        const auto& functions = core_->require<nar_host_config>();
-        return detail::to_view(functions.settings(core_->host()));
+    // The settings of this plugin, [plugins."ID"] of story.toml, as a JSON object; "{}" if the host
+    // does not offer the service, or if the instance has ended. The view is valid as long as the
+    // instance. Thread-safe.
+    std::string_view settings() const noexcept {
+        const std::lock_guard lock(core_->ending);
+        const auto* functions = config();
+        return functions == nullptr ? "{}" : detail::to_view(functions->settings(core_->host()));
     }
-    // The story's folder; empty if there is no story. Valid as long as the instance. Thread-safe.
-    std::string_view story() const {
-        const auto& functions = core_->require<nar_host_config>();
-        return detail::to_view(functions.story(core_->host()));
+    // The story's folder; empty if there is no story, and where settings() is "{}". Valid as long as
+    // the instance. Thread-safe.
+    std::string_view story() const noexcept {
+        const std::lock_guard lock(core_->ending);
+        const auto* functions = config();
+        return functions == nullptr ? "" : detail::to_view(functions->story(core_->host()));
     }
-    // The story's title; empty if there is no story. Valid as long as the instance. Thread-safe.
-    std::string_view title() const {
-        const auto& functions = core_->require<nar_host_config>();
-        return detail::to_view(functions.title(core_->host()));
+    // The story's title; empty if there is no story, and where settings() is "{}". Valid as long as
+    // the instance. Thread-safe.
+    std::string_view title() const noexcept {
+        const std::lock_guard lock(core_->ending);
+        const auto* functions = config();
+        return functions == nullptr ? "" : detail::to_view(functions->title(core_->host()));
     }
     // The story's opening as a JSON object {"text": "…", "choices": ["…"]}; empty if the story has
-    // no [opening]. Valid as long as the instance. Thread-safe.
-    std::string_view opening() const {
-        const auto& functions = core_->require<nar_host_config>();
-        return detail::to_view(functions.opening(core_->host()));
+    // no [opening], and where settings() is "{}". Valid as long as the instance. Thread-safe.
+    std::string_view opening() const noexcept {
+        const std::lock_guard lock(core_->ending);
+        const auto* functions = config();
+        return functions == nullptr ? "" : detail::to_view(functions->opening(core_->host()));
     }
 
     // Publishes a small value of this plugin, which the program reads with Session::published.
     // `name` has at most 64 bytes of a-z 0-9 . _ -, `value` at most 4096 bytes; an empty value
     // removes it. Throws NAR_INVALID_ARGUMENT. Engine thread.
     void publish(std::string_view name, std::string_view value) const {
-        const auto& functions = core_->require<nar_host_config>();
-        core_->check<nar_host_config>(
-            functions.publish(core_->host(), detail::to_c(name), detail::to_c(value)),
-            "publishing \"" + std::string(name) + "\"");
+        const auto* functions = core_->find_or_fail<nar_host_config>();
+        if (functions == nullptr) return;
+        const nar_status status =
+            functions->publish(core_->host(), detail::to_c(name), detail::to_c(value));
+        if (status == NAR_OK) return;
+        core_->fail<nar_host_config>(status, "publishing \"" + std::string(name) + "\"");
     }
 
     // Also false if the host does not offer the service, or if the instance has ended. Thread-safe.
-    bool is_engine_thread() const noexcept {
-        const std::lock_guard lock(core_->ending);
-        const auto* functions = core_->find<nar_host_thread_check>();
-        return functions != nullptr && functions->is_engine_thread(core_->host()) != 0;
-    }
+    bool is_engine_thread() const noexcept { return core_->is_engine_thread(); }
 
     // The state at a JSON Pointer ("" is the whole state) as JSON, or nothing if it has no value
     // there. Engine thread.
     std::optional<std::string> read_state(std::string_view pointer = {}) const {
-        const auto& functions = core_->require<nar_host_state>();
+        const auto* functions = core_->find_or_fail<nar_host_state>();
+        if (functions == nullptr) return std::nullopt;
         std::string text;
         const nar_status status =
-            functions.read(core_->host(), detail::to_c(pointer), detail::write_to_string, &text);
-        if (status == NAR_NOT_FOUND) return std::nullopt;
-        if (status != NAR_OK) {
-            core_->check<nar_host_state>(status,
-                                         "reading the state at \"" + std::string(pointer) + "\"");
+            functions->read(core_->host(), detail::to_c(pointer), detail::write_to_string, &text);
+        if (status == NAR_OK) return text;
+        if (status != NAR_NOT_FOUND) {
+            core_->fail<nar_host_state>(status,
+                                        "reading the state at \"" + std::string(pointer) + "\"");
         }
-        return text;
+        return std::nullopt;
     }
 
     // Merges a JSON object into the state (RFC 7396). Engine thread.
     void patch_state(std::string_view patch) const {
-        const auto& functions = core_->require<nar_host_state>();
-        core_->check<nar_host_state>(functions.patch(core_->host(), detail::to_c(patch)),
-                                     "patching the state");
+        const auto* functions = core_->find_or_fail<nar_host_state>();
+        if (functions == nullptr) return;
+        const nar_status status = functions->patch(core_->host(), detail::to_c(patch));
+        if (status != NAR_OK) core_->fail<nar_host_state>(status, "patching the state");
     }
 
     // The asset registry as a JSON array, oldest first (narratoria/host_session.h). Engine thread.
     std::string assets() const {
-        const auto& functions = core_->require<nar_host_assets>();
+        const auto* functions = core_->find_or_fail<nar_host_assets>();
+        if (functions == nullptr) return "[]";
         std::string text;
-        core_->check<nar_host_assets>(functions.list(core_->host(), detail::write_to_string, &text),
-                                      "listing the assets");
-        return text;
+        const nar_status status = functions->list(core_->host(), detail::write_to_string, &text);
+        if (status == NAR_OK) return text;
+        core_->fail<nar_host_assets>(status, "listing the assets");
+        return "[]";
     }
 
     // Reports the outcome of a rendering for which AssetRenderer::render returned Pending; `seq` is
     // that of the asset. Declined passes it to the next renderer. Returns false if the session no
     // longer waits for it. Engine thread.
     bool rendered(std::uint64_t seq, HandlerResult result) const {
-        const auto& functions = core_->require<nar_host_render>();
-        const nar_status status = functions.rendered(
+        const auto* functions = core_->find_or_fail<nar_host_render>();
+        if (functions == nullptr) return false;
+        const nar_status status = functions->rendered(
             core_->host(), seq, result == HandlerResult::Handled ? NAR_OK : NAR_DECLINED);
-        if (status == NAR_NOT_FOUND) return false;
-        core_->check<nar_host_render>(status, "reporting a rendering");
-        return true;
+        if (status == NAR_OK) return true;
+        if (status != NAR_NOT_FOUND) core_->fail<nar_host_render>(status, "reporting a rendering");
+        return false;
     }
 
-    // The id of the session. Valid as long as the instance. Thread-safe.
+    // The id of the session; empty if the instance has ended. Valid as long as the instance.
+    // Thread-safe.
     std::string_view session_id() const noexcept {
-        return detail::to_view(core_->host()->session_id);
+        const std::lock_guard lock(core_->ending);
+        const nar_host* const host = core_->host();
+        return host == nullptr ? "" : detail::to_view(host->session_id);
     }
 
     // Submits a prompt for the player. Its turn begins when the running turn has ended. Returns
     // the id of the submission, or 0 if a prompt is already waiting. Engine thread.
     std::uint64_t submit_prompt(std::string_view text) const {
-        const auto& functions = core_->require<nar_host_prompt>();
+        const auto* functions = core_->find_or_fail<nar_host_prompt>();
+        if (functions == nullptr) return 0;
         std::uint64_t submission = 0;
-        const nar_status status = functions.submit(core_->host(), detail::to_c(text), &submission);
-        if (status == NAR_BUSY) return 0;
-        core_->check<nar_host_prompt>(status, "submitting a prompt");
-        return submission;
+        const nar_status status = functions->submit(core_->host(), detail::to_c(text), &submission);
+        if (status == NAR_OK) return submission;
+        if (status != NAR_BUSY) core_->fail<nar_host_prompt>(status, "submitting a prompt");
+        return 0;
     }
 
     // The id of the submission that runs now, or 0. In a sink it is the one that the record belongs
     // to. Engine thread.
     std::uint64_t submission() const {
-        return core_->require<nar_host_prompt>().submission(core_->host());
+        const auto* functions = core_->find_or_fail<nar_host_prompt>();
+        return functions == nullptr ? 0 : functions->submission(core_->host());
     }
 
     // Cancels one submission. Returns false if it has ended. 0 cancels the running one and all that
     // wait. Engine thread.
     bool cancel(std::uint64_t submission = 0) const {
-        const auto& functions = core_->require<nar_host_prompt>();
-        const nar_status status = functions.cancel(core_->host(), submission);
-        if (status == NAR_NOT_FOUND) return false;
-        core_->check<nar_host_prompt>(status, "cancelling");
-        return true;
+        const auto* functions = core_->find_or_fail<nar_host_prompt>();
+        if (functions == nullptr) return false;
+        const nar_status status = functions->cancel(core_->host(), submission);
+        if (status == NAR_OK) return true;
+        if (status != NAR_NOT_FOUND) core_->fail<nar_host_prompt>(status, "cancelling");
+        return false;
     }
 
     // Queues `function()` for the engine thread; queued functions run in order, and their
@@ -502,11 +548,16 @@ public:
             new PostedFunction{core_, std::forward<Function>(function)});
         const std::lock_guard lock(core_->ending);
         if (!core_->is_open()) return false;
-        const auto& functions = core_->require<nar_host_post>();
-        const nar_status status = functions.post(core_->host(), &PostedFunction::run,
-                                                 &PostedFunction::drop, posted.get());
+        const auto* functions = core_->find<nar_host_post>();
+        const nar_status status = functions == nullptr
+                                      ? NAR_UNSUPPORTED
+                                      : functions->post(core_->host(), &PostedFunction::run,
+                                                        &PostedFunction::drop, posted.get());
         if (status == NAR_GONE) return false;
-        core_->check<nar_host_post>(status, "posting a function");
+        if (status != NAR_OK) {
+            core_->fail<nar_host_post>(status, "posting a function");
+            return false;
+        }
         // The host owns the function now and runs or drops it.
         static_cast<void>(posted.release());
         return true;
@@ -558,6 +609,10 @@ private:
     friend class Timer;
     friend class Poll;
     friend class Process;
+
+    const nar_host_config* config() const noexcept {
+        return core_->is_open() ? core_->find<nar_host_config>() : nullptr;
+    }
 
     std::shared_ptr<detail::Core> core_;
 };

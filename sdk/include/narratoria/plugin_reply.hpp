@@ -69,6 +69,7 @@ public:
     bool is_wanted() const noexcept { return !request_->is_cancelled(); }
 
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
+    // Another failure throws Error on the engine thread, and is logged on other threads.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const {
         return send([&](const nar_host_narrator& host_side, const nar_host* host) {
@@ -90,7 +91,8 @@ public:
         using Callback = detail::OutcomeCallback<std::decay_t<Function>>;
         detail::Core& core = request_->core();
         if (!is_wanted() || !core.is_open()) return 0;
-        const auto& functions = core.require<nar_host_invoke>();
+        const auto* functions = core.find_or_fail<nar_host_invoke>();
+        if (functions == nullptr) return 0;
         auto callback =
             std::make_unique<Callback>(request_->shared_core(), std::forward<Function>(on_outcome));
         void* const user = callback.get();
@@ -98,15 +100,15 @@ public:
         std::uint64_t number = 0;
         nar_failure failure{};
         failure.size = sizeof failure;
-        const nar_status status = functions.invoke(core.host(), token(), detail::to_c(invocation),
-                                                   &Callback::run, user, &number, &failure);
+        const nar_status status = functions->invoke(core.host(), token(), detail::to_c(invocation),
+                                                    &Callback::run, user, &number, &failure);
         if (status == NAR_OK) return number;
         core.outcome_callbacks.erase(user);
         if (status == NAR_GONE) return 0;
-        if (failure.message[0] != '\0') {
+        if (failure.message[0] != '\0' && core.is_engine_thread()) {
             NARRATORIA_THROW(Error(status, {}, failure.message, {}));
         }
-        core.check<nar_host_invoke>(status, "invoking a tool");
+        core.fail<nar_host_invoke>(status, "invoking a tool");
         return 0;
     }
 
@@ -115,11 +117,14 @@ public:
     bool cancel_invocation(std::uint64_t number) const {
         detail::Core& core = request_->core();
         if (!is_wanted() || !core.is_open()) return false;
-        const auto& functions = core.require<nar_host_invoke>();
-        const nar_status status = functions.cancel(core.host(), token(), number);
-        if (status == NAR_NOT_FOUND || status == NAR_GONE) return false;
-        core.check<nar_host_invoke>(status, "cancelling an invocation");
-        return true;
+        const auto* functions = core.find_or_fail<nar_host_invoke>();
+        if (functions == nullptr) return false;
+        const nar_status status = functions->cancel(core.host(), token(), number);
+        if (status == NAR_OK) return true;
+        if (status != NAR_NOT_FOUND && status != NAR_GONE) {
+            core.fail<nar_host_invoke>(status, "cancelling an invocation");
+        }
+        return false;
     }
 
 private:
@@ -182,7 +187,8 @@ public:
     Context context() const { return Context(running_->shared_core(), token()); }
 
     // Appends bytes to the tool's output; any split is allowed, and they are copied. Returns false
-    // if the attempt has ended.
+    // if the attempt has ended. Another failure of this function or the following ones throws Error
+    // on the engine thread; on other threads it is logged, and they return false.
     bool output(std::string_view bytes) const {
         return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.output(host, token(), detail::to_c(bytes));
