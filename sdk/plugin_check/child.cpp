@@ -27,6 +27,7 @@
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
+#include "plugin_check/decoys.hpp"
 #include "plugin_check/process_state.hpp"
 
 namespace narratoria::command::plugin_check {
@@ -45,6 +46,7 @@ struct TrialPage {
     char activity[200];
     std::atomic<int> lent;  // one of Lent…
     char lent_what[64];
+    std::atomic<pid_t> decoy;         // the running child of the decoys
     std::atomic<bool> has_no_memory;  // when it crashed
     // kYes is true; other values are false or were written by the plugin:
     std::atomic<int> unjoined_thread_crashed;  // the crashed thread was not joined in deinit
@@ -155,7 +157,7 @@ std::size_t page_size() {
 
 // ---------------------------------------------------------------- the trial's process
 
-[[noreturn]] void run_in_child(int output, TrialPage* page,
+[[noreturn]] void run_in_child(int output, int alive, TrialPage* page,
                                const std::function<void(TrialReport&)>& trial) {
     setpgid(0, 0);
     limit_this_process();
@@ -171,19 +173,24 @@ std::size_t page_size() {
     dup2(null, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    close(null);
-    close(output);
+    // Nothing that this process shares with the check stays within the plugin's reach.
+    alive = dup2(alive, STDERR_FILENO + 1);
+    closefrom(alive + 1);
     this_page = page;
     watch_crashes();
     TrialReport report(page);
     try {
+        Decoys decoys(alive);
+        close(alive);
+        this_trials_decoys = &decoys;
+        page->decoy = decoys.running_child();
         trial(report);
+        report.finish();  // before the decoys close
     } catch (const std::exception& error) {
         report.begin_call({"P26", "P23", "P25"}, "the check itself");
         fprintf(stderr, "the check itself failed: %s\n", error.what());
         _exit(1);
     }
-    report.finish();
 }
 
 std::string last_output(int output) {
@@ -238,6 +245,7 @@ struct TrialEnd {
     std::string remains;       // "process 4711 …": it was killed and still exists
     bool is_traced = false;    // it made this process its tracer (PTRACE_TRACEME)
     bool has_seccomp = false;
+    std::string decoy;  // what the end of the process did to the decoys' running child
 };
 
 // Sets the rule and the description for a process that a signal ended.
@@ -482,10 +490,21 @@ TrialOutcome run_trial(const TrialOptions& options,
         static_cast<TrialPage*>(memory),
         [](TrialPage* shared) { munmap(static_cast<void*>(shared), sizeof(TrialPage)); });
 
+    // The decoys' child ends when this process has ended, even if it was killed.
+    int alive[2];
+    if (pipe2(alive, O_CLOEXEC) != 0) {
+        throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
+    }
+    Descriptor alive_here(alive[1]);
+    const Descriptor alive_there(alive[0]);
+
     const pid_t process = fork();
     if (process < 0)
         throw Failed(fmt::format("cannot create a process for the check: {}", reason(errno)));
-    if (process == 0) run_in_child(output.get(), page.get(), trial);
+    if (process == 0) {
+        alive_here.reset();
+        run_in_child(output.get(), alive_there.get(), page.get(), trial);
+    }
     setpgid(process, process);
     const Descriptor exit(static_cast<int>(syscall(SYS_pidfd_open, process, 0u)));
 
@@ -547,6 +566,9 @@ TrialOutcome run_trial(const TrialOptions& options,
             stop();
         }
     }
+    if (page->finished && !ended) {
+        end.decoy = describe_end_of_decoy(page->decoy);
+    }
     // Kill the processes that the trial left.
     end_trial(process);
     if (end.remains.empty()) end_all_children();
@@ -567,6 +589,15 @@ TrialOutcome run_trial(const TrialOptions& options,
         outcome.findings.push_back(
             {"P30", false,
              fmt::format("it made {} writable and wrote to it", text_in(page->lent_what))});
+    }
+    // Once is enough, and a page that was overwritten does not name the decoy.
+    const bool is_reported = std::any_of(
+        outcome.findings.begin(), outcome.findings.end(),
+        [](const TrialFinding& one) { return one.rule == "P46" || one.message == kOverwritten; });
+    if (!end.decoy.empty() && !is_reported) {
+        outcome.findings.push_back(
+            {"P46", false,
+             fmt::format("a child process of the host {} at the end of the process", end.decoy)});
     }
     if (!end.remains.empty()) {
         outcome.description += "; " + end.remains;

@@ -116,8 +116,14 @@ std::string for_people(const std::string& file, const PluginExamination& examina
             out += line + "\n";
         }
     }
-    return out + fmt::format("\n{}: {} passed, {} broken, {}, {} skipped\n", printable(file),
-                             passed, broken, counted(warnings, "warning"), skipped);
+    return out +
+           fmt::format("\n{}: {} passed, {} broken, {}, {} skipped\n", printable(file), passed,
+                       broken, counted(warnings, "warning"), skipped) +
+           style.dim(
+               "Leaks, data races, faults that other inputs or longer use would show, and what a "
+               "plugin does\nand undoes within a call are not seen "
+               "(docs/plugin-rules.md, \"What the check cannot see\").") +
+           "\n";
 }
 
 std::string as_json(const std::string& file, const PluginExamination& examination, bool ok) {
@@ -276,7 +282,8 @@ void add_plugin_check(Command plugin) {
         "Each check runs in its own process with limits of processes, threads, memory and time, so "
         "the\nplugin may crash or hang there. It is loaded many times, with its side effects. The "
         "rules:\ndocs/plugin-rules.md.\nExit status: 0 no "
-        "findings, 1 findings, 2 the library cannot be read.\nExample:\n  narratoria plugin check "
+        "findings, 1 findings, 2 the file cannot be read or is not a plugin.\nExample:\n  "
+        "narratoria plugin check "
         "build/librain.so");
     command.action([options] { return plugin_check(*options); });
 }

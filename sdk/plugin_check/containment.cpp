@@ -18,12 +18,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string_view>
 #include <vector>
 
 #include "io/children.hpp"
 #include "io/file.hpp"
+#include "plugin_check/decoys.hpp"
 #include "plugin_check/process_state.hpp"
 
 namespace narratoria::command::plugin_check {
@@ -50,18 +50,6 @@ std::vector<std::string> entries_of(const std::string& folder) {
     return names;
 }
 
-// The content of a file of /proc, or empty: its process may end at any time.
-std::string text_of(const std::string& path) {
-    std::string text;
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return text;
-    char piece[4096];
-    for (ssize_t got; (got = read(file.get(), piece, sizeof piece)) > 0;) {
-        text.append(piece, static_cast<std::size_t>(got));
-    }
-    return text;
-}
-
 void for_each_number(const std::string& text, const auto& take) {
     const char* at = text.c_str();
     for (;;) {
@@ -79,11 +67,8 @@ std::set<pid_t> descendants_of(pid_t root) {
     while (!open.empty()) {
         const pid_t one = open.back();
         open.pop_back();
-        const std::string tasks = fmt::format("/proc/{}/task", one);
-        for (const std::string& task : entries_of(tasks)) {
-            for_each_number(text_of(fmt::format("{}/{}/children", tasks, task)), [&](pid_t child) {
-                if (found.insert(child).second) open.push_back(child);
-            });
+        for (const pid_t child : children_of(one)) {
+            if (found.insert(child).second) open.push_back(child);
         }
     }
     return found;
@@ -167,6 +152,27 @@ bool switch_to_unused_user() {
 
 }  // namespace
 
+std::string text_of(const std::string& path) {
+    std::string text;
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return text;
+    char piece[4096];
+    for (ssize_t got; (got = read(file.get(), piece, sizeof piece)) > 0;) {
+        text.append(piece, static_cast<std::size_t>(got));
+    }
+    return text;
+}
+
+std::set<pid_t> children_of(pid_t process) {
+    std::set<pid_t> found;
+    const std::string tasks = fmt::format("/proc/{}/task", process);
+    for (const std::string& task : entries_of(tasks)) {
+        for_each_number(text_of(fmt::format("{}/{}/children", tasks, task)),
+                        [&](pid_t child) { found.insert(child); });
+    }
+    return found;
+}
+
 // ---------------------------------------------------------------- limits
 
 void limit_this_process() {
@@ -180,7 +186,7 @@ void limit_this_process() {
         limit(RLIMIT_DATA, kMaxTrialMemory, kMaxTrialMemory);
         limit(RLIMIT_AS, all, all);
     }
-    rlim_t tasks = kMaxTrialTasks;
+    rlim_t tasks = kMaxTrialTasks + kDecoyProcesses;
     if (!switch_to_unused_user()) tasks += tasks_of(getuid()) + kRoomForOthers;
     limit(RLIMIT_NPROC, tasks, tasks);
 }
@@ -210,7 +216,7 @@ bool has_seccomp(pid_t process) {
 }
 
 std::string excess(const TrialUse& use) {
-    if (use.processes > kMaxTrialProcesses) {
+    if (use.processes > kMaxTrialProcesses + kDecoyProcesses) {
         return fmt::format("started more than {} processes", kMaxTrialProcesses);
     }
     if (use.threads > kMaxTrialThreads) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 
 namespace narratoria::command::plugin_check {
@@ -20,6 +21,12 @@ inline constexpr unsigned kMaxTrialProcessorSeconds = 60;
 // Applies to the output of the trial too, which is a file in memory.
 inline constexpr std::uint64_t kMaxTrialFile = std::uint64_t{256} << 20;
 
+// The content of a file of /proc, or empty: its process may end at any time.
+std::string text_of(const std::string& path);
+
+// The child processes, including zombies.
+std::set<pid_t> children_of(pid_t process);
+
 // Called in the trial's process before it loads the plugin. Descendants inherit the limits.
 void limit_this_process();
 
@@ -27,7 +34,7 @@ void limit_this_process();
 bool memory_is_used_up() noexcept;
 
 struct TrialUse {
-    std::size_t processes = 0;  // descendants
+    std::size_t processes = 0;  // descendants, with those of the decoys
     std::size_t threads = 0;
 };
 TrialUse use_of(pid_t trial);

@@ -9,8 +9,6 @@
 #include <thread>
 
 #include "io/message.hpp"
-#include "json.hpp"
-#include "narratoria/validate.hpp"
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/trials.hpp"
 
@@ -153,27 +151,6 @@ bool is_media_pattern(std::string_view text) {
                            slash + 1 < text.size() && consists_of(text, "/*!#$&-^_.+"));
 }
 
-// Why a host refuses a schema of a tool, or empty. The library validates the schema as the member
-// `which` of a manifest.
-std::string schema_trouble(std::string_view which, std::string_view text) {
-    if (text.empty()) return {};
-    if (json::object_error(text)) return "is not a JSON object";
-    const json::Document schema = json::read(text);
-    const auto has = [&](const char* name) { return json::member(schema, name) != nullptr; };
-    // An input schema may have the form of specification 002, which is a complete manifest.
-    const bool is_form = which == "input" && has("parameters") && !has("$schema") && !has("$ref") &&
-                         !has("type") && !has("properties");
-    std::string manifest(text);
-    if (!is_form) manifest = fmt::format(R"({{"name":"x","{}":{}}})", which, text);
-    else if (!has("name")) manifest.insert(manifest.find('{') + 1, R"("name":"x",)");
-    const json::Document faults = json::read(validate(Document::Tool, manifest).view());
-    if (!faults.IsArray() || faults.Empty()) return {};
-    std::string_view pointer = json::text(faults[0], "pointer");
-    if (!is_form) pointer.remove_prefix(std::min(pointer.size(), which.size() + 1));
-    return fmt::format("is not valid for a host: {}{}{}", pointer, pointer.empty() ? "" : ": ",
-                       json::text(faults[0], "message"));
-}
-
 void judge_extension(TrialReport& report, std::string_view id, const void* found) {
     const auto require = [&](bool holds, std::string_view what) {
         if (!holds) report.add_finding("P16", fmt::format("{}: {} is NULL", id, what));
@@ -217,16 +194,6 @@ void judge_extension(TrialReport& report, std::string_view id, const void* found
                 continue;
             }
             names.push_back(tool->name);
-            auto require_schema = [&](const char* which, nar_str schema) {
-                const std::string why = schema_trouble(which, to_view(schema));
-                if (why.empty()) return;
-                report.add_finding("P16", fmt::format("{}: the {}_schema of {} {}", id, which,
-                                                      to_view(tool->name), why));
-            };
-            require_schema("input", tool->input_schema);
-            if (tool->size >= offsetof(nar_tool, result_schema) + sizeof tool->result_schema) {
-                require_schema("result", tool->result_schema);
-            }
             if (!is_plain_utf8(to_view(tool->description))) {
                 report.add_finding("P16", fmt::format("{}: the description of {} is not UTF-8", id,
                                                       to_view(tool->name)));

@@ -2,6 +2,7 @@
 // Trials of loading the library and of calling its entry with hosts of several versions.
 #include <fmt/core.h>
 
+#include "plugin_check/decoys.hpp"
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/leak_check.hpp"
 #include "plugin_check/process_state.hpp"
@@ -34,7 +35,8 @@ void try_loading(TrialReport& report, const std::string& path) {
     if (!open.empty()) {
         report.add_finding("P5", fmt::format("loading opened a descriptor: {}", joined(open)));
     }
-    if (has_children()) report.add_finding("P5", "loading started a process");
+    if (this_trials_decoys->has_other_children())
+        report.add_finding("P5", "loading started a process");
 }
 
 namespace {
@@ -53,12 +55,8 @@ EntryResult call_entry(TrialReport& report, const Library& library,
     nar_failure* const failure = loan.failure();
     report.begin_call({}, doing);
     const Clock::time_point began = Clock::now();
-    try {
-        result.status = library.entry(host, &result.plugin, failure);
-        result.returned = true;
-    } catch (...) {
-        report.add_finding("P24", "the entry threw an exception");
-    }
+    result.returned = call_caught(
+        report, "the entry", [&] { result.status = library.entry(host, &result.plugin, failure); });
     times.record("entry", seconds_since(began));
     report.end_call();
     if (result.returned && result.status != NAR_OK) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_check/exercise.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -210,10 +211,11 @@ private:
     bool is_judged() const { return options_.kind == Exercise::Ordinary; }
     bool is_future() const { return options_.kind == Exercise::Future; }
     bool is_odd() const { return options_.kind == Exercise::Odd; }
-    // Seconds to wait for a reply. A host without extensions cannot receive one.
+    // Seconds to wait for a reply. A host without extensions cannot receive one, but the plugin's
+    // threads need time to try.
     double patience() const {
         if (is_judged()) return options_.limit;
-        return host_.options().lacks_extensions ? 0 : kBriefly;
+        return host_.options().lacks_extensions ? kSettlingBriefly : kBriefly;
     }
 
     nar_str lend_text(Loan& loan, std::string_view text, const char* what) {
@@ -544,9 +546,10 @@ private:
         }
     }
 
-    // Runs one attempt; begin() returns false if the plugin refused it. Returns false if the
-    // attempt did not end, so that later attempts would not end either.
-    bool attempt(const std::string& who, bool cancels, std::uint64_t token,
+    // Runs one attempt; begin() returns false if the plugin refused it. `is_synchronous`: it must
+    // have ended when begin() returns. Returns false if the attempt did not end, so that later
+    // attempts would not end either.
+    bool attempt(const std::string& who, bool cancels, bool is_synchronous, std::uint64_t token,
                  const std::function<bool()>& begin, const std::function<void()>& cancel) {
         if (!begin()) {
             host_.forget_refused(token);
@@ -559,7 +562,13 @@ private:
         TrialReport& report = host_.report();
         // A plugin that throws is disabled and has no more duties.
         if (has_thrown()) return false;
-        if (is_judged() && !cancel && !has_ended()) {
+        if (is_judged() && is_synchronous &&
+            (!has_ended() || host_.invocation(token).is_handed_over)) {
+            report.add_finding(
+                "P39", fmt::format("{} has the flag NAR_TOOL_SYNCHRONOUS, but had not ended when "
+                                   "invoke returned",
+                                   who));
+        } else if (is_judged() && !cancel && !has_ended()) {
             report.add_finding("P39",
                                fmt::format("{} had not ended when invoke returned; cancel may "
                                            "be NULL only if invoke always ends it",
@@ -570,6 +579,7 @@ private:
                                fmt::format("{} did not call ended within {} s", who, patience()));
             cancels = true;
         }
+        if (host_.options().lacks_extensions) run_loop(kSettlingBriefly);
         if (cancels && !has_ended() && cancel) {
             host_.will_cancel_invocation(token);
             cancel();
@@ -607,7 +617,7 @@ private:
                     is_odd() && index % 4 == 0 ? scheme + ":" : scheme + ":tools/door";
                 const std::uint64_t token = host_.new_invocation();
                 const bool ended = attempt(
-                    who, !is_judged() || index == 3, token,
+                    who, !is_judged() || index == 3, false, token,
                     [&] { return start(*runner, token, path, requests[index], who); },
                     [&] {
                         host_.call("tool_runner cancel", "tool_runner cancel",
@@ -651,7 +661,8 @@ private:
                                [&] { extension->cancel(instance_, token); });
                 };
                 const bool ended = attempt(
-                    who, !is_judged() || index == 3, token,
+                    who, !is_judged() || index == 3, (tool.flags & NAR_TOOL_SYNCHRONOUS) != 0,
+                    token,
                     [&] {
                         Loan loan(host_.options().memory);
                         const nar_invocation* lent = invocation(loan, name, requests[index]);
@@ -666,7 +677,6 @@ private:
     }
 
     void run_loop(double seconds) {
-        if (patience() == 0) seconds = 0;
         host_.run_loop(seconds, [] { return false; });
     }
 
@@ -726,15 +736,24 @@ Library load_library(TrialReport& report, const std::string& path) {
     return library;
 }
 
+bool call_caught(TrialReport& report, std::string_view doing, const std::function<void()>& ask) {
+    try {
+        ask();
+        return true;
+    } catch (const abi::__forced_unwind&) {
+        report.add_finding("P25", fmt::format("{} ended the thread (pthread_exit)", doing));
+        throw;
+    } catch (...) {
+        report.add_finding("P24", fmt::format("{} threw an exception", doing));
+        return false;
+    }
+}
+
 const void* query_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,
                             const Blame& blame, std::string_view doing) {
     const void* found = nullptr;
     report.begin_call(blame, doing);
-    try {
-        found = plugin.get_extension(id);
-    } catch (...) {
-        report.add_finding("P24", fmt::format("{} threw an exception", doing));
-    }
+    call_caught(report, doing, [&] { found = plugin.get_extension(id); });
     report.end_call();
     return found;
 }
@@ -751,11 +770,8 @@ const nar_plugin* enter(TrialReport& report, const Library& library) {
     const nar_plugin* plugin = nullptr;
     report.begin_call({}, "entry");
     nar_status status = NAR_FAILED;
-    try {
-        status = library.entry(&description, &plugin, &failure);
-    } catch (...) {
-        report.add_finding("P24", "the entry threw an exception");
-    }
+    call_caught(report, "the entry",
+                [&] { status = library.entry(&description, &plugin, &failure); });
     report.end_call();
     return status == NAR_OK ? plugin : nullptr;
 }

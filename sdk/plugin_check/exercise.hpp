@@ -3,6 +3,7 @@
 // Uses a plugin as a session does: loads it, creates an instance, and calls each of its extensions.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@
 #include "plugin_check/fake_host.hpp"
 
 namespace narratoria::command::plugin_check {
+
+// Calls a function of the plugin outside an instance's calls. False, and a finding, if it threw.
+bool call_caught(TrialReport& report, std::string_view doing, const std::function<void()>& ask);
 
 // Calls get_extension outside an instance's calls. A crash, a hang or an exception is a finding.
 const void* query_extension(TrialReport& report, const nar_plugin& plugin, nar_str id,

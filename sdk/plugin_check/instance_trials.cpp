@@ -112,7 +112,8 @@ void try_odd_settings(TrialReport& report, const std::string& path, std::uint64_
     cover(report, {"P33"});
 }
 
-void try_exit(TrialReport& report, const std::string& path, const std::string& settings) {
+void try_exit(TrialReport& report, const std::string& path, const std::string& settings,
+              const ExerciseOptions* exercise) {
     const Library library = load_library(report, path);
     const nar_plugin* plugin = enter(report, library);
     if (plugin == nullptr) return;
@@ -123,7 +124,8 @@ void try_exit(TrialReport& report, const std::string& path, const std::string& s
         PluginCheckHost host(report, times, options);
         PluginInstance instance(host, *plugin);
         if (!instance.start()) return;
-        host.run_loop(0.001, [] { return false; });
+        if (exercise != nullptr) instance.exercise(*exercise);
+        else host.run_loop(0.001, [] { return false; });
         instance.end();
     }
     cover(report, {"P47"});

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "plugin_check/decoys.hpp"
 #include "plugin_check/trials.hpp"
 
 namespace narratoria::command::plugin_check {
@@ -16,6 +17,7 @@ void ProcessSnapshot::report_state_changes(TrialReport& report, std::string_view
                                        "{}: {}",
                                        when, joined(gone)));
     }
+    this_trials_decoys->report_changes(report, when);
     // Reading the state may crash: the plugin may have set environ to any address.
     report.begin_call({rule, rule, rule}, "reading the state of the process");
     for (const std::string& name : ProcessState::now().changed_since(state)) {
@@ -36,7 +38,7 @@ void ProcessSnapshot::report_leaks(TrialReport& report) const {
                                               "returned: {}",
                                               joined(open)));
     }
-    if (has_children()) {
+    if (this_trials_decoys->has_other_children()) {
         report.add_finding("P28", "a child process is left after deinit has returned");
     }
 }

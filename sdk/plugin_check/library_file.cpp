@@ -355,6 +355,13 @@ PluginFile read_plugin_file(const std::string& given) {
     file.path = absolute_path(given);
     const ElfImage image(read_library(file.path, shown));
     LibraryReader(image, shown).read(file);
+    if (std::find(file.exported.begin(), file.exported.end(), NAR_PLUGIN_ENTRY) ==
+        file.exported.end()) {
+        throw Refused(
+            fmt::format("{} is not a plugin: it does not export " NAR_PLUGIN_ENTRY
+                        " (mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\")",
+                        shown));
+    }
     find_metadata(file);
     file.metadata.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();

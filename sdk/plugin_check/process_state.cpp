@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -145,6 +144,29 @@ ProcessState ProcessState::now() {
     values["the name of the engine's thread"] = std::string(name, strnlen(name, sizeof name));
     values["the terminate handler of C++"] =
         fmt::format("{}", reinterpret_cast<const void*>(std::get_terminate()));
+    for (const auto& [option, what] :
+         {std::pair{PR_GET_DUMPABLE, "whether the process may be traced (PR_SET_DUMPABLE)"},
+          std::pair{PR_GET_NO_NEW_PRIVS,
+                    "whether programs may gain privileges "
+                    "(PR_SET_NO_NEW_PRIVS)"},
+          std::pair{PR_GET_KEEPCAPS, "PR_SET_KEEPCAPS"},
+          std::pair{PR_GET_TIMERSLACK, "the timer slack of the engine's thread"}}) {
+        values[what] = fmt::format("{}", prctl(option, 0, 0, 0, 0));
+    }
+    for (const auto& [option, what] :
+         {std::pair{PR_GET_CHILD_SUBREAPER,
+                    "whether orphans become its children (PR_SET_CHILD_SUBREAPER)"},
+          std::pair{PR_GET_PDEATHSIG, "the signal at the end of its parent (PR_SET_PDEATHSIG)"}}) {
+        int value = 0;
+        prctl(option, &value, 0, 0, 0);
+        values[what] = fmt::format("{}", value);
+    }
+    uid_t user = 0, effective_user = 0, saved_user = 0;
+    gid_t group = 0, effective_group = 0, saved_group = 0;
+    getresuid(&user, &effective_user, &saved_user);
+    getresgid(&group, &effective_group, &saved_group);
+    values["the user or group"] = fmt::format("{} {} {} {} {} {}", user, effective_user, saved_user,
+                                              group, effective_group, saved_group);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         const int flags = fcntl(standard, F_GETFL);
         // P45 reports a closed descriptor.
@@ -200,11 +222,6 @@ std::vector<std::string> added_threads(const std::map<int, std::string>& before)
         const timespec moment{0, 1'000'000};
         nanosleep(&moment, nullptr);
     }
-}
-
-bool has_children() {
-    siginfo_t information{};
-    return waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 bool has_sanitizers_allocator() noexcept {

@@ -41,9 +41,6 @@ std::vector<std::string> lost(const std::map<int, std::string>& before,
 // Threads that are new. Waits a moment, because a joined thread disappears from /proc with a delay.
 std::vector<std::string> added_threads(const std::map<int, std::string>& before);
 
-// True if this process has children, including zombies.
-bool has_children();
-
 // True if a sanitizer's allocator replaces that of the C library in this process.
 bool has_sanitizers_allocator() noexcept;
 

@@ -114,6 +114,7 @@ constexpr Check kEntry{"entry", "P8 P9 P10 P24"};
 constexpr Check kVersions{"other versions", "P10"};
 constexpr Check kDescription{"description", "P7 P11 P12 P13 P14 P15 P16 P24"};
 constexpr Check kLife{"init and deinit", "P9 P17 P18 P19 P20 P24 P25 P26 P27 P28 P42 P43 P45 P46"};
+constexpr Check kSession{"a session of the runtime", "P16"};
 constexpr Check kUse{"use",
                      "P19 P20 P22 P23 P24 P25 P26 P27 P28 P34 P35 P36 P37 P38 P39 P40 P42 P43 P44 "
                      "P45 P46"};
@@ -124,10 +125,11 @@ constexpr Check kIds{"unterminated ids", "P30"};
 constexpr Check kGuarded{"guarded memory", "P30 P41"};
 constexpr Check kNoServices{"no services", "P31"};
 constexpr Check kInstances{"interleaved instances", "P21"};
-constexpr Check kExit{"exit", "P47"};
-constexpr const Check* kChecks[] = {&kReadFile, &kLoad,    &kEntry,      &kVersions,  &kDescription,
-                                    &kLife,     &kUse,     &kLater,      &kOddData,   &kOddSettings,
-                                    &kIds,      &kGuarded, &kNoServices, &kInstances, &kExit};
+constexpr Check kExit{"exit", "P46 P47"};
+constexpr const Check* kChecks[] = {&kReadFile,    &kLoad,       &kEntry,       &kVersions,
+                                    &kDescription, &kLife,       &kSession,     &kUse,
+                                    &kLater,       &kOddData,    &kOddSettings, &kIds,
+                                    &kGuarded,     &kNoServices, &kInstances,   &kExit};
 
 bool names_rule(std::string_view rules, std::string_view rule) {
     for (std::size_t at = 0; at < rules.size();) {
@@ -332,9 +334,7 @@ private:
 
 void Examination::check_file() {
     std::vector<std::string> extra_symbols = file_.exported;
-    const auto entry = std::find(extra_symbols.begin(), extra_symbols.end(), NAR_PLUGIN_ENTRY);
-    const bool has_entry = entry != extra_symbols.end();
-    if (has_entry) extra_symbols.erase(entry);
+    std::erase(extra_symbols, NAR_PLUGIN_ENTRY);
     if (!extra_symbols.empty())
         add_finding("P2", fmt::format("it also exports {}", joined(extra_symbols)));
     for (const std::string& library : file_.libraries) {
@@ -361,15 +361,9 @@ void Examination::check_file() {
     judgement("P6").why =
         fmt::format("in {}, read in {:.1f} ms", file_.metadata.source, milliseconds);
     if (!file_.metadata.faults.empty()) judgement("P7").why = "its metadata is not valid";
-    if (!has_entry) {
-        add_finding("P2", "it does not export " NAR_PLUGIN_ENTRY
-                          "; mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\"");
-        stop("it does not export " NAR_PLUGIN_ENTRY);
-    }
 }
 
 void Examination::check_entry() {
-    if (!stopped_.empty()) return;
     // Other programs use the machine too: judge the fastest of three loads.
     TrialOutcome loading;
     for (unsigned turn = 0; turn < 3; ++turn) {
@@ -402,6 +396,23 @@ void Examination::check_life_cycle() {
     if (!returned) return stop("init and deinit do not return");
     if (is_broken("P17") || is_broken("P9")) stop("init refused to create an instance");
     if (is_broken("P24")) stop("init threw an exception");
+    // A plugin that damages the process would damage the runtime too, with findings that mislead.
+    const bool is_harmless = std::none_of(
+        result_.judgements.begin(), result_.judgements.end(), [](const PluginJudgement& one) {
+            return one.verdict >= PluginVerdict::Failed && names_rule(kLife.rules, one.rule->id);
+        });
+    if (!stopped_.empty() || !is_harmless || !file_.metadata.faults.empty() || is_broken("P7") ||
+        is_broken("P12")) {
+        return;
+    }
+    if (!trial(kSession,
+               [&](TrialReport& report) {
+                   try_session(report, file_.path, file_.metadata, options_.settings,
+                               folder_.path());
+               }) ||
+        is_broken("P16")) {
+        stop("the runtime leaves it out of its sessions");
+    }
 }
 
 void Examination::check_extensions() {
@@ -458,7 +469,15 @@ void Examination::check_robustness() {
     trial(kInstances, [&](TrialReport& report) {
         try_interleaving(report, file_.path, options_.settings, exercise_);
     });
-    trial(kExit, [&](TrialReport& report) { try_exit(report, file_.path, options_.settings); });
+    // Unused and used: an atexit handler may need what only a use creates, or be registered by it.
+    ExerciseOptions brief = exercise_;
+    brief.kind = Exercise::Brief;
+    for (const ExerciseOptions* exercise : {static_cast<const ExerciseOptions*>(nullptr),
+                                            static_cast<const ExerciseOptions*>(&brief)}) {
+        trial(kExit, [&](TrialReport& report) {
+            try_exit(report, file_.path, options_.settings, exercise);
+        });
+    }
 }
 
 void Examination::decide_verdict(PluginJudgement& one) {

@@ -40,6 +40,10 @@ void try_unterminated_ids(TrialReport& report, const std::string& path);
 void try_life(TrialReport& report, const std::string& path, const std::string& settings);
 void try_odd_settings(TrialReport& report, const std::string& path, std::uint64_t seed);
 
+// Creates a session of the runtime with the plugin, and ends it.
+void try_session(TrialReport& report, const std::string& path, const PluginMetadata& metadata,
+                 const std::string& settings, const std::string& folder);
+
 // Uses one extension as sessions do.
 void try_extension(TrialReport& report, const std::string& path, const std::string& settings,
                    const ExerciseOptions& exercise);
@@ -52,7 +56,9 @@ void try_again(TrialReport& report, const std::string& path, const PluginCheckHo
 void try_interleaving(TrialReport& report, const std::string& path, const std::string& settings,
                       const ExerciseOptions& exercise);
 
-// Creates an instance, then exits the process as a host does. Does not return.
-void try_exit(TrialReport& report, const std::string& path, const std::string& settings);
+// Creates an instance, uses it unless `exercise` is NULL, and ends it, then exits the process as a
+// host does. Does not return.
+void try_exit(TrialReport& report, const std::string& path, const std::string& settings,
+              const ExerciseOptions* exercise);
 
 }  // namespace narratoria::command::plugin_check

@@ -27,7 +27,6 @@ RULES = [f"P{number}" for number in range(1, 48)]
 # The variant, the rule that finds it, the verdict, and a part of the message.
 CAUGHT = [
     ("undefined_symbol", "P1", "failed", "function_that_nobody_defines"),
-    ("no_entry", "P2", "failed", "does not export nar_plugin_entry"),
     ("second_export", "P2", "failed", "surplus_function"),
     ("links_runtime", "P3", "failed", "libnarratoria.so"),
     ("executable_stack", "P4", "failed", "executable stack"),
@@ -162,6 +161,9 @@ def test_good_plugin_passes_every_rule(command):
         verdict = "skipped" if rule == "P29" else "passed "
         assert re.search(rf"^{rule:<4} {verdict}  ", ran.out, re.MULTILINE), (rule, ran)
     assert "46 passed, 0 broken, 0 warnings, 1 skipped" in ran.out
+    page = (SOURCE / "docs" / "plugin-rules.md").read_text(encoding="utf-8")
+    section = re.search(r'plugin-rules.md, "([^"]*)"\)\.\n$', ran.out)[1]
+    assert f"\n## {section}\n" in page
 
 
 @pytest.mark.parametrize("variant, rule, verdict, said", CAUGHT, ids=[one[0] for one in CAUGHT])
@@ -186,7 +188,8 @@ def test_every_variant_of_the_family_has_its_row():
     family = set(re.search(r"set\(family\s([^)]*)\)", listing)[1].split())
     rows = {one[0] for one in CAUGHT} | {one[0] for one in WARNED}
     # The last two have no row on a machine with one processor, or under the address sanitizer.
-    assert family == rows | {"well_behaved", "without_cancel", "changes_affinity", "overwrites_check"}
+    assert family == rows | {"well_behaved", "without_cancel", "no_entry", "changes_affinity",
+                             "overwrites_check"}
 
 
 def test_page_says_for_every_rule_whether_it_is_checked():
@@ -248,6 +251,13 @@ def test_file_that_is_not_a_library_is_refused(command, name):
     assert ran.status == 2, ran
     assert ran.out == ""
     assert said in ran.err and name in ran.err
+
+
+def test_library_without_the_entry_is_refused_in_one_line(command):
+    ran = command("plugin", "check", library("no_entry"))
+    assert ran.status == 2 and ran.out == "", ran
+    assert "no_entry.so is not a plugin: it does not export nar_plugin_entry" in ran.err, ran
+    assert ran.err.count("\n") == 1, ran
 
 
 @pytest.mark.parametrize("part", [0.01, 0.1, 0.5, 0.9, 0.999])

@@ -64,7 +64,8 @@ struct instance {
     const nar_event *kept_event;
     pthread_t threads[60];
     int thread_count;
-    int ends[2]; /* a pipe that deinit closes */
+    int ends[2];      /* a pipe that deinit closes */
+    int is_cancelled; /* atomic */
 };
 
 /* The arguments of the call that misbehaves. */
@@ -86,6 +87,11 @@ static void at(const char *name, struct instance *instance, const void *record, 
 
 static nar_str literal(const char *text) {
     nar_str found = {text, strlen(text)};
+    return found;
+}
+
+static nar_str some_text(const char *text, uint64_t size) {
+    nar_str found = {text, size};
     return found;
 }
 
@@ -581,6 +587,11 @@ static nar_narrator_extension narrator_extension = {sizeof(nar_narrator_extensio
 #define LOG "{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"Working\"}\n"
 #define DONE "{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"summary\":\"It is open.\"}\n"
 
+static void end_later(void *user) {
+    struct instance *instance = (struct instance *)user;
+    (void)instance->invocation->ended(instance->host, instance->token, NULL);
+}
+
 /* Replaces the tool's ordinary output and its end. */
 static void finish(struct instance *instance, uint64_t token) {
     const nar_host_invocation *invocation = instance->invocation;
@@ -599,6 +610,13 @@ static void finish(struct instance *instance, uint64_t token) {
     if (way("end-first")) (void)invocation->ended(host, token, NULL);
     (void)invocation->output(host, token, literal(output));
     if (way("no-end")) return;
+    if (way("late-synchronous")) {
+        uint64_t timer = 0;
+        instance->token = token;
+        if (instance->timer != NULL)
+            (void)instance->timer->start(host, 1, end_later, instance, &timer);
+        return;
+    }
     if (way("end-first")) return;
     if (way("end-size-0") || way("end-size-huge")) {
         nar_invocation_end end;
@@ -643,8 +661,17 @@ static nar_status start(void *self, uint64_t token, const nar_invocation *invoca
 }
 
 static void cancel_invocation(void *self, uint64_t token) {
-    (void)self;
+    struct instance *instance = (struct instance *)self;
     (void)token;
+    __atomic_store_n(&instance->is_cancelled, 1, __ATOMIC_RELEASE);
+}
+
+/* Ends an attempt soon, unless it is cancelled first, without comparing the service with NULL. */
+static void *end_on_thread(void *user) {
+    struct instance *instance = (struct instance *)user;
+    pause_for(2);
+    if (!__atomic_load_n(&instance->is_cancelled, __ATOMIC_ACQUIRE)) crash();
+    return NULL;
 }
 
 static nar_str schemes[] = {NAR_STR_INIT("test"), NAR_STR_INIT("more")};
@@ -663,6 +690,10 @@ static void invoke(void *self, uint64_t token, const nar_tool *tool,
     struct instance *instance = (struct instance *)self;
     (void)tool;
     at("invoke", instance, invocation, sizeof *invocation, invocation->request);
+    if (instance->invocation == NULL && way("thread-needs") && instance->thread_count == 0) {
+        if (pthread_create(&instance->threads[0], NULL, end_on_thread, instance) == 0)
+            instance->thread_count = 1;
+    }
     if (instance->invocation == NULL) return;
     if (place("start")) {
         (void)instance->invocation->output(instance->host, token, literal(LOG DONE));
@@ -695,7 +726,7 @@ static nar_status init(const nar_host *host, void **self, nar_failure *failure) 
         if (way("silent")) reason = "";
         snprintf(failure->message, 64, "%s", reason);
         if (way("reason-bytes")) memcpy(failure->message, "\xFF", 2);
-        if (way("reason-endless")) memset(failure->message, 'x', 256);
+        if (way("reason-endless")) memset(failure->message, 'x', sizeof failure->message);
         return NAR_FAILED;
     }
     struct instance *instance = (struct instance *)calloc(1, sizeof *instance);
@@ -862,6 +893,7 @@ static void extend_badly(void) {
         if (way("no-cancel")) tool_runner.cancel = NULL;
         if (way("no-invoke")) tool_extension.invoke = NULL;
     }
+    if (way("late-synchronous")) echo_tool.flags = NAR_TOOL_SYNCHRONOUS;
     if (place("list")) {
         if (way("no-events")) ui_handler.events = NULL;
         if (way("no-media-types")) asset_renderer.media_types = NULL;
@@ -890,6 +922,27 @@ static void extend_badly(void) {
         if (way("schema-type")) echo_tool.input_schema = literal("{\"type\":\"bogus\"}");
         if (way("schema-form")) echo_tool.input_schema = literal("{\"parameters\":{}}");
         if (way("result-text")) echo_tool.result_schema = literal("object");
+        /* Only the runtime knows these (session_trial.cpp). */
+        static char long_text[4097];
+        memset(long_text, 'x', sizeof long_text);
+        static nar_str many[4097];
+        for (int one = 0; one < 4097; ++one) many[one] = some_text(long_text, (uint64_t)one + 1);
+        if (way("many-events")) {
+            ui_handler.events = many;
+            ui_handler.event_count = 4097;
+        }
+        if (way("long-event")) ui_events[0] = many[4096];
+        if (way("long-scheme")) schemes[0] = many[64];
+        if (way("long-tool")) echo_tool.name = many[128];
+        if (way("tool-flags")) echo_tool.flags = 1u << 31;
+        if (way("runner-flags")) tool_runner.flags = 1u << 31;
+        if (way("form-key")) {
+            echo_tool.input_schema =
+                literal("{\"name\":\"echo\",\"parameters\":[],\"returned\":{}}");
+        }
+        if (way("form-name")) {
+            echo_tool.input_schema = literal("{\"name\":\"door\",\"parameters\":[]}");
+        }
         if (way("short-tool")) echo_tool.size = 8;
         if (way("huge-tool")) echo_tool.size = 0xFFFFFFFFu;
         if (way("bytes-description")) echo_tool.description = literal("\xFF");
@@ -932,7 +985,7 @@ extern "C"
         if (way("silent")) reason = "";
         snprintf(failure->message, 64, "%s", reason);
         if (way("reason-bytes")) memcpy(failure->message, "\xFF", 2);
-        if (way("reason-endless")) memset(failure->message, 'x', 256);
+        if (way("reason-endless")) memset(failure->message, 'x', sizeof failure->message);
         return NAR_FAILED;
     }
     const uint32_t major = host->abi_version >> 16;

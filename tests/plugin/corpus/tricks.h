@@ -4,6 +4,7 @@
  * its memory, its descriptors. Part of plugin.h.
  */
 #include <setjmp.h>
+#include <sys/epoll.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -69,6 +70,15 @@ static void change_process_more(void) {
         const struct rlimit little = {1 << 20, 1 << 20};
         setrlimit(RLIMIT_STACK, &little);
     }
+    if (way("file-limit")) {
+        const struct rlimit little = {4096, 4096};
+        setrlimit(RLIMIT_FSIZE, &little);
+    }
+    if (way("subreaper")) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    if (way("death-signal")) prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    if (way("dumpable")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (way("no-new-privs")) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (way("timer-slack")) prctl(PR_SET_TIMERSLACK, 1000000, 0, 0, 0);
     if (way("posix-timer-now")) {
         timer_t timer;
         const struct itimerspec soon = {{0, 0}, {0, 1}};
@@ -97,6 +107,12 @@ static void end_process_more(void) {
         void *self = dlopen(information.dli_fname, RTLD_NOW | RTLD_NOLOAD);
         for (int times = 0; self != NULL && times < 64; ++times) dlclose(self);
     }
+    if (way("unload-once")) {
+        Dl_info information;
+        dladdr((const void *)own_name, &information);
+        void *self = dlopen(information.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+        for (int times = 0; self != NULL && times < 2; ++times) dlclose(self);
+    }
     if (way("longjmp")) longjmp(long_gone, 1);
     if (way("smash-stack")) memset(__builtin_frame_address(0), 0x5A, 64);
 }
@@ -114,6 +130,71 @@ static void leave_behind_more(void) {
         for (;;) (void)!write(1, piece, sizeof piece);
     }
     if (way("fclose-stderr")) fclose(stderr);
+}
+
+/* Finds a descriptor by its target, for example "eventpoll", as a hostile plugin would. */
+static int is_descriptor_of(int one, const char *kind) {
+    char path[32], target[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", one);
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = '\0';
+    return strstr(target, kind) != NULL;
+}
+
+static void touch_descriptors_of_host(struct instance *instance) {
+    int epoll = 3;
+    while (epoll < 64 && !is_descriptor_of(epoll, "eventpoll")) ++epoll;
+    struct epoll_event event;
+    memset(&event, 0, sizeof event);
+    event.events = EPOLLIN;
+    if (way("epoll-replace")) {
+        const int own = epoll_create1(EPOLL_CLOEXEC);
+        dup3(own, epoll, O_CLOEXEC);
+        close(own);
+    }
+    if (way("epoll-add") && is_first_call()) {
+        if (pipe2(instance->ends, O_CLOEXEC) != 0) abort();
+        epoll_ctl(epoll, EPOLL_CTL_ADD, instance->ends[0], &event);
+    }
+    for (int one = 3; one < 64; ++one) {
+        if (way("epoll-empty")) epoll_ctl(epoll, EPOLL_CTL_DEL, one, &event);
+        if (way("epoll-change")) epoll_ctl(epoll, EPOLL_CTL_MOD, one, &event);
+        if (way("keep-on-exec")) fcntl(one, F_SETFD, 0);
+        const uint64_t count = 1;
+        char byte;
+        if (way("pipe-read") && is_descriptor_of(one, "pipe:")) (void)!read(one, &byte, 1);
+        if (way("eventfd-write") && is_descriptor_of(one, "eventfd"))
+            (void)!write(one, &count, sizeof count);
+    }
+}
+
+static void signal_children(int number) {
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return;
+    if (fgets(line, sizeof line, file) != NULL) {
+        for (char *end, *from = line;; from = end) {
+            const long child = strtol(from, &end, 10);
+            if (end == from || child <= 1) break;
+            kill((pid_t)child, number);
+        }
+    }
+    fclose(file);
+}
+static void kill_children(void) { signal_children(SIGKILL); }
+__attribute__((destructor)) static void end_with_library(void) {
+    if (way("destructor-kill-children")) kill_children();
+}
+
+static void touch_children_of_host(void) {
+    if (way("kill-children")) kill_children();
+    if (way("stop-children")) signal_children(SIGSTOP);
+    if (way("atexit-kill-children")) atexit(kill_children);
+    if (way("reap-children")) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
 }
 
 /* Makes read-only memory of the host writable. */
@@ -150,5 +231,7 @@ static void play_trick(struct instance *instance, const struct given *given) {
     change_process_more();
     end_process_more();
     leave_behind_more();
+    touch_children_of_host();
+    touch_descriptors_of_host(instance);
     if (instance->host != NULL) go_around_host(instance, given);
 }
