@@ -123,9 +123,10 @@ def sanitized_command(report):
 
 
 def corpus(report):
-    """Checks every misbehaving plugin; other stages check one in 32."""
-    pytest(report, "release, corpus", ["tests/cli/test_plugin_corpus.py"],
-           {**of_build("release"), "NARRATORIA_CORPUS": "1"})
+    """Checks every misbehaving plugin, and correct ones 30 times; other stages check fewer."""
+    pytest(report, "release, corpus",
+           ["tests/cli/test_plugin_corpus.py", "tests/cli/test_correct_plugins.py"],
+           {**of_build("release"), "NARRATORIA_CORPUS": "1", "NARRATORIA_CHECK_ROUNDS": "30"})
 
 
 def install(report):
