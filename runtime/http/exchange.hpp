@@ -19,6 +19,7 @@ struct Header {
 struct Times {
     uint64_t connect_ms = 10'000;  // until the request can be sent: name lookup, connection, TLS
     uint64_t first_byte_ms = 0;    // from then until the first byte of the response
+    uint64_t between_ms = 0;       // between two pieces of the response
     uint64_t total_ms = 0;         // from the start to the end of the response
 };
 

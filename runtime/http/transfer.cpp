@@ -247,7 +247,7 @@ void Transfer::enter(Phase phase) {
 void Transfer::arm() {
     const uint64_t phase_ms = phase_ == Phase::Connecting ? request_.times.connect_ms
                               : phase_ == Phase::Waiting  ? request_.times.first_byte_ms
-                                                          : 0;
+                                                          : request_.times.between_ms;
     int64_t due = INT64_MAX;
     const auto limit = [&](int64_t since, uint64_t ms) {
         if (ms != 0 && ms < static_cast<uint64_t>(INT64_MAX - since)) {
@@ -279,9 +279,10 @@ void Transfer::on_time() {
                  "The request was sent; the server may still be working on it.");
             break;
         case Phase::Receiving:
-            fail(Failure::Time, "the response was not complete within " +
-                                    milliseconds(times.total_ms) + " (" +
-                                    std::to_string(body_bytes_) + " bytes had arrived)");
+            fail(Failure::Time,
+                 (total ? "the response was not complete within " + milliseconds(times.total_ms)
+                        : "the response stopped for " + milliseconds(times.between_ms)) +
+                     " (" + std::to_string(body_bytes_) + " bytes had arrived)");
             break;
     }
     owner_.end(*this);
@@ -385,6 +386,7 @@ size_t Transfer::on_body(std::string_view bytes) {
         return 0;
     }
     body_bytes_ += bytes.size();
+    if (request_.times.between_ms != 0) enter(Phase::Receiving);
     loop_.guard([&] { listener_->on_body(bytes); });
     return is_abandoned() ? 0 : bytes.size();
 }

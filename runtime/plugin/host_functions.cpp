@@ -37,6 +37,7 @@ const void* get_extension(const nar_host*, nar_str id) {
         {NAR_HOST_TIMER, &timer_service},
         {NAR_HOST_POLL, &poll_service},
         {NAR_HOST_PROCESS, &process_service},
+        {NAR_HOST_HTTP, &http_service},
         {NAR_EXTENSION_NARRATOR, &narrator_service},
         {NAR_HOST_INVOKE, &invoke_service},
         {NAR_HOST_INVOCATION, &invocation_service},

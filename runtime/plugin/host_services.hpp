@@ -5,6 +5,7 @@
 #include "narratoria/asset_renderer.h"
 #include "narratoria/context.h"
 #include "narratoria/host.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
@@ -28,6 +29,7 @@ extern const nar_host_post post_service;
 extern const nar_host_timer timer_service;
 extern const nar_host_poll poll_service;
 extern const nar_host_render render_service;
+extern const nar_host_http http_service;
 
 // narratoria/host_process.h
 extern const nar_host_process process_service;

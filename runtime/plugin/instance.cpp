@@ -53,6 +53,7 @@ const nar_host* Instance::host() const { return host_of(handle_); }
 Instance::~Instance() {
     timers.clear();
     polls.clear();
+    requests.cancel_all();
     processes.end_all();
     const bool was_active = phase_ == Phase::Active;
     // No thread can post after this, so forget_posts() below drops all remaining posts.
@@ -127,6 +128,7 @@ void Instance::disable(std::string reason) {
     if (is_shared()) return report(reason);
     if (disabled_.exchange(true, std::memory_order_acq_rel)) return;
     reason_ = std::move(reason);
+    requests.cancel_all();
     processes.kill_all();
     // During Init the caller reports the reason. During Deinit a log line is enough. Only for an
     // active plugin the stream gets a warning.

@@ -17,6 +17,7 @@
 #include "base/inbox.hpp"
 #include "event/stream.hpp"
 #include "narratoria/engine.h"
+#include "plugin/http_service.hpp"
 #include "plugin/library.hpp"
 #include "plugin/process_service.hpp"
 #include "plugin/published.hpp"
@@ -132,6 +133,7 @@ public:
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
     ProcessService processes{*this};
+    HttpService requests{*this};
     Published published;
     uint64_t last_handle = 0;
 

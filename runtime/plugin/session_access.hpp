@@ -24,6 +24,10 @@ namespace narratoria::tool {
 class Registry;
 }
 
+namespace narratoria::http {
+class Client;
+}  // namespace narratoria::http
+
 namespace narratoria::plugin {
 
 // The story of a session; all fields are empty without one.
@@ -96,6 +100,7 @@ public:
     virtual bool cancel(uint64_t submission) = 0;
 
     virtual ProcessDefaults process_defaults() = 0;
+    virtual http::Client& http() = 0;
 
     // Thread-safe. Answers a question to the narrator.
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;

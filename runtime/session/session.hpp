@@ -237,6 +237,7 @@ private:
                            std::string_view who, std::string& why);
     nar_status submit_prompt(std::string_view text, std::string_view by,
                              uint64_t& submission) override;
+    http::Client& http() override { return with_.engine.http(); }
     plugin::ProcessDefaults process_defaults() override {
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }

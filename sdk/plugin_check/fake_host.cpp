@@ -104,6 +104,7 @@ void PluginCheckHost::publish_extensions() {
                              context_get_all_state_metadata, context_register_state_metadata,
                              context_format_state_for_prompt, context_deliver_output});
     publish(NAR_HOST_ASSETS, nar_host_assets{0, 0, assets_list});
+    publish(NAR_HOST_HTTP, nar_host_http{0, 0, http_start, http_cancel});
     publish(NAR_HOST_RENDER, nar_host_render{0, 0, render_rendered});
     publish(NAR_HOST_PROMPT,
             nar_host_prompt{0, 0, prompt_submit, prompt_submission, prompt_cancel});

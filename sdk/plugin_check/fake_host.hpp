@@ -20,6 +20,7 @@
 #include "narratoria/asset_renderer.h"
 #include "narratoria/context.h"
 #include "narratoria/event_sink.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
@@ -199,6 +200,10 @@ private:
     // is invalid.
     bool use(const nar_state_metadata* metadata, const char* function, nar_failure* failure);
     static nar_status assets_list(const nar_host* host, nar_write_fn write, void* user);
+    static nar_status http_start(const nar_host* host, const nar_http_request* given,
+                                 const nar_http_events* events, void* user, std::uint64_t* request,
+                                 nar_failure* failure);
+    static nar_status http_cancel(const nar_host* host, std::uint64_t request);
     static nar_status render_rendered(const nar_host* host, std::uint64_t seq, nar_status status);
     static nar_status prompt_submit(const nar_host* host, nar_str text, std::uint64_t* submission);
     static std::uint64_t prompt_submission(const nar_host* host);
@@ -256,6 +261,7 @@ private:
     mutable std::mutex mutex_;  // guards all members below
     Life life_ = Life::ProcessSnapshot;
     std::map<std::string, void*, std::less<>> extensions_;
+    std::set<std::uint64_t> requested_;  // HTTP requests that have not ended
     std::deque<Post> posts_;
     std::map<std::uint64_t, Timer> timers_;
     std::map<std::uint64_t, Poll> polls_;

@@ -15,6 +15,7 @@
 #include "narratoria/event.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
@@ -242,6 +243,45 @@ FIELD(nar_host_process, write, 16);
 FIELD(nar_host_process, close_input, 24);
 FIELD(nar_host_process, terminate, 32);
 FIELD(nar_host_process, release, 40);
+
+SIZE(nar_http_request, 96);
+FIELD(nar_http_request, size, 0);
+FIELD(nar_http_request, connect_ms, 4);
+FIELD(nar_http_request, method, 8);
+FIELD(nar_http_request, url, 24);
+FIELD(nar_http_request, headers, 40);
+FIELD(nar_http_request, header_count, 48);
+FIELD(nar_http_request, body, 56);
+FIELD(nar_http_request, first_byte_ms, 72);
+FIELD(nar_http_request, between_ms, 76);
+FIELD(nar_http_request, total_ms, 80);
+FIELD(nar_http_request, reserved, 84);
+FIELD(nar_http_request, max_body_bytes, 88);
+
+SIZE(nar_http_response, 24);
+FIELD(nar_http_response, size, 0);
+FIELD(nar_http_response, status, 4);
+FIELD(nar_http_response, headers, 8);
+FIELD(nar_http_response, header_count, 16);
+
+SIZE(nar_http_end, 40);
+FIELD(nar_http_end, size, 0);
+FIELD(nar_http_end, was_sent, 4);
+FIELD(nar_http_end, error_code, 8);
+FIELD(nar_http_end, error, 24);
+
+SIZE(nar_http_events, 32);
+FIELD(nar_http_events, size, 0);
+FIELD(nar_http_events, reserved, 4);
+FIELD(nar_http_events, on_response, 8);
+FIELD(nar_http_events, on_body, 16);
+FIELD(nar_http_events, on_end, 24);
+
+SIZE(nar_host_http, 24);
+FIELD(nar_host_http, size, 0);
+FIELD(nar_host_http, reserved, 4);
+FIELD(nar_host_http, start, 8);
+FIELD(nar_host_http, cancel, 16);
 CONSTANT(NAR_STREAM_INPUT, 0);
 CONSTANT(NAR_STREAM_OUTPUT, 1);
 CONSTANT(NAR_STREAM_DIAGNOSTICS, 2);
@@ -644,6 +684,7 @@ ID(NAR_HOST_STATE, "narratoria.state/1");
 ID(NAR_HOST_CONTEXT, "narratoria.context/1");
 ID(NAR_HOST_ASSETS, "narratoria.assets/1");
 ID(NAR_HOST_RENDER, "narratoria.render/1");
+ID(NAR_HOST_HTTP, "narratoria.http/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
 ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");
 ID(NAR_EXTENSION_NARRATOR, "narratoria.narrator/1");

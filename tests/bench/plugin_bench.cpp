@@ -84,6 +84,7 @@ public:
     void give_up(uint64_t, std::string) override {}
     const tool::Registry& registry() const override { return registry_; }
     script::Limits script_limits() const override { return limits_of_scripts_; }
+    http::Client& http() override { std::abort(); }
     plugin::ProcessDefaults process_defaults() override {
         return {pool_, folder_, environment_, limits_};
     }

@@ -17,6 +17,7 @@
 
 #include "narratoria/asset_renderer.h"
 #include "narratoria/host.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
@@ -47,6 +48,12 @@ public:
         std::string input;
         bool is_input_closed = false;
         std::int64_t grace_ms = -1;  // as passed to terminate
+    };
+    struct Requested {
+        nar_http_request given;
+        std::string url;
+        nar_http_events events;
+        void* user;
     };
     struct Invoked {
         std::uint64_t token;
@@ -96,6 +103,7 @@ public:
     std::map<std::uint64_t, Waiting> timers;
     std::map<std::uint64_t, Waiting> polls;
     std::map<std::uint64_t, Running> processes;
+    std::map<std::uint64_t, Requested> requests;
     std::vector<std::int64_t> released;             // the grace period of each released process
     std::map<std::uint64_t, std::string> plans;     // by token
     std::map<std::uint64_t, std::string> failures;  // by token
@@ -178,6 +186,7 @@ private:
         if (name == NAR_HOST_TIMER) return &timer_functions;
         if (name == NAR_HOST_POLL) return &poll_functions;
         if (name == NAR_HOST_PROCESS) return &process_functions;
+        if (name == NAR_HOST_HTTP) return &http_functions;
         if (name == NAR_EXTENSION_NARRATOR) return &narrator_functions;
         if (name == NAR_HOST_INVOKE) return &invoke_functions;
         if (name == NAR_HOST_INVOCATION) return &invocation_functions;
@@ -275,6 +284,22 @@ private:
     }
     static nar_status stop_poll(const nar_host* host, std::uint64_t poll) {
         return of(host).polls.erase(poll) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
+    }
+
+    static nar_status start_http(const nar_host* host, const nar_http_request* request,
+                                 const nar_http_events* events, void* user, std::uint64_t* number,
+                                 nar_failure* failure) {
+        FakeHost& self = of(host);
+        if (!self.start_failure.empty()) {
+            self.start_failure.copy(failure->message, sizeof failure->message - 1);
+            return NAR_INVALID_ARGUMENT;
+        }
+        *number = ++self.last_id_;
+        self.requests[*number] = {*request, text(request->url), *events, user};
+        return NAR_OK;
+    }
+    static nar_status cancel_http(const nar_host* host, std::uint64_t number) {
+        return of(host).requests.erase(number) != 0 ? NAR_OK : of(host).refuse(NAR_NOT_FOUND);
     }
 
     static nar_status start_process(const nar_host* host, const nar_program* program,
@@ -417,6 +442,8 @@ private:
                                                        &stop_timer};
     static constexpr nar_host_poll poll_functions = {sizeof(nar_host_poll), 0, &start_poll,
                                                      &change_poll, &stop_poll};
+    static constexpr nar_host_http http_functions = {sizeof(nar_host_http), 0, &start_http,
+                                                     &cancel_http};
     static constexpr nar_host_process process_functions = {
         sizeof(nar_host_process), 0,
         &start_process,           &write_process,

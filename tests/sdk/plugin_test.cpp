@@ -1229,6 +1229,63 @@ TEST(PluginPoll, WaitsForTheRequestedEvents) {
     EXPECT_EQ(0, fake.refused_calls);
 }
 
+// ---------------------------------------------------------------- Http
+
+TEST(PluginHttp, DeliversTheResponseAndEnds) {
+    FakeHost fake;
+    std::string heard;
+    std::vector<std::string> ends;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::HttpEvents events;
+        events.on_response = [&](const plugin::HttpResponse& response) {
+            heard += std::to_string(response.status()) + " " +
+                     std::string(response.headers().at(0)) + " ";
+        };
+        events.on_body = [&](std::string_view bytes) { heard += bytes; };
+        events.on_end = [&](const plugin::HttpEnd& end) { ends.push_back(end.error_code); };
+        plugin::HttpRequest request;
+        request.url = "http://model.example/";
+        request.headers = {"Accept: text/event-stream"};
+        request.total_time = 0ms;
+        plugin::Http http(host, request, std::move(events));
+        const auto& asked = fake.requests.begin()->second;
+        EXPECT_EQ("http://model.example/", asked.url);
+        EXPECT_EQ(1U, asked.given.header_count);
+        EXPECT_EQ(10'000U, asked.given.connect_ms);
+        EXPECT_EQ(NAR_NONE, asked.given.between_ms);
+        EXPECT_EQ(1U, asked.given.total_ms) << "0 would mean the default";
+        const nar_str headers[] = {NAR_STR("A: b")};
+        const nar_http_response response{sizeof response, 200, headers, 1};
+        asked.events.on_response(asked.user, 1, &response);
+        asked.events.on_body(asked.user, 1, NAR_STR("yes"));
+        const nar_http_end end{sizeof end, 1, NAR_STR("HTTP_LOST"), NAR_STR("it broke")};
+        asked.events.on_end(asked.user, 1, &end);
+        EXPECT_FALSE(http.is_running());
+        fake.requests.clear();
+    });
+    EXPECT_EQ("200 A: b yes", heard);
+    EXPECT_THAT(ends, ElementsAre("HTTP_LOST"));
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
+TEST(PluginHttp, IsCancelledByItsDestructorButNotByItsInstance) {
+    FakeHost fake;
+    std::optional<plugin::Http> left;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        plugin::HttpRequest request;
+        request.url = "http://model.example/";
+        { const plugin::Http gone(host, request, {}); }
+        EXPECT_THAT(fake.requests, IsEmpty());
+        left.emplace(host, request, plugin::HttpEvents());
+        fake.start_failure = "the header 1 has no colon";
+        const auto error = error_of([&] { plugin::Http(host, request, {}); });
+        EXPECT_STREQ("the header 1 has no colon", error.what());
+    });
+    left.reset();
+    EXPECT_EQ(1U, fake.requests.size());
+    EXPECT_EQ(0, fake.refused_calls);
+}
+
 // ---------------------------------------------------------------- Process
 
 TEST(PluginProcess, StartsTakesInputAndEnds) {

@@ -4,7 +4,8 @@
 /*
  * The host as a plugin sees it. A plugin requests each service by id, and must accept NULL if the
  * host does not have it. The services here always work. The others: host_session.h (state, assets,
- * prompt), host_loop.h (post, timer, poll), host_process.h (child processes), narrator.h (replies,
+ * prompt), host_loop.h (post, timer, poll), host_process.h (child processes), host_http.h (HTTP),
+ * narrator.h (replies,
  * invoked tools), invocation.h (tool output).
  *
  * Every function takes the nar_host that init received; it identifies the calling plugin and its

@@ -9,6 +9,7 @@
 #include "narratoria/event.h"
 #include "narratoria/event_sink.h"
 #include "narratoria/host.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"

@@ -45,6 +45,7 @@
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_extension.hpp"
 #include "narratoria/plugin_host.hpp"
+#include "narratoria/plugin_http.hpp"
 #include "narratoria/plugin_library.hpp"
 #include "narratoria/plugin_loop.hpp"
 #include "narratoria/plugin_process.hpp"

@@ -7,6 +7,7 @@
 #include "narratoria/context.h"
 #include "narratoria/exceptions.hpp"
 #include "narratoria/host.h"
+#include "narratoria/host_http.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
@@ -123,6 +124,7 @@ NARRATORIA_SERVICE(nar_host_post, NAR_HOST_POST)
 NARRATORIA_SERVICE(nar_host_timer, NAR_HOST_TIMER)
 NARRATORIA_SERVICE(nar_host_poll, NAR_HOST_POLL)
 NARRATORIA_SERVICE(nar_host_process, NAR_HOST_PROCESS)
+NARRATORIA_SERVICE(nar_host_http, NAR_HOST_HTTP)
 NARRATORIA_SERVICE(nar_host_narrator, NAR_EXTENSION_NARRATOR)
 NARRATORIA_SERVICE(nar_host_invoke, NAR_HOST_INVOKE)
 NARRATORIA_SERVICE(nar_host_invocation, NAR_HOST_INVOCATION)
@@ -157,8 +159,8 @@ public:
                     find_service<nar_host_prompt>(host), find_service<nar_host_render>(host),
                     find_service<nar_host_post>(host), find_service<nar_host_timer>(host),
                     find_service<nar_host_poll>(host), find_service<nar_host_process>(host),
-                    find_service<nar_host_narrator>(host), find_service<nar_host_invoke>(host),
-                    find_service<nar_host_invocation>(host)) {}
+                    find_service<nar_host_http>(host), find_service<nar_host_narrator>(host),
+                    find_service<nar_host_invoke>(host), find_service<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -269,7 +271,8 @@ private:
                      const nar_host_state*, const nar_host_context*, const nar_host_assets*,
                      const nar_host_prompt*, const nar_host_render*, const nar_host_post*,
                      const nar_host_timer*, const nar_host_poll*, const nar_host_process*,
-                     const nar_host_narrator*, const nar_host_invoke*, const nar_host_invocation*>
+                     const nar_host_http*, const nar_host_narrator*, const nar_host_invoke*,
+                     const nar_host_invocation*>
         services_;
 };
 
@@ -609,6 +612,7 @@ private:
     friend class Timer;
     friend class Poll;
     friend class Process;
+    friend class Http;
 
     const nar_host_config* config() const noexcept {
         return core_->is_open() ? core_->find<nar_host_config>() : nullptr;
