@@ -21,6 +21,7 @@
 #include "shared/settings.hpp"
 #include "slurm/allocation.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/resources.hpp"
 #include "slurm/step.hpp"
 
 namespace plugin = narratoria::plugin;
@@ -49,10 +50,11 @@ struct Run {
     explicit Run(plugin::Invocation started) : invocation(std::move(started)) {}
 
     plugin::Invocation invocation;
-    Texts options;      // of the profile
-    std::string name;   // of its job
-    std::string path;   // of the tool
-    Texts environment;  // of srun and the tool
+    Texts options;       // of the manifest, then of the profile or the settings
+    std::string limits;  // see Step::Request
+    std::string name;    // of its job
+    std::string path;    // of the tool
+    Texts environment;   // of srun and the tool
     std::string folder;
     std::string request;
 
@@ -93,7 +95,11 @@ public:
                 "\" does not name a tool; write slurm:PATH or slurm:PROFILE:PATH");
         }
         const auto run = std::make_shared<Run>(std::move(invocation));
-        run->options = profile ? profiles_.of(*profile) : options_;
+        const Texts& options = profile ? profiles_.of(*profile) : options_;
+        // Of two values of an option the last one counts.
+        run->options = options_of(request.resources(), options);
+        append(run->options, options);
+        run->limits = limit_commands(request.limits());
         run->path = plugins::remote_path(path, request.plan_folder());
         for (const std::string_view each : request.environment())
             run->environment.emplace_back(each);
@@ -244,7 +250,8 @@ private:
 
     void launch(Run& run, std::uint64_t job) {
         run.job = job;
-        Step::Request request{job, {}, run.path, run.environment, run.folder, run.request};
+        Step::Request request{job,        {},         run.limits, run.path, run.environment,
+                              run.folder, run.request};
         if (!run.allocation) {
             // Several steps at a time; srun waits until the resources of this one are free.
             request.options.push_back("--exact");

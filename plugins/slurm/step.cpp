@@ -51,7 +51,7 @@ Step::Step(const plugin::Host& host, const Request& request, Events events)
                              request.options.end());
     for (const std::string& each :
          {std::string("--nodes=1"), std::string("--ntasks=1"), std::string("--unbuffered"),
-          std::string("--"), std::string("sh"), std::string("-c"), std::string(kScript),
+          std::string("--"), std::string("sh"), std::string("-c"), request.limits + kScript,
           std::string("sh"), request.path}) {
         program.arguments.push_back(each);
     }

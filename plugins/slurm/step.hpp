@@ -21,6 +21,7 @@ public:
     struct Request {
         std::uint64_t job = 0;
         std::vector<std::string> options;  // of srun
+        std::string limits;                // commands of the shell that set those of the tool
         std::string path;                  // of the tool
         std::vector<std::string> environment;
         std::string folder;

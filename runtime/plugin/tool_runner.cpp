@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/json/tape.hpp"
 #include "base/view.hpp"
+#include "narratoria/limits.h"
 #include "plugin/invocation.hpp"
 #include "process/find_program.hpp"
 #include "tool/runner/stream_attempt.hpp"
@@ -21,12 +23,18 @@ namespace {
 constexpr std::string_view kDone = R"({"version":"0","type":"done","ok":true})";
 constexpr std::string_view kDoneWithResult = R"({"version":"0","type":"done","ok":true,"result":)";
 
-// `views` receives the views of the environment. It must live as long as the invocation.
+// `buffers` receives what the invocation points to. It must live as long as the invocation.
 nar_invocation invocation_of(const tool::Invocation& invocation, std::string_view root,
-                             const std::vector<std::string>& environment,
-                             std::vector<nar_str>& views) {
+                             const std::vector<std::string>& environment, StartBuffers& buffers) {
+    std::vector<nar_str>& views = buffers.environment;
     views.clear();
     for (const std::string& variable : environment) views.push_back(view(variable));
+    buffers.limits.size = sizeof buffers.limits;
+#define NARRATORIA_LIMIT(name, type, least, text) \
+    buffers.limits.name = static_cast<type>(      \
+        std::min<uint64_t>(invocation.limits.name, std::numeric_limits<type>::max()));
+    NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
     nar_invocation given{};
     given.size = sizeof given;
     given.attempt = invocation.attempt;
@@ -41,6 +49,8 @@ nar_invocation invocation_of(const tool::Invocation& invocation, std::string_vie
     given.try_ms = invocation.try_ms == 0
                        ? NAR_NONE
                        : static_cast<uint32_t>(std::min<uint64_t>(invocation.try_ms, NAR_NONE - 1));
+    given.resources = view(invocation.definition->resources);
+    given.limits = &buffers.limits;
     return given;
 }
 
@@ -288,7 +298,7 @@ public:
     std::unique_ptr<tool::Attempt> run(const char* what, Call&& call, StartBuffers& buffers,
                                        const nar_failure* said, tool::StartFailure& failure) {
         const nar_invocation given = invocation_of(invocation_, processes_.settings().folder,
-                                                   *invocation_.environment, buffers.environment);
+                                                   *invocation_.environment, buffers);
         nar_status status = NAR_OK;
         void* const data = own_ ? own_.get() : instance_.data();
         const bool called = instance_.call(what, [&] { status = call(data, token_, given); });

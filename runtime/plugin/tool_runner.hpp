@@ -22,6 +22,7 @@ namespace narratoria::plugin {
 // Memory that the starts of a runner share, so that a start does not allocate.
 struct StartBuffers {
     std::vector<nar_str> environment;
+    nar_limits limits{};
     json::Document result;
 };
 

@@ -38,7 +38,7 @@ public:
             return;
         }
         allow(root, {"$schema", "name", "description", "input", "result", "parameters", "returns",
-                     "times", "limits", "repeatable"});
+                     "times", "limits", "resources", "repeatable"});
         read_name(root);
         read_text(root, "$schema", nullptr);
         read_text(root, "description", &out_.description);
@@ -69,6 +69,7 @@ public:
             NARRATORIA_LIMIT(line_bytes, uint64_t, 1, "")
 #undef NARRATORIA_LIMIT
         }
+        read_resources(object(root, "resources"));
     }
 
 private:
@@ -116,6 +117,25 @@ private:
         } else if (out != nullptr) {
             *out = value.text();
         }
+    }
+
+    // What a runner of other machines asks them for; processes on this machine ignore it.
+    void read_resources(Value resources) {
+        if (!resources) return;
+        allow(resources, {"cpus", "memory_bytes", "gpus", "partition", "time_seconds"});
+        for (const char* const each : {"cpus", "memory_bytes", "time_seconds"}) {
+            number(resources.find(each), 1, uint64_t{INT64_MAX});
+        }
+        number(resources.find("gpus"), 0, uint64_t{INT64_MAX});
+        std::string name;
+        read_text(resources, "partition", &name);
+        const Value partition = resources.find("partition");
+        if (partition && partition.is_string() &&
+            (name.empty() || name.find('\0') != std::string::npos)) {
+            fault(partition, "manifest-range",
+                  "\"partition\" must be a name, without NUL characters");
+        }
+        json::append_compact(out_.resources, resources.raw());
     }
 
     Value object(Value root, const char* name) {
@@ -288,6 +308,7 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
         made->try_ms = manifest.try_ms;
         made->repeatable = manifest.repeatable;
         made->limits = manifest.limits;
+        made->resources = std::move(manifest.resources);
         definition = std::move(made);
     } else {
         problem = "the tool's manifest " + json::quoted(path) + " cannot be used: " + problem;

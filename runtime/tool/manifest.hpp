@@ -24,6 +24,7 @@ struct Manifest {
     std::optional<uint32_t> try_ms;
     bool repeatable = true;
     LimitOverrides limits;
+    std::string resources;  // a JSON object; empty: none
 
     static constexpr size_t kMaxBytes = size_t{2} << 20;
 

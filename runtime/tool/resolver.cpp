@@ -79,18 +79,12 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
                     "\"; write \"./" + path + "\" for a file with a colon in its name";
         return out;
     }
-    auto definition = std::make_shared<Definition>();
-    definition->name = tool_path;
-    definition->runner = scheme;
-    definition->origin.kind = Origin::Kind::Plan;
-    out.definition = std::move(definition);
     out.runner = known->runner.get();
     out.target = tool_path.substr(scheme.size() + 1);
-    if (restrictions_.empty()) return out;
     // The restriction also covers programs that a plugin's runner starts. The part of the tool path
     // that the plugin treats as a path is unknown, so the text after every colon must be allowed,
     // unless the scheme is allowed as a whole.
-    for (size_t colon = scheme.size(); colon != std::string_view::npos;
+    for (size_t colon = scheme.size(); !restrictions_.empty() && colon != std::string_view::npos;
          colon = tool_path.find(':', colon + 1)) {
         const std::string_view rest = tool_path.substr(colon + 1);
         // The rest is itself "name:path"; the next round checks its path.
@@ -101,7 +95,29 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
                       ":\", unless allow_schemes lists \"" + std::string(scheme) + "\"";
         return file;
     }
+    auto definition = std::make_shared<Definition>(*remote_file(out.target, folder, out.error));
+    if (!out.error.empty()) out.target.clear();
+    definition->name = tool_path;
+    definition->runner = scheme;
+    definition->origin = {Origin::Kind::Plan, {}};
+    out.definition = std::move(definition);
     return out;
+}
+
+// Returns the definition of the program that a runner starts for `target`, "path" or "NAME:path". The
+// program may exist on another machine only; its manifest counts if it exists here. Sets `problem` if
+// the manifest cannot be used.
+std::shared_ptr<const Definition> Resolver::remote_file(std::string_view target,
+                                                        const std::string& folder,
+                                                        std::string& problem) const {
+    for (std::string_view name; !(name = scheme_of(target)).empty();) {
+        target.remove_prefix(name.size() + 1);
+    }
+    // Not the story's tools folder: for runners a path is relative to the plan's folder.
+    const std::string path =
+        target.starts_with('/') ? std::string(target) : folder + "/" + std::string(target);
+    if (!exists(manifest_path(path))) return std::make_shared<Definition>();
+    return registry_.file(path, problem);
 }
 
 bool Resolver::waits(std::string_view tool_path) const {

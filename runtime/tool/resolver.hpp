@@ -63,6 +63,9 @@ private:
     // `scheme`: the scheme before `tool_path`, if any. Restrictions that allow it do not apply.
     Resolution resolve_file(std::string_view tool_path, const std::string& folder,
                             std::string_view scheme = {}) const;
+    std::shared_ptr<const Definition> remote_file(std::string_view target,
+                                                  const std::string& folder,
+                                                  std::string& problem) const;
     void find_runner(Resolution& resolution) const;
     std::string refusal_of(const std::string& path, std::string_view scheme) const;
     std::string refusal_of(const Definition& definition) const;

@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "display.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
+#include "narratoria/limits.h"
 #include "narratoria/validate.hpp"
 
 namespace narratoria::command::plugin_check {
@@ -509,6 +511,14 @@ private:
             loan.bytes(environment, sizeof environment, "an invocation's environment"));
         one.environment_count = std::size(environment);
         one.try_ms = 30'000;
+        one.resources = lend_text(loan, R"({"cpus":2})", "an invocation's resources");
+        nar_limits limits{};
+        limits.size = sizeof limits;
+#define NARRATORIA_LIMIT(name, type, least, text) limits.name = std::numeric_limits<type>::max();
+        NAR_TOOL_LIMIT_LIST(NARRATORIA_LIMIT)
+#undef NARRATORIA_LIMIT
+        one.limits = static_cast<const nar_limits*>(
+            loan.bytes(&limits, sizeof limits, "an invocation's limits"));
         return lend(loan, one, "the nar_invocation");
     }
 

@@ -334,7 +334,7 @@ FIELD(nar_host_prompt, submission, 16);
 FIELD(nar_host_prompt, cancel, 24);
 
 /* invocation.h */
-SIZE(nar_invocation, 128);
+SIZE(nar_invocation, 152);
 FIELD(nar_invocation, size, 0);
 FIELD(nar_invocation, attempt, 4);
 FIELD(nar_invocation, plan_id, 8);
@@ -347,6 +347,8 @@ FIELD(nar_invocation, environment, 104);
 FIELD(nar_invocation, environment_count, 112);
 FIELD(nar_invocation, try_ms, 120);
 FIELD(nar_invocation, reserved, 124);
+FIELD(nar_invocation, resources, 128);
+FIELD(nar_invocation, limits, 144);
 
 SIZE(nar_invocation_end, 96);
 FIELD(nar_invocation_end, size, 0);

@@ -84,6 +84,41 @@ def test_node_gets_the_request_and_returns_events(story):
         assert session.state["got"]["tool"] == "tool"
 
 
+def test_job_gets_the_resources_and_limits_of_the_manifest(story):
+    story.tool("used=$(scontrol show job $SLURM_JOB_ID | tr -d '\\n\\t\\042\\047')\n"
+               """echo '{"version":"0","type":"state_patch","patch":{"job":"'$used'"}}'\n"""
+               """echo '{"version":"0","type":"state_patch","patch":{"files":'$(ulimit -n)',"kb":'$(ulimit -v)'}}'\n"""
+               + DONE, settings='options = ["--time=3"]')
+    (story.folder / "tools/tool.tool.json").write_text(json.dumps({
+        "resources": {"cpus": 3, "memory_bytes": 70 << 20, "partition": "urgent", "time_seconds": 61, "gpus": 0},
+        "limits": {"open_files": 50, "memory_bytes": 1 << 30}}))
+    with story.session() as session:
+        session.play("go")
+        job, files, kilobytes = (session.state[name] for name in ("job", "files", "kb"))
+    assert "NumCPUs=3" in job and "MinMemoryNode=70M" in job and "Partition=urgent" in job, job
+    assert "TimeLimit=00:03:00" in job, f"the settings win: {job}"
+    assert (files, kilobytes) == (50, 1 << 20)
+
+
+@pytest.mark.parametrize("allocation", ["", 'allocation = ["--ntasks=4"]\n'])
+def test_memory_of_the_settings_replaces_that_of_the_manifest(story, allocation):
+    story.tool(DONE, settings=allocation + 'options = ["--mem-per-cpu=40"]')
+    (story.folder / "tools/tool.tool.json").write_text('{"resources": {"memory_bytes": 999000000000}}')
+    assert story.play().generations == 1, story.failure
+
+
+def test_step_gets_the_resources_of_the_manifest(story):
+    story.tool("used=$(scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | tr -d '\\n\\t\\042\\047')\n"
+               """echo '{"version":"0","type":"state_patch","patch":{"step":"'$used'"}}'\n""" + DONE,
+               settings='allocation = ["--ntasks=4"]')
+    (story.folder / "tools/tool.tool.json").write_text(json.dumps({
+        "resources": {"cpus": 2, "memory_bytes": 70 << 20, "partition": "nowhere", "time_seconds": 61}}))
+    with story.session() as session:
+        session.play("go")
+        step = session.state["step"]
+    assert "CPUs=2" in step and "mem=70M" in step and "TimeLimit=00:02:00" in step, step
+
+
 def test_pending_job_logs_its_reason(story):
     story.tool(DONE, settings='options = ["--nodelist=n1"]')
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],

@@ -122,6 +122,39 @@ TEST_F(ToolRunnerTest, DetailsAreInTheResult) {
     EXPECT_EQ(attempt()["details"], Json(R"({"node":"n1"})"));
 }
 
+TEST_F(ToolRunnerTest, ManifestReachesTheRunner) {
+    folder.write("a.tool.json", R"({"limits":{"memory_bytes":7000000,"cpu_seconds":3},
+        "times":{"try_ms":5000},"resources":{ "cpus": 2 }})");
+    functions.start = [](void* instance, uint64_t token, const nar_invocation* given,
+                         nar_failure*) {
+        auto& self = *static_cast<ToolRunnerTest*>(instance);
+        self.tokens.push_back(token);
+        EXPECT_EQ(detail::to_view(given->resources), R"({"cpus":2})");
+        EXPECT_EQ(given->try_ms, 5000u);
+        EXPECT_EQ(given->limits->size, sizeof(nar_limits));
+        EXPECT_EQ(given->limits->memory_bytes, 7000000u);
+        EXPECT_EQ(given->limits->cpu_seconds, 3u);
+        EXPECT_EQ(given->limits->file_bytes, UINT64_MAX) << "no limit";
+        EXPECT_EQ(given->limits->processes, UINT32_MAX) << "no limit";
+        EXPECT_EQ(given->limits->state_bytes, 0u) << "not of a tool";
+        return static_cast<nar_status>(NAR_OK);
+    };
+    open();
+    run(plan_of({entry("a", "far:a")}));
+    drive_until([&] { return !tokens.empty(); });
+    end(tokens[0]);
+    drive_until([&] { return result.has_value(); });
+}
+
+TEST_F(ToolRunnerTest, ManifestChecksTheInput) {
+    folder.write("a.tool.json", R"({"input":{"required":["door"]}})");
+    open();
+    run(plan_of({entry("a", "far:a")}));
+    drive_until([&] { return result.has_value(); });
+    EXPECT_EQ((*result)["toolResults"][0]["errorCode"].string(), "INPUT_INVALID");
+    EXPECT_THAT(tokens, SizeIs(0));
+}
+
 TEST_F(ToolRunnerTest, UnusableDetailsAreIgnored) {
     for (const std::string& details :
          {std::string("[]"), std::string("{"), R"({"a":")" + std::string(64 * 1024, 'x') + "\"}"}) {

@@ -705,6 +705,11 @@ protected:
     FakeHost host;
     Loaded<Running> loaded{host};
     const nar_str environment[2] = {NAR_STR_INIT("PATH=/bin"), NAR_STR_INIT("LANG=C")};
+    const nar_limits limits = [] {
+        nar_limits one{};
+        one.size = sizeof one;
+        return one;
+    }();
     nar_invocation invocation = [this] {
         nar_invocation one{};
         one.size = sizeof one;
@@ -714,6 +719,8 @@ protected:
         one.environment = environment;
         one.environment_count = 2;
         one.try_ms = 1500;
+        one.resources = NAR_STR(R"({"cpus":2})");
+        one.limits = &limits;
         return one;
     }();
     nar_failure failure = [] {
@@ -742,6 +749,8 @@ TEST_F(InvocationTest, ShowsTheRequestedTool) {
         EXPECT_THAT(request.environment(), ElementsAre("PATH=/bin", "LANG=C"));
         EXPECT_EQ(1500ms, request.time_limit());
         EXPECT_EQ(2u, request.attempt());
+        EXPECT_EQ(R"({"cpus":2})", request.resources());
+        EXPECT_EQ(sizeof(nar_limits), request.limits()->size);
         one.ended();
     });
 }

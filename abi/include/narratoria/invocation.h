@@ -8,6 +8,7 @@
  * is a protocol error and ends the attempt, `done` decides the outcome, and the attempt has a
  * timeout.
  */
+#include "narratoria/engine.h"
 #include "narratoria/plugin.h"
 
 #ifdef __cplusplus
@@ -28,6 +29,12 @@ typedef struct nar_invocation {
     uint64_t environment_count;
     uint32_t try_ms;            /* timeout of the attempt in milliseconds; NAR_NONE (engine.h): none */
     uint32_t reserved;
+    nar_str resources;          /* "resources" of the tool's manifest, for a runner of other
+                                   machines: a JSON object on one line that matches
+                                   tool-1.schema.json. Empty: none                              */
+    const nar_limits *limits;   /* those of a tool's process: the session's, overridden by the
+                                   manifest's. The largest value: no limit. Other fields are 0.
+                                   NULL: unknown                                                */
 } nar_invocation;
 
 /* How an attempt ended. Zeros: like a process with exit status 0. */

@@ -177,6 +177,11 @@ public:
     std::optional<std::chrono::milliseconds> time_limit() const noexcept {
         return narratoria::detail::to_duration(invocation_->try_ms);
     }
+    // "resources" of the tool's manifest, for a runner of other machines: a JSON object that matches
+    // tool-1.schema.json. Empty: none.
+    std::string_view resources() const noexcept { return detail::to_view(invocation_->resources); }
+    // The limits of a tool's process; the largest value of a field: no limit. NULL: unknown.
+    const nar_limits* limits() const noexcept { return invocation_->limits; }
     const nar_invocation& raw() const noexcept { return *invocation_; }
 
 private:

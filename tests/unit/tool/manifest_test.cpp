@@ -45,6 +45,32 @@ TEST(Manifest, ReadsSchemasTimesAndLimits) {
     EXPECT_EQ(manifest.limits.cpu_seconds, std::nullopt);
 }
 
+TEST(Manifest, ReadsResources) {
+    Manifest manifest;
+    Faults faults;
+    ASSERT_TRUE(manifest.parse(R"({"resources":{"cpus":4, "memory_bytes":8000000000, "gpus":0,
+        "partition":"long", "time_seconds":90}})",
+                               faults))
+        << describe_faults(faults, "");
+    EXPECT_EQ(
+        manifest.resources,
+        R"({"cpus":4,"memory_bytes":8000000000,"gpus":0,"partition":"long","time_seconds":90})");
+}
+
+TEST(Manifest, ReportsFaultsOfResources) {
+    EXPECT_THAT(refusals_of(R"({"resources":{"cpu":1,"cpus":0,"memory_bytes":1.5,"gpus":-1,)"
+                            R"("partition":"","time_seconds":"1h"}})"),
+                ElementsAre(HasSubstr(R"("cpu" is not a key of a manifest; did you mean "cpus"?)"),
+                            HasSubstr("/resources/cpus must be a whole number from 1"),
+                            HasSubstr("/resources/memory_bytes must be a whole number from 1"),
+                            HasSubstr("/resources/time_seconds must be a whole number from 1"),
+                            HasSubstr("/resources/gpus must be a whole number from 0"),
+                            HasSubstr("/resources/partition \"partition\" must be a name")));
+    EXPECT_THAT(refusals_of(R"({"resources":[]})"), ElementsAre(HasSubstr("must be an object")));
+    EXPECT_THAT(refusals_of(R"({"resources":{"partition":3}})"),
+                ElementsAre(HasSubstr("\"partition\" must be a string")));
+}
+
 // covers: 002-schema-parameters
 TEST(Manifest, AcceptsFormOfSpec002) {
     Manifest manifest;

@@ -118,6 +118,42 @@ TEST_F(ResolverTest, PassesTextAfterSchemeToRunner) {
     EXPECT_NE(resolver.resolve("python:tools.light:run", root + "/plan").error, "");
 }
 
+TEST_F(ResolverTest, ManifestDescribesProgramOfRunner) {
+    runners.add_scheme("x", processes);
+    std::ofstream(root + "/plan/here.tool.json")
+        << R"({"times":{"try_ms":7},"limits":{"line_bytes":9},"repeatable":false,)"
+           R"("input":{"required":["a"]},"resources": {"cpus": 2}})";
+    const Resolver resolver(registry, runners, root + "/story/tools");
+    for (const std::string path : {"x:here", "x:gpu:here", "x:here.py"}) {
+        const Resolution found = resolver.resolve(path, root + "/plan");
+        ASSERT_EQ(found.error, "") << path;
+        EXPECT_EQ(found.definition->name, path);
+        EXPECT_EQ(found.definition->runner, "x");
+        EXPECT_EQ(found.definition->origin.kind, tool::Origin::Kind::Plan);
+        EXPECT_EQ(found.definition->try_ms, 7u);
+        EXPECT_EQ(found.definition->limits.line_bytes, 9u);
+        EXPECT_FALSE(found.definition->repeatable);
+        EXPECT_NE(found.definition->input, nullptr);
+        EXPECT_EQ(found.definition->resources, R"({"cpus":2})");
+    }
+    EXPECT_EQ(resolver.resolve("x:" + root + "/plan/here", "/").definition->try_ms, 7u);
+    EXPECT_EQ(resolver.resolve("x:both", root + "/plan").definition->try_ms, std::nullopt);
+}
+
+TEST_F(ResolverTest, ManifestInStoryToolsIsNotThatOfRunner) {
+    runners.add_scheme("x", processes);
+    std::ofstream(root + "/story/tools/there.tool.json") << "{";
+    const Resolver resolver(registry, runners, root + "/story/tools");
+    EXPECT_EQ(resolve(resolver, "x:there"), "there");
+}
+
+TEST_F(ResolverTest, InvalidManifestOfRunnersProgramIsReported) {
+    runners.add_scheme("x", processes);
+    std::ofstream(root + "/plan/here.tool.json") << R"({"resources":{"cpus":0}})";
+    const Resolver resolver(registry, runners, "");
+    EXPECT_THAT(resolve(resolver, "x:here"), HasSubstr("/resources/cpus"));
+}
+
 TEST_F(ResolverTest, RestrictsTextAfterSchemeToAllowedPaths) {
     runners.add_scheme("x", processes);
     Resolver resolver(registry, runners, "");
