@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "slurm/messages.hpp"
+
 namespace narratoria::slurm {
 namespace {
 
@@ -80,8 +82,10 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
     std::from_chars(job_text_.data(), job_text_.data() + job_text_.size(), job_);
     if (exit.status != 0 || job_ == 0) {
         const std::string reason = !exit.error.empty() ? exit.error : first_line(errors_);
+        // 255: the options are wrong.
+        const bool is_final = exit.status == 255 || is_permanent(errors_);
         const auto on_lost = events_.on_lost;
-        return on_lost("ALLOCATION_FAILED", "sbatch: " + reason);
+        return on_lost({"ALLOCATION_FAILED", "sbatch: " + reason, is_final});
     }
     plugin::Program program;
     program.arguments = {"sh", "-c", kKeeper, "sh", std::to_string(job_)};
@@ -92,7 +96,7 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
         // Without a keeper the lease runs out.
         const std::string reason(error.message());
         const auto on_lost = events_.on_lost;
-        return on_lost("ALLOCATION_FAILED", reason);
+        return on_lost({"ALLOCATION_FAILED", reason});
     }
     queue_.watch(job_, request_.environment, [this](const JobState& state) { take(state); });
 }
@@ -118,9 +122,9 @@ void Allocation::take(const JobState& state) {
     }
     is_running_ = false;
     const auto on_lost = events_.on_lost;
-    on_lost(code_of(state.state),
-            "job " + std::to_string(job_) + " of Slurm has ended: " +
-                (state.state.empty() ? std::string("it is not in the queue") : state.state));
+    on_lost({code_of(state.state),
+             "job " + std::to_string(job_) + " of Slurm has ended: " +
+                 (state.state.empty() ? std::string("it is not in the queue") : state.state)});
 }
 
 }  // namespace narratoria::slurm

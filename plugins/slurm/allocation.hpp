@@ -27,13 +27,19 @@ public:
         std::vector<std::string> environment;  // of Slurm's programs
         std::chrono::milliseconds lease{60'000};
     };
+    // Why a run has no allocation.
+    struct Loss {
+        std::string code;  // of the failed attempt
+        std::string reason;
+        bool is_permanent = false;  // a later allocation fails, too
+    };
     // Each may destroy the allocation.
     struct Events {
         std::function<void()> on_running;
         // The job waits for this reason; called when the reason changes.
         std::function<void(const std::string& reason)> on_pending;
-        // It was refused, or has ended. `code` is that of a failed attempt.
-        std::function<void(const std::string& code, const std::string& reason)> on_lost;
+        // It was refused, or has ended.
+        std::function<void(const Loss& loss)> on_lost;
     };
 
     // Submits the job. `queue` must outlive the allocation.

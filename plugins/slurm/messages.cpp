@@ -8,6 +8,21 @@ bool has(std::string_view line, std::string_view text) { return line.find(text) 
 
 }  // namespace
 
+bool is_permanent(std::string_view message) {
+    // Texts of slurm_strerror and of the programs, which differ in "Invalid" and "invalid". Everything else may pass: no answer of the controller,
+    // limits of accounts and of QOS, an allocation that has ended (an "Invalid job id").
+    for (const std::string_view text :
+         {"nvalid partition", "nvalid account", "nvalid qos", "nvalid feature",
+          "nvalid generic resource", "nvalid node name", "nvalid license", "reservation is invalid",
+          "time limit is invalid", "configuration is not available",
+          "Memory required by task is not available", "can not be satisfied",
+          "More processors requested than permitted", "not permitted to use this partition",
+          "permission denied", "mutually exclusive"}) {
+        if (has(message, text)) return true;
+    }
+    return false;
+}
+
 void Messages::take(std::string_view bytes) {
     rest_ += bytes;
     std::size_t begin = 0;

@@ -7,6 +7,9 @@
 
 namespace narratoria::slurm {
 
+// True if what sbatch or srun writes to refuse a job or a step means that a later attempt is refused, too.
+bool is_permanent(std::string_view message);
+
 // Reads standard error, split anywhere. The tool's own lines come through the same pipe, so a line counts only
 // with the prefix of srun or of Slurm's step daemon.
 class Messages {

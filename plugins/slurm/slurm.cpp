@@ -65,8 +65,7 @@ struct Run {
     std::string waiting_output;  // that the host has not taken yet
     bool has_output = false;  // of the tool: no line of the runner may come within one of its lines
     bool is_cancelled = false;
-    std::string lost_code;  // of the allocation, while the step ran
-    std::string lost_reason;
+    Allocation::Loss lost;  // of the allocation; without a code: it is not lost
 };
 
 class Slurm final : public plugin::ToolRunner {
@@ -193,6 +192,7 @@ private:
 
     // A program of Slurm could not be started.
     void end_unstarted(Run& run, const narratoria::Error& error) {
+        run.lost.is_permanent = error.status() == NAR_NOT_FOUND;
         plugin::ProcessExit failed;
         failed.error_code = "SPAWN_FAILED";
         failed.error = std::string(error.message());
@@ -225,12 +225,11 @@ private:
                              " of Slurm is pending: " + reason);
             });
         };
-        events.on_lost = [this, each, token](const std::string& code, const std::string& reason) {
+        events.on_lost = [this, each, token](const Allocation::Loss& loss) {
             // This is the last use of the allocation.
             const auto lost = token ? nullptr : std::move(shared_);
             each([&](Run& run) {
-                run.lost_code = code;
-                run.lost_reason = reason;
+                run.lost = loss;
                 // srun would wait for the answer of a node that is down.
                 if (run.step) run.step->terminate();
                 else end(run, {});
@@ -314,14 +313,17 @@ private:
             code = run.step->messages().code();
             reason = run.step->messages().reason();
         }
-        if (!run.lost_code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
-            code = run.lost_code;
-            reason = run.lost_reason;
+        bool is_final =
+            run.lost.is_permanent || (code == "ALLOCATION_FAILED" && is_permanent(reason));
+        if (!run.lost.code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
+            code = run.lost.code;
+            reason = run.lost.reason;
         }
         // Statuses of the shell for a program that is not there, or is not executable.
         if (code.empty() && !run.has_output && run.step &&
             (exit.status == 127 || exit.status == 126)) {
             code = "SPAWN_FAILED";
+            is_final = true;
             reason = "the node " + run.step->node() + " cannot run " + run.path +
                      "; check that the file is there and executable, and that the nodes share its "
                      "folder";
@@ -333,6 +335,7 @@ private:
         end.exit_status = exit.status >= 0 ? exit.status : 128 + static_cast<int>(exit.signal);
         end.error_code = code;
         end.error = reason;
+        end.is_permanent = is_final;
         const std::string details = run.step ? run.step->details() : std::string();
         end.details = details;
         if (run.step) {

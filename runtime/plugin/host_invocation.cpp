@@ -30,7 +30,8 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
 
 bool says_nothing(const nar_invocation_end& end) {
     return end.exit_status == 0 && end.error_code.size == 0 && end.error.size == 0 &&
-           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0 && end.details.size == 0;
+           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0 &&
+           end.details.size == 0 && end.flags == 0;
 }
 
 // Returns the details as one line of JSON, or nothing if they cannot be used.
@@ -68,6 +69,9 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         nar_invocation_end given;
         const std::string fault = read_struct(end, given);
         if (!fault.empty()) return refuse(instance, "nar_invocation_end " + fault);
+        if ((given.flags & ~NAR_END_PERMANENT) != 0) {
+            return refuse(instance, "nar_invocation_end has undefined flags; set them to 0");
+        }
         if (says_nothing(given)) {
             return note_end(instance, instance.inbox().send_empty_end<InvocationEnd>(
                                           &instance, token, view(given.last_output)));
@@ -80,6 +84,7 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_kb;
+        taken.is_permanent = (given.flags & NAR_END_PERMANENT) != 0;
         return note_end(instance, instance.inbox().send_end(&instance, token, std::move(taken),
                                                             view(given.last_output)));
     });

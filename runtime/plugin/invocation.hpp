@@ -22,6 +22,7 @@ struct InvocationEnd {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t resident_kb = 0;
+    bool is_permanent = false;
 };
 
 // The message if a tool with NAR_TOOL_SYNCHRONOUS uses its token for a write.

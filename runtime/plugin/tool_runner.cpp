@@ -186,6 +186,7 @@ public:
         exit.user_us = end.user_us;
         exit.system_us = end.system_us;
         exit.resident_kb = end.resident_kb;
+        exit.may_retry = !end.is_permanent;
         if (end.error_code.empty() && !end.error.empty()) end.error_code = "TOOL_FAILED";
         if (end.error.empty() && !end.error_code.empty()) {
             end.error = (own_ ? "the function" : "the plugin " + instance_.library().id) +

@@ -23,7 +23,7 @@ struct Exit {
     bool started = false;
     std::string start_failure;  // a message; set if `started` is false
     std::string start_code = "SPAWN_FAILED";
-    bool may_retry = true;       // as in StartFailure; set if `started` is false
+    bool may_retry = true;       // false: another attempt cannot succeed
     bool no_supervisor = false;  // as in StartFailure
     bool supervisor_lost = false;
     std::string loss;     // how the supervisor was lost; set if `supervisor_lost` is true

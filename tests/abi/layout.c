@@ -350,7 +350,7 @@ FIELD(nar_invocation, reserved, 124);
 FIELD(nar_invocation, resources, 128);
 FIELD(nar_invocation, limits, 144);
 
-SIZE(nar_invocation_end, 96);
+SIZE(nar_invocation_end, 104);
 FIELD(nar_invocation_end, size, 0);
 FIELD(nar_invocation_end, exit_status, 4);
 FIELD(nar_invocation_end, error_code, 8);
@@ -360,6 +360,8 @@ FIELD(nar_invocation_end, system_us, 48);
 FIELD(nar_invocation_end, resident_kb, 56);
 FIELD(nar_invocation_end, last_output, 64);
 FIELD(nar_invocation_end, details, 80);
+FIELD(nar_invocation_end, flags, 96);
+FIELD(nar_invocation_end, reserved, 100);
 
 SIZE(nar_command, 24);
 FIELD(nar_command, size, 0);
@@ -552,6 +554,7 @@ FIELD(nar_tool, result_schema, 64);
 FIELD(nar_tool, try_ms, 80);
 FIELD(nar_tool, reserved_3, 84);
 CONSTANT(NAR_TOOL_WAITS, 1);
+CONSTANT(NAR_END_PERMANENT, 1);
 CONSTANT(NAR_TOOL_SYNCHRONOUS, 2);
 
 SIZE(nar_tool_extension, 40);

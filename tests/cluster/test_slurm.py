@@ -40,14 +40,19 @@ class Story:
             f'title = "A test"\n[times]\nprompt_ms = 0\nplan_ms = 0\n'
             f'[plugins."narratoria.slurm"]\n{settings}\n')
 
-    def session(self):
-        session = narratoria.Session(story=self.folder)
+    def session(self, **options):
+        session = narratoria.Session(story=self.folder, **options)
         session.add_sink(lambda event: self.records.append(event))
         return session
 
     def play(self):
         with self.session() as session:
             return session.play("go")
+
+    @property
+    def retries(self):
+        """The number of retries of the tool."""
+        return [event.body for event in self.records if event.kind == "tool_ended"][-1]["retryCount"]
 
     @property
     def failure(self):
@@ -182,20 +187,40 @@ def test_exceeded_memory_limit_is_out_of_memory(story):
     assert code == "OUT_OF_MEMORY" and "memory limit" in error
 
 
-def test_unknown_partition_fails_with_the_message_of_slurm(story):
-    story.tool(DONE, settings='options = ["--partition=nowhere"]')
+@pytest.mark.parametrize("option, said", [
+    ("--partition=nowhere", "invalid partition"), ("--bogus", "unrecognized option"), ("--time=abc", "Invalid --time"),
+    ("--mem=100G", "Memory specification"), ("--gpus=1", "gres"), ("--constraint=none", "Invalid feature"),
+    ("--nodelist=n9", "Invalid node name"), ("--exclude=n1,n2", "configuration is not available")])
+def test_wrong_option_of_a_job_fails_once_with_the_message_of_slurm(story, option, said):
+    story.tool(DONE, settings=f'options = ["{option}"]', retries=2)
     story.play()
     code, error = story.failure
-    assert code == "ALLOCATION_FAILED" and "partition" in error
+    assert code == "ALLOCATION_FAILED" and said in error, error
+    assert story.retries == 0, error
+
+
+@pytest.mark.parametrize("answer", [
+    "Unable to contact slurm controller (connect failure)", "Socket timed out on send/recv operation",
+    "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"])
+def test_refusal_that_may_pass_is_retried(story, answer):
+    story.tool(DONE, retries=1)
+    (story.folder / "bin").mkdir()
+    sbatch = story.folder / "bin/sbatch"
+    sbatch.write_text(f"#!/bin/sh\nrm $0\necho \"sbatch: error: Batch job submission failed: {answer}\" >&2\nexit 1\n")
+    sbatch.chmod(0o755)
+    with story.session(environment={"PATH": f"{story.folder}/bin:{os.environ['PATH']}"}) as session:
+        assert session.play("go").generations == 1, "the second attempt succeeded"
+    assert story.retries == 1
 
 
 def test_program_that_the_node_lacks_is_named(story):
-    story.tool(DONE)
+    story.tool(DONE, retries=2)
     (story.folder / "prompts.json").write_text((story.folder / "prompts.json").read_text().replace(
         "slurm:tools/tool", "slurm:/nowhere/tool"))
     story.play()
     code, error = story.failure
     assert code == "SPAWN_FAILED" and "cannot run /nowhere/tool" in error and "share" in error
+    assert story.retries == 0
 
 
 def test_unknown_profile_is_named(story):

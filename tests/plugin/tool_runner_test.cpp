@@ -122,6 +122,33 @@ TEST_F(ToolRunnerTest, DetailsAreInTheResult) {
     EXPECT_EQ(attempt()["details"], Json(R"({"node":"n1"})"));
 }
 
+TEST_F(ToolRunnerTest, PermanentFailureIsNotRetried) {
+    open();
+    for (const uint32_t is_permanent : {0u, 1u}) {
+        tokens.clear();
+        result.reset();
+        run(plan_of({entry("a", "far:a", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})")}));
+        const auto fail = [&] {
+            nar_invocation_end how{};
+            how.size = sizeof how;
+            how.error_code = NAR_STR("REFUSED");
+            how.flags = is_permanent != 0 ? NAR_END_PERMANENT : 0;
+            const uint64_t token = tokens.back();
+            how.flags |= 2;
+            EXPECT_EQ(invocations->ended(host, token, &how), NAR_INVALID_ARGUMENT);
+            how.flags ^= 2;
+            EXPECT_EQ(invocations->ended(host, token, &how), NAR_OK);
+        };
+        drive_until([&] { return tokens.size() == 1; });
+        fail();
+        drive_until([&] { return result.has_value() || tokens.size() == 2; });
+        EXPECT_EQ(tokens.size(), is_permanent == 0 ? 2u : 1u);
+        if (!result) fail();
+        drive_until([&] { return result.has_value(); });
+        EXPECT_EQ((*result)["toolResults"][0]["errorCode"].string(), "REFUSED");
+    }
+}
+
 TEST_F(ToolRunnerTest, ManifestReachesTheRunner) {
     folder.write("a.tool.json", R"({"limits":{"memory_bytes":7000000,"cpu_seconds":3},
         "times":{"try_ms":5000},"resources":{ "cpus": 2 }})");

@@ -66,6 +66,7 @@ public:
         std::string code;
         std::string error;
         std::uint64_t resident_kb;
+        bool is_permanent;
     };
 
     FakeHost()
@@ -405,7 +406,8 @@ private:
         if (self.ended.count(token) != 0) return self.refuse(NAR_STALE);
         Ended one{};
         if (end != nullptr) {
-            one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb};
+            one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb,
+                   (end->flags & NAR_END_PERMANENT) != 0};
         }
         self.ended[token] = one;
         self.changed_.notify_all();

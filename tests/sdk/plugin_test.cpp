@@ -763,12 +763,14 @@ TEST_F(InvocationTest, ReportsEventsDiagnosticsAndTheEnd) {
                   plugin::End end;
                   end.exit_status = 3;
                   end.resident_kibibytes = 77;
+                  end.is_permanent = true;
                   EXPECT_TRUE(one.ended(end));
               }));
     EXPECT_EQ("{\"version\":\"0\"}\n", host.output[1]);
     EXPECT_EQ("hm\n", host.diagnostics[1]);
     EXPECT_EQ(3, host.ended[1].exit_status);
     EXPECT_EQ(77u, host.ended[1].resident_kb);
+    EXPECT_TRUE(host.ended[1].is_permanent);
 }
 
 TEST_F(InvocationTest, AcceptsNothingAfterItsEnd) {

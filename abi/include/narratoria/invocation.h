@@ -37,6 +37,9 @@ typedef struct nar_invocation {
                                    NULL: unknown                                                */
 } nar_invocation;
 
+/* If the attempt failed, no later one can succeed: the tool is not retried. */
+#define NAR_END_PERMANENT 1u
+
 /* How an attempt ended. Zeros: like a process with exit status 0. */
 typedef struct nar_invocation_end {
     uint32_t size;
@@ -50,6 +53,8 @@ typedef struct nar_invocation_end {
     nar_str details;      /* a JSON object about the attempt, for example where it ran; it becomes
                              "details" of the attempt in the result. Empty: none. Ignored with a log
                              line if it is not an object or exceeds 64 KiB.                      */
+    uint32_t flags;       /* NAR_END_…, or 0; refused if another bit is set                     */
+    uint32_t reserved;
 } nar_invocation_end;
 
 /* A process that the runtime runs in place of the plugin. */

@@ -190,7 +190,7 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
     outcome.diagnostics = diagnostics_.text();
     outcome.lines_after_done = lines_after_done_;
     outcome.result = result_;
-    outcome.may_retry = may_retry_;
+    outcome.may_retry = may_retry_ && exit.may_retry;
     outcome.user_us = exit.user_us;
     outcome.system_us = exit.system_us;
     outcome.resident_kb = exit.resident_kb;
@@ -202,7 +202,6 @@ Outcome StreamAttempt::judge(const process::Exit& exit) const {
         return outcome;
     };
     if (!exit.start_failure.empty()) {
-        outcome.may_retry = exit.may_retry;
         outcome.no_supervisor = exit.no_supervisor;
         return fail(exit.start_code.c_str(), exit.start_failure);
     }

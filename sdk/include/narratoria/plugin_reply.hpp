@@ -162,6 +162,7 @@ struct End {
     std::chrono::microseconds system_time{0};
     std::uint64_t resident_kibibytes = 0;  // largest resident memory; 0: unknown
     std::string_view details = {};         // a JSON object for the attempt's result, or empty
+    bool is_permanent = false;  // if it failed, no later attempt can succeed: it is not retried
 };
 
 // One attempt of a tool that this plugin runs. The plugin writes the output that a process would
@@ -280,6 +281,8 @@ private:
                 end.resident_kibibytes,
                 {nullptr, 0},
                 detail::to_c(end.details),
+                end.is_permanent ? NAR_END_PERMANENT : 0,
+                0,
             };
             return call<nar_host_invocation>(
                 true, [&](const nar_host_invocation& host_side, const nar_host* host) {
