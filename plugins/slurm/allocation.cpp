@@ -43,6 +43,17 @@ std::string first_line(std::string_view text) {
     return std::string(text);
 }
 
+// True for the reasons of a job that waits for what no node of its partition has, or that it may not have.
+// They are not given while nodes are drained or down ("ReqNodeNotAvail", "Nodes required for job are DOWN …").
+bool is_hopeless(std::string_view reason) {
+    for (const std::string_view each :
+         {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
+          "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "Job's account not "}) {
+        if (reason.starts_with(each)) return true;
+    }
+    return false;
+}
+
 const char* code_of(std::string_view state) {
     if (state == "TIMEOUT" || state == "DEADLINE") return "TIMEOUT";
     if (state == "OUT_OF_MEMORY") return "OUT_OF_MEMORY";
@@ -107,6 +118,13 @@ void Allocation::renew() {
 }
 
 void Allocation::take(const JobState& state) {
+    if (!is_running_ && is_hopeless(state.reason)) {
+        const auto on_lost = events_.on_lost;
+        return on_lost({"ALLOCATION_FAILED",
+                        "job " + std::to_string(job_) + " of Slurm can never run: " + state.reason +
+                            "; ask for what the partition has",
+                        true});
+    }
     if (state.state == "PENDING" || state.state == "CONFIGURING") {
         if (state.reason == "None" || state.reason == shown_reason_) return;
         shown_reason_ = state.reason;

@@ -37,7 +37,15 @@ void Messages::take(std::string_view bytes) {
 
 void Messages::judge(std::string_view line) {
     if (!line.starts_with("srun: ") && !line.starts_with("slurmstepd")) return;
-    if (has(line, "DUE TO TIME LIMIT")) note("TIMEOUT", line);
+    if (first_.empty() && line.starts_with("srun: ")) first_ = line;
+    // "srun: Job 17 step creation temporarily disabled, retrying (Requested nodes are busy)"
+    constexpr std::string_view kHeld = "step creation temporarily disabled";
+    if (has(line, kHeld)) {
+        const std::size_t begin = line.find('(');
+        pending_ = begin != line.npos && line.ends_with(')')
+                       ? line.substr(begin + 1, line.size() - begin - 2)
+                       : kHeld;
+    } else if (has(line, "DUE TO TIME LIMIT")) note("TIMEOUT", line);
     else if (has(line, "memory limit") || has(line, "oom-kill") || has(line, "Out Of Memory"))
         note("OUT_OF_MEMORY", line);
     else if (has(line, "DUE TO NODE FAILURE") || has(line, "Node failure"))

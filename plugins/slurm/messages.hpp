@@ -20,6 +20,10 @@ public:
     const std::string& code() const { return code_; }
     // The line from which the code was derived.
     const std::string& reason() const { return reason_; }
+    // The first line of srun; empty if it wrote none.
+    const std::string& first() const { return first_; }
+    // Why the step waits for its turn in the job; empty if it does not, as far as srun reports it.
+    const std::string& pending() const { return pending_; }
 
 private:
     void judge(std::string_view line);
@@ -28,6 +32,8 @@ private:
     std::string rest_;
     std::string code_;
     std::string reason_;
+    std::string first_;
+    std::string pending_;
 };
 
 }  // namespace narratoria::slurm

@@ -263,6 +263,12 @@ private:
             function(*kept);
         };
         Step::Events events;
+        events.on_pending = [call, job](const std::string& reason) {
+            call([&](Run& its) {
+                say(its,
+                    "a step of job " + std::to_string(job) + " of Slurm is pending: " + reason);
+            });
+        };
         events.on_started = [call] { call([](Run& its) { its.invocation.set_waiting(false); }); };
         events.on_output = [this, call](std::string_view bytes) {
             call([&](Run& its) {
@@ -313,8 +319,15 @@ private:
             code = run.step->messages().code();
             reason = run.step->messages().reason();
         }
+        const bool is_refused = run.step && !run.step->has_started() && exit.status > 0;
+        if (code.empty() && run.lost.code.empty() && is_refused) {
+            code = "ALLOCATION_FAILED";
+            reason = run.step->messages().first();
+        }
+        // 255: the options are wrong.
         bool is_final =
-            run.lost.is_permanent || (code == "ALLOCATION_FAILED" && is_permanent(reason));
+            run.lost.is_permanent || (code == "ALLOCATION_FAILED" &&
+                                      (is_permanent(reason) || (is_refused && exit.status == 255)));
         if (!run.lost.code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
             code = run.lost.code;
             reason = run.lost.reason;

@@ -13,6 +13,10 @@ constexpr std::string_view kTimes = "narratoria-times\n";
 // After the times come only the messages of srun about the step's end.
 constexpr std::size_t kHeldDiagnostics = 4096;
 
+// A step usually begins within a few hundredths of a second. The controller holds the request of one that has
+// to wait, and srun writes the reason only after up to a minute.
+constexpr std::chrono::seconds kLate(2);
+
 constexpr const char* kScript =
     "printf 'narratoria-step %s.%s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
     "\"$SLURMD_NODENAME\"\n"
@@ -68,6 +72,16 @@ Step::Step(const plugin::Host& host, const Request& request, Events events)
     srun_ = plugin::Process(host, program, std::move(of_srun));
     srun_.write(request.input);
     srun_.close_input();
+    late_ = plugin::Timer(host, kLate, [this] {
+        say_pending("it has not begun after " + std::to_string(kLate.count()) +
+                    " s; its resources may be in use");
+    });
+}
+
+void Step::say_pending(const std::string& reason) {
+    if (has_started_ || reason.empty() || reason == shown_pending_) return;
+    shown_pending_ = reason;
+    events_.on_pending(reason);
 }
 
 void Step::take_output(std::string_view bytes) {
@@ -92,6 +106,7 @@ void Step::take_output(std::string_view bytes) {
 
 void Step::take_diagnostics(std::string_view bytes) {
     messages_.take(bytes);
+    say_pending(messages_.pending());
     diagnostics_ += bytes;
     if (diagnostics_.size() <= kHeldDiagnostics) return;
     const std::size_t ready = diagnostics_.size() - kHeldDiagnostics;

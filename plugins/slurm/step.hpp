@@ -29,6 +29,8 @@ public:
     };
     // Only on_exit may destroy the step.
     struct Events {
+        // The step waits for its turn in the job, for this reason; called when the reason changes.
+        std::function<void(const std::string& reason)> on_pending;
         // The tool begins.
         std::function<void()> on_started;
         std::function<void(std::string_view bytes)> on_output;
@@ -42,6 +44,7 @@ public:
     Step& operator=(const Step&) = delete;
 
     void terminate() { srun_.terminate(kGraceMs); }
+    bool has_started() const { return has_started_; }
     const Messages& messages() const { return messages_; }
     const std::string& node() const { return node_; }
     // {"step":"17.0","node":"n1"}; empty if the tool has not begun.
@@ -54,12 +57,14 @@ private:
     // The time in which srun and the tool may end after SIGTERM.
     static constexpr std::uint32_t kGraceMs = 5000;
 
+    void say_pending(const std::string& reason);
     void take_output(std::string_view bytes);
     void take_diagnostics(std::string_view bytes);
     void take_times();
 
     const Events events_;
     Messages messages_;
+    std::string shown_pending_;
     bool has_started_ = false;
     std::string first_line_;   // of the output, until it is complete
     std::string diagnostics_;  // the end, which may contain the times
@@ -67,6 +72,7 @@ private:
     std::string node_;
     std::chrono::microseconds user_time_{0};
     std::chrono::microseconds system_time_{0};
+    plugin::Timer late_;
     plugin::Process srun_;
 };
 

@@ -199,6 +199,51 @@ def test_wrong_option_of_a_job_fails_once_with_the_message_of_slurm(story, optio
     assert story.retries == 0, error
 
 
+@pytest.mark.parametrize("option, reason", [
+    ("--cpus-per-task=64", "PartitionConfig"), ("--nodes=5", "Partition"),
+    ("--nodes=2 --ntasks=9", "PartitionConfig")])
+def test_job_that_no_node_can_run_fails_once(story, option, reason):
+    story.tool(DONE, settings=f"options = {json.dumps(option.split())}", retries=2)
+    story.play()
+    code, error = story.failure
+    assert code == "ALLOCATION_FAILED" and f"can never run: {reason}" in error, error
+    assert story.retries == 0
+
+
+def test_job_waits_for_a_drained_node(story):
+    def update(state):
+        subprocess.run(["scontrol", "update", "nodename=n1", f"state={state}", "reason=test"], check=True,
+                       env=story.cluster.environment)
+
+    story.tool(DONE, settings='options = ["--nodes=2", "--ntasks=2"]')
+    update("drain")
+    with story.session() as session:
+        session.add_sink(lambda event: "pending" in str(event.body) and update("resume"), ["tool_event"])
+        assert session.play("go").generations == 1, story.failure
+    story.cluster.wait_for("the node", lambda: story.cluster.states()["n1"] == "idle")
+
+
+@pytest.mark.parametrize("option, said", [
+    ("--cpus-per-task=3", "More processors requested"), ("--mem=900", "Memory required by task"),
+    ("--nodelist=n9", "configuration is not available"), ("--gpus=1", "gres"), ("--bogus", "unrecognized option")])
+def test_step_that_does_not_fit_into_the_allocation_fails_once(story, option, said):
+    story.tool(DONE, settings='allocation = ["--nodes=1", "--ntasks=2"]\n'
+                              f'options = ["{option}"]', retries=2)
+    story.play()
+    code, error = story.failure
+    assert code == "ALLOCATION_FAILED" and said in error, error
+    assert story.retries == 0, error
+
+
+def test_step_that_waits_for_its_turn_logs_the_reason(story):
+    story.tool(f"until [ $SLURM_STEP_ID = 1 ] || [ -e {story.folder}/go ]; do sleep 0.05; done\n" + DONE, count=2,
+               settings='allocation = ["--nodes=1", "--ntasks=2"]\noptions = ["--cpus-per-task=2"]')
+    with story.session() as session:
+        session.add_sink(lambda event: "pending" in str(event.body) and (story.folder / "go").touch(), ["tool_event"])
+        assert session.play("go").generations == 1, story.failure
+    assert any(message.startswith("a step of job") and "is pending: " in message for message in story.messages())
+
+
 @pytest.mark.parametrize("answer", [
     "Unable to contact slurm controller (connect failure)", "Socket timed out on send/recv operation",
     "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"])
