@@ -37,6 +37,8 @@ constexpr std::uint64_t kMostSeconds = 86'400;
 constexpr std::uint64_t kLeastLease = 3;
 // A tool in a job of its own has two processes here, and the host allows a plugin 128.
 constexpr std::uint64_t kMostJobs = 60;
+// They are held in memory.
+constexpr std::uint64_t kMostFileBytes = 1 << 30;
 constexpr std::uint64_t kMostSteps = 120;
 
 using Texts = std::vector<std::string>;
@@ -57,6 +59,7 @@ struct Run {
     Texts environment;   // of srun and the tool
     std::string folder;
     std::string request;
+    std::string output_folder;  // see Step::Request
 
     bool has_turn = false;
     std::unique_ptr<Allocation> allocation;  // NULL: the shared one
@@ -102,6 +105,7 @@ public:
         run->path = plugins::remote_path(path, request.plan_folder());
         for (const std::string_view each : request.environment())
             run->environment.emplace_back(each);
+        if (!is_shared_) run->output_folder = take_output_folder(run->environment);
         add_configuration(run->environment);
         run->folder = std::string(request.root());
         run->request = std::string(request.request()) + "\n";
@@ -125,11 +129,13 @@ public:
 
 private:
     void read(const plugins::Settings& settings) {
-        for (const std::string& name : settings.unknown_keys(
-                 {"options", "profiles", "allocation", "at_once", "lease", "idle"})) {
-            host_.log(plugin::Level::Warning, "there is no setting \"" + name +
-                                                  "\"; the settings are options, profiles, "
-                                                  "allocation, at_once, lease and idle");
+        for (const std::string& name :
+             settings.unknown_keys({"options", "profiles", "allocation", "at_once", "lease", "idle",
+                                    "shared", "file_bytes"})) {
+            host_.log(plugin::Level::Warning,
+                      "there is no setting \"" + name +
+                          "\"; the settings are options, profiles, "
+                          "allocation, at_once, lease, idle, shared and file_bytes");
         }
         if (auto options = settings.command("options", kOptionsExample)) options_ = *options;
         profiles_ = plugins::NamedCommands(settings, kId, "profiles", "gpu",
@@ -149,7 +155,21 @@ private:
         };
         lease_ = std::chrono::seconds(number("lease", kLeastLease, kMostSeconds, 60));
         idle_time_ = std::chrono::seconds(number("idle", 1, kMostSeconds, 60));
+        is_shared_ = settings.flag("shared", "shared = false").value_or(true);
+        file_bytes_ = number("file_bytes", 1, kMostFileBytes, 64 << 20);
         at_once_ = number("at_once", 1, allocation_options_ ? kMostSteps : kMostJobs, 50);
+    }
+
+    // On the node the tool has a folder of its own.
+    static std::string take_output_folder(Texts& environment) {
+        constexpr std::string_view kName = "NARRATORIA_OUTPUT_DIR=";
+        for (auto each = environment.begin(); each != environment.end(); ++each) {
+            if (!each->starts_with(kName)) continue;
+            const std::string folder = each->substr(kName.size());
+            environment.erase(each);
+            return folder;
+        }
+        return {};
     }
 
     // Slurm's programs find the cluster as they do for the player, also if tools get an environment
@@ -249,8 +269,9 @@ private:
 
     void launch(Run& run, std::uint64_t job) {
         run.job = job;
-        Step::Request request{job,        {},         run.limits, run.path, run.environment,
-                              run.folder, run.request};
+        Step::Request request{
+            job,        {},          run.limits,        run.path,   run.environment,
+            run.folder, run.request, run.output_folder, file_bytes_};
         if (!run.allocation) {
             // Several steps at a time; srun waits until the resources of this one are free.
             request.options.push_back("--exact");
@@ -355,6 +376,7 @@ private:
             end.user_time = run.step->user_time();
             end.system_time = run.step->system_time();
         }
+        end.last_output = run.waiting_output;
         // Ends the job, if it is this run's own.
         const std::shared_ptr<Run> last = std::move(runs_.extract(run.invocation.token()).mapped());
         if (last->has_turn) --with_turn_;
@@ -371,6 +393,8 @@ private:
     std::optional<Texts> allocation_options_;
     std::chrono::milliseconds lease_{60'000};
     std::chrono::milliseconds idle_time_{60'000};
+    bool is_shared_ = true;
+    std::uint64_t file_bytes_ = 64 << 20;
     Queue queue_;
     std::unique_ptr<Allocation> shared_;
     std::map<std::uint64_t, std::shared_ptr<Run>> runs_;

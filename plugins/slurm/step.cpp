@@ -17,13 +17,31 @@ constexpr std::size_t kHeldDiagnostics = 4096;
 // to wait, and srun writes the reason only after up to a minute.
 constexpr std::chrono::seconds kLate(2);
 
+// Before and after the script, if the node does not share the output folder. The shell runs the trap of EXIT
+// after a signal only if it handles the signal. The standard output of srun --unbuffered is a terminal in raw
+// mode, to which tar refuses to write.
+constexpr const char* kOwnFolder =
+    "files=$(mktemp -d) || exit 1\n"
+    "trap 'rm -rf \"$files\"' EXIT\n"
+    "trap 'exit 143' TERM\n"
+    "export NARRATORIA_OUTPUT_DIR=$files\n";
 constexpr const char* kScript =
-    "printf 'narratoria-step %s.%s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
-    "\"$SLURMD_NODENAME\"\n"
+    "printf 'narratoria-step %s.%s %s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
+    "\"$SLURMD_NODENAME\" \"$files\"\n"
     "\"$@\"\n"
     "status=$?\n"
-    "{ echo narratoria-times; times; } >&2\n"
-    "exit $status\n";
+    "{ echo narratoria-times; times; } >&2\n";
+constexpr const char* kFiles =
+    "printf '\\nnarratoria-files\\n'\n"
+    "tar -c -f - --format=ustar -C \"$files\" . | cat\n";
+constexpr const char* kEnd = "exit $status\n";
+
+std::string script_of(const Step::Request& request) {
+    const bool has_own_folder = !request.output_folder.empty();
+    // The limits are those of the tool.
+    return (has_own_folder ? kOwnFolder : std::string("files=\n")) + request.limits + kScript +
+           (has_own_folder ? kFiles : "") + kEnd;
+}
 
 // Removes the first line, without its end, from `text`; nothing if no line is complete.
 std::optional<std::string_view> take_line(std::string_view& text) {
@@ -48,14 +66,16 @@ std::chrono::microseconds time_of(std::string_view text) {
 }  // namespace
 
 Step::Step(const plugin::Host& host, const Request& request, Events events)
-    : events_(std::move(events)) {
+    : events_(std::move(events)),
+      output_folder_(request.output_folder),
+      most_file_bytes_(request.most_file_bytes) {
     plugin::Program program;
     program.arguments = {"srun", "--jobid=" + std::to_string(request.job)};
     program.arguments.insert(program.arguments.end(), request.options.begin(),
                              request.options.end());
     for (const std::string& each :
          {std::string("--nodes=1"), std::string("--ntasks=1"), std::string("--unbuffered"),
-          std::string("--"), std::string("sh"), std::string("-c"), request.limits + kScript,
+          std::string("--"), std::string("sh"), std::string("-c"), script_of(request),
           std::string("sh"), request.path}) {
         program.arguments.push_back(each);
     }
@@ -66,8 +86,10 @@ Step::Step(const plugin::Host& host, const Request& request, Events events)
     of_srun.on_diagnostics = [this](std::string_view bytes) { take_diagnostics(bytes); };
     of_srun.on_exit = [this](const plugin::ProcessExit& exit) {
         take_times();
+        plugin::ProcessExit last = exit;
+        bring_files(last);
         const auto on_exit = events_.on_exit;
-        on_exit(exit);
+        on_exit(last);
     };
     srun_ = plugin::Process(host, program, std::move(of_srun));
     srun_.write(request.input);
@@ -85,7 +107,7 @@ void Step::say_pending(const std::string& reason) {
 }
 
 void Step::take_output(std::string_view bytes) {
-    if (has_started_) return events_.on_output(bytes);
+    if (has_started_) return pass_on(bytes);
     first_line_ += bytes;
     std::string_view rest = first_line_;
     const auto line = take_line(rest);
@@ -95,13 +117,45 @@ void Step::take_output(std::string_view bytes) {
         const std::string_view place = line->substr(kStarted.size());
         const std::size_t space = place.find(' ');
         id_ = place.substr(0, space);
-        if (space != place.npos) node_ = place.substr(space + 1);
+        if (space != place.npos) {
+            const std::string_view rest_of_place = place.substr(space + 1);
+            node_ = rest_of_place.substr(0, rest_of_place.find(' '));
+            if (!output_folder_.empty()) {
+                files_.emplace(std::string(rest_of_place.substr(node_.size() + 1)), output_folder_,
+                               most_file_bytes_);
+            }
+        }
     } else {
         rest = first_line_;
     }
     events_.on_started();
-    if (!rest.empty()) events_.on_output(rest);
+    if (!rest.empty()) pass_on(rest);
     first_line_.clear();
+}
+
+void Step::pass_on(std::string_view bytes) {
+    if (!files_) return events_.on_output(bytes);
+    const bool was_too_much = files_->is_too_much();
+    const std::string ready = files_->take(bytes);
+    if (!ready.empty()) events_.on_output(ready);
+    if (files_->is_too_much() && !was_too_much) terminate();
+}
+
+void Step::bring_files(plugin::ProcessExit& exit) {
+    if (!files_) return;
+    if (files_->is_too_much()) {
+        exit.error_code = "FILES_TOO_LARGE";
+        exit.error = "the tool's files and the events after them exceed the setting file_bytes (" +
+                     std::to_string(most_file_bytes_) + ")";
+        return;
+    }
+    const std::string problem = files_->unpack();
+    if (!problem.empty() && exit.status == 0) {
+        exit.error_code = "FILES_LOST";
+        exit.error = "the tool's files cannot be brought back: " + problem;
+    }
+    const std::string held = files_->held();
+    if (!held.empty()) events_.on_output(held);
 }
 
 void Step::take_diagnostics(std::string_view bytes) {

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "slurm/files.hpp"
 #include "slurm/messages.hpp"
 
 namespace narratoria::slurm {
@@ -26,6 +28,9 @@ public:
         std::vector<std::string> environment;
         std::string folder;
         std::string input;
+        // Where the tool's files come back to, if the node does not share the folder; else empty.
+        std::string output_folder;
+        std::uint64_t most_file_bytes = 0;
     };
     // Only on_exit may destroy the step.
     struct Events {
@@ -59,6 +64,8 @@ private:
 
     void say_pending(const std::string& reason);
     void take_output(std::string_view bytes);
+    void pass_on(std::string_view bytes);
+    void bring_files(plugin::ProcessExit& exit);
     void take_diagnostics(std::string_view bytes);
     void take_times();
 
@@ -70,6 +77,9 @@ private:
     std::string diagnostics_;  // the end, which may contain the times
     std::string id_;
     std::string node_;
+    const std::string output_folder_;
+    const std::uint64_t most_file_bytes_;
+    std::optional<Files> files_;  // once the tool has begun
     std::chrono::microseconds user_time_{0};
     std::chrono::microseconds system_time_{0};
     plugin::Timer late_;

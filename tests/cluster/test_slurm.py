@@ -2,6 +2,7 @@
 """Tools that the plugin narratoria.slurm runs as jobs of a cluster."""
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
@@ -368,3 +369,68 @@ def test_failed_node_fails_the_tool(story):
     # The node's daemon registers again, which makes the node available.
     story.cluster.wait_for("the node", lambda: story.cluster.states()["n2"] == "idle")
     assert story.failure[0] == "NODE_FAILED", story.failure
+
+
+ASSET = """echo '{"version":"0","type":"asset","assetId":"a","kind":"image","mediaType":"image/png","path":"'%s'"}'\n"""
+
+
+@pytest.mark.parametrize("allocation", ["", 'allocation = ["--nodes=1"]\n'])
+def test_files_come_back_from_a_node_without_a_shared_folder(story, allocation):
+    story.tool("""echo '{"version":"0","type":"state_patch","patch":{"folder":"'$NARRATORIA_OUTPUT_DIR'/"}}'\n"""
+               'mkdir "$NARRATORIA_OUTPUT_DIR/in"; seq 20000 > "$NARRATORIA_OUTPUT_DIR/in/a picture.png"\n'
+               + ASSET % '"$NARRATORIA_OUTPUT_DIR"/in/a\\ picture.png'
+               + 'head -c 300000 /dev/urandom > "$NARRATORIA_OUTPUT_DIR/noise"\n'
+               """echo '{"version":"0","type":"state_patch","patch":{"sum":"'$(sha256sum < "$NARRATORIA_OUTPUT_DIR/noise")'"}}'\n"""
+               + "sleep 3\n" + DONE, settings=allocation + "shared = false")
+    with story.session() as session:
+        assert session.play("go").generations == 1, story.failure
+        asset = [event.body for event in story.records if event.kind == "tool_event" and event.body["type"] == "asset"][0]
+        assert open(asset["path"]).read().split()[-1] == "20000"
+        assert asset["path"].endswith("/in/a picture.png") and session.assets, story.records
+        folder = session.state["folder"]
+        with open(folder + "noise", "rb") as noise:
+            assert session.state["sum"].split()[0] == hashlib.sha256(noise.read()).hexdigest()
+    assert asset["path"].startswith(folder), "all paths are of this machine"
+
+
+def test_folder_of_the_node_is_removed(story, tmp_path):
+    story.tool("echo $NARRATORIA_OUTPUT_DIR > " + str(tmp_path / "name") + "\n" + DONE, settings="shared = false")
+    story.play()
+    assert not os.path.exists((tmp_path / "name").read_text().strip())
+
+
+def test_too_many_bytes_of_files_fail_the_tool(story):
+    story.tool('head -c 300000 /dev/zero > "$NARRATORIA_OUTPUT_DIR/big"\n' + DONE,
+               settings="shared = false\nfile_bytes = 200000")
+    story.play()
+    code, error = story.failure
+    assert code == "FILES_TOO_LARGE" and "file_bytes" in error
+
+
+@pytest.mark.parametrize("make, said", [
+    ("ln -s /etc/passwd $NARRATORIA_OUTPUT_DIR/link", "neither a file nor a folder"),
+    ("mkfifo $NARRATORIA_OUTPUT_DIR/pipe", "neither a file nor a folder"),
+    ("cd /; echo; echo narratoria-files; echo no tar", "cannot be brought back"),
+    ("mkdir /tmp/x$$; cd /tmp/x$$; echo; echo narratoria-files; tar -cPf - --format=ustar ../x$$ | cat; rmdir ../x$$",
+     "outside the folder")])
+def test_unusual_files_are_refused(story, make, said):
+    story.tool(make + "\n" + DONE, settings="shared = false")
+    story.play()
+    code, error = story.failure
+    assert code == "FILES_LOST" and said in error, error
+
+
+def test_file_does_not_go_through_a_link(story, tmp_path):
+    """A tool of this machine may leave a link in the output folder."""
+    story.tool('echo new > "$NARRATORIA_OUTPUT_DIR/name"\n' + DONE, settings="shared = false")
+    here = story.folder / "tools/here"
+    (tmp_path / "target").write_text("old")
+    here.write_text(f'#!/bin/sh\nln -s {tmp_path}/target "$NARRATORIA_OUTPUT_DIR/name"\n' + DONE)
+    here.chmod(0o755)
+    prompts = json.loads((story.folder / "prompts.json").read_text())
+    plan = prompts["prompts"][0]["answers"][0]["plan"]
+    plan["tools"].insert(0, {"toolId": "here", "toolPath": "tools/here"})
+    plan["tools"][1]["dependencies"] = ["here"]
+    (story.folder / "prompts.json").write_text(json.dumps(prompts))
+    assert story.play().generations == 1, story.failure
+    assert (tmp_path / "target").read_text() == "old"

@@ -406,6 +406,7 @@ private:
         if (self.ended.count(token) != 0) return self.refuse(NAR_STALE);
         Ended one{};
         if (end != nullptr) {
+            self.output[token] += text(end->last_output);
             one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb,
                    (end->flags & NAR_END_PERMANENT) != 0};
         }

@@ -764,9 +764,10 @@ TEST_F(InvocationTest, ReportsEventsDiagnosticsAndTheEnd) {
                   end.exit_status = 3;
                   end.resident_kibibytes = 77;
                   end.is_permanent = true;
+                  end.last_output = "{}\n";
                   EXPECT_TRUE(one.ended(end));
               }));
-    EXPECT_EQ("{\"version\":\"0\"}\n", host.output[1]);
+    EXPECT_EQ("{\"version\":\"0\"}\n{}\n", host.output[1]);
     EXPECT_EQ("hm\n", host.diagnostics[1]);
     EXPECT_EQ(3, host.ended[1].exit_status);
     EXPECT_EQ(77u, host.ended[1].resident_kb);
