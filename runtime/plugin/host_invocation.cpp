@@ -30,7 +30,7 @@ nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str 
 
 bool says_nothing(const nar_invocation_end& end) {
     return end.exit_status == 0 && end.error_code.size == 0 && end.error.size == 0 &&
-           end.user_us == 0 && end.system_us == 0 && end.resident_kb == 0 &&
+           end.user_us == 0 && end.system_us == 0 && end.resident_bytes == 0 &&
            end.details.size == 0 && end.flags == 0;
 }
 
@@ -83,7 +83,7 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         if (given.details.size > 0) taken.details = read_details(instance, view(given.details));
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
-        taken.resident_kb = given.resident_kb;
+        taken.resident_kb = given.resident_bytes / 1024;
         taken.is_permanent = (given.flags & NAR_END_PERMANENT) != 0;
         return note_end(instance, instance.inbox().send_end(&instance, token, std::move(taken),
                                                             view(given.last_output)));

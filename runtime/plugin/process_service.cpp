@@ -77,7 +77,7 @@ public:
         told.exit_status = -1;
         told.user_us = exit.user_us;
         told.system_us = exit.system_us;
-        told.resident_kb = exit.resident_kb;
+        told.resident_bytes = exit.resident_kb * 1024;
         process::LimitEnd why;
         if (!exit.start_failure.empty()) {
             why = {"SPAWN_FAILED", exit.start_failure};

@@ -224,7 +224,7 @@ FIELD(nar_process_exit, error_code, 16);
 FIELD(nar_process_exit, error, 32);
 FIELD(nar_process_exit, user_us, 48);
 FIELD(nar_process_exit, system_us, 56);
-FIELD(nar_process_exit, resident_kb, 64);
+FIELD(nar_process_exit, resident_bytes, 64);
 
 SIZE(nar_process_events, 48);
 FIELD(nar_process_events, size, 0);
@@ -357,7 +357,7 @@ FIELD(nar_invocation_end, error_code, 8);
 FIELD(nar_invocation_end, error, 24);
 FIELD(nar_invocation_end, user_us, 40);
 FIELD(nar_invocation_end, system_us, 48);
-FIELD(nar_invocation_end, resident_kb, 56);
+FIELD(nar_invocation_end, resident_bytes, 56);
 FIELD(nar_invocation_end, last_output, 64);
 FIELD(nar_invocation_end, details, 80);
 FIELD(nar_invocation_end, flags, 96);

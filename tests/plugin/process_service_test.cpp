@@ -306,6 +306,8 @@ TEST_F(ProcessServiceTest, CpuLimitEndsItAndIsNamed) {
     EXPECT_EQ(heard.exit->signal, static_cast<unsigned>(SIGXCPU));
     // The limit counts clock ticks and rusage does not: they agree only roughly.
     EXPECT_GE(heard.exit->user_us + heard.exit->system_us, 500'000U);
+    EXPECT_GE(heard.exit->resident_bytes, 200'000U);
+    EXPECT_LT(heard.exit->resident_bytes, 64U << 20);
 }
 
 TEST_F(ProcessServiceTest, CgroupLimitIsRefusedWithoutACgroup) {

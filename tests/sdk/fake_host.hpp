@@ -65,7 +65,7 @@ public:
         int exit_status;
         std::string code;
         std::string error;
-        std::uint64_t resident_kb;
+        std::uint64_t resident_bytes;
         bool is_permanent;
     };
 
@@ -407,7 +407,7 @@ private:
         Ended one{};
         if (end != nullptr) {
             self.output[token] += text(end->last_output);
-            one = {end->exit_status, text(end->error_code), text(end->error), end->resident_kb,
+            one = {end->exit_status, text(end->error_code), text(end->error), end->resident_bytes,
                    (end->flags & NAR_END_PERMANENT) != 0};
         }
         self.ended[token] = one;

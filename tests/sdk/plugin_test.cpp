@@ -762,7 +762,7 @@ TEST_F(InvocationTest, ReportsEventsDiagnosticsAndTheEnd) {
                   EXPECT_TRUE(one.diagnostics("hm\n"));
                   plugin::End end;
                   end.exit_status = 3;
-                  end.resident_kibibytes = 77;
+                  end.resident_bytes = 77;
                   end.is_permanent = true;
                   end.last_output = "{}\n";
                   EXPECT_TRUE(one.ended(end));
@@ -770,7 +770,7 @@ TEST_F(InvocationTest, ReportsEventsDiagnosticsAndTheEnd) {
     EXPECT_EQ("{\"version\":\"0\"}\n{}\n", host.output[1]);
     EXPECT_EQ("hm\n", host.diagnostics[1]);
     EXPECT_EQ(3, host.ended[1].exit_status);
-    EXPECT_EQ(77u, host.ended[1].resident_kb);
+    EXPECT_EQ(77u, host.ended[1].resident_bytes);
     EXPECT_TRUE(host.ended[1].is_permanent);
 }
 

@@ -58,7 +58,7 @@ typedef struct nar_process_exit {
     nar_str error;        /* the message for `error_code`                                        */
     uint64_t user_us;     /* processor time in user mode, microseconds                           */
     uint64_t system_us;
-    uint64_t resident_kb; /* largest resident memory, KiB                                        */
+    uint64_t resident_bytes; /* largest resident memory                                          */
 } nar_process_exit;
 
 /* The standard streams of a process. */

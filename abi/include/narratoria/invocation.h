@@ -48,7 +48,7 @@ typedef struct nar_invocation_end {
     nar_str error;        /* the message for `error_code`                                 */
     uint64_t user_us;     /* processor time in user mode, microseconds; 0: unknown        */
     uint64_t system_us;
-    uint64_t resident_kb; /* largest resident memory, KiB; 0: unknown                     */
+    uint64_t resident_bytes; /* largest resident memory; 0: unknown                       */
     nar_str last_output;  /* appended to the output before the end; never refused as NAR_BUSY */
     nar_str details;      /* a JSON object about the attempt, for example where it ran; it becomes
                              "details" of the attempt in the result. Empty: none. Ignored with a log

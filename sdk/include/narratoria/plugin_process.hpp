@@ -37,7 +37,7 @@ struct ProcessExit {
     std::string error;  // the message for `error_code`
     std::uint64_t user_us = 0;
     std::uint64_t system_us = 0;
-    std::uint64_t resident_kb = 0;
+    std::uint64_t resident_bytes = 0;
 };
 
 enum class ProcessStream : std::uint32_t {
@@ -196,7 +196,7 @@ private:
             running.events.on_exit({exit->exit_status, exit->signal_number,
                                     std::string(detail::to_view(exit->error_code)),
                                     std::string(detail::to_view(exit->error)), exit->user_us,
-                                    exit->system_us, exit->resident_kb});
+                                    exit->system_us, exit->resident_bytes});
         });
     }
     static constexpr nar_process_events kEvents{

@@ -160,8 +160,8 @@ struct End {
     std::string_view error = {};             // the message for `error_code`
     std::chrono::microseconds user_time{0};  // processor time; 0: unknown
     std::chrono::microseconds system_time{0};
-    std::uint64_t resident_kibibytes = 0;  // largest resident memory; 0: unknown
-    std::string_view details = {};         // a JSON object for the attempt's result, or empty
+    std::uint64_t resident_bytes = 0;  // largest resident memory; 0: unknown
+    std::string_view details = {};     // a JSON object for the attempt's result, or empty
     // Appended to the output; never refused as NAR_BUSY.
     std::string_view last_output = {};
     bool is_permanent = false;  // if it failed, no later attempt can succeed: it is not retried
@@ -280,7 +280,7 @@ private:
                 detail::to_c(end.error),
                 static_cast<std::uint64_t>(end.user_time.count()),
                 static_cast<std::uint64_t>(end.system_time.count()),
-                end.resident_kibibytes,
+                end.resident_bytes,
                 detail::to_c(end.last_output),
                 detail::to_c(end.details),
                 end.is_permanent ? NAR_END_PERMANENT : 0,

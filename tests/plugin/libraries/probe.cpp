@@ -310,7 +310,7 @@ void end_ok(Probe& probe, uint64_t token) {
     nar_invocation_end end{};
     end.size = sizeof end;
     end.user_us = 2000;
-    end.resident_kb = 512;
+    end.resident_bytes = 512 * 1024;
     host->ended(probe.host, token, &end);
 }
 
