@@ -374,7 +374,7 @@ private:
 
     Response cancel() {
         try {
-            host_.cancel();
+            host_.cancel_all();
         } catch (const narratoria::Error& error) {
             if (error.status() != NAR_UNSUPPORTED) throw;
             return Response::problem(501, "UNSUPPORTED", "this host does not support cancellation");

@@ -59,7 +59,7 @@ inline bool has_nul(nar_str path) { return view(path).find('\0') != std::string_
 
 // False for NULL, and for an error whose size was not set: the rest of it may be garbage.
 inline bool is_usable(const nar_error* error) {
-    return error != nullptr && error->size >= sizeof(nar_error);
+    return error != nullptr && error->size >= kFirstSize<nar_error>;
 }
 
 // Fills `error` and returns `status`. `error` may be NULL.

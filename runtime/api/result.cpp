@@ -168,6 +168,11 @@ nar_status append_piece(void* user, nar_str piece) {
 
 bool with_events(uint32_t flags) { return (flags & NAR_RESULT_WITHOUT_EVENTS) == 0; }
 
+nar_status refuse_flags(uint32_t flags, nar_error* error) {
+    if ((flags & ~static_cast<uint32_t>(NAR_RESULT_WITHOUT_EVENTS)) == 0) return NAR_OK;
+    return refuse_argument(error, "flags has an unknown bit");
+}
+
 }  // namespace
 
 extern "C" {
@@ -197,6 +202,7 @@ nar_status nar_result_write(const nar_result* result, uint32_t flags, nar_write_
         if (result == nullptr || write == nullptr) {
             return refuse_argument(error, "the result and the write function must not be NULL");
         }
+        if (const nar_status status = refuse_flags(flags, error)) return status;
         CallbackOutput output(write, user);
         if (result->result->write(output, with_events(flags))) return NAR_OK;
         if (!output.thrown.empty()) {
@@ -211,6 +217,7 @@ nar_status nar_result_write_to(const nar_result* result, uint32_t flags, int32_t
                                nar_error* error) {
     return guarded(error, [&]() -> nar_status {
         if (result == nullptr) return refuse_argument(error, "result must not be NULL");
+        if (const nar_status status = refuse_flags(flags, error)) return status;
         const PipeSignal no_signal;
         DescriptorOutput output(descriptor);
         if (result->result->write(output, with_events(flags))) return NAR_OK;
@@ -225,6 +232,7 @@ nar_status nar_result_json(const nar_result* result, uint32_t flags, nar_text** 
         if (result == nullptr || json == nullptr) {
             return refuse_argument(error, "result and json must not be NULL");
         }
+        if (const nar_status status = refuse_flags(flags, error)) return status;
         auto text = std::make_unique<nar_text>();
         CallbackOutput output(append_piece, &text->text);
         if (!result->result->write(output, with_events(flags))) {

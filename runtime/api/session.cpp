@@ -574,7 +574,7 @@ uint64_t nar_session_submission(const nar_session* session) {
 nar_status nar_session_cancel_submission(nar_session* session, uint64_t submission,
                                          nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
-        if (submission != 0 && its.cancel(submission)) return NAR_OK;
+        if (its.cancel(submission)) return NAR_OK;
         return fail(error, NAR_NOT_FOUND, "SUBMISSION",
                     "submission " + std::to_string(submission) + " has ended or never existed");
     });

@@ -311,7 +311,7 @@ int Transfer::on_ready_to_send() {
 
 size_t Transfer::on_header(std::string_view line) {
     if (is_abandoned()) return 0;
-    if (phase_ != Phase::Receiving) enter(Phase::Receiving);
+    if (phase_ != Phase::Receiving || request_.times.between_ms != 0) enter(Phase::Receiving);
     header_bytes_ += line.size();
     if (header_bytes_ > request_.max_header_bytes) {
         fail(Failure::HeaderLimit, "the response has more than " +

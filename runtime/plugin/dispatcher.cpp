@@ -500,6 +500,8 @@ Dispatcher::Rendering Dispatcher::render(const nar_asset& asset,
             status = renderer.extension.render(renderer.instance->data(), &asset);
         });
         if (status == NAR_OK) return {true, nullptr};
+        // A disabled plugin will not report the outcome.
+        if (status == NAR_PENDING && renderer.instance->disabled()) status = NAR_DECLINED;
         if (status == NAR_PENDING) return {true, renderer.instance};
         note_not_rendered(*renderer.instance, status);
     }

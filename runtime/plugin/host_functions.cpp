@@ -10,6 +10,7 @@
 
 #include "base/bytes/utf8.hpp"
 #include "base/fork_count.hpp"
+#include "base/given_struct.hpp"
 #include "base/view.hpp"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
@@ -52,7 +53,7 @@ const void* get_extension(const nar_host*, nar_str id) {
 }  // namespace
 
 void write_failure(nar_failure* failure, std::string_view text) {
-    if (failure == nullptr || failure->size < sizeof *failure) return;
+    if (failure == nullptr || failure->size < kFirstSize<nar_failure>) return;
     text = utf8::prefix_of(text, sizeof failure->message - 1);
     std::memcpy(failure->message, text.data(), text.size());
     failure->message[text.size()] = '\0';

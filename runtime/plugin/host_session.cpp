@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Services of narratoria/host_session.h.
+#include <utility>
+
 #include "base/view.hpp"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
@@ -52,12 +54,20 @@ uint64_t prompt_submission(const nar_host* host) {
 
 nar_status prompt_cancel(const nar_host* host, uint64_t submission) {
     return on_engine_thread(host, "prompt.cancel", [&](Instance& instance) {
-        if (!instance.session().cancel(submission)) return NAR_NOT_FOUND;
-        // A sink that cancels may end every turn of the game.
-        instance.session().log(instance.session().is_publishing() ? NAR_LOG_WARN : NAR_LOG_INFO,
-                               "plugin " + instance.library().id + ": cancelled " +
-                                   (submission == 0 ? std::string("all submissions")
-                                                    : "submission " + std::to_string(submission)));
+        return instance.session().cancel(submission) ? NAR_OK : NAR_NOT_FOUND;
+    });
+}
+
+nar_status prompt_cancel_all(const nar_host* host) {
+    return on_engine_thread(host, "prompt.cancel_all", [&](Instance& instance) {
+        SessionAccess& session = instance.session();
+        // Once per submission: a sink that cancels at each record must not fill the log.
+        const uint64_t submission = session.running_submission();
+        if (submission != 0 && std::exchange(instance.last_cancelled, submission) != submission) {
+            session.log(session.is_publishing() ? NAR_LOG_WARN : NAR_LOG_INFO,
+                        "plugin " + instance.library().id + ": cancelled the turn");
+        }
+        session.cancel_all();
         return NAR_OK;
     });
 }
@@ -66,7 +76,7 @@ nar_status prompt_cancel(const nar_host* host, uint64_t submission) {
 
 const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
 const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
-const nar_host_prompt prompt_service{sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission,
-                                     prompt_cancel};
+const nar_host_prompt prompt_service{
+    sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission, prompt_cancel, prompt_cancel_all};
 
 }  // namespace narratoria::plugin

@@ -136,10 +136,9 @@ nar_status HttpService::start(const nar_http_request& given, const nar_http_even
     made.times.total_ms = time_of(given.total_ms, 0);
     made.max_body_bytes = given.max_body_bytes != 0 ? given.max_body_bytes : kUsualBody;
     const uint64_t number = ++instance_.last_handle;
-    Running& running =
-        *running_.emplace(number, std::make_unique<Running>(*this, events, user, number))
-             .first->second;
-    running.start(std::move(made));
+    auto running = std::make_unique<Running>(*this, events, user, number);
+    running->start(std::move(made));
+    running_.emplace(number, std::move(running));
     *request = number;
     return NAR_OK;
 }

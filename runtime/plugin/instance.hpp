@@ -136,6 +136,7 @@ public:
     HttpService requests{*this};
     Published published;
     uint64_t last_handle = 0;
+    uint64_t last_cancelled = 0;  // submission whose cancellation was logged
 
 private:
     bool is_shared() const { return own_ != nullptr && own_->is_shared; }

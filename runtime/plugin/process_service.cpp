@@ -160,7 +160,6 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
         return NAR_INVALID_ARGUMENT;
     }
     if (program.limits != nullptr) {
-        why = "the size of nar_program.limits is not set; set it to sizeof the struct";
         nar_limits limits;
         why = read_struct(program.limits, limits);
         if (!why.empty()) {

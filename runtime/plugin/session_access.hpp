@@ -96,8 +96,9 @@ public:
     virtual bool on_rendered(Instance& renderer, uint64_t seq, nar_status status) = 0;
     // `renderer` will report no more outcomes.
     virtual void drop_renderings(Instance& renderer) = 0;
-    // Returns false if the submission is unknown or has ended. 0: all submissions so far.
+    // Returns false if the submission is unknown or has ended.
     virtual bool cancel(uint64_t submission) = 0;
+    virtual void cancel_all() = 0;
 
     virtual ProcessDefaults process_defaults() = 0;
     virtual http::Client& http() = 0;

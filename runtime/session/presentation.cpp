@@ -83,6 +83,8 @@ void Presentation::drop_renderings(plugin::Instance& renderer) {
 
 void Presentation::render(const asset::Asset& asset, std::vector<plugin::Instance*> tried) {
     rendered_.insert(asset.seq);
+    // A ui event may name an asset again while its renderer is busy with it.
+    pending_.erase(asset.seq);
     const std::string_view metadata =
         asset.metadata.empty() ? std::string_view("{}") : std::string_view(asset.metadata);
     const nar_asset out{sizeof out,          asset.attempt,          asset.seq,
@@ -101,7 +103,7 @@ void Presentation::render(const asset::Asset& asset, std::vector<plugin::Instanc
                 on_rendered(*renderer, seq, NAR_DECLINED);
             });
         }
-        pending_.insert_or_assign(asset.seq, std::move(pending));
+        pending_.emplace(asset.seq, std::move(pending));
     }
     if (rendering.is_accepted) return;
     std::string body;

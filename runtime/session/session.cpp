@@ -139,7 +139,9 @@ Session::~Session() {
 
 std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler,
                                         std::string_view by) {
-    const auto is_same = [&](const Job& job) { return job.is_prompt && job.by == by; };
+    const auto is_same = [&](const Job& job) {
+        return job.is_prompt && job.by == by && !is_cancelled(job.number);
+    };
     const auto unfinished = std::count_if(jobs_.begin(), jobs_.end(), is_same) +
                             (running_ && is_same(current_) ? 1 : 0);
     if (unfinished >= 2) return std::nullopt;
@@ -664,10 +666,6 @@ void Session::request_cancel() noexcept {
 }
 
 bool Session::cancel(uint64_t submission) {
-    if (submission == 0) {
-        request_cancel();
-        return true;
-    }
     const bool is_running = running_ && current_.number == submission;
     if (!is_running && std::none_of(jobs_.begin(), jobs_.end(),
                                     [&](const Job& job) { return job.number == submission; })) {

@@ -96,8 +96,9 @@ public:
     // The number of the last submission.
     uint64_t last_submission() const { return submitted_numbers_; }
     uint64_t running_submission() const override { return running_ ? current_.number : 0; }
-    // Cancels one submission, or all for 0. Returns false if it is unknown or has ended.
+    // Cancels one submission. Returns false if it is unknown or has ended.
     bool cancel(uint64_t submission) override;
+    void cancel_all() override { request_cancel(); }
 
     // True while the destructor runs. A job submitted then would never run, so callers refuse it.
     bool ending() const { return destroying_; }

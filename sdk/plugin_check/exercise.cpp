@@ -262,9 +262,10 @@ private:
     }
 
     void require_status(nar_status status, const char* function) {
-        if (status <= 0 && status >= NAR_STATUS_LAST_) return;
+        if (status <= 0 && status >= NAR_STATUS_LAST_ && status != NAR_PENDING) return;
         host_.report().add_finding(
-            "P34", fmt::format("{} returned {}, which is not a nar_status", function, status));
+            "P34", fmt::format("{} returned {}, which is not a nar_status that it may return",
+                               function, status));
     }
 
     // ------------------------------------------------------------ event_sink
@@ -392,7 +393,8 @@ private:
         nar_status status = NAR_OK;
         host_.call(fmt::format("asset_renderer render ({})", type), "asset_renderer render",
                    [&] { status = renderer.render(instance_, lent); });
-        require_status(status, "asset_renderer render");
+        if (status == NAR_PENDING) host_.expect_rendering(asset.seq);
+        else require_status(status, "asset_renderer render");
     }
 
     std::string sample_file(std::string_view type) {
@@ -425,6 +427,12 @@ private:
             render(*renderer, type + "; charset=utf-8", path, "{}");
         }
         if (is_odd()) render(*renderer, std::string(1000, '/'), std::string("\xFF\0\n", 3), "{}");
+        const auto has_reported = [this] { return host_.pending_renderings() == 0; };
+        if (!is_judged() || host_.run_loop(patience(), has_reported)) return;
+        host_.report().add_finding(
+            "P48", fmt::format("{} renderings for which render returned NAR_PENDING had no outcome "
+                               "after {} s (--time allows more time)",
+                               host_.pending_renderings(), patience()));
     }
 
     // ------------------------------------------------------------ narrator

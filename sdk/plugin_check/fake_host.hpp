@@ -106,7 +106,7 @@ public:
     NarratorRequest request(std::uint64_t token);
     ObservedInvocation invocation(std::uint64_t token);
 
-    // Reads the reason for a refusal from `failure`, which has `room` bytes for the message. A
+    // Reads the reason for a refusal from `failure`. A
     // missing or invalid reason is a finding of P9.
     static std::string reason_in(TrialReport& report, const nar_failure& failure,
                                  std::string_view who);
@@ -116,6 +116,9 @@ public:
 
     // True if the plugin submitted a prompt since the last call of this function.
     bool consume_prompt();
+    // render.rendered must follow for this asset.
+    void expect_rendering(std::uint64_t seq);
+    std::size_t pending_renderings() const;
 
     // Reports a finding if more processes or threads exist than a plugin may have.
     void judge_use();
@@ -208,6 +211,7 @@ private:
     static nar_status prompt_submit(const nar_host* host, nar_str text, std::uint64_t* submission);
     static std::uint64_t prompt_submission(const nar_host* host);
     static nar_status prompt_cancel(const nar_host* host, std::uint64_t submission);
+    static nar_status prompt_cancel_all(const nar_host* host);
     static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
                                 void* user);
     static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,
@@ -261,7 +265,9 @@ private:
     mutable std::mutex mutex_;  // guards all members below
     Life life_ = Life::ProcessSnapshot;
     std::map<std::string, void*, std::less<>> extensions_;
-    std::set<std::uint64_t> requested_;  // HTTP requests that have not ended
+    std::uint64_t submission_ = 0;        // of the last prompt
+    std::set<std::uint64_t> renderings_;  // assets whose renderer returned NAR_PENDING
+    std::set<std::uint64_t> requested_;   // HTTP requests that have not ended
     std::deque<Post> posts_;
     std::map<std::uint64_t, Timer> timers_;
     std::map<std::uint64_t, Poll> polls_;

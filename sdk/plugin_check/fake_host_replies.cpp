@@ -235,7 +235,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     if (self == nullptr) return status;
     nar_invocation_end read{};
     if (end != nullptr) {
-        if (end->size < 2 * sizeof(std::uint32_t) || end->size > kMaxStructSize) {
+        if (end->size < sizeof read || end->size > kMaxStructSize) {
             self->report_.add_finding(
                 "P34", fmt::format("invocation.ended: nar_invocation_end.size is {}", end->size));
             return NAR_INVALID_ARGUMENT;

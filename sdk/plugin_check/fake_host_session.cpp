@@ -160,11 +160,9 @@ nar_status PluginCheckHost::render_rendered(const nar_host* host, std::uint64_t 
         self->report_.add_finding("P34", "render.rendered: the status is NAR_PENDING");
         return NAR_INVALID_ARGUMENT;
     }
-    return seq > 0 ? NAR_OK : NAR_NOT_FOUND;
+    const std::lock_guard lock(self->mutex_);
+    return self->renderings_.erase(seq) == 1 ? NAR_OK : NAR_NOT_FOUND;
 }
-
-// The id of every submission: one at a time is pending.
-constexpr std::uint64_t kSubmission = 1;
 
 nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text,
                                           std::uint64_t* submission) {
@@ -175,24 +173,46 @@ nar_status PluginCheckHost::prompt_submit(const nar_host* host, nar_str text,
     const std::lock_guard lock(self->mutex_);
     if (self->prompt_pending_) return NAR_BUSY;
     self->prompt_pending_ = true;
-    if (submission != nullptr) *submission = kSubmission;
+    ++self->submission_;
+    if (submission != nullptr) *submission = self->submission_;
     return NAR_OK;
 }
 
 std::uint64_t PluginCheckHost::prompt_submission(const nar_host* host) {
     nar_status status;
     PluginCheckHost* self = entered(host, "prompt.submission", kInActive, true, &status);
-    return self != nullptr && self->prompt_pending_ ? kSubmission : 0;
+    if (self == nullptr) return 0;
+    const std::lock_guard lock(self->mutex_);
+    return self->prompt_pending_ ? self->submission_ : 0;
 }
 
 nar_status PluginCheckHost::prompt_cancel(const nar_host* host, std::uint64_t submission) {
     nar_status status;
     PluginCheckHost* self = entered(host, "prompt.cancel", kInActive, true, &status);
     if (self == nullptr) return status;
-    if (submission != 0 && submission != kSubmission) return NAR_NOT_FOUND;
+    const std::lock_guard lock(self->mutex_);
+    if (!self->prompt_pending_ || submission != self->submission_) return NAR_NOT_FOUND;
+    self->prompt_pending_ = false;
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::prompt_cancel_all(const nar_host* host) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "prompt.cancel_all", kInActive, true, &status);
+    if (self == nullptr) return status;
     const std::lock_guard lock(self->mutex_);
     self->prompt_pending_ = false;
     return NAR_OK;
+}
+
+void PluginCheckHost::expect_rendering(std::uint64_t seq) {
+    const std::lock_guard lock(mutex_);
+    renderings_.insert(seq);
+}
+
+std::size_t PluginCheckHost::pending_renderings() const {
+    const std::lock_guard lock(mutex_);
+    return renderings_.size();
 }
 
 bool PluginCheckHost::consume_prompt() {

@@ -75,6 +75,7 @@ void try_extension(TrialReport& report, const std::string& path, const std::stri
             report.add_skipped("P37", "its cancel is NULL");
         }
     }
+    if (exercise.only == NAR_EXTENSION_ASSET_RENDERER) cover(report, {"P48"});
     if (exercise.only == NAR_EXTENSION_TOOL_RUNNER || exercise.only == NAR_EXTENSION_TOOL) {
         cover(report, {"P39", "P40"});
     }

@@ -100,6 +100,8 @@ constexpr PluginRule kRules[] = {
      "signal the process by its id; start it in a process group of its own (setpgid)"},
     {"P47", "lets the process end",
      "do not use atexit, or destructors of globals that need objects which deinit has freed"},
+    {"P48", "reports the outcome of each pending rendering",
+     "call render.rendered for each asset for which render returned NAR_PENDING"},
 };
 
 // One kind of check and the rules that it can find broken. Rules that any trial may find broken
@@ -117,7 +119,7 @@ constexpr Check kLife{"init and deinit", "P9 P17 P18 P19 P20 P24 P25 P26 P27 P28
 constexpr Check kSession{"a session of the runtime", "P16"};
 constexpr Check kUse{"use",
                      "P19 P20 P22 P23 P24 P25 P26 P27 P28 P34 P35 P36 P37 P38 P39 P40 P42 P43 P44 "
-                     "P45 P46"};
+                     "P45 P46 P48"};
 constexpr Check kLater{"later versions' data", "P32"};
 constexpr Check kOddData{"odd data", "P33"};
 constexpr Check kOddSettings{"odd settings", "P33"};
@@ -501,6 +503,8 @@ void Examination::decide_verdict(PluginJudgement& one) {
         one.why = "it is not a narrator";
     } else if (is_tools) {
         one.why = "it runs no tools";
+    } else if (one.rule->id == "P48") {
+        one.why = "it renders no assets";
     } else {
         one.why = "the plugin did not return from an earlier check";
     }

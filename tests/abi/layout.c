@@ -326,12 +326,13 @@ FIELD(nar_host_render, size, 0);
 FIELD(nar_host_render, reserved, 4);
 FIELD(nar_host_render, rendered, 8);
 
-SIZE(nar_host_prompt, 32);
+SIZE(nar_host_prompt, 40);
 FIELD(nar_host_prompt, size, 0);
 FIELD(nar_host_prompt, reserved, 4);
 FIELD(nar_host_prompt, submit, 8);
 FIELD(nar_host_prompt, submission, 16);
 FIELD(nar_host_prompt, cancel, 24);
+FIELD(nar_host_prompt, cancel_all, 32);
 
 /* invocation.h */
 SIZE(nar_invocation, 152);

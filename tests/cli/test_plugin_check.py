@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(BUILD.name == "tsan", reason="rule P20 finds the
 
 FAMILY = BUILD / "tests" / "plugins"
 SHIPPED = BUILD / "lib" / "narratoria" / "plugins"
-RULES = [f"P{number}" for number in range(1, 48)]
+RULES = [f"P{number}" for number in range(1, 49)]
 
 # The variant, the rule that finds it, the verdict, and a part of the message.
 CAUGHT = [
@@ -71,6 +71,7 @@ CAUGHT = [
     ("crashes_on_odd_data", "P33", "crashed", "ui_handler handle"),
     ("bad_level", "P34", "failed", "the level is 9"),
     ("never_answers", "P35", "failed", "no reply after 1 s"),
+    ("never_renders", "P48", "failed", "no outcome after 1 s"),
     ("answers_twice", "P36", "failed", "already has a reply"),
     ("answers_after_cancel", "P37", "failed", "was cancelled"),
     ("ends_twice", "P39", "failed", "a second time"),

@@ -275,6 +275,17 @@ TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
     session.reset();
 }
 
+TEST_F(ExtendTest, CancelledPromptDoesNotKeepTheNextFromWaiting) {
+    Narrator narrator{.id = "silent", .generate = [](auto, const auto&) {}, .cancel = {}};
+    session.emplace(*engine, SessionOptions{.narrator = narrator});
+    session->prompt("first");
+    const uint64_t second = session->prompt("second");
+    EXPECT_THROW(session->prompt("third"), Error);
+    EXPECT_TRUE(session->cancel(second));
+    session->prompt("third");
+    EXPECT_FALSE(session->cancel(second + 7));
+}
+
 TEST_F(ExtendTest, ValueInAReservedFieldIsRefused) {
     nar_event_sink_extension functions{};
     functions.size = sizeof functions;

@@ -240,8 +240,12 @@ private:
     }
     static std::uint64_t submission(const nar_host* host) { return of(host).prompts.size(); }
     static nar_status cancel(const nar_host* host, std::uint64_t submission) {
-        if (submission > of(host).prompts.size()) return NAR_NOT_FOUND;
+        if (submission == 0 || submission > of(host).prompts.size()) return NAR_NOT_FOUND;
         of(host).cancelled.push_back(submission);
+        return NAR_OK;
+    }
+    static nar_status cancel_all(const nar_host* host) {
+        of(host).cancelled.push_back(0);
         return NAR_OK;
     }
     static nar_status rendered(const nar_host* host, std::uint64_t seq, nar_status status) {
@@ -437,8 +441,8 @@ private:
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,
                                                        &patch_state};
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
-    static constexpr nar_host_prompt prompt_functions = {sizeof(nar_host_prompt), 0, &submit_prompt,
-                                                         &submission, &cancel};
+    static constexpr nar_host_prompt prompt_functions = {
+        sizeof(nar_host_prompt), 0, &submit_prompt, &submission, &cancel, &cancel_all};
     static constexpr nar_host_render render_functions = {sizeof(nar_host_render), 0, &rendered};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,

@@ -998,7 +998,7 @@ TEST(PluginHost, CancelsOneSubmissionOrAll) {
     in_plugin(fake, [&](const plugin::Host& host) {
         EXPECT_TRUE(host.cancel(host.submit_prompt("I wait")));
         EXPECT_FALSE(host.cancel(7));
-        EXPECT_TRUE(host.cancel());
+        host.cancel_all();
     });
     EXPECT_THAT(fake.cancelled, ElementsAre(1, 0));
 }
@@ -1054,7 +1054,7 @@ TEST(PluginHost, MissingExtensionsCauseNoExceptionOnAnotherThread) {
             EXPECT_EQ(0u, host.submit_prompt("I wait"));
             EXPECT_EQ(0u, host.submission());
             host.publish("url", "v");
-            EXPECT_FALSE(host.cancel());
+            EXPECT_FALSE(host.cancel(1));
         }).join();
         EXPECT_EQ(NAR_UNSUPPORTED, error_of([&] { host.patch_state("{}"); }).status());
     });

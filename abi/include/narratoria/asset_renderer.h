@@ -53,7 +53,8 @@ typedef struct nar_host_render {
      * the next renderer is called. The session waits for it as long as for an attempt of a tool
      * (try_ms), then calls the next renderer. A turn does not wait, but
      * nar_engine_run_until_idle does. NAR_NOT_FOUND: no rendering of this plugin is pending for
-     * `seq`. NAR_INVALID_ARGUMENT: `status` is NAR_PENDING. [engine-thread, active] */
+     * `seq`; none is before render has returned. NAR_INVALID_ARGUMENT: `status` is NAR_PENDING.
+     * [engine-thread, active] */
     nar_status (*rendered)(const nar_host *host, uint64_t seq, nar_status status);
 } nar_host_render;
 

@@ -147,7 +147,8 @@ NAR_API nar_status nar_engine_create(const nar_engine_options *options, nar_engi
  * pointers into the engine become invalid. NULL is allowed. [engine-thread] */
 NAR_API nar_status nar_engine_destroy(nar_engine *engine, nar_error *error);
 
-/* Drives the loop until no turn runs and no tool is being ended. [engine-thread] */
+/* Drives the loop until no turn runs, no tool is being ended and no rendering is pending
+ * (asset_renderer.h). [engine-thread] */
 NAR_API nar_status nar_engine_run_until_idle(nar_engine *engine, nar_error *error);
 
 /* Waits for the next events and handles them. Returns at once if the engine is idle.
@@ -164,8 +165,8 @@ NAR_API nar_status nar_engine_run_for(nar_engine *engine, uint64_t budget_us, na
  * Calling it is never necessary. NAR_IO if one cannot be started. [engine-thread] */
 NAR_API nar_status nar_engine_prepare(nar_engine *engine, uint32_t supervisors, nar_error *error);
 
-/* Returns 1 while a turn (of a prompt, plan or script) runs or a tool is being ended, else 0;
- * 0 on misuse. [engine-thread, callback-ok] */
+/* Returns 1 while a turn (of a prompt, plan or script) runs, a tool is being ended or a rendering is
+ * pending, else 0; 0 on misuse. [engine-thread, callback-ok] */
 NAR_API uint32_t nar_engine_is_busy(const nar_engine *engine);
 
 /* Returns a descriptor that is readable when the loop has work to do. Poll it, but do not read

@@ -46,10 +46,12 @@ typedef struct nar_host_prompt {
     /* Returns the id of the submission that runs now, or 0. In a sink it is the one that the record
      * belongs to. [engine-thread, active] */
     uint64_t (*submission)(const nar_host *host);
-    /* Cancels one submission: tools receive SIGTERM and a grace period. 0 cancels the running one
-     * and all that wait, as nar_session_cancel does. NAR_NOT_FOUND: it has ended, or never existed.
-     * [engine-thread, active] */
+    /* Cancels one submission, as nar_session_cancel_submission does. NAR_NOT_FOUND: it has ended, or
+     * never existed. [engine-thread, active] */
     nar_status (*cancel)(const nar_host *host, uint64_t submission);
+    /* Cancels the running submission and all that wait, as nar_session_cancel does: tools receive
+     * SIGTERM and a grace period. [engine-thread, active] */
+    nar_status (*cancel_all)(const nar_host *host);
 } nar_host_prompt;
 
 #ifdef __cplusplus

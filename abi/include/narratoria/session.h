@@ -203,11 +203,13 @@ NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json,
  */
 
 /* Returns the id of the submission that runs now, or 0. In a sink it is the one that the record
- * belongs to; a record without one (a patch between turns) has 0. [engine-thread, callback-ok] */
+ * belongs to, or 0 for one that belongs to none: a patch between turns, a placeholder of an asset
+ * whose renderer gave up later. [engine-thread, callback-ok] */
 NAR_API uint64_t nar_session_submission(const nar_session *session);
 
-/* Cancels one submission, whether it runs or waits; nar_session_cancel describes how. NAR_NOT_FOUND:
- * it has ended, or never existed. [engine-thread, callback-ok] */
+/* Cancels one submission. If it runs, nar_session_cancel describes how. If it waits, it ends when its
+ * turn comes, without running. NAR_NOT_FOUND: it has ended, or never existed.
+ * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_cancel_submission(nar_session *session, uint64_t submission,
                                                  nar_error *error);
 

@@ -76,6 +76,15 @@ inline void tell(nar_failure* failure, std::string_view message,
     copy_into(failure->code, code);
 }
 
+constexpr nar_status status_of(HandlerResult result) noexcept {
+    switch (result) {
+        case HandlerResult::Handled: return NAR_OK;
+        case HandlerResult::Declined: return NAR_DECLINED;
+        case HandlerResult::Pending: return NAR_PENDING;
+    }
+    return NAR_FAILED;
+}
+
 // The code of the exception that is being handled, if it is an Error.
 inline std::string current_exception_code() {
 #if defined(__cpp_exceptions)
@@ -493,8 +502,8 @@ public:
     bool rendered(std::uint64_t seq, HandlerResult result) const {
         const auto* functions = core_->find_or_fail<nar_host_render>();
         if (functions == nullptr) return false;
-        const nar_status status = functions->rendered(
-            core_->host(), seq, result == HandlerResult::Handled ? NAR_OK : NAR_DECLINED);
+        const nar_status status =
+            functions->rendered(core_->host(), seq, detail::status_of(result));
         if (status == NAR_OK) return true;
         if (status != NAR_NOT_FOUND) core_->fail<nar_host_render>(status, "reporting a rendering");
         return false;
@@ -527,15 +536,22 @@ public:
         return functions == nullptr ? 0 : functions->submission(core_->host());
     }
 
-    // Cancels one submission. Returns false if it has ended. 0 cancels the running one and all that
-    // wait. Engine thread.
-    bool cancel(std::uint64_t submission = 0) const {
+    // Cancels one submission. Returns false if it has ended. Engine thread.
+    bool cancel(std::uint64_t submission) const {
         const auto* functions = core_->find_or_fail<nar_host_prompt>();
         if (functions == nullptr) return false;
         const nar_status status = functions->cancel(core_->host(), submission);
         if (status == NAR_OK) return true;
         if (status != NAR_NOT_FOUND) core_->fail<nar_host_prompt>(status, "cancelling");
         return false;
+    }
+
+    // Cancels the running submission and all that wait. Engine thread.
+    void cancel_all() const {
+        const auto* functions = core_->find_or_fail<nar_host_prompt>();
+        if (functions == nullptr) return;
+        const nar_status status = functions->cancel_all(core_->host());
+        if (status != NAR_OK) core_->fail<nar_host_prompt>(status, "cancelling");
     }
 
     // Queues `function()` for the engine thread; queued functions run in order, and their

@@ -7,10 +7,10 @@
 #include "narratoria/host_http.h"
 #include "narratoria/plugin_host.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>

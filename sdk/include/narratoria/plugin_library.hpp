@@ -106,12 +106,7 @@ struct EventSinkOf {
 template <class Handler>
 nar_status call_handler(Core& core, std::string_view where, Handler&& handler) noexcept {
     nar_status status = NAR_FAILED;
-    guard(core, where, [&]() noexcept(noexcept(handler())) {
-        const HandlerResult result = handler();
-        status = result == HandlerResult::Handled   ? NAR_OK
-                 : result == HandlerResult::Pending ? NAR_PENDING
-                                                    : NAR_DECLINED;
-    });
+    guard(core, where, [&]() noexcept(noexcept(handler())) { status = status_of(handler()); });
     return status;
 }
 

@@ -93,6 +93,11 @@ public:
         if (!is_wanted() || !core.is_open()) return 0;
         const auto* functions = core.find_or_fail<nar_host_invoke>();
         if (functions == nullptr) return 0;
+        // Before the callbacks are touched, which belong to the engine thread.
+        if (!core.is_engine_thread()) {
+            core.fail<nar_host_invoke>(NAR_WRONG_THREAD, "invoking a tool");
+            return 0;
+        }
         auto callback =
             std::make_unique<Callback>(request_->shared_core(), std::forward<Function>(on_outcome));
         void* const user = callback.get();
@@ -105,7 +110,7 @@ public:
         if (status == NAR_OK) return number;
         core.outcome_callbacks.erase(user);
         if (status == NAR_GONE) return 0;
-        if (failure.message[0] != '\0' && core.is_engine_thread()) {
+        if (failure.message[0] != '\0') {
             NARRATORIA_THROW(Error(status, {}, failure.message, {}));
         }
         core.fail<nar_host_invoke>(status, "invoking a tool");

@@ -824,6 +824,10 @@ TEST_F(CContract, WritingReturnsTheStatusOfARefusingWriter) {
     EXPECT_EQ(error.code(), "CALLBACK_THREW");
     EXPECT_THAT(error.message(), HasSubstr("no ink"));
     EXPECT_EQ(nar_result_write(kept, 0, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_result_write(kept, 2, refuse, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_result_write_to(kept, 2, 1, error), NAR_INVALID_ARGUMENT);
+    nar_text* json = nullptr;
+    EXPECT_EQ(nar_result_json(kept, 2, &json, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_result_write_to(kept, 0, -1, error), NAR_IO);
     EXPECT_THAT(error.message(), HasSubstr("Bad file descriptor"));
     nar_result_release(kept);

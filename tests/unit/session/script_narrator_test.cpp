@@ -58,6 +58,7 @@ public:
     }
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
+    void cancel_all() override {}
     http::Client& http() override { std::abort(); }
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
     nar_status answer(uint64_t, bool is_plan, std::string text) override {

@@ -62,6 +62,7 @@
  * bad_level                  logs with level 9
  * without_cancel             violates no rule: the narrator's cancel is NULL
  * never_answers              the narrator neither replies nor fails
+ * never_renders              the renderer returns NAR_PENDING and reports no outcome
  * answers_twice              the narrator replies twice
  * answers_after_cancel       the narrator replies when it is cancelled, otherwise only later
  * bad_plan                   the narrator's plan has no requestId
@@ -368,6 +369,9 @@ static const nar_ui_handler_extension ui_handler = {
 
 static nar_status render(void *self, const nar_asset *asset) {
     struct instance *instance = self;
+#if MISBEHAVIOUR_NEVER_RENDERS
+    return NAR_PENDING;
+#endif
     char *path = malloc(asset->path.size + 1);
     if (path == NULL) return NAR_OUT_OF_MEMORY;
     if (asset->path.size > 0) memcpy(path, asset->path.data, asset->path.size);
