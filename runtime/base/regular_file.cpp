@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "base/descriptor.hpp"
 
@@ -39,15 +40,17 @@ FileReading read_regular_file(const std::string& path, const std::string& shown,
     if (S_ISDIR(status.st_mode)) return failed("is a folder, not a file");
     if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
     text.clear();
-    char buffer[64 * 1024];
+    // Not on the stack: hosts may drive the engine on a thread with 64 KiB.
+    constexpr size_t kBlock = 64 * 1024;
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kBlock);
     for (;;) {
-        const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+        const ssize_t got = ::read(file.get(), buffer.get(), kBlock);
         if (got == 0) return FileReading::Read;
         if (got < 0) {
             if (errno == EINTR) continue;
             return failed(std::string("cannot be read: ") + std::strerror(errno));
         }
-        text.append(buffer, static_cast<size_t>(got));
+        text.append(buffer.get(), static_cast<size_t>(got));
         if (text.size() > limit) {
             return failed("is larger than the limit of " + size_text(limit));
         }

@@ -214,7 +214,7 @@ bool read_file(const std::string& path, std::string& text, struct stat& status,
         problem = "it is not a regular file";
         return false;
     }
-    char buffer[16 * 1024];
+    char buffer[4 * 1024];  // small: the stack of a host's thread may be
     for (;;) {
         const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
         if (got == 0) return true;
