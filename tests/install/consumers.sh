@@ -34,6 +34,29 @@ cmake --build "$work/build"
 "$work/build/host_cpp" "$story" "$prompt"
 echo '{"requestId":"r","tool":"tool","operation":"run","input":{}}' | "$work/build/tool"
 
+if [ -e "$work/build/host_static" ]; then
+    say "a host with the static library needs no libnarratoria.so, and loads plugins beside itself"
+    needed=$(readelf -dW "$work/build/host_static" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+    case $needed in
+        *narratoria*|*yaml*|*lz4*) echo "host_static needs: $needed" >&2; exit 1 ;;
+        *libuv.so.1*) ;;
+        *) echo "host_static does not need libuv: $needed" >&2; exit 1 ;;
+    esac
+    mkdir -p "$work/game/narratoria/plugins"
+    cp "$work/build/host_static" "$work/game/game"
+    cp "$(find "$prefix" -name event_log.so)" "$work/game/narratoria/plugins"
+    cp -R "$story" "$work/game/story"
+    printf '[plugins."narratoria.event_log"]\nfile = "%s"\n' "$work/game/log" >>"$work/game/story/story.toml"
+    # Started by its name, argv[0] is not a path.
+    (cd / && PATH=$work/game:$PATH game "$work/game/story" "$prompt")
+    [ -s "$work/game/log" ] || { echo "event_log.so beside the host was not loaded" >&2; exit 1; }
+    surplus=$(nm "$(find "$prefix" -name libnarratoria.a)" | awk 'NF == 3 && $2 ~ /[A-TV-Zuvw]/ { print $3 }' |
+        LC_ALL=C sort -u | LC_ALL=C comm -3 - "$source_folder/../../abi/exports.txt")
+    [ -z "$surplus" ] || { echo "libnarratoria.a and exports.txt differ: $surplus" >&2; exit 1; }
+else
+    say "NOT TESTED: the static library (NARRATORIA_STATIC is off)"
+fi
+
 say "narratoria plugin new, every kind in both languages"
 "$source_folder/new_plugins.sh" "$prefix" "$cc" "$cxx"
 

@@ -52,9 +52,11 @@ PYTHON = ("-DNARRATORIA_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
 # The thread sanitizer would need an interpreter that was built with it.
 NO_PYTHON = ("-DNARRATORIA_PYTHON=OFF",)
 TESTS = ("-DNARRATORIA_TESTS=ON",)
+# For the stage install, which links a host with the static library.
+STATIC = ("-DNARRATORIA_STATIC=ON",)
 
 BUILDS = (
-    Build("release", 20, "packages_to_test", (*TESTS, *PYTHON)),
+    Build("release", 20, "packages_to_test", (*TESTS, *PYTHON, *STATIC)),
     Build("asan", 20, "packages_for_clang", (*TESTS, *PYTHON)),
     Build("tsan", 20, "packages_to_test", (*TESTS, *NO_PYTHON)),
 )
