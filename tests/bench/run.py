@@ -580,6 +580,37 @@ def page(bench):
     ]
 
 
+def embedding(bench):
+    """Engines and sessions that do nothing."""
+    story = TREE / "examples/stories/torch"
+    runs = []
+    for number in range(bench.rounds):
+        folder = bench.work / f"embedding-{number}"
+        folder.mkdir(exist_ok=True)
+        runs.append(bench.document(bench.program("embedding"), story, folder,
+                                   100_000 if bench.quick else 1_000_000))
+    one = runs[0]
+
+    def row(key, what, name, note):
+        return Row(key, f"{what}: memory", median(run[name]["kib"] for run in runs), "KiB",
+                   note=f"created in {median(run[name]['us'] for run in runs):.0f} µs; {note}")
+
+    return [
+        row("engine", "an engine", "engine",
+            f"{one['engine']['descriptors']:.0f} descriptors and no thread; {one['descriptors_after_a_tool']} "
+            "more descriptors after its first tool"),
+        row("session", "a session without a story", "session", "no descriptor"),
+        row("session-story", "a session with the story torch", "story_session",
+            "no descriptor; with a store, "
+            f"{one['store_session']['descriptors']:.0f} descriptors a session and "
+            f"{one['threads_of_a_store']} thread in the process, and "
+            f"{median(run['store_session']['us'] for run in runs) / 1e3:.1f} ms for a new one"),
+        Row("frame-idle", "`nar_engine_run_for` with a budget of 0 and nothing to do",
+            median(run["frame_ns"] for run in runs), "ns",
+            note=f"with 2,000 sessions {median(run['frame_2000_sessions_ns'] for run in runs):.0f} ns"),
+    ]
+
+
 def frame(bench):
     return [frame_row(bench, "frame", ""), frame_row(bench, "frame-store", ", in a session with a store",
                                                      "500", bench.work / "frames.db")]
@@ -801,7 +832,7 @@ def python_call(bench):
 MEASURES = {
     "spawn": spawn, "chain": chain, "sandbox": sandbox, "pipeline": pipeline, "cat": cat, "state": state, "store": store,
     "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
-    "command": command, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
+    "command": command, "embedding": embedding, "frame": frame, "plugins": plugins, "schemas": schemas, "page": page,
     "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
     "python-call": python_call,
@@ -814,7 +845,7 @@ ORDER = [
     "state-memory", "state-snapshot", "state-restore",
     "store-turn", "store-pipeline", "store-open", "store-state", "store-bytes", "plan", "plan-memory", "plan-growth",
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-call-ordinary", "script-call-memory", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
-    "command", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
+    "command", "engine", "session", "session-story", "frame-idle", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
     "service-call", "service-many",
