@@ -78,4 +78,9 @@ std::string_view near_name(std::string_view name, std::span<const std::string_vi
     return nearest;
 }
 
+std::string ask_for_near_name(std::string_view name, std::span<const std::string_view> known) {
+    const std::string_view near = near_name(name, known);
+    return near.empty() ? std::string() : "did you mean \"" + std::string(near) + "\"?";
+}
+
 }  // namespace narratoria

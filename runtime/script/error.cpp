@@ -2,10 +2,12 @@
 #include "script/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
+#include "base/near_name.hpp"
 
 namespace narratoria::script {
 
@@ -15,13 +17,102 @@ namespace {
 constexpr size_t kShownBefore = 80;
 constexpr size_t kShownAfter = 40;
 
+constexpr std::array<std::string_view, 3> kFunctions{"FORMAT", "NOW", "PRINT"};
+constexpr std::array<std::string_view, 12> kKeywords{"AND", "CALL", "DO",  "ELSE", "END", "FOR",
+                                                     "IF",  "IN",   "LET", "NOT",  "OR",  "THEN"};
+
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// Returns advice that the message at this position does not give; may be empty.
-std::string_view hint_at(std::string_view line, size_t at) {
-    std::string_view rest = line.substr(at);
+bool is_word(char byte) {
+    return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           byte == '_';
+}
+
+std::string_view word_at(std::string_view text) {
+    return text.substr(
+        0, static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_word) - text.begin()));
+}
+
+std::string_view trimmed(std::string_view text) {
+    const auto is_space = [](char byte) { return byte == ' ' || byte == '\t'; };
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+std::string upper(std::string_view word) {
+    std::string out(word);
+    for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return out;
+}
+
+// `rest` begins with a character that no word of the language contains.
+std::string hint_about_character(std::string_view rest) {
     if (rest.starts_with("\xEF\xBB\xBF")) {
         return "a byte order mark, which editors do not show; save the script as UTF-8 without one";
+    }
+    if (rest.starts_with("&&")) return "write AND instead of &&";
+    if (rest.starts_with("||")) return "write OR instead of ||";
+    switch (rest.empty() ? '\0' : rest.front()) {
+        case '!': return "write NOT instead of !";
+        case '\'': return "write texts in double quotes: \"…\"";
+        case '#': return "a comment begins with //";
+        case ';': return "no character ends a statement; leave the ; out";
+        default: return {};
+    }
+}
+
+// `before`: the text of the line before a "=" that the parser did not expect.
+std::string hint_about_assignment(std::string_view before) {
+    const std::string_view first = word_at(before);
+    const std::string_view second = trimmed(before.substr(first.size()));
+    if (first.empty()) return {};
+    if (second.empty()) return "to set a variable, write LET " + std::string(first) + " = …";
+    if (word_at(second) == second) {
+        const std::string name = upper(first);
+        if (name == "LET" || name == "VAR" || name == "CONST") {
+            return "to set a variable, write LET " + std::string(second) + " = …";
+        }
+    }
+    return "to compare two values, write ==";
+}
+
+std::string hint_about_variable(std::string_view name) {
+    const std::string large = upper(name);
+    if (large == "TRUE" || large == "FALSE" || large == "NULL") {
+        std::string small = large;
+        for (char& c : small) c = static_cast<char>(c - 'A' + 'a');
+        return "write " + small + " in small letters";
+    }
+    if (large == "NONE" || large == "NIL" || large == "UNDEFINED") return "write null";
+    if (std::find(kKeywords.begin(), kKeywords.end(), large) != kKeywords.end()) {
+        return "write the keyword in capital letters: " + large;
+    }
+    return {};
+}
+
+// Returns advice that the message does not give; may be empty. The error is at line[at].
+std::string hint_at(const Error& error, std::string_view line, size_t at) {
+    std::string_view rest = line.substr(at);
+    const std::string_view message = error.message;
+    constexpr std::string_view kUnknownFunction = "Unknown function called: ";
+    if (error.name == "LexerError" || rest.starts_with("\xEF\xBB\xBF")) {
+        return hint_about_character(rest);
+    }
+    if (error.name == "UndefinedVariableError") return hint_about_variable(word_at(rest));
+    if (error.name == "RuntimeError" && message.starts_with(kUnknownFunction)) {
+        const std::string_view near =
+            near_name(message.substr(kUnknownFunction.size()), kFunctions);
+        if (near.empty()) return "the functions are FORMAT, NOW and PRINT; CALL calls a tool";
+        return "did you mean " + std::string(near) + "?";
+    }
+    if (error.name == "TypeError" && message.starts_with("Arithmetic operator '+'") &&
+        message.find("string") != std::string_view::npos) {
+        return R"(+ adds numbers; to join texts, write FORMAT("{a}{b}", { a: …, b: … }))";
+    }
+    if (error.name != "ParserError") return {};
+    if (rest.starts_with('=') && !rest.starts_with("==")) {
+        return hint_about_assignment(trimmed(line.substr(0, at)));
     }
     // The lexer reads an exponent as a name after a number.
     if (at == 0 || !is_digit(line[at - 1]) || !(rest.starts_with('e') || rest.starts_with('E'))) {
@@ -73,7 +164,7 @@ std::string describe(const Error& error, std::string_view source) {
         if (!utf8::continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }
     out += "^\n";
-    const std::string_view hint = hint_at(source, at);
+    const std::string hint = error.hint.empty() ? hint_at(error, source, at) : error.hint;
     if (!hint.empty()) out.append("  hint: ").append(hint).append("\n");
     return out;
 }

@@ -15,6 +15,7 @@ struct Error {
     uint32_t column = 0;  // from 1, in characters
     // The script ends too early: more text after it may complete it.
     bool is_incomplete = false;
+    std::string hint{};  // what to do, if the message does not say it; may be empty
 
     explicit operator bool() const { return !name.empty(); }
 };

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "script/number_text.hpp"
 #include "script/syntax.hpp"
 
@@ -36,11 +38,15 @@ double remainder_of(double a, double b) {
     return std::fmod(a, b);
 }
 
+// A message does not show more of a value.
+constexpr size_t kShownBytes = 1000;
+
 // Converts a value to a string like ECMAScript, for the message about an index.
 void append_converted(std::string& out, const Value& value, bool is_element = false) {
     if (value.is_list()) {
         const char* separator = "";
         for (const Value& element : value.elements()) {
+            if (out.size() > kShownBytes) return;  // index_error() cuts it
             out += separator;
             append_converted(out, element, true);
             separator = ",";
@@ -170,6 +176,15 @@ void Machine::fail_with(const char* name, std::string message) {
     place(error_, program_->source(), current_byte());
 }
 
+std::string Machine::hint_at_variable(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const uint32_t each : order_) {
+        names.push_back((each & kExtra) != 0 ? std::string_view(extras_[each & ~kExtra].name)
+                                             : string(program_->variables_[each].name));
+    }
+    return ask_for_near_name(name, names);
+}
+
 // Fails because a limit forbids a value.
 void Machine::refuse() {
     switch (memory_.refusal()) {
@@ -242,6 +257,11 @@ void Machine::index_error(const Value& list, const Value& index) {
     }
     std::string shown;
     append_converted(shown, index);
+    if (shown.size() > kShownBytes) {
+        size_t end = kShownBytes;
+        while (end > 0 && utf8::continues(shown[end])) --end;
+        shown.replace(end, std::string::npos, "…");
+    }
     if (!index.is_number() || index.number() != std::trunc(index.number()) ||
         std::isinf(index.number())) {
         return fail_with("TypeError", std::string("List index must be an integer, got ") +
@@ -502,9 +522,10 @@ void Machine::execute() {
             case Operation::Require:
                 if (!frame[instruction.b].is_defined()) {
                     NUWA_SAVE();
-                    return fail_with(
-                        "UndefinedVariableError",
-                        "Variable '" + std::string(string(instruction.c)) + "' not defined.");
+                    fail_with("UndefinedVariableError",
+                              "Variable '" + std::string(string(instruction.c)) + "' not defined.");
+                    error_.hint = hint_at_variable(string(instruction.c));
+                    return;
                 }
                 break;
             case Operation::Define: define(instruction.b); break;
@@ -552,9 +573,10 @@ void Machine::execute() {
             case Operation::FindTool:
                 if (!tools_.has(string(instruction.c))) {
                     NUWA_SAVE();
-                    return fail_with(
-                        "ToolNotFoundError",
-                        "Tool '" + std::string(string(instruction.c)) + "' not found.");
+                    fail_with("ToolNotFoundError",
+                              "Tool '" + std::string(string(instruction.c)) + "' not found.");
+                    error_.hint = tools_.hint(string(instruction.c));
+                    return;
                 }
                 break;
             case Operation::Call:

@@ -121,6 +121,8 @@ private:
     uint32_t current_byte() const { return program_->bytes_[at_]; }
     void fail_with(const char* name, std::string message);
     void fail_without_place(const char* name, std::string message);
+    // Asks for the variable with a similar name that has a value; empty if there is none.
+    std::string hint_at_variable(std::string_view name) const;
     void refuse();
     void type_error(const char* kind, const char* symbol, const char* wanted, const Value& left,
                     const Value& right);

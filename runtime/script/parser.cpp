@@ -71,6 +71,16 @@ uint8_t precedence_of(TokenKind kind) {
     }
 }
 
+// True if the text has an ELSE that an IF follows.
+bool has_else_if(std::string_view text) {
+    constexpr std::string_view kElse = "ELSE";
+    for (size_t at = text.find(kElse); at != std::string_view::npos; at = text.find(kElse, at)) {
+        at = std::min(text.find_first_not_of(" \t\r\n", at + kElse.size()), text.size());
+        if (text.substr(at).starts_with("IF ")) return true;
+    }
+    return false;
+}
+
 class Parser {
 public:
     Parser(Syntax& syntax, const Limits& limits, Error& error)
@@ -114,6 +124,8 @@ private:
         return expect(TokenKind::Identifier, message);
     }
     bool push(const Frame& frame);
+    // The source ends in a block.
+    State fail_unclosed();
     State fail(const std::string& message) { return fail_at(message, token_.begin); }
     State fail_at(const std::string& message, uint32_t byte);
     State fail_with(const char* name, const std::string& message, uint32_t byte);
@@ -235,12 +247,25 @@ Parser::State Parser::statement() {
             return end_block();
         case TokenKind::End:
             if (block == Open::Script) return State::Done;
-            return fail(block == Open::Do ? "Expected 'END' to close 'FOR' statement."
-                                          : "Expected 'END' to close 'IF' statement.");
+            return fail_unclosed();
         default: break;
     }
     frame.key_byte = token_.begin;  // of the expression
     return push(frame) ? State::Operand : State::Failed;
+}
+
+Parser::State Parser::fail_unclosed() {
+    const Frame& block = frames_.back();
+    const char* const keyword = block.open == Open::Do ? "FOR" : "IF";
+    fail("Expected 'END' to close '" + std::string(keyword) + "' statement.");
+    Error opened;
+    place(opened, syntax_.text(), block.byte);
+    error_.hint =
+        "the " + std::string(keyword) + " of line " + std::to_string(opened.line) + " has no END";
+    if (block.open == Open::Else && has_else_if(syntax_.text().substr(block.byte))) {
+        error_.hint += "; an IF after ELSE needs an END of its own";
+    }
+    return State::Failed;
 }
 
 Parser::State Parser::end_block() {

@@ -33,6 +33,9 @@ public:
 
     virtual bool has(std::string_view tool) = 0;
 
+    // What to do about a name that has() does not know, such as a similar name; may be empty.
+    virtual std::string hint(std::string_view) { return {}; }
+
     // Checks `arguments` (an object) against the tool's schema, and removes members that the schema
     // does not name; `memory` then allocates the object that replaces it. If it returns false,
     // `faults` has all faults, separated by "; ", each in the form

@@ -2,11 +2,16 @@
 #include "session/script_run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "process/find_program.hpp"
+#include "process/script.hpp"
 #include "session/script_name.hpp"
 
 namespace narratoria::session {
@@ -25,7 +30,7 @@ constexpr uint32_t kCallsInARow = 16;
 // ---------------------------------------------------------------- names
 
 ScriptTools::ScriptTools(const tool::Registry& registry, const std::string& folder)
-    : registry_(registry) {
+    : registry_(registry), folder_(folder) {
     add(registry);
     if (!folder.empty()) add(tool::Registry(folder));
 }
@@ -41,6 +46,21 @@ void ScriptTools::add(const tool::Registry& registry) {
 
 bool ScriptTools::has(std::string_view name) const {
     return registry_.find(name) != nullptr || others_.contains(name);
+}
+
+std::string ScriptTools::hint(std::string_view name) const {
+    std::error_code error;
+    std::filesystem::directory_iterator entry(folder_, error), end;
+    for (; !folder_.empty() && !error && entry != end; entry.increment(error)) {
+        const std::filesystem::path& file = entry->path();
+        if (file.stem() != name || !entry->is_regular_file(error) || process::is_program(file)) {
+            continue;
+        }
+        return "the file " + file.filename().string() +
+               " is not executable, so it is not a tool; run: chmod +x " +
+               process::shell_word(file);
+    }
+    return ask_for_near_name(name, names());
 }
 
 std::vector<std::string_view> ScriptTools::names() const {

@@ -31,6 +31,8 @@ public:
     ScriptTools(const tool::Registry& registry, const std::string& folder);
 
     bool has(std::string_view name) const;
+    // Returns "did you mean NAME?", or why a file of this name is not a tool; may be empty.
+    std::string hint(std::string_view name) const;
     // Changes whenever a name may mean something else, except what a file contains.
     uint64_t version() const { return registry_.version(); }
     // All unambiguous names, sorted. Valid until the registry changes or this object is destroyed.
@@ -46,6 +48,7 @@ private:
     const tool::Registry& registry_;
     // Script name → toolPath, of files and of registered tools with a different script name.
     std::multimap<std::string, std::string, std::less<>> others_;
+    std::string folder_;
 };
 
 struct ScriptEnd {
@@ -88,6 +91,7 @@ public:
 
 private:
     bool has(std::string_view tool) override { return known(tool).is_there; }
+    std::string hint(std::string_view tool) override { return with_.tools.hint(tool); }
     bool check(std::string_view tool, script::Value& arguments, script::Memory& memory,
                std::string& faults) override;
     Outcome start(const script::ToolCall& call, script::Memory& memory, script::Value& result,

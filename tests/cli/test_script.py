@@ -327,6 +327,41 @@ def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, opti
 
 @pytest.mark.parametrize("source, hint", [
     ("PRINT(1e999)", "  hint: numbers have no exponent; write all digits"),
-    ("\ufeffPRINT(1)", "  hint: a byte order mark, which editors do not show; save the script as UTF-8 without one")])
+    ("\ufeffPRINT(1)", "  hint: a byte order mark, which editors do not show; save the script as UTF-8 without one"),
+    ("PRINT(true && false)", "  hint: write AND instead of &&"),
+    ("PRINT(true || false)", "  hint: write OR instead of ||"),
+    ("PRINT(!true)", "  hint: write NOT instead of !"),
+    ("PRINT('a')", '  hint: write texts in double quotes: "…"'),
+    ("# a\nPRINT(1)", "  hint: a comment begins with //"),
+    ("LET a = 1;", "  hint: no character ends a statement; leave the ; out"),
+    ("gold = 2", "  hint: to set a variable, write LET gold = …"),
+    ("let gold = 2", "  hint: to set a variable, write LET gold = …"),
+    ("IF 1 = 1 THEN END", "  hint: to compare two values, write =="),
+    ("PRINT(True)", "  hint: write true in small letters"),
+    ("PRINT(None)", "  hint: write null"),
+    ("if true", "  hint: write the keyword in capital letters: IF"),
+    ('PRINT("a" + "b")', '  hint: + adds numbers; to join texts, write FORMAT("{a}{b}", { a: …, b: … })'),
+    ("PRINT(1)\nFOR i IN [] DO", "  hint: the FOR of line 2 has no END"),
+    ("PRINT(1)\nIF true THEN\nELSE IF true THEN\nEND",
+     "  hint: the IF of line 2 has no END; an IF after ELSE needs an END of its own"),
+    ("Print(1)", "  hint: did you mean PRINT?"),
+    ("PRINT(UPPER(1))", "  hint: the functions are FORMAT, NOW and PRINT; CALL calls a tool"),
+    ("LET score = 1\nPRINT(scroe)", '  hint: did you mean "score"?')])
 def test_script_error_has_a_hint(script, source, hint):
     assert script(source).err.splitlines()[-1] == hint
+
+
+def test_unknown_tool_has_a_hint(command):
+    command.script("tools/roll-dice", "#!/bin/sh\n")
+    locked = command.script("tools/lock.sh", "#!/bin/sh\n")
+    os.chmod(locked, 0o644)
+    for call, hint in (("rol_dice", 'did you mean "roll_dice"?'),
+                       ("lock", "the file lock.sh is not executable, so it is not a tool; run: chmod +x ")):
+        ran = command("script", "-", "--tools", "tools", stdin=f"CALL {call} {{}}")
+        assert ran.status == 1 and ran.err.splitlines()[-1].startswith(f"  hint: {hint}"), ran
+
+
+def test_message_shows_only_the_beginning_of_a_long_index(script):
+    ran = script('LET key = "' + "ü" * 100_000 + '"\nLET list = [1]\nPRINT(list[key])')
+    assert "List index must be an integer, got string (üü" in ran.err and "ü…)." in ran.err, ran
+    assert len(ran.err) < 3000

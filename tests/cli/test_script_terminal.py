@@ -67,6 +67,15 @@ def test_values_are_shown_and_variables_are_kept(typist, tools):
     assert it.enter("") == "> "
 
 
+def test_help_and_quit_are_commands_unless_they_are_variables(typist):
+    it = typist()
+    assert "CALL tool { key: value }" in it.enter("help")
+    it.enter("LET help = 5")
+    assert it.enter("help").startswith("5\n")
+    it.terminal.type("quit\r")
+    assert it.terminal.finish().status == 0
+
+
 def test_unfinished_block_continues_on_the_next_line(typist):
     it = typist()
     assert it.enter("FOR i IN [1, 2] DO", r"\.\.\. ") == "... "

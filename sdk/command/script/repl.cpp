@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/repl.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <initializer_list>
 #include <utility>
 
 #include "display.hpp"
@@ -17,6 +19,13 @@ namespace {
 
 // An expression is wrapped in this call, so that its value is shown.
 constexpr std::string_view kPrintCall = "PRINT(";
+
+constexpr std::string_view kHelp =
+    "LET name = 1 + 2             sets a variable\n"
+    "CALL tool { key: value }     calls a tool; Tab after CALL lists the tools\n"
+    "PRINT(value)                 prints a value; an expression alone shows its value\n"
+    "IF … THEN … ELSE … END       FOR name IN list DO … END\n"
+    "quit, exit or Ctrl-D ends. The language: docs/nuwa-script.md\n";
 
 // True if the tree is a single statement whose value would be dropped, and not a call of PRINT.
 bool has_value(const std::string& tree) {
@@ -47,7 +56,7 @@ public:
                 "standard input");
         }
         for (const std::string& line : history_.load()) editor_->remember(line);
-        say("Nuwa Script. Tab completes, Ctrl-D ends.\n");
+        say("Nuwa Script. Tab completes, help explains, Ctrl-D ends.\n");
         std::string input;
         for (;;) {
             interruption::record_all();
@@ -65,6 +74,11 @@ public:
                     if (line.find_first_not_of(" \t") == std::string::npos) break;
                     editor_->remember(line);
                     history_.append(line);
+                    if (input.empty() && is_command(line, {"exit", "quit"})) return kExitSuccess;
+                    if (input.empty() && is_command(line, {"help"})) {
+                        say(kHelp);
+                        break;
+                    }
                     if (!input.empty()) input += '\n';
                     input += line;
                     if (take(input)) input.clear();
@@ -79,6 +93,15 @@ public:
     }
 
 private:
+    // True if the line is one of the words, and no variable has this name.
+    bool is_command(std::string_view line, std::initializer_list<std::string_view> words) const {
+        const std::size_t begin = std::min(line.find_first_not_of(" \t/"), line.size());
+        line = line.substr(begin, line.find_last_not_of(" \t") + 1 - begin);
+        const std::vector<std::string> names = variables();
+        return std::find(words.begin(), words.end(), line) != words.end() &&
+               std::find(names.begin(), names.end(), line) == names.end();
+    }
+
     static void say(std::string_view text) { print_output(text, "the session"); }
 
     std::vector<std::string> variables() const {
