@@ -141,7 +141,7 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
         add(*library, candidate->path, own == settings.end() ? "{}" : own->second);
     }
     for (const Search::Missing& missing : search.missing) {
-        note_refused(missing.requested, "", missing.reason);
+        note_refused(missing.requested, "", missing.why);
     }
 }
 

@@ -262,8 +262,8 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
     const std::string beside = path + ".json";
     const Descriptor file = open_file(beside, status);
     if (!file || !S_ISREG(status.st_mode)) {
-        reason = "it has no metadata: no section .note.narratoria (NAR_PLUGIN_NOTE) and no file " +
-                 beside;
+        reason = "it is not a plugin of Narratoria: it has no metadata (NAR_PLUGIN_NOTE), and " +
+                 beside + (file ? " is not a regular file" : " does not exist");
         return std::nullopt;
     }
     if (static_cast<uint64_t>(status.st_size) > kMaxNote) {

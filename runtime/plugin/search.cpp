@@ -13,7 +13,10 @@
 
 #include "base/folders.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "narratoria/base.h"
+#include "narratoria/narrator.h"
 
 namespace narratoria::plugin {
 namespace {
@@ -115,6 +118,30 @@ std::vector<Place> places(const std::string& story_folder) {
     return out;
 }
 
+namespace {
+
+// Returns "; did you mean …?" with a similar id of a plugin that was found, or an empty text. The
+// id of a narrator is similar to narrators only.
+std::string near_id(const Search& found, const Wishes& wishes, std::string_view id) {
+    const bool is_narrator = id == wishes.narrator || id == wishes.listed_narrator;
+    std::vector<std::string_view> ids;
+    if (is_narrator && !wishes.built_in_narrator.empty()) ids.push_back(wishes.built_in_narrator);
+    for (const Searched& place : found.places) {
+        for (const Candidate& candidate : place.candidates) {
+            if (!candidate.metadata) continue;
+            const std::vector<std::string>& offers = candidate.metadata->extensions;
+            if (is_narrator &&
+                std::find(offers.begin(), offers.end(), NAR_EXTENSION_NARRATOR) == offers.end()) {
+                continue;
+            }
+            ids.push_back(candidate.metadata->id);
+        }
+    }
+    return did_you_mean(near_name(id, ids));
+}
+
+}  // namespace
+
 Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_mode) {
     Search out;
     out.safe_mode = safe_mode;
@@ -167,7 +194,9 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
     auto take_id = [&](const std::string& id, const char* origin, bool is_settings = false) {
         if (taken.contains(id)) return;
         std::string reason = "no folder has a plugin with this id";
-        if (id.ends_with(".so")) reason += "; write a file with a slash: ./" + id;
+        const std::string near = near_id(out, wishes, id);
+        if (!near.empty()) reason += near;
+        else if (id.ends_with(".so")) reason += "; write a file with a slash: ./" + id;
         else if (is_settings && id.find('.') == std::string::npos)
             reason += "; write an id with dots in quotes: [plugins.\"org.example.rain\"]";
         for (Searched& each : out.places) {

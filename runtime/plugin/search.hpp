@@ -25,6 +25,9 @@ struct Wishes {
     std::string story_folder;         // absolute, or empty
     std::vector<std::string> named;   // by the story: ids
     std::string narrator{};           // by the story: an id, or empty
+    std::string listed_narrator{};    // the id in `listed` that the host requests as narrator
+    // The name of a narrator that needs no plugin, for a suggestion.
+    std::string built_in_narrator{};
 };
 
 enum class Verdict : uint8_t { Loads, Available, Refused };

@@ -28,6 +28,7 @@ void merge_json(std::string& below, std::string_view above) {
 
 void add_wishes(const Story& story, bool with_narrator, plugin::Wishes& wishes) {
     wishes.story_folder = story.folder;
+    wishes.built_in_narrator = kTemplateNarrator;
     for (const auto& [id, json] : story.plugins) wishes.named.push_back(id);
     if (with_narrator && find_built_in(story.narrator) == nullptr) {
         wishes.narrator = story.narrator;
@@ -39,6 +40,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     if (settings.without_plugins) return;
     plugin::Wishes wishes;
     wishes.listed = settings.plugins;
+    wishes.built_in_narrator = kTemplateNarrator;
     std::map<std::string, std::string> own_settings;
     if (settings.story) {
         // If the host chooses a narrator, the story's narrator need not be installed.
@@ -49,6 +51,7 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
     if (!settings.narrator && !settings.narrator_id.empty() &&
         find_built_in(settings.narrator_id) == nullptr) {
         wishes.listed.push_back(settings.narrator_id);
+        wishes.listed_narrator = settings.narrator_id;
     }
     // The host's settings win over the story's.
     for (const auto& [id, json] : settings.plugin_settings) merge_json(own_settings[id], json);
@@ -91,7 +94,8 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
             (settings.without_plugins ? "plugins are switched off"
              : reason.empty()         ? "the plugin with that id is not a narrator"
                                       : reason) +
-            " (" + list_built_in() + ")";
+            " (" + list_built_in() +
+            "; narratoria plugin list --explain shows the searched folders)";
     return std::nullopt;
 }
 

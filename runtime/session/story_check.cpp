@@ -142,19 +142,8 @@ private:
         add_wishes(story_, true, wishes);
         const plugin::Search search =
             plugin::search(wishes, plugin::places(story_.folder), plugin::safe_mode());
-        std::vector<std::string_view> ids;
-        std::vector<std::string_view> narrators{kTemplateNarrator};
-        for (const plugin::Searched& place : search.places) {
-            for (const plugin::Candidate& candidate : place.candidates) {
-                if (!candidate.metadata) continue;
-                ids.push_back(candidate.metadata->id);
-                if (offers(candidate, NAR_EXTENSION_NARRATOR)) {
-                    narrators.push_back(candidate.metadata->id);
-                }
-            }
-        }
         for (const plugin::Search::Missing& missing : search.missing) {
-            report_missing(missing, ids, narrators);
+            report_missing(missing);
         }
         for (const plugin::Candidate* candidate : search.loads) {
             if (offers(*candidate, NAR_EXTENSION_TOOL)) {
@@ -174,23 +163,21 @@ private:
         return std::find(all.begin(), all.end(), extension) != all.end();
     }
 
-    void report_missing(const plugin::Search::Missing& missing,
-                        const std::vector<std::string_view>& ids,
-                        const std::vector<std::string_view>& narrators) {
+    void report_missing(const plugin::Search::Missing& missing) {
         const auto& narrator = story_.mentions.narrator;
         bool is_named = false;
         if (narrator && narrator->text == missing.requested) {
             is_named = true;
             warn(*narrator, "story-narrator-unknown",
-                 "the narrator " + json::quoted(missing.requested) + " was not found: " +
-                     missing.why + did_you_mean(near_name(missing.requested, narrators)));
+                 "the narrator " + json::quoted(missing.requested) +
+                     " was not found: " + missing.why);
         }
         for (const Mention& mention : story_.mentions.plugins) {
             if (mention.text != missing.requested) continue;
             is_named = true;
-            warn(mention, "story-plugin-unknown",
-                 "the plugin " + json::quoted(missing.requested) + " was not found: " +
-                     missing.why + did_you_mean(near_name(missing.requested, ids)));
+            warn(
+                mention, "story-plugin-unknown",
+                "the plugin " + json::quoted(missing.requested) + " was not found: " + missing.why);
         }
         if (is_named) return;
         // A file in the story's plugins/.

@@ -89,6 +89,8 @@ def test_unknown_command_is_reported_with_the_known_ones(command, arguments, sai
         (["run", "plan.json", "--reslt", "x"], 'unknown option "--reslt"; did you mean "--result"?'),
         (["run", "plan.json", "--evens=x"], 'unknown option "--evens"; did you mean "--events"?'),
         (["play", "--stroy", "x"], 'unknown option "--stroy"; did you mean "--story"?'),
+        (["play", "--log", "loud"], '--log: unknown value "loud"; use one of: debug, info, warning, error'),
+        (["play", "--log", "warnin"], '--log: unknown value "warnin"; did you mean "warning"?'),
         (["play", "--story", "x", "-light"], 'unknown option "-light"; put -- before arguments that begin with -'),
         (["run", "plan.json", "extra.json"], 'unexpected argument "extra.json"'),
         (["run", "--", "plan.json", "--quiet"], 'unexpected argument "--quiet"; words after -- are not options'),

@@ -4,6 +4,8 @@
 import json
 import shutil
 
+import pytest
+
 from harness import BUILD, environment
 
 PROBE = BUILD / "tests" / "plugins" / "probe.so"
@@ -47,6 +49,17 @@ def test_file_is_listed_once(command):
 def test_requested_but_missing_plugin_is_reported(command):
     ran = command("plugin", "list", "--explain", "--plugin", "org.example.nowhere")
     assert "org.example.nowhere: requested by the host: no folder has a plugin with this id" in ran.out
+
+
+@pytest.mark.parametrize("words, meant", [
+    (("--plugin", "narratoria.wbe"), "narratoria.web"), (("--narrator", "templat"), "template"),
+    # narratoria.web is similar, but no narrator.
+    (("--narrator", "narratoria.wbe"), None)])
+def test_unknown_plugin_of_play_is_refused_with_a_similar_id(command, words, meant):
+    ran = command("play", "--story", command.story({"go": [{"narrative": "Gone."}]}), *words, "go")
+    assert ran.status == 2 and "no folder has a plugin with this id" in ran.err, ran
+    assert (f'; did you mean "{meant}"?' in ran.err) if meant else ("did you mean" not in ran.err), ran
+    assert "requested by" not in ran.err, ran
 
 
 def test_json_output_lists_the_search_places(command):

@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "base/near_name.hpp"
 #include "display.hpp"
 
 namespace narratoria::command {
@@ -33,34 +33,11 @@ std::string joined_names(const std::vector<const CLI::App*>& chain) {
     return names;
 }
 
-// The Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-        }
-    }
-    return row.back();
-}
-
-// "; did you mean "--result"?", or nothing if no name is close.
+// "; did you mean "--result"?", or nothing if no name is similar.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& names) {
-    constexpr std::size_t kLongest = 40;
-    if (given.size() > kLongest) return {};
-    std::string_view nearest;
-    std::size_t least = given.size() <= 5 ? 2 : 3;
-    for (const std::string& name : names) {
-        const std::size_t edits = distance(given, name);
-        if (edits >= least) continue;
-        least = edits;
-        nearest = name;
-    }
-    return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
+    const std::string question =
+        ask_for_near_name(given, std::vector<std::string_view>(names.begin(), names.end()));
+    return question.empty() ? question : "; " + question;
 }
 
 std::vector<std::string> commands_of(const CLI::App& group) {
@@ -182,7 +159,19 @@ Option& Option::not_empty() {
 }
 
 Option& Option::one_of(std::initializer_list<std::string> values) {
-    option_->check(CLI::IsMember(values));
+    // CLI11 shows the set in the help.
+    std::string list;
+    for (const std::string& value : values) list += (list.empty() ? "" : ",") + value;
+    const auto check = [known = std::vector<std::string>(values)](const std::string& text) {
+        if (std::find(known.begin(), known.end(), text) != known.end()) return std::string();
+        const std::string near = did_you_mean(text, known);
+        std::string all;
+        for (const std::string& value : known)
+            all += (all.empty() ? "; use one of: " : ", ") + value;
+        return fmt::format("unknown value \"{}\"{}", terminal::printable(text),
+                           near.empty() ? all : near);
+    };
+    option_->check(CLI::Validator(check, "{" + list + "}"));
     return *this;
 }
 
