@@ -61,6 +61,39 @@ TomlPlaces::TomlPlaces(std::string_view text) : text_(text) {
     }
 }
 
+std::string describe_toml_error(std::string_view text, const toml::parse_error& error) {
+    constexpr std::string_view kPrefix = "Error while parsing ";
+    std::string_view rest = error.description();
+    std::string out = "the file is not valid TOML: ";
+    if (!rest.starts_with(kPrefix)) return out + std::string(rest);
+    rest.remove_prefix(kPrefix.size());
+    if (rest.ends_with("encountered end-of-file")) {
+        return out + "the file ends in the middle of a value";
+    }
+    constexpr std::string_view kExpectedValue = "expected value, saw ";
+    const size_t colon = rest.find(": ");
+    if (colon == std::string_view::npos) return out + std::string(rest);
+    const std::string_view what = rest.substr(colon + 2);
+    const std::string_view saw = what.substr(std::min(what.rfind("saw ") + 4, what.size()));
+    const bool at_end = saw.starts_with("'\\") || saw.starts_with("end-of-file");
+    if (what.starts_with(kExpectedValue) && at_end) {
+        const TomlPlaces places(text);
+        const size_t at = places.byte_of(error.source().begin);
+        const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+        std::string_view before = text.substr(begin, at - begin);
+        before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
+        return "a value is missing after \"" + std::string(before) + "\"";
+    }
+    out += std::string(what);
+    if (at_end) {
+        out.erase(out.size() - saw.size());
+        out.erase(out.rfind("saw "));
+        out += saw.starts_with("end-of-file") ? "found the end of the file"
+                                              : "found the end of the line";
+    }
+    return out;
+}
+
 size_t TomlPlaces::byte_of(toml::source_position at) const {
     const size_t line = std::max<size_t>(at.line, 1);
     size_t byte = line_starts_[std::min(line, line_starts_.size()) - 1];

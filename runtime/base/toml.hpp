@@ -35,6 +35,9 @@ namespace narratoria {
 std::optional<size_t> find_too_deep_toml(std::string_view text);
 
 // Turns positions of toml++, which counts columns in characters, into offsets.
+// Returns what is wrong with a text that toml++ refused, in words without those of its parser.
+std::string describe_toml_error(std::string_view text, const toml::parse_error& error);
+
 class TomlPlaces {
 public:
     // The text must outlive this object.

@@ -42,7 +42,7 @@ public:
         const toml::parse_result parsed = toml::parse(text_);
         if (!parsed) {
             fault(parsed.error().source().begin, "", "story-toml",
-                  "the file is not valid TOML: " + std::string(parsed.error().description()));
+                  describe_toml_error(text_, parsed.error()));
             return;
         }
         read_root(parsed.table());

@@ -101,6 +101,9 @@ std::optional<ObjectError> object_error(std::string_view text) {
     Document document;
     document.ParseStream<kReading>(stream);
     if (document.HasParseError()) {
+        if (text.find_first_not_of(" \t\r\n", document.GetErrorOffset()) == std::string::npos) {
+            return at(text.size(), "the text ends before the JSON is complete");
+        }
         std::string message = rapidjson::GetParseError_En(document.GetParseError());
         while (!message.empty() && message.back() == '.') message.pop_back();
         return at(document.GetErrorOffset(), std::move(message));

@@ -93,8 +93,13 @@ def test_misuse_exits_with_2(command, words):
 
 
 def test_empty_list_is_not_an_error(command):
-    ran = command("tool", "list")
+    ran = command("tool", "list", "--story", command.story({}))
     assert (ran.status, ran.out) == (0, "no tools found\n"), ran
+
+
+def test_without_a_story_there_is_nothing_to_list(command):
+    ran = command("tool", "list")
+    assert ran.status == 2 and "no story.toml in the working folder" in ran.err, ran
 
 
 @pytest.mark.parametrize("file, name", [

@@ -57,7 +57,7 @@ std::optional<Node> parse_toml(File& file) {
     const toml::parse_result parsed = toml::parse(file.text());
     if (!parsed) {
         file.fault(converter.byte_of(parsed.error().source().begin), "project-toml", "",
-                   "the file is not valid TOML: " + std::string(parsed.error().description()));
+                   describe_toml_error(file.text(), parsed.error()));
         return std::nullopt;
     }
     return converter.node_of(parsed.table());

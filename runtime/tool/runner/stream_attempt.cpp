@@ -177,6 +177,13 @@ void StreamAttempt::stop_for_protocol_error() {
 }
 
 std::string StreamAttempt::describe_protocol_error() const {
+    // Probably a message for people, not a broken event.
+    if (fault_.rule == "json-syntax" && fault_.byte == 0 && !excerpt_.empty() &&
+        excerpt_.front() != '{') {
+        return "the tool wrote \"" + excerpt_ + "\" to standard output (line " +
+               std::to_string(fault_line_) +
+               "), where only events (JSON, one per line) belong; write messages to standard error";
+    }
     std::string text =
         "line " + std::to_string(fault_line_) + ", byte " + std::to_string(fault_.byte + 1) + ": ";
     if (!fault_.pointer.empty()) text += fault_.pointer + ": ";

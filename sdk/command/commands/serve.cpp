@@ -2,6 +2,7 @@
 // narratoria serve: plays a story in the browser. The plugin narratoria.web serves the page; this
 // command is its host.
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
@@ -115,10 +116,13 @@ private:
     static std::string settings_of(const ServeOptions& options) {
         std::string own;
         if (!options.address.empty()) {
-            if (options.address.find_first_not_of("0123456789.") != std::string::npos) {
-                throw Refused(
-                    fmt::format("--address {}: not a loopback address; give one as 127.x.y.z",
-                                printable(options.address)));
+            in_addr address{};
+            if (inet_pton(AF_INET, options.address.c_str(), &address) != 1 ||
+                !options.address.starts_with("127.")) {
+                throw Refused(fmt::format(
+                    "--address {}: not a loopback address; give one of this machine alone, "
+                    "127.x.y.z, such as 127.0.0.1",
+                    printable(options.address)));
             }
             own = fmt::format("\"address\":\"{}\"", options.address);
         }

@@ -119,6 +119,10 @@ int list_tools(ToolListOptions options) {
         options.story = story::find_story(options.story, "tool list");
     } else if (options.project.empty() && stat("story.toml", &status) == 0) {
         options.story = ".";
+    } else if (options.project.empty() && options.plugins.empty()) {
+        throw Refused(
+            "there is no story.toml in the working folder; give a story: narratoria tool list "
+            "--story FOLDER");
     }
     if (options.as_json && !options.format.empty()) {
         throw Refused("--json and --format cannot be used together; give one of them");

@@ -311,6 +311,16 @@ TEST(StoryToml, InvalidTomlIsReportedWithItsPosition) {
     }
 }
 
+TEST(StoryToml, SyntaxErrorsHaveNoWordsOfTheParser) {
+    EXPECT_EQ(message_of("title = \n"), "a value is missing after \"title =\"");
+    EXPECT_EQ(message_of("\n  title =  \n"), "a value is missing after \"  title =\"");
+    EXPECT_EQ(message_of("title = \"x"),
+              "the file is not valid TOML: the file ends in the middle of a value");
+    EXPECT_EQ(message_of("[a\n"),
+              "the file is not valid TOML: expected ']', found the end of the line");
+    EXPECT_EQ(message_of("title \"T\""), "the file is not valid TOML: expected '=', saw '\"'");
+}
+
 // The TOML library recurses over what it reads.
 TEST(StoryToml, DeepNestingIsRefusedBeforeParsing) {
     std::string dots = "a";

@@ -132,6 +132,14 @@ TEST_F(ProcessRunnerTest, ExitTakesPrecedenceOverHalfLine) {
     EXPECT_EQ(run("printf '{\"version\":\\n'\nsleep 60").outcome.code, "PROTOCOL_ERROR");
 }
 
+TEST_F(ProcessRunnerTest, SaysThatTextForPeopleBelongsToStandardError) {
+    const Heard heard = run("echo; echo hello");
+    EXPECT_EQ(heard.outcome.code, "PROTOCOL_ERROR");
+    EXPECT_EQ(heard.outcome.error,
+              "the tool wrote \"hello\" to standard output (line 2), where only events (JSON, one "
+              "per line) belong; write messages to standard error");
+}
+
 TEST_F(ProcessRunnerTest, AcceptsLastLineWithoutNewline) {
     const Heard heard = run("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'");
     EXPECT_TRUE(heard.outcome.ok);
