@@ -24,9 +24,10 @@ nar_status use_store(nar_str path, nar_error* error, Use&& use) {
     });
 }
 
-nar_status refuse_session(nar_str path, nar_str session, nar_error* error) {
+nar_status refuse_session(journal::StoreFile& file, nar_str path, nar_str session,
+                          nar_error* error) {
     return fail(error, NAR_NOT_FOUND, "SESSION",
-                "the store \"" + copy(path) + "\" has no session " + json::quoted(view(session)));
+                journal::missing_session(file, view(path), view(session)));
 }
 
 // Calls `read` with the store, opened read-only, and the text to fill.
@@ -50,7 +51,7 @@ nar_status change_session(nar_str path, nar_str session, nar_error* error, Chang
         journal::StoreFile(copy(path), journal::Connection::Access::ReadOnly);
         journal::StoreFile file(copy(path), journal::Connection::Access::ReadWrite);
         const auto row = file.session(view(session));
-        if (!row) return refuse_session(path, session, error);
+        if (!row) return refuse_session(file, path, session, error);
         if (!file.lock(row->id)) {
             return fail(
                 error, NAR_BUSY, "STORE_LOCKED",
@@ -68,7 +69,7 @@ nar_status read_session(nar_str path, nar_str session, nar_text** json, nar_erro
     return read_store(path, json, error,
                       [&](journal::StoreFile& file, std::string& text) -> nar_status {
                           const auto row = file.session(view(session));
-                          if (!row) return refuse_session(path, session, error);
+                          if (!row) return refuse_session(file, path, session, error);
                           return read(file, *row, text);
                       });
 }
@@ -143,7 +144,7 @@ nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint
         journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
         journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
         const auto row = file.session(view(session));
-        if (!row) return refuse_session(store, session, error);
+        if (!row) return refuse_session(file, store, session, error);
         const auto at = turn_of(turn, row->current);
         if (!at) return refuse_argument(error, "the beginning of a session cannot be named");
         file.require_ended(row->id, *at);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 
 namespace narratoria {
 namespace {
@@ -150,7 +151,15 @@ bool read_guarantees(std::string_view list, GuaranteeSource source, Guarantees& 
         } else if (const auto guarantee = guarantee_of(part)) {
             guarantees.require(*guarantee, source);
         } else {
-            why = "\"" + std::string(part) + "\" is not a guarantee; use ";
+            std::vector<std::string_view> names;
+            for (const Text& text : kTexts) names.push_back(text.name);
+            const std::string near = ask_for_near_name(part, names);
+            why = "\"" + std::string(part) + "\" is not a guarantee; ";
+            if (!near.empty()) {
+                why += near;
+                return false;
+            }
+            why += "use ";
             for (const Text& text : kTexts) (why += text.name) += ", ";
             why += "secrets_allowed=NAME:NAME or all";
             return false;

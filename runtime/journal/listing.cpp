@@ -8,6 +8,8 @@
 #include "base/clock.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 
 namespace narratoria::journal {
 namespace {
@@ -29,6 +31,21 @@ std::string in_hexadecimal(uint64_t digest) {
 }
 
 }  // namespace
+
+std::string missing_session(StoreFile& file, std::string_view path, std::string_view name) {
+    constexpr size_t kListed = 5;
+    const std::vector<SessionRow> rows = file.sessions();
+    std::vector<std::string_view> names;
+    for (const SessionRow& row : rows) names.push_back(row.name);
+    std::string out =
+        "the store \"" + std::string(path) + "\" has no session " + json::quoted(name);
+    const std::string_view near = near_name(name, names);
+    if (!near.empty() || names.empty()) return out + did_you_mean(near);
+    for (size_t i = 0; i < names.size() && i < kListed; ++i) {
+        out += (i == 0 ? "; it has " : ", ") + json::quoted(names[i]);
+    }
+    return out + (names.size() > kListed ? ", …" : "");
+}
 
 void append_sessions(std::string& out, StoreFile& file) {
     out += '[';

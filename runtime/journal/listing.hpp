@@ -8,6 +8,10 @@
 
 namespace narratoria::journal {
 
+// Returns the reason why a session is not there: "the store "FILE" has no session "NAME"", with a
+// similar name or the first names.
+std::string missing_session(StoreFile& file, std::string_view path, std::string_view name);
+
 void append_sessions(std::string& out, StoreFile& file);
 void append_turns(std::string& out, StoreFile& file, const SessionRow& session);
 

@@ -507,7 +507,11 @@ TurnRow StoreFile::require_turn(int64_t session, TurnId id) {
     std::optional<TurnRow> found = turn(session, id);
     if (found) return std::move(*found);
     if (id < 0) throw TurnError("TURN_MISSING", "the beginning of the session is not a turn");
-    throw TurnError("TURN_MISSING", "the session has no turn " + std::to_string(id));
+    const std::vector<TurnRow> all = turns(session);
+    throw TurnError("TURN_MISSING",
+                    "the session has no turn " + std::to_string(id) +
+                        (all.empty() ? "; it has no turns yet"
+                                     : "; its last turn is " + std::to_string(all.back().id)));
 }
 
 void StoreFile::require_ended(int64_t session, TurnId turn) {

@@ -8,10 +8,15 @@
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "tool/resolver.hpp"
 
 namespace narratoria::plan {
 namespace {
+
+// A plan with more tools gets no suggestion for an unknown toolId.
+constexpr size_t kMaxCompared = 200;
 
 constexpr int64_t kMaximumRetries = 10;
 // Limits for reporting cycles that share tools with reported cycles.
@@ -418,8 +423,16 @@ void Plan::link(Faults& faults) {
             }
             const auto found = positions.find(name.text());
             if (found == positions.end()) {
-                name_fault("plan-dependency-known",
-                           "no tool of this plan has the toolId " + json::quoted(name.text()));
+                std::string message =
+                    "no tool of this plan has the toolId " + json::quoted(name.text());
+                // Comparing takes time for each tool, and a plan may have many such faults.
+                if (positions.size() <= kMaxCompared) {
+                    std::vector<std::string_view> known;
+                    for (const auto& [id, ignored] : positions) known.push_back(id);
+                    std::sort(known.begin(), known.end());
+                    message += did_you_mean(near_name(name.text(), known));
+                }
+                name_fault("plan-dependency-known", std::move(message));
                 continue;
             }
             const uint32_t dependency = found->second;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json/writer.hpp"
+#include "journal/listing.hpp"
 #include "session/runners.hpp"
 
 namespace narratoria::session {
@@ -30,8 +31,7 @@ Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& se
                                                         journal::Connection::Access::ReadOnly);
         if (!replayed->session(settings.id)) {
             throw journal::TurnError(
-                "SESSION",
-                "the store \"" + settings.store + "\" has no session " + json::quoted(settings.id));
+                "SESSION", journal::missing_session(*replayed, settings.store, settings.id));
         }
     } else if (!settings.store.empty()) {
         journal = std::make_unique<journal::Journal>(

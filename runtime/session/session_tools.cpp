@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "process/script.hpp"
 #include "session/script_name.hpp"
 #include "session/script_run.hpp"
@@ -99,7 +101,11 @@ SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
         found = file_named(name);
     }
     if (found == nullptr) {
-        why = "no tool has the name " + json::quoted(name);
+        std::vector<std::string> names;
+        for (const auto& each : registry_.list()) names.push_back(each->name);
+        why = "no tool has the name " + json::quoted(name) +
+              did_you_mean(
+                  near_name(name, std::vector<std::string_view>(names.begin(), names.end())));
         return Found::No;
     }
     tool::append_json(json, *found, script_name(*found), problem_of(*found));

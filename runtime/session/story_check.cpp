@@ -13,6 +13,7 @@
 #include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_file.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "narratoria/narrator.h"
@@ -33,35 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number of entries that near_file() reads: an author's folder does not have more.
-constexpr size_t kMaxEntries = 1000;
-
 constexpr const char* kOfPlugin = "story-tool-plugin";
-
-// Returns `path` with its last part replaced by a similar entry of the folder, such as "tools/lamp"
-// for "tools/lmap". An entry that differs only in its extension takes precedence. Empty if there is
-// none. `file` is the absolute form of `path`.
-std::string near_file(const std::string& path, const std::string& file) {
-    const fs::path wanted(file);
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator entry(wanted.parent_path(), error), end;
-         !error && entry != end && names.size() < kMaxEntries; entry.increment(error)) {
-        std::string name = entry->path().filename().string();
-        if (utf8::is_valid(name)) names.push_back(std::move(name));
-    }
-    std::sort(names.begin(), names.end());
-    std::string_view found;
-    for (const std::string& name : names) {
-        if (fs::path(name).stem() == wanted.stem()) found = name;
-    }
-    if (found.empty()) {
-        found = near_name(wanted.filename().string(),
-                          std::vector<std::string_view>(names.begin(), names.end()));
-    }
-    if (found.empty()) return {};
-    return path.substr(0, path.rfind('/') + 1) + std::string(found);
-}
 
 class Checker {
 public:

@@ -8,6 +8,7 @@
 
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "process/find_program.hpp"
 
 namespace narratoria::tool {
@@ -76,7 +77,8 @@ Resolution Resolver::resolve_path(std::string_view tool_path, const std::string&
     if (known == nullptr) {
         const std::string path(tool_path);
         out.error = "no tool runner has the scheme \"" + std::string(scheme) + "\" of \"" + path +
-                    "\"; write \"./" + path + "\" for a file with a colon in its name";
+                    "\"" + did_you_mean(runners_.near_scheme(scheme)) + "; write \"./" + path +
+                    "\" for a file with a colon in its name";
         return out;
     }
     out.runner = known->runner.get();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/runners.hpp"
+#include "base/near_name.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace narratoria::tool {
 
@@ -39,6 +41,12 @@ void Runners::remove_scheme(std::string_view scheme) {
 Runner* Runners::find(std::string_view name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : found->second.get();
+}
+
+std::string_view Runners::near_scheme(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const auto& [scheme, ignored] : by_scheme_) names.push_back(scheme);
+    return near_name(name, names);
 }
 
 const Runners::Scheme* Runners::find_scheme(std::string_view name) const {

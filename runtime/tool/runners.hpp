@@ -33,6 +33,8 @@ public:
                     bool waits = false);
     void remove_scheme(std::string_view scheme);
 
+    // The known scheme that `name` probably misspells, or empty.
+    std::string_view near_scheme(std::string_view name) const;
     Runner* find(std::string_view name) const;               // or NULL
     const Scheme* find_scheme(std::string_view name) const;  // or NULL
 

@@ -235,6 +235,10 @@ def test_store_of_an_earlier_version_accepts_names(played, play, command, data):
 
 def test_unknown_command_is_not_sent_as_a_prompt(played, kept):
     played("/restart now", "There is no command /restart. /help lists the commands")
+    played("/load evenin", "No turn is saved as evenin; /branches lists the turns")
+    played("/save evening", "turn 2 is saved as evening")
+    played("/load evenin", "No turn is saved as evenin; did you mean evening?")
+    played("/brnaches", "There is no command /brnaches. Did you mean /branches?")
     assert len(kept()) == 2
 
 

@@ -230,9 +230,10 @@ def test_timeout_of_the_binding_applies_and_is_traced(project):
 
 
 def test_unbound_name_is_refused_with_the_bound_ones(project):
-    ran, trace = project.run("greet")
-    assert ran.status == 2 and "binds no tool greet; it binds greeter" in ran.err, ran
+    ran, trace = project.run("wave")
+    assert ran.status == 2 and "binds no tool wave; it binds greeter" in ran.err, ran
     assert trace == []
+    assert "binds no tool greet; did you mean greeter?" in project.run("greet")[0].err
 
 
 def test_trace_needs_a_project(command):

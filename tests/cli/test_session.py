@@ -231,8 +231,10 @@ def test_list_names_the_sessions(play, session):
 
 @pytest.mark.parametrize("arguments, said", [
     (["session", "list", "--store", "missing.db"], "missing.db"),
-    (["session", "tree", "--store", "saves.db", "--session", "nobody"], 'no session "nobody"'),
-    (["session", "state", "--store", "saves.db", "--session", "evening", "--at", "7"], "no turn 7"),
+    (["session", "tree", "--store", "saves.db", "--session", "nobody"],
+     'no session "nobody"; it has "evening"'),
+    (["session", "tree", "--store", "saves.db", "--session", "evning"], 'did you mean "evening"?'),
+    (["session", "state", "--store", "saves.db", "--session", "evening", "--at", "7"], "no turn 7; its last turn is 1"),
 ])
 def test_missing_store_session_or_turn_is_refused(command, play, tmp_path, arguments, said):
     play("I light the torch")

@@ -120,6 +120,7 @@ def test_refused_asset_is_a_warning(command):
     [
         ([], "TOOL is required"),
         (["missing"], "cannot find the tool missing"),
+        (["lihgt"], "cannot find the tool lihgt (No such file or directory); did you mean light?"),
         (["."], "is a folder"),
         (["plain"], "chmod +x plain"),
         (["light", "--input", "{"], "--input:1:2: the text ends before the JSON is complete"),

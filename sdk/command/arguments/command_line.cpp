@@ -113,6 +113,10 @@ bool is_number(const std::string& text, Number& number) {
 
 }  // namespace
 
+std::string similar_name(std::string_view given, const std::vector<std::string>& names) {
+    return std::string(near_name(given, std::vector<std::string_view>(names.begin(), names.end())));
+}
+
 Option& Option::required() {
     option_->required();
     return *this;

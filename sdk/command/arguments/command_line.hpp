@@ -18,6 +18,9 @@ class Option;
 
 namespace narratoria::command {
 
+// The name that `given` probably misspells, or empty.
+std::string similar_name(std::string_view given, const std::vector<std::string>& names);
+
 // Executes a command and returns its exit code.
 using Action = std::function<int()>;
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "base/near_file.hpp"
 #include "io/file.hpp"
 #include "io/message.hpp"
 
@@ -17,10 +18,12 @@ ToolFile find_tool(const std::string& given) {
     struct stat status {};
     if (given.empty() || stat(path.c_str(), &status) != 0) {
         const int error = given.empty() ? ENOENT : errno;
+        const std::string near = given.empty() ? given : near_file(given, path);
         throw Refused(
-            fmt::format("cannot find the tool {} ({}); give the path of a program, for example "
-                        "./tools/dice (PATH is not searched)",
-                        display_path(given), reason(error)));
+            fmt::format("cannot find the tool {} ({}); {}", display_path(given), reason(error),
+                        near.empty() ? "give the path of a program, for example ./tools/dice (PATH "
+                                       "is not searched)"
+                                     : fmt::format("did you mean {}?", display_path(near))));
     }
     if (S_ISDIR(status.st_mode)) {
         throw Refused(fmt::format("{} is a folder; give the path of the tool's program",

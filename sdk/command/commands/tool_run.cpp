@@ -98,14 +98,19 @@ void require_tool(Session& session, const ToolRunOptions& options) {
     const Text text = session.tools().list();
     const json::Document tools = json::read(text);
     std::string names;
+    std::vector<std::string> known;
     for (const json::Value& each : tools.GetArray()) {
         const std::string_view name = json::text(each, "name");
         if (name == options.tool) return;
         names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
+        known.emplace_back(name);
     }
+    const std::string near = similar_name(options.tool, known);
     throw Refused(fmt::format("the project {} binds no tool {}; {}", display_path(options.project),
                               printable(options.tool),
-                              names.empty() ? "it binds none" : "it binds " + names));
+                              !near.empty()   ? fmt::format("did you mean {}?", printable(near))
+                              : names.empty() ? "it binds none"
+                                              : "it binds " + names));
 }
 
 int tool_run(const ToolRunOptions& options) {

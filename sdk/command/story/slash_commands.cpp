@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments/command_line.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
 #include "story/player_input.hpp"
@@ -92,8 +93,10 @@ void load(Game& game, const std::string& argument) {
         const TurnTree turns = game.turns();
         const json::Value* const turn = turns.find(argument);
         if (turn == nullptr) {
-            throw Refused(
-                fmt::format("No turn is saved as {}; /branches lists the turns", argument));
+            const std::string near = similar_name(argument, turns.names());
+            throw Refused(fmt::format("No turn is saved as {}; {}", argument,
+                                      near.empty() ? "/branches lists the turns"
+                                                   : fmt::format("did you mean {}?", near)));
         }
         number = json::count(*turn, "id");
     }
@@ -152,10 +155,13 @@ void execute_slash_command(Game& game, std::string_view line) {
         std::find_if(std::begin(kCommands), std::end(kCommands),
                      [&](const SlashCommand& each) { return each.name == word; });
     if (command == std::end(kCommands)) {
+        std::vector<std::string> names{"/help", "/quit"};
+        for (const SlashCommand& each : kCommands) names.emplace_back(each.name);
+        const std::string near = similar_name(word, names);
         return game.remark(fmt::format(
-            "There is no command {}. /help lists the commands; to say this in the story, "
+            "There is no command {}. {}/help lists the commands; to say this in the story, "
             "begin with //",
-            word));
+            word, near.empty() ? near : fmt::format("Did you mean {}? ", near)));
     }
     if (!game.is_saved())
         return game.remark("This game is not saved, so there are no turns to go back to");

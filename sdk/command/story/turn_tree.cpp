@@ -37,6 +37,16 @@ const json::Value* TurnTree::find(std::string_view name) const {
     return nullptr;
 }
 
+std::vector<std::string> TurnTree::names() const {
+    std::vector<std::string> names;
+    for (const auto& [id, turn] : by_id_) {
+        for (const json::Value& each : json::member(*turn, "names")->GetArray()) {
+            names.emplace_back(each.GetString(), each.GetStringLength());
+        }
+    }
+    return names;
+}
+
 std::vector<const json::Value*> TurnTree::path() const {
     std::vector<const json::Value*> path;
     const json::Value* turn = find(current());

@@ -26,6 +26,7 @@ public:
     // Null if there is no such turn.
     const json::Value* find(std::uint64_t id) const;
     const json::Value* find(std::string_view name) const;
+    std::vector<std::string> names() const;
     // The turns from the session's beginning to the current one, which is the last.
     std::vector<const json::Value*> path() const;
     // The prompts of path().

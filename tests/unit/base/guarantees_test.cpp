@@ -87,12 +87,19 @@ TEST(GuaranteeMerge, PureToolHasAllGuaranteesAndNoSecrets) {
 }
 
 TEST(GuaranteeLists, UnknownNamesAreRefusedWithTheValidOnes) {
-    for (const char* list : {"no_networks", "", "no_network,", "NO_NETWORK", "secrets"}) {
+    for (const char* list : {"no_music", "", "no_network,", "NO_MUSIC", "music"}) {
         Guarantees guarantees;
         std::string why;
         EXPECT_FALSE(read_guarantees(list, Source::User, guarantees, why)) << list;
         EXPECT_NE(why.find("is not a guarantee; use no_filesystem_write, "), std::string::npos);
     }
+}
+
+TEST(GuaranteeLists, ASimilarNameIsSuggested) {
+    Guarantees guarantees;
+    std::string why;
+    EXPECT_FALSE(read_guarantees("no_netwrok", Source::User, guarantees, why));
+    EXPECT_EQ(why, "\"no_netwrok\" is not a guarantee; did you mean \"no_network\"?");
 }
 
 }  // namespace

@@ -258,6 +258,13 @@ TEST(PlanFaults, AllFaultsAreListed) {
                     "/tools/1/dependencies/0 plan-dependency-known"));
 }
 
+TEST(PlanFaults, ASimilarToolIdIsSuggestedForADependency) {
+    const Parsed parsed = parse(R"({"requestId":"r","tools":[{"toolId":"light","toolPath":"p"},)"
+                                R"({"toolId":"b","toolPath":"p","dependencies":["ligth"]}]})");
+    ASSERT_EQ(parsed.faults.size(), 1u);
+    EXPECT_THAT(parsed.faults[0].message, HasSubstr("did you mean \"light\"?"));
+}
+
 TEST(PlanDocument, AcceptsTimesAbove32Bits) {
     for (const uint64_t time : {uint64_t{UINT32_MAX}, uint64_t{1} << 32, (uint64_t{1} << 53) - 1}) {
         const Parsed parsed =
