@@ -165,6 +165,15 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
         out.error += near_registered(tool_path);
         return out;
     }
+    // Probably the misspelled name of a registered tool.
+    if (scheme.empty() && tool_path.find('/') == std::string_view::npos && !exists(program)) {
+        const std::string meant = near_registered(tool_path);
+        if (!meant.empty()) {
+            out.error = json::quoted(tool_path) +
+                        " is neither a registered tool nor a file of the plan's folder" + meant;
+            return out;
+        }
+    }
     out.definition = registry_.file(program, out.error);
     if (!out.error.empty()) return out;
     out.target = std::move(program);

@@ -556,3 +556,11 @@ def test_dropped_stream_collects_nothing() -> None:
             assert kept == []
 
     run(main())
+
+
+def test_plain_with_says_async_with() -> None:
+    session: Any = aio.Session()
+    with pytest.raises(TypeError, match="`async with`"):
+        with session:
+            pass
+    asyncio.run(session.aclose())

@@ -481,3 +481,11 @@ def test_project_tools_are_called_by_name(tmp_path: Path) -> None:
     with pytest.raises(narratoria.InvalidDocumentError) as refused:
         narratoria.Session(project=tmp_path)
     assert [fault.line for fault in refused.value.faults] == [2]
+
+
+def test_unknown_plugin_and_a_wrong_strict_are_refused() -> None:
+    with pytest.raises(narratoria.NotFoundError, match='did you mean "narratoria.web"'):
+        narratoria.Session(plugins=["narratoria.wbe"])
+    wrong: Any = "x"
+    with narratoria.Session() as session, pytest.raises(TypeError, match="strict"):
+        session.execute({"requestId": "p", "tools": []}, strict=wrong)

@@ -52,9 +52,22 @@ class TestPlans:
         assert not narratoria.validate("plan", plan)
 
     def test_invalid_plan_has_repr(self) -> None:
-        wrong: list[Any] = ["x", 5, None, [5]]
+        wrong: list[Any] = [5, None, [5]]
         for tools in wrong:
             assert repr(tools) in repr(Plan(tools=tools))
+
+    def test_one_invocation_in_place_of_a_list_is_refused(self) -> None:
+        wrong: list[Any] = [Invocation("a"), {"toolId": "a"}, "a"]
+        for tools in wrong:
+            with pytest.raises(TypeError, match=r"write Plan\(\[Invocation\(…\)\]\)"):
+                Plan(tools)
+
+    def test_retry_policy_is_checked_when_it_is_given(self) -> None:
+        wrong: Any = 5
+        with pytest.raises(TypeError, match=r"RetryPolicy\(max_retries=…\)"):
+            Invocation("a", retry_policy=wrong)
+        policy: Any = {"maxRetries": 2}
+        assert Invocation("a", retry_policy=policy).retry_policy.max_retries == 2
 
 
 class TestState:

@@ -503,6 +503,52 @@ class TestCalls:
         assert raised.value.code == "INPUT_INVALID" and not raised.value.result.success
         assert pickle.loads(pickle.dumps(raised.value)).code == "INPUT_INVALID"
 
+    def test_cause_of_a_failed_call_is_the_exception_and_is_not_logged(
+        self, session: Any, caplog: Any
+    ) -> None:
+        @session.tool
+        def boom() -> None:
+            raise ValueError("out of luck")
+
+        with pytest.raises(narratoria.PlanFailedError) as caught:
+            session.call("boom")
+        assert repr(caught.value.__cause__) == "ValueError('out of luck')"
+        assert "out of luck" not in caplog.text
+        # A result has no exceptions, so that of a plan's tool is logged.
+        session.execute(one("boom"))
+        assert "ValueError: out of luck" in caplog.text
+
+    def test_misspelled_tool_is_suggested(self, session: Any) -> None:
+        @session.tool
+        def roll() -> None: ...
+
+        with pytest.raises(narratoria.PlanFailedError, match='did you mean .* "roll"'):
+            session.call("rol")
+
+    def test_result_above_the_limit_is_described_without_lines(self, session: Any) -> None:
+        @session.tool
+        def big() -> str:
+            return "x" * 9_000_000
+
+        with pytest.raises(
+            narratoria.PlanFailedError, match="the result .* is longer than the limit"
+        ):
+            session.call("big")
+
+    def test_default_of_another_type_is_refused(self, session: Any) -> None:
+        wrong: Any = "six"
+
+        def roll(sides: int = wrong) -> None: ...
+
+        with pytest.raises(
+            TypeError, match="sides .* default 'six' is not of the annotated type int"
+        ):
+            session.tool(roll)
+        missing: Any = None
+
+        @session.tool
+        def walk(weight: float = 1, way: str = missing) -> None: ...
+
     def test_asyncio_call_runs_tool_by_name(self) -> None:
         async def main() -> Any:
             async with narratoria.aio.Session() as session:

@@ -62,6 +62,22 @@ from narratoria._results import result_schema_of
 from narratoria.errors import DocumentError
 
 
+def require_type(where: str, exact: type | None, default: Any) -> None:
+    """Refuses a default that the annotation does not allow. None is accepted: many functions have
+    it for "not given"."""
+    if (
+        exact is None
+        or exact not in (bool, int, float, str)
+        or default is None
+        or isinstance(default, exact)
+    ):
+        return
+    if exact is not float or not isinstance(default, int):
+        raise TypeError(
+            f"{where}: the default {default!r} is not of the annotated type {exact.__name__}"
+        )
+
+
 class FunctionDescription:
     """The runtime's description of a function that is a tool.
 
@@ -281,6 +297,7 @@ def describe(
         if parameter.default is parameter.empty:
             required.append(parameter.name)
         else:
+            require_type(where, compiled.exact, parameter.default)
             add_default(compiled.schema, parameter.default)
     if required:
         schema["required"] = required

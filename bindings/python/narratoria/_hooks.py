@@ -112,15 +112,18 @@ def _is_bug(exception: BaseException) -> bool:
     return isinstance(exception, (*_BUGS, *misuses))
 
 
-def describe_exception(exception: BaseException) -> tuple[str, str, str, str]:
+def describe_exception(
+    exception: BaseException, is_logged: bool = True
+) -> tuple[str, str, str, str]:
     """Returns the end of a tool that raised: its last events, the traceback, and the failure's code
-    and message. Never raises."""
+    and message. Logs the exception, unless `is_logged` is False. Never raises."""
     from narratoria.tool import ToolError
 
     if isinstance(exception, ToolError):
         # A controlled failure, reported as for a tool that is a process: without a traceback.
         return _tool_error(exception)
-    _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
+    if is_logged:
+        _logger().error("a tool raised %s", _shown(exception), exc_info=exception)
     kind = _clean(type(exception).__name__)
     code, message = "TOOL_EXCEPTION", _message_of(exception)
     lines = _failure(code, message, {"exception": kind}, not _is_bug(exception))

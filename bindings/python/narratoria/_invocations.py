@@ -112,8 +112,18 @@ def done_line(result: Any) -> str:
     return _core.to_json(done, to_plain) + "\n"
 
 
-def end_failed(invocation: OpenInvocation, exception: BaseException) -> None:
-    lines, trace, code, message = describe_exception(exception)
+def end_failed(
+    invocation: OpenInvocation,
+    exception: BaseException,
+    causes: dict[str, BaseException | None],
+) -> None:
+    """Ends a tool that raised. `causes` has the plans of Session.call() that run: the exception is
+    the cause of what the call raises, so it is not logged as well."""
+    plan = invocation.request["requestId"]
+    is_called = plan in causes
+    if is_called:
+        causes[plan] = exception
+    lines, trace, code, message = describe_exception(exception, not is_called)
     invocation.diagnostics(trace)
     invocation.end(lines, code, message)
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from narratoria import _core
-from narratoria._checks import path_text, text_of
+from narratoria._checks import path_text, text_of, true_or_false
 from narratoria._hooks import to_plain
 from narratoria.errors import InvalidDocumentError, NarratoriaWarning
 
@@ -46,6 +46,7 @@ def plan_to_submit(
 ) -> tuple[str, str]:
     """Returns the plan, in any of its forms, and the folder as the engine takes them. Shows the
     plan's warnings, or refuses a plan with warnings if `is_strict`."""
+    true_or_false("strict", is_strict)
     where = "" if folder is None else path_text("folder", folder)
     given: Any = plan
     if hasattr(given, "to_dict"):

@@ -21,7 +21,7 @@ from narratoria._session_options import core_options
 from narratoria._sinks import Sinks, kinds_mask
 from narratoria._tools import ToolFunctions
 from narratoria._turns import Turns
-from narratoria.errors import Error
+from narratoria.errors import Error, NotFoundError, PlanFailedError
 
 
 class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
@@ -57,6 +57,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         close_timeout: float | None = 5.0,
     ) -> None:
         self._tool_threads = None
+        self._causes = {}
         self._prepare()
         for what, several in (
             ("plugins", plugins),
@@ -109,6 +110,8 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         self._sinks = []
         _open_sessions.add(self._core)
         try:
+            if options["plugins"]:
+                self._require_plugins(options["plugins"])
             for tool in tools:
                 self.use(tool)
             if callable(narrator):
@@ -117,6 +120,17 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
             # The caller does not get the session, so it must be closed here.
             self._core.close()
             raise
+
+    def _require_plugins(self, wanted: list[str]) -> None:
+        """Refuses an id that no plugin has. A plugin that fails later is only logged."""
+        states = {each["id"]: each for each in self._core.plugins() if each.get("id")}
+        for name in wanted:
+            found = states.get(name, {})
+            reason = found.get("reason") or ""
+            if found.get("state") == "refused" and reason.startswith("no folder has"):
+                raise NotFoundError(
+                    f'the plugin "{name}" is not available: {reason}', code="PLUGIN"
+                )
 
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
@@ -156,7 +170,20 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
             "input": tool_input,
             "retryPolicy": {"maxRetries": 0},
         }
-        return {"requestId": f"call-{name}", "tools": [invocation]}
+        plan = f"call-{name}"
+        if plan in self._causes:  # another task of the loop calls it too
+            plan += f"-{len(self._causes)}"
+        self._causes[plan] = None
+        return {"requestId": plan, "tools": [invocation]}
+
+    def _result_of_call(self, plan: dict[str, typing.Any], result: narratoria.Result) -> typing.Any:
+        """Returns the result of the plan's tool. What it raises has the tool's exception as its
+        cause."""
+        cause = self._causes[plan["requestId"]]
+        try:
+            return result.raise_on_failure().tool_results[0].result
+        except PlanFailedError as error:
+            raise error from cause
 
     # ---- scripts
 

@@ -21,6 +21,8 @@ class SessionBase:
     _tasks: set[asyncio.Task[None]]
     _handlers: set[asyncio.Task[None]]
     _tool_threads: _threads.ToolThreads | None
+    # The plans of call() that run, and the exceptions of their tools.
+    _causes: dict[str, BaseException | None]
     _has_jobs: bool
     _strict: bool
 

@@ -291,7 +291,7 @@ class ToolFunctions(SessionBase):
                 # A cancelled tool used the session.
                 invocation.end()
             else:
-                end_failed(invocation, exception)
+                end_failed(invocation, exception, self._causes)
             return
         except BaseException:
             invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
@@ -318,7 +318,7 @@ class ToolFunctions(SessionBase):
             except CancelledError as exception:
                 # The function raised it itself: an ordinary failure.
                 if not invocation.is_cancelled and not self._core.is_closed:
-                    end_failed(invocation, exception)
+                    end_failed(invocation, exception, self._causes)
             except (KeyboardInterrupt, SystemExit):
                 # Leaves the loop, and is raised by the call that runs the loop.
                 raise
@@ -329,7 +329,7 @@ class ToolFunctions(SessionBase):
                 ):
                     # Not raised by the function: the task is being destroyed.
                     raise
-                end_failed(invocation, exception)
+                end_failed(invocation, exception, self._causes)
             finally:
                 invocation.end()
 

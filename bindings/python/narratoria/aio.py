@@ -21,7 +21,7 @@ from contextlib import suppress
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet, ref
 
 from narratoria import _core
@@ -264,6 +264,14 @@ class Session(Registry):
         """
         return self.__aenter__().__await__()
 
+    if not TYPE_CHECKING:
+
+        def __enter__(self):
+            raise TypeError("aio.Session is entered with `async with`, not `with`")
+
+        def __exit__(self, *exception):
+            pass
+
     async def __aenter__(self: _AnySession) -> _AnySession:
         loop = asyncio.get_running_loop()
         if self._driver is None:
@@ -461,8 +469,11 @@ class Session(Registry):
         >>> asyncio.run(main())
         4
         """
-        result = (await self.execute(self._call_plan(tool, input))).raise_on_failure()
-        return result.tool_results[0].result
+        plan = self._call_plan(tool, input)
+        try:
+            return self._result_of_call(plan, await self.execute(plan))
+        finally:
+            del self._causes[plan["requestId"]]
 
     async def run_script(
         self,

@@ -196,6 +196,14 @@ class Invocation(Document):
         if path is None:
             self.tool_path = self.tool_id
             self.tool_id = self.tool_id.rpartition("/")[2] or self.tool_id
+        policy: Any = self.retry_policy
+        if isinstance(policy, dict):
+            self.retry_policy = RetryPolicy.from_dict(policy)
+        elif not isinstance(policy, RetryPolicy):
+            raise TypeError(
+                f"retry_policy must be a RetryPolicy, not {policy!r}; for the number of retries, "
+                "write RetryPolicy(max_retries=…)"
+            )
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -254,6 +262,11 @@ class Plan(Document):
     def __post_init__(self) -> None:
         # Accepts the JSON of a tool in place of an Invocation.
         tools: Any = self.tools
+        if isinstance(tools, (Invocation, dict, str)):
+            raise TypeError(
+                f"tools must be a list of Invocations, not {type(tools).__name__}; "
+                "for one tool, write Plan([Invocation(…)])"
+            )
         if isinstance(tools, (list, tuple)) and any(isinstance(tool, dict) for tool in tools):
             self.tools = [_invocation(tool, place) for place, tool in enumerate(tools)]
 
@@ -605,7 +618,7 @@ class Result(LazyDocument):
             return self
         failed = self.failed or self.skipped
         causes = [f"{tool.tool_id}: {tool.error or tool.state}" for tool in failed]
-        text = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "")
+        text = "; ".join(causes[:3]) + ("; …" if len(causes) > 3 else "") or "it was cancelled"
         code = failed[0].error_code if failed else None
         raise PlanFailedError(
             f"the plan {self.plan_id} failed: {text}", code=code or "PLAN_FAILED", result=self

@@ -379,8 +379,11 @@ class Session(Registry):
         ...     session.call("roll", sides=20)
         4
         """
-        result = self.execute(self._call_plan(tool, input)).raise_on_failure()
-        return result.tool_results[0].result
+        plan = self._call_plan(tool, input)
+        try:
+            return self._result_of_call(plan, self.execute(plan))
+        finally:
+            del self._causes[plan["requestId"]]
 
     def run_script(
         self,

@@ -184,6 +184,12 @@ std::string StreamAttempt::describe_protocol_error() const {
                std::to_string(fault_line_) +
                "), where only events (JSON, one per line) belong; write messages to standard error";
     }
+    if (framer_.over_limit()) {
+        const bool is_result = excerpt_.find("\"type\":\"done\"") != std::string::npos;
+        return (is_result ? "the result (line " : "an event (line ") + std::to_string(fault_line_) +
+               ") is longer than the limit of " + std::to_string(framer_.limit()) +
+               " bytes; write large data to a file and announce it as an asset";
+    }
     std::string text =
         "line " + std::to_string(fault_line_) + ", byte " + std::to_string(fault_.byte + 1) + ": ";
     if (!fault_.pointer.empty()) text += fault_.pointer + ": ";

@@ -221,6 +221,18 @@ TEST_F(ResolverTest, DistinguishesSchemesFromFiles) {
     EXPECT_EQ(resolve(resolver, ":b"), root + "/plan/:b");
 }
 
+TEST_F(ResolverTest, SuggestsTheRegisteredToolForAMissingFile) {
+    auto definition = std::make_shared<Definition>();
+    definition->name = "roll";
+    registry.add(definition);
+    const Resolver resolver(registry, runners, "");
+    EXPECT_EQ(
+        resolve(resolver, "rol"),
+        "error: \"rol\" is neither a registered tool nor a file of the plan's folder; did you "
+        "mean the registered tool \"roll\"?");
+    EXPECT_EQ(resolve(resolver, "./rol"), root + "/plan/./rol");
+}
+
 TEST_F(ResolverTest, RefusesNul) {
     const Resolver resolver(registry, runners, "");
     EXPECT_EQ(resolve(resolver, std::string_view("a\0b", 3)),
