@@ -6,10 +6,13 @@
 #include <string>
 
 #include "narratoria/plugin.hpp"
+#include "shared/settings.hpp"
 #include "view.hpp"
 
 namespace narratoria::console {
 namespace {
+
+constexpr std::string_view kId = "narratoria.console";
 
 class Console final : public plugin::EventSink,
                       public plugin::UiHandler,
@@ -23,7 +26,7 @@ public:
     static constexpr std::int32_t kAssetPriority = -100;
 
     explicit Console(const plugin::Host& host)
-        : host_(host), view_([this](int error) {
+        : host_(host), view_(is_verbose(host), [this](int error) {
               // Published first: `play` reads it when it gets the log line.
               host_.publish("write_error", std::to_string(error));
               const char* reason = ::strerrordesc_np(error);
@@ -49,6 +52,13 @@ public:
     }
 
 private:
+    // A host that does not set it gets all that the console can show.
+    static bool is_verbose(const plugin::Host& host) {
+        return plugins::Settings(host.settings(), kId)
+            .flag("verbose", "verbose = true")
+            .value_or(true);
+    }
+
     // Schedules a refresh; a burst of events causes only one.
     void look_again(std::chrono::milliseconds after) {
         if (looks_) return;

@@ -32,8 +32,10 @@ std::string text_of(const json::Value& value, std::string_view name) {
 
 }  // namespace
 
-View::View(std::function<void(int)> broken)
-    : style_(Style::for_descriptor(STDOUT_FILENO)), broken_(std::move(broken)) {
+View::View(bool is_verbose, std::function<void(int)> broken)
+    : style_(Style::for_descriptor(STDOUT_FILENO)),
+      is_verbose_(is_verbose),
+      broken_(std::move(broken)) {
     if (is_capable_terminal(STDOUT_FILENO)) {
         live_ = std::make_unique<LiveRegion>(STDOUT_FILENO, keeper_);
     }
@@ -82,6 +84,7 @@ void View::take(const plugin::Event& event) {
             if (event.type() == Type::Error) take_error(event);
             break;
         case Kind::AssetRefused: {
+            if (!is_verbose_) break;
             const json::Document body = json::read(event.body());
             line("    " +
                  style_.yellow(fmt::format("! {} was refused: {}", text_of(body, "assetId"),
@@ -92,10 +95,11 @@ void View::take(const plugin::Event& event) {
             const std::string tool(event.tool_id());
             say_ended(board_.ended(event), errors_[tool]);
             errors_.erase(tool);
-            say_diagnostics(json::text(json::read(event.body()), "stderr"));
+            if (is_verbose_) say_diagnostics(json::text(json::read(event.body()), "stderr"));
             break;
         }
         case Kind::UiPlaceholder: {
+            if (!is_verbose_) break;
             const json::Document body = json::read(event.body());
             const json::Value* payload = json::member(body, "payload");
             const std::string shown =
@@ -107,6 +111,7 @@ void View::take(const plugin::Event& event) {
             break;
         }
         case Kind::AssetPlaceholder: {
+            if (!is_verbose_) break;
             const json::Document body = json::read(event.body());
             const json::Value* metadata = json::member(body, "metadata");
             say_asset(json::text(body, "path"), json::text(body, "kind"),
@@ -133,6 +138,8 @@ void View::take_warning(const plugin::Event& event) {
     const std::string_view code = json::text(body, "code");
     // The host's log already reports it before the story begins.
     if (code == "PLUGIN_LEFT_OUT") return;
+    // The player must know that the game is not saved.
+    if (!is_verbose_ && !code.starts_with("STORE_")) return;
     if (code != "PLAN_REFUSED" && code != "NARRATOR_FAILED") {
         say_refused();
         say_warning("! ", message);
@@ -163,9 +170,14 @@ void View::say_warning(std::string sign, std::string_view message) {
 // Does not repeat the same error of a later attempt.
 void View::take_error(const plugin::Event& event) {
     const json::Document body = json::read(event.body());
+    std::string& before = errors_[std::string(event.tool_id())];
+    if (!is_verbose_) {
+        // Shown when the tool has ended: it may succeed in its next attempt.
+        before = text_of(body, "errorMessage");
+        return;
+    }
     std::string said =
         fmt::format("{}: {}", text_of(body, "errorCode"), text_of(body, "errorMessage"));
-    std::string& before = errors_[std::string(event.tool_id())];
     if (said == before) return;
     line("    " + style_.red("! " + said));
     before = std::move(said);
@@ -175,6 +187,13 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     std::string sign = style_.red("✗");
     if (tool.state == "completed") sign = style_.green("✓");
     if (tool.state == "skipped") sign = style_.dim("–");
+    if (!is_verbose_) {
+        // The tool's own words only: the runtime's reason for a failure is for authors.
+        const std::string_view words =
+            tool.state == "completed" ? std::string_view(tool.text) : last_error;
+        if (!words.empty()) line(fmt::format("    {} {}", sign, words));
+        return;
+    }
     std::string about = tool.name;
     if (tool.line > 0) about += fmt::format(", line {}", tool.line);
     if (tool.state != "skipped") about += ", " + duration(tool.seconds);
@@ -209,11 +228,20 @@ void View::say_asset(std::string_view path, std::string_view kind, std::string_v
 }
 
 void View::show(const plugin::Asset& asset) {
-    say_asset(asset.path(), asset.kind(), asset.asset_id(), asset.media_type(), asset.metadata());
-    if (!live_ || !style_.coloured()) return;
-    const std::size_t room = std::max<std::size_t>(width(), 12) - 4;
-    for (const std::string& one : picture_lines(std::string(asset.path()), room, kPictureRows)) {
-        line("    " + one);
+    if (is_verbose_) {
+        say_asset(asset.path(), asset.kind(), asset.asset_id(), asset.media_type(),
+                  asset.metadata());
+    }
+    std::vector<std::string> picture;
+    if (live_ && style_.coloured()) {
+        const std::size_t room = std::max<std::size_t>(width(), 12) - 4;
+        picture = picture_lines(std::string(asset.path()), room, kPictureRows);
+    }
+    for (const std::string& one : picture) line("    " + one);
+    if (picture.empty() && !is_verbose_) {
+        line(fmt::format("    {} {}", style_.cyan("◆"),
+                         style_.dim("a picture, which this terminal cannot show (--verbose names "
+                                    "its file)")));
     }
 }
 
@@ -236,7 +264,7 @@ bool View::take_choices(std::string_view payload) {
 void View::end_plan(bool success) {
     if (success && !choices_.empty()) {
         gap();
-        for (const std::string& one : choice_lines(choices_, style_)) line(one);
+        for (const std::string& one : choice_lines(choices_, width(), style_)) line(one);
     }
     choices_.clear();
     gap();

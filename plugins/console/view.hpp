@@ -23,7 +23,9 @@ namespace narratoria::console {
 class View {
 public:
     // Calls `broken` once, with errno, when standard output can no longer be written.
-    explicit View(std::function<void(int)> broken);
+    // `is_verbose`: also shows what helps an author: the names, times and codes of tools, warnings,
+    // standard error and the paths of assets. Otherwise a player sees the story's own words only.
+    View(bool is_verbose, std::function<void(int)> broken);
 
     static constexpr std::uint32_t kWanted =
         kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanEnded, Kind::ToolStarted,
@@ -71,10 +73,11 @@ private:
     terminal::ToolBoard board_;
     Keeper keeper_;
     std::unique_ptr<terminal::LiveRegion> live_;
+    bool is_verbose_;
     std::function<void(int)> broken_;
     std::string text_;
     std::vector<std::string> choices_;
-    std::unordered_map<std::string, std::string> errors_;  // by tool id: its last error
+    std::unordered_map<std::string, std::string> errors_;  // by tool id: its last error, as shown
     // Plan refusals since the last event of a different kind, with the count of each. A narrator
     // that ignores faults produces the same plan in all five attempts.
     std::vector<std::pair<std::string, std::size_t>> refused_;

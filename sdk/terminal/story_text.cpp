@@ -2,6 +2,7 @@
 #include "story_text.hpp"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 
@@ -20,11 +21,28 @@ std::vector<std::string> narrative_lines(std::string_view text, std::size_t widt
     return lines;
 }
 
-std::vector<std::string> choice_lines(const std::vector<std::string>& choices, const Style& style) {
+std::size_t story_width(int file) {
+    winsize window{};
+    if (ioctl(file, TIOCGWINSZ, &window) != 0 || window.ws_col < 2) return kStoryWidth;
+    return std::min<std::size_t>(window.ws_col - 1, kStoryWidth);
+}
+
+std::vector<std::string> choice_lines(const std::vector<std::string>& choices, std::size_t width,
+                                      const Style& style) {
+    constexpr std::size_t kMargin = 4;
+    constexpr std::size_t kLeast = 8;  // columns of text
     std::vector<std::string> lines;
+    std::size_t count = 0;
     for (const std::string& choice : choices) {
-        const std::string number = style.cyan(fmt::format("{}.", lines.size() + 1));
-        lines.push_back(fmt::format("    {} {}", number, printable(choice)));
+        const std::string number = fmt::format("{}.", ++count);
+        const std::size_t indent = kMargin + number.size() + 1;
+        bool is_first = true;
+        for (const std::string& part : wrap(choice, std::max(width, indent + kLeast) - indent)) {
+            lines.push_back(is_first ? fmt::format("    {} {}", style.cyan(number), part)
+                                     : std::string(indent, ' ') + part);
+            is_first = false;
+        }
+        if (is_first) lines.push_back(fmt::format("    {} ", style.cyan(number)));
     }
     return lines;
 }

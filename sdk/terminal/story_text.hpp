@@ -17,7 +17,11 @@ inline constexpr std::size_t kStoryWidth = 76;
 // A narrative, wrapped to `width` columns and indented, without leading and trailing empty lines.
 std::vector<std::string> narrative_lines(std::string_view text, std::size_t width);
 
-// Numbered from 1.
-std::vector<std::string> choice_lines(const std::vector<std::string>& choices, const Style& style);
+// The columns of the terminal, at most kStoryWidth; kStoryWidth if `file` is not a terminal.
+std::size_t story_width(int file);
+
+// Numbered from 1, and wrapped to `width` columns.
+std::vector<std::string> choice_lines(const std::vector<std::string>& choices, std::size_t width,
+                                      const Style& style);
 
 }  // namespace narratoria::terminal

@@ -66,13 +66,18 @@ def played(play):
 # ---------------------------------------------------------------- which game
 
 
+def unwrapped(shown):
+    """The words of the output, without its line breaks and colours."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", shown).split())
+
+
 def test_next_play_continues_the_game(play, data):
     game = play()
-    assert f"torch, a new game, saved in {data}/narratoria/games.db; /help" in game.begun
+    assert f"torch, a new game, saved in {data}/narratoria/games.db; /help" in unwrapped(game.begun)
     game("examine the door", "Leave")
     game.end()
     game = play()
-    assert f"torch, turn 1, saved in {data}/narratoria/games.db; --new starts over" in game.begun
+    assert f"torch, turn 1, saved in {data}/narratoria/games.db; --new starts over" in unwrapped(game.begun)
     assert EXAMINED in game.begun and "Leave" in game.begun
     assert LEFT in game("2", LEFT)
 

@@ -33,7 +33,7 @@ def plan(*tools, **members):
 
 # covers: 003-14.1-player-input, 003-14.2-torch-lighter, 003-14.1-tool-invocation
 def test_lighting_the_torch_shows_narrative_and_picture(command):
-    ran = command("play", "--story", TORCH, "I light the torch")
+    ran = command("play", "--verbose", "--story", TORCH, "I light the torch")
     assert ran.status == 0, ran
     assert NARRATIVE in ran.out
     assert "✓ Torch lit. (light1, " in ran.out
@@ -52,7 +52,7 @@ def test_examining_the_door_lists_the_choices(command):
 
 # covers: 003-14.3-replan, 003-13.6-returns-plan
 def test_failed_prompt_is_replanned_and_succeeds(command):
-    ran = command("play", "--story", TORCH, "I pull the lever")
+    ran = command("play", "--verbose", "--story", TORCH, "I pull the lever")
     assert ran.status == 0, ran
     first = ran.out.index("You close both hands around the lever and pull.")
     failed = ran.out.index("! LEVER_STUCK: The lever is rusted fast.")
@@ -67,7 +67,7 @@ def test_five_failed_plans_end_in_the_fallback_and_exit_with_1(command):
         {"go": [plan(tool) for tool in tools], "rest": [{"narrative": "You rest."}]},
         {tool: said(done(ok=False, summary="No.")) for tool in tools},
         'title = "T"\n[fallback]\ntemplates = ["Nothing comes of {prompt}."]\n')
-    ran = command("play", "--story", story, "go", "rest")
+    ran = command("play", "--verbose", "--story", story, "go", "rest")
     assert ran.status == 1, ran
     assert "Nothing comes of go." in ran.out
     assert "broken4" in ran.out and "broken5" not in ran.out
@@ -105,7 +105,7 @@ def test_repeatedly_refused_plan_is_reported_once(command):
     forbidden = {"plan": {"tools": [{"toolId": name, "toolPath": f"../{name}"} for name in ("a", "b")]}}
     story = command.story({"go": [forbidden], "rest": [{"narrative": "You rest."}]},
                           toml='title = "T"\n[tools]\nallow_paths = ["tools"]\n')
-    ran = command("play", "--story", story, "go", "rest")
+    ran = command("play", "--verbose", "--story", story, "go", "rest")
     assert ran.status == 1, ran
     told = [line for line in ran.lines if "plan-path-allowed" in line]
     assert len(told) == 2, ran
@@ -117,7 +117,7 @@ def test_repeatedly_refused_plan_is_reported_once(command):
 def test_repeated_narrator_failure_is_reported_once(command):
     toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
             '[plugins."narratoria.narrator_process"]\ncommand = ["sh", "-c", "echo broken >&2; exit 3"]\n')
-    ran = command("play", "--story", command.story({}, toml=toml), "go")
+    ran = command("play", "--verbose", "--story", command.story({}, toml=toml), "go")
     assert ran.status == 1, ran
     assert ran.out.count("exit status 3") == 1, ran
     assert "    ! 5 times: the narrator returned no plan: the narrator's process ended with exit status 3" in ran.out
@@ -128,7 +128,7 @@ def test_plan_refused_after_a_failure_is_reported(command):
     story = command.story(
         {"go": [plan("broken"), {"plan": {"tools": [{"toolId": "x", "toolPath": "../x"}]}}]},
         {"broken": said(done(ok=False, summary="No."))}, 'title = "T"\n[tools]\nallow_paths = ["tools"]\n')
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert ran.out.count("plan-path-allowed") == 1 and "! 4 times: " in ran.out, ran
 
 
@@ -136,7 +136,7 @@ def test_unsupported_ui_event_is_shown_with_name_and_payload(command):
     story = command.story(
         {"go": [plan("quake")]},
         {"quake": said(event("ui_event", event="shake_screen", payload={"strength": 3}), done())})
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert '□ shake_screen {"strength":3} (this terminal cannot show it)' in ran.out
 
 
@@ -145,7 +145,7 @@ def test_invalid_choices_are_shown_as_a_placeholder(command):
     story = command.story(
         {"go": [plan("ask")]},
         {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": [1]}), done())})
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert '□ narrative_choice {"choices":[1]}' in ran.out
     assert "1. " not in ran.out
 
@@ -159,7 +159,7 @@ def test_shown_choices_are_the_selectable_ones(command):
         {"go": [plan("one", "other")], "Open": [{"narrative": "It opens."}]},
         {"one": said(choices("Fight", "Flee"), choices("", "Open"), done()),
          "other": said(choices("Flee", "Sing"), choices(), done())})
-    ran = command("play", "--story", story, "go", "3")
+    ran = command("play", "--verbose", "--story", story, "go", "3")
     assert ran.status == 0, ran
     assert "    1. Fight\n    2. Flee\n    3. Open\n    4. Sing\n" in ran.out
     assert "It opens." in ran.out
@@ -173,7 +173,7 @@ def test_asset_of_an_unknown_kind_is_shown_with_its_details(command):
         {"go": [plan("make")]},
         {"make": said(event("asset", assetId="m1", kind="hologram", mediaType="model/x-unheard-of",
                             path=str(file)), done())})
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert f"◆ {file} (hologram m1, model/x-unheard-of)" in ran.out
 
 
@@ -182,7 +182,7 @@ def test_refused_asset_is_not_shown_as_an_asset(command):
         {"go": [plan("make")]},
         {"make": said(event("asset", assetId="m1", kind="image", mediaType="image/png",
                             path="/no/such/file"), done())})
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert "◆" not in ran.out
     assert "! m1 was refused: " in ran.out
 
@@ -193,7 +193,7 @@ def test_asset_in_the_scratch_folder_is_not_shown_as_an_asset(command):
         {"go": [plan("make")]},
         {"make": '#!/bin/sh\ncat > /dev/null\n: > "$TMPDIR/picture.png"\n'
                  f"echo '{made}' | sed \"s|FILE|$TMPDIR/picture.png|\"\necho '{done()}'\n"})
-    ran = command("play", "--story", story, "--sandbox", "no_filesystem_write", "go")
+    ran = command("play", "--verbose", "--story", story, "--sandbox", "no_filesystem_write", "go")
     assert "◆" not in ran.out
     assert "! m1 was refused: " in ran.out and "scratch folder" in ran.out, ran
 
@@ -349,22 +349,48 @@ def test_picture_is_drawn_on_a_terminal_with_colours(command):
     if b"libchafa" not in console:
         pytest.skip("the console was built without chafa")
     terminal = command.on_terminal(
-        "play", "--story", TORCH, "I light the torch",
+        "play", "--verbose", "--story", TORCH, "I light the torch",
         env=environment(TERM="xterm-256color", COLORTERM="truecolor"))
     ran = terminal.finish()
     assert ran.status == 0, ran
     picture = ran.out[ran.out.index("lit_torch"):]
     assert picture.count("\x1b[38;2;") + picture.count("\x1b[48;2;") > 20
     plain = command.on_terminal(
-        "play", "--story", TORCH, "I light the torch",
+        "play", "--verbose", "--story", TORCH, "I light the torch",
         env=environment(TERM="xterm-256color", NO_COLOR="1")).finish()
     assert "lit_torch" in plain.out and "38;2" not in plain.out
+
+
+def test_player_sees_only_the_words_of_the_story(command):
+    story = command.story(
+        {"go": [plan("sad"), plan("plain", "told"), {"narrative": "Over."}]},
+        {"sad": said(event("error", errorCode="DARK", errorMessage="It is too dark."), done(False)).replace(
+            "cat >/dev/null", "cat >/dev/null; echo trace of /usr/lib >&2"),
+         "plain": said(done()), "told": said(done(summary="The door creaks."))})
+    ran = command("play", "--story", story, "go")
+    shown = [line.strip() for line in ran.out.splitlines()]
+    assert "✗ It is too dark." in shown and "✓ The door creaks." in shown, ran
+    for technical in ("DARK", "sad", "plain", "told", "trace of", "/tmp", " s)", "done"):
+        assert technical not in ran.out, ran
+
+
+@pytest.mark.parametrize("width", [30, 60])
+def test_opening_and_choices_wrap_at_the_width_of_the_terminal(command, width):
+    words = "the long way round the hill past the mill and the old bridge " * 3
+    toml = f'title = "T"\n[opening]\ntext = "{words}"\nchoices = ["{words}"]\n'
+    terminal = command.on_terminal("play", "--no-store", "--story", command.story({}, toml=toml), columns=width,
+                                   env=environment(TERM="xterm"))
+    shown = terminal.read_until(PROMPT_SIGN)
+    lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in shown.splitlines()]
+    assert max(map(len, lines)) <= width
+    assert len(lines) > 2 * len(words) // width
+    assert [line for line in lines if line.startswith("       ")], "the choice is not indented"
 
 
 def test_failed_tool_shows_the_end_of_its_standard_error(command):
     command.story({"go": [plan("sad"), {"narrative": "Sad."}]},
                   {"sad": "#!/bin/sh\ncat >/dev/null\necho 'config missing: set FOO' >&2\nexit 3\n"})
-    ran = command("play", "--story", "story", "go")
+    ran = command("play", "--verbose", "--story", "story", "go")
     assert "| config missing: set FOO" in ran.out, ran
 
 
@@ -389,7 +415,7 @@ def test_tool_invoked_by_a_narrator_is_shown_with_its_line(command):
             f'command = ["{sys.executable}", "narrator.py"]\n')
     command.story({}, {"lamp": said(done(summary="The lamp burns."))}, toml=toml)
     (command.folder / "story/narrator.py").write_text(THINKER)
-    ran = command("play", "--story", "story", "Look")
+    ran = command("play", "--verbose", "--story", "story", "Look")
     assert ran.status == 0, ran
     assert "✓ The lamp burns. (lamp-1, line 7, " in ran.out
     assert ran.out.index("The lamp burns.") < ran.out.index("It is bright.")
@@ -402,7 +428,7 @@ def test_narrative_is_shown_before_the_tools_end(command):
         {"slow": f"#!/bin/sh\ncat >/dev/null\necho '{log('listening', progress=0.25)}'\n"
                  f"read line < go\necho '{done(summary='It came.')}'\n"})
     os.mkfifo(command.folder / "go")
-    terminal = command.on_terminal("play", "--story", story, "go")
+    terminal = command.on_terminal("play", "--verbose", "--story", story, "go")
     terminal.read_until("You wait for something.")
     assert " 25%" in terminal.read_until("listening")
     with open(command.folder / "go", "w") as pipe:
@@ -466,7 +492,7 @@ def test_skipped_tool_is_reported_once(command):
     tools = [{"toolId": "a", "toolPath": "tools/fails", "retryPolicy": {"maxRetries": 0}},
              {"toolId": "b", "toolPath": "tools/fails", "dependencies": ["a"]}]
     story = command.story({"go": [{"plan": {"tools": tools}}]}, {"fails": said(done(ok=False))})
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert '    – skipped: the tool "a", on which it depends, failed (b)\n' in ran.out, ran
     (story / "plan.json").write_text(json.dumps({"requestId": "p", "tools": tools}))
     ran = command("run", story / "plan.json")
@@ -490,7 +516,7 @@ def test_script_shows_its_output_and_its_calls_with_their_lines(command):
     story = command.story({}, {"ring": said(done(summary="Rung.", result={"times": 3}))}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text(
         'LET bell = CALL ring { hard: true }\nPRINT(FORMAT("{p}: it rings {n} times.", {p: prompt, n: bell.times}))')
-    ran = command("play", "--story", story, "Pull")
+    ran = command("play", "--verbose", "--story", story, "Pull")
     assert ran.status == 0, ran
     assert ran.out.index("✓ Rung. (ring-1, line 1, ") < ran.out.index("  Pull: it rings 3 times.")
 
@@ -498,7 +524,7 @@ def test_script_shows_its_output_and_its_calls_with_their_lines(command):
 def test_error_of_a_script_is_shown_with_a_caret(command):
     story = command.story({}, {}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text("LET a = 1\nPRINT(a / 0)")
-    ran = command("play", "--story", story, "go")
+    ran = command("play", "--verbose", "--story", story, "go")
     assert ran.status == 1, ran
     assert ("    ! the narrator returned no plan: tale.nuwa:2:9: DivisionByZeroError: Division by zero.\n"
             "        2 | PRINT(a / 0)\n"
@@ -535,7 +561,10 @@ def test_ferry_story_is_narrated_by_a_script(command):
 
 # covers: 002-core-registration
 def test_script_call_of_a_missing_tool_ends_in_the_fallback(command):
-    ran = command("play", "--story", FERRY, "I cross")
+    ran = command("play", "--verbose", "--story", FERRY, "I cross")
     assert ran.status == 1, ran
     assert "ToolNotFoundError: Tool 'pay_toll' not found." in ran.out
     assert 'The river takes no notice of "I cross".' in ran.out
+    ran = command("play", "--story", FERRY, "I cross")
+    assert "ToolNotFoundError" not in ran.out + ran.err and "CALL" not in ran.out, ran
+    assert ran.status == 1 and "not every turn succeeded; --verbose shows the reasons" in ran.err, ran

@@ -87,18 +87,18 @@ def test_story_with_faults_is_refused(command):
 
 def test_play_refuses_a_bad_plugin_option_but_skips_a_bad_file(command):
     command.story({"go": [{"narrative": "Gone."}]})
-    ran = command("play", "--story", "story", "--plugin", str(PROBE), "go")
+    ran = command("play", "--verbose", "--story", "story", "--plugin", str(PROBE), "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
     (command.folder / "bad.so").write_text("no library")
     for wish, reason in (("./bad.so", "it is not a shared library"), ("bad.so", "./bad.so"),
                          ("./nothing.so", "No such file"), ("org.example.no", "no folder has")):
-        ran = command("play", "--story", "story", "--plugin", wish, "go")
+        ran = command("play", "--verbose", "--story", "story", "--plugin", wish, "go")
         assert ran.status == 2 and ran.out == "", ran
         assert f"--plugin {wish}: " in ran.err and reason in ran.err
     plugins = command.folder / "story" / "plugins"
     plugins.mkdir()
     (plugins / "bad.so").write_text("no library")
-    ran = command("play", "--story", "story", "go")
+    ran = command("play", "--verbose", "--story", "story", "go")
     assert ran.status == 0 and "Gone." in ran.out, ran
     assert ran.out.count("bad.so is left out") == 1, ran
 
@@ -113,7 +113,7 @@ def test_plugin_logs_are_shown_with_log_info(command):
 
 def test_plugin_runs_while_play_waits_for_input(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[plugins."test.probe"]\ndo = "chat_later"\n')
-    terminal = command.on_terminal("play", "--story", "story", "--plugin", str(PROBE))
+    terminal = command.on_terminal("play", "--verbose", "--story", "story", "--plugin", str(PROBE))
     terminal.read_until("a while has passed")
     terminal.type("\x04")
     assert terminal.finish().status == 0

@@ -1233,10 +1233,10 @@ def test_script_calls_the_tools_of_a_project(project):
 def test_story_is_played_with_the_tools_of_a_project(project):
     story = project.command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
         {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
-    assert "does not exist" in project.command("play", "--story", story, "hello").out
-    ran = project.command("play", "--story", story, "--project", project.folder, "hello")
+    assert "does not exist" in project.command("play", "--verbose", "--story", story, "hello").out
+    ran = project.command("play", "--verbose", "--story", story, "--project", project.folder, "hello")
     assert ran.status == 0 and "does not exist" not in ran.out and "Nothing happens" not in ran.out, ran
-    ran = project.command("play", "--story", story, "--project", "nowhere", "hello")
+    ran = project.command("play", "--verbose", "--story", story, "--project", "nowhere", "hello")
     assert ran.status == 2 and "nowhere" in ran.err, ran
 
 

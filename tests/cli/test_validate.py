@@ -335,8 +335,8 @@ def test_safe_mode_reports_the_plugins_it_leaves_out(command):
     shutil.copy(BUILD / "lib" / "narratoria" / "plugins" / "event_log.so", story / "plugins" / "own.so")
     safe = environment(NARRATORIA_SAFE_MODE="1")
     said = "own.so"
-    assert said not in command("play", "--story", story, "go").out
-    ran = command("play", "--story", story, "go", env=safe)
+    assert said not in command("play", "--verbose", "--story", story, "go").out
+    ran = command("play", "--verbose", "--story", story, "go", env=safe)
     assert ran.status == 0 and ran.out.count(said) == 1 and "NARRATORIA_SAFE_MODE" in ran.out, ran
     ran = command("validate", "story", story, env=safe)
     assert ran.status == 0 and ran.lines[0].startswith(f"{story}/plugins/own.so: warning: "), ran

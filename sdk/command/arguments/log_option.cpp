@@ -24,7 +24,8 @@ void LogOption::add_to(Command command) {
         .one_of({"debug", "info", "warning", "error"});
 }
 
-std::uint32_t LogOption::level() const {
+std::uint32_t LogOption::level(std::uint32_t otherwise) const {
+    if (name_.empty()) return otherwise;
     return std::find_if(std::begin(kLevels), std::end(kLevels),
                         [&](const auto& each) { return name_ == each.first; })
         ->second;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arguments/command_line.hpp"
+#include "narratoria/engine.h"
 
 namespace narratoria::command {
 
@@ -13,11 +14,11 @@ class LogOption {
 public:
     void add_to(Command command);
 
-    // The lowest level that is shown, NAR_LOG_….
-    std::uint32_t level() const;
+    // The lowest level that is shown, NAR_LOG_…; `otherwise` if the option is not given.
+    std::uint32_t level(std::uint32_t otherwise = NAR_LOG_WARN) const;
 
 private:
-    std::string name_ = "warning";
+    std::string name_;
 };
 
 }  // namespace narratoria::command

@@ -47,7 +47,7 @@ int report_write_error(int error) {
     return kExitFailure;
 }
 
-int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
+int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool is_verbose) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
         const std::string prompt = game.to_prompt(given).value_or(given);
@@ -55,6 +55,9 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts) {
         all_completed = game.turn(prompt) == Outcome::Completed && all_completed;
         if (interruption::received() != 0) return kExitSignal + interruption::received();
         if (game.write_error() != 0) return report_write_error(game.write_error());
+    }
+    if (!all_completed && !is_verbose) {
+        complain("not every turn succeeded; --verbose shows the reasons");
     }
     return all_completed ? kExitSuccess : kExitFailure;
 }
@@ -203,7 +206,8 @@ int play(PlayOptions options) {
         if (!game) game.emplace(options);
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
-    return options.prompts.empty() ? play_lines(*game) : play_given_prompts(*game, options.prompts);
+    return options.prompts.empty() ? play_lines(*game)
+                                   : play_given_prompts(*game, options.prompts, options.is_verbose);
 }
 
 }  // namespace
@@ -306,6 +310,9 @@ void add_play(Command application) {
         .not_empty();
     command.flag("--new", options->is_new, "Start a new game instead of continuing the last one");
     command.flag("--no-store", options->no_store, "Do not save the game");
+    command.flag("--verbose", options->is_verbose,
+                 "Also show what helps an author: tools with their times and errors, warnings, and "
+                 "the files of pictures");
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(

@@ -40,7 +40,7 @@ Game::Game(const GameOptions& options)
     : store_(options.store),
       style_(Style::for_descriptor(STDOUT_FILENO)),
       is_live_(is_capable_terminal(STDOUT_FILENO)),
-      log_level_(options.log.level()) {
+      log_level_(options.log.level(options.is_verbose ? NAR_LOG_WARN : NAR_LOG_ERROR)) {
     EngineOptions engine_options;
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
@@ -51,11 +51,14 @@ Game::Game(const GameOptions& options)
     engine_.emplace(engine_options);
     std::vector<std::string_view> plugins{kConsole};
     plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
+    const std::string settings = fmt::format(R"({{"{}":{{"verbose":{}}}}})", kConsole,
+                                             options.is_verbose ? "true" : "false");
     try {
         session_.emplace(*engine_, SessionOptions{.id = options.session,
                                                   .story = options.story,
                                                   .plugins = plugins,
                                                   .narrator_id = options.narrator,
+                                                  .plugin_settings = settings,
                                                   .project = options.project,
                                                   .store = options.store,
                                                   .must_be_new = options.must_be_new});
@@ -107,7 +110,15 @@ void Game::write_prompt(std::string_view text) {
 void Game::write_prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
 
 void Game::remark(std::string_view text) {
-    write(fmt::format("\n  {}\n", style_.dim(printable(text))));
+    std::string lines = "\n";
+    if (is_live_) {
+        for (const std::string& line : narrative_lines(text, story_width(STDOUT_FILENO))) {
+            lines += style_.dim(line) + '\n';
+        }
+    } else {
+        lines += fmt::format("  {}\n", printable(text));
+    }
+    write(lines);
 }
 
 std::optional<std::string> Game::to_prompt(const std::string& line) const {
@@ -229,8 +240,8 @@ void Game::write_narrative(std::string_view words) {
         if (!lines.empty()) text += '\n';
         for (const std::string& line : lines) text += line + '\n';
     };
-    add(narrative_lines(words, kStoryWidth));
-    add(choice_lines(choices_, style_));
+    add(narrative_lines(words, story_width(STDOUT_FILENO)));
+    add(choice_lines(choices_, story_width(STDOUT_FILENO), style_));
     write(text);
 }
 
