@@ -70,6 +70,11 @@ private:
     // Checks the template narrator only: other narrators do not use patterns.
     void check_choices() {
         if (story_.narrator != kTemplateNarrator || story_.prompts_text.empty()) return;
+        // The patterns of a faulty prompts.json are not all known.
+        const bool is_faulty = std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
+            return fault.file == kPromptsJson && !fault.is_warning;
+        });
+        if (is_faulty) return;
         for (const Mention& mention : story_.mentions.choices) {
             const NormalizedPrompt prompt(mention.text);
             Bindings captures;

@@ -513,3 +513,10 @@ def test_t20_unusable_manifest_is_a_finding(command):
     assert failed(rules) == {"T20"}
     (message,) = findings(rules, "T20")
     assert "/result/type" in message and '"climate"' in message, message
+
+
+def test_failure_without_input_names_the_option(command):
+    command.script("need", "#!/usr/bin/env python3\nimport json, sys\njson.load(sys.stdin)['input']['target']\n")
+    advice = "If it needs input, pass it with --input"
+    assert advice in command("tool", "check", "./need").out
+    assert advice not in command("tool", "check", "./need", "--input", "{}").out

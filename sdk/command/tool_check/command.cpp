@@ -191,7 +191,11 @@ std::string for_people(const ToolFile& tool, const Evidence& evidence,
             out += line + "\n";
         }
     }
-    if (reported_success(evidence.plain) == false) {
+    if (counts[1] > 0 && evidence.has_no_input && !reported_success(evidence.plain)) {
+        out +=
+            "\nThe tool ran with the input {}. If it needs input, pass it with --input; if it must "
+            "cope\nwithout, report the failure with done and ok: false.\n";
+    } else if (reported_success(evidence.plain) == false) {
         out +=
             "\nThe tool reported a failure (done with ok: false). To check a successful run too, "
             "pass the input it needs with --input.\n";
@@ -244,7 +248,8 @@ int tool_check(const ToolCheckOptions& options) {
     run_under_guard();
     try {
         const OutputFolder folder;
-        const Evidence evidence = gather(tool, input, options.time_limit);
+        Evidence evidence = gather(tool, input, options.time_limit);
+        evidence.has_no_input = !options.input;
         const std::vector<Judgement> judgements = judge(evidence);
         const bool ok =
             std::none_of(judgements.begin(), judgements.end(),

@@ -41,6 +41,7 @@ struct Evidence {
     std::string request_id;
     double grace = 2;
     double time_limit = 30;
+    bool has_no_input = false;                  // no input was given
     bool has_return = false;                    // its interpreter line ends in a carriage return
     ObservedRun plain;                          // with the given input
     std::optional<ObservedRun> without_input;   // standard input is empty

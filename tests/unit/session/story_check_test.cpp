@@ -217,6 +217,12 @@ TEST_F(StoryCheck, NamesAnUnregisteredScriptToolOnce) {
     EXPECT_THAT(messages, HasSubstr("did you mean \"lamp\"?"));
 }
 
+TEST_F(StoryCheck, SaysNothingOfChoicesIfThePromptsAreNotValid) {
+    toml("[opening]\nchoices = [\"sing\"]\n");
+    write("prompts.json", "{\"prompts\": [");
+    EXPECT_THAT(places(), ElementsAre(HasSubstr("json-syntax")));
+}
+
 TEST_F(StoryCheck, NamesAnOpeningChoiceThatMatchesNoPattern) {
     tool("lamp");
     toml("[opening]\nchoices = [\"Go home.\", \"sing\"]\n");
