@@ -238,6 +238,11 @@ def test_store_of_an_earlier_version_accepts_names(played, play, command, data):
     play()("/save here", "turn 2 is saved as here")
 
 
+def test_quit_ends_the_game(command):
+    ran = command("play", "--story", TORCH, stdin="/quit\nexamine the door\n")
+    assert ran.status == 0 and EXAMINED not in ran.out, ran
+
+
 def test_unknown_command_is_not_sent_as_a_prompt(played, kept):
     played("/restart now", "There is no command /restart. /help lists the commands")
     played("/load evenin", "No turn is saved as evenin; /branches lists the turns")

@@ -76,6 +76,7 @@ int play_lines(Game& game) {
             return signal != 0 ? kExitSignal + signal : kExitSuccess;
         }
         if (story::is_blank(*line)) continue;
+        if (story::trimmed(*line) == "/quit") return kExitSuccess;
         const bool is_command = line->starts_with('/');
         std::optional<std::string> prompt = is_command ? *line : game.to_prompt(*line);
         if (!prompt && asks) {
@@ -317,7 +318,7 @@ void add_play(Command application) {
     options->groups.add_to(command);
     command.footer(
         "Without prompts, it begins with the story's opening. A number selects one of the choices\n"
-        "shown last. Ctrl-D ends the game; /help lists the commands.\nExit status "
+        "shown last. Ctrl-D or /quit ends the game; /help lists the commands.\nExit status "
         "with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
         "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "

@@ -141,6 +141,7 @@ std::string help() {
         text += help_line(fmt::format("{} {}", each.name, each.arguments), each.help);
     }
     return text + help_line("/help", "lists these commands") +
+           help_line("/quit", "ends the game, as Ctrl-D does") +
            help_line("//TEXT", "says /TEXT in the story");
 }
 
