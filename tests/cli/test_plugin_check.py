@@ -338,13 +338,13 @@ def test_extensions_missing_without_metadata_are_not_used(command, kind):
     assert broken(rules) == {"P6": "failed"}
     skipped = {name for name, rule in rules.items() if rule["verdict"] == "skipped"}
     narrators = {"P35", "P36", "P37", "P38"} if kind == "event_log" else set()
-    assert skipped == {"P7", "P29", "P39", "P40"} | narrators
+    assert skipped == {"P7", "P29", "P39", "P40", "P48"} | narrators
 
 
 def test_rules_of_extensions_only_in_metadata_are_skipped(command):
     rules = check(command, library("note_lists_more"), "--time", "1")
     skipped = {name: rule["why"] for name, rule in rules.items() if rule["verdict"] == "skipped"}
-    assert set(skipped) == {"P29", "P35", "P36", "P37", "P38", "P39", "P40"}
+    assert set(skipped) == {"P29", "P35", "P36", "P37", "P38", "P39", "P40", "P48"}
     assert skipped["P35"] == "it is not a narrator" and skipped["P39"] == "it runs no tools"
 
 
