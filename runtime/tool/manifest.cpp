@@ -135,7 +135,13 @@ private:
             fault(partition, "manifest-range",
                   "\"partition\" must be a name, without NUL characters");
         }
-        json::append_compact(out_.resources, resources.raw());
+        // The reader of a runner may take only plain digits for an integer, not 8e9 or 4.0.
+        json::ObjectWriter out(out_.resources);
+        for (const json::Member member : resources.members()) {
+            if (const auto integer = member.value.integer()) out.number(member.key, *integer);
+            else out.raw(member.key, member.value.raw());
+        }
+        out.end();
     }
 
     Value object(Value root, const char* name) {

@@ -57,6 +57,17 @@ TEST(Manifest, ReadsResources) {
         R"({"cpus":4,"memory_bytes":8000000000,"gpus":0,"partition":"long","time_seconds":90})");
 }
 
+// A runner's reader of JSON may take only 8000000000 for an integer.
+TEST(Manifest, WritesNumbersOfResourcesWithoutFractionAndExponent) {
+    Manifest manifest;
+    Faults faults;
+    ASSERT_TRUE(manifest.parse(
+        R"({"resources":{"cpus":4.0, "memory_bytes":8e9, "gpus":-0, "partition":"a\"b"}})", faults))
+        << describe_faults(faults, "");
+    EXPECT_EQ(manifest.resources,
+              R"({"cpus":4,"memory_bytes":8000000000,"gpus":0,"partition":"a\"b"})");
+}
+
 TEST(Manifest, ReportsFaultsOfResources) {
     EXPECT_THAT(refusals_of(R"({"resources":{"cpu":1,"cpus":0,"memory_bytes":1.5,"gpus":-1,)"
                             R"("partition":"","time_seconds":"1h"}})"),
