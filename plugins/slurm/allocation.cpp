@@ -43,12 +43,13 @@ std::string first_line(std::string_view text) {
     return std::string(text);
 }
 
-// True for the reasons of a job that waits for what no node of its partition has, or that it may not have.
-// They are not given while nodes are drained or down ("ReqNodeNotAvail", "Nodes required for job are DOWN …").
+// True for the reasons of a job that waits for what no node of its partition has, or that it may
+// not have. They are not given while nodes are drained or down; those of such a job may pass:
+// "ReqNodeNotAvail", "Nodes required for job are DOWN …", "PartitionNodeLimit".
 bool is_hopeless(std::string_view reason) {
     for (const std::string_view each :
-         {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
-          "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "Job's account not "}) {
+         {"PartitionConfig", "PartitionTimeLimit", "BadConstraints", "InvalidAccount", "InvalidQOS",
+          "DependencyNeverSatisfied", "Job's account not "}) {
         if (reason.starts_with(each)) return true;
     }
     return false;

@@ -2,8 +2,9 @@
 #pragma once
 // A job that holds resources of the cluster, in which steps run.
 //
-// The job is a batch script that ends unless its lease is renewed in time. So nothing stays on the cluster
-// when the host dies, in whatever way: srun does not end a job whose processes were killed together.
+// The job is a batch script that ends unless its lease is renewed in time. So nothing stays on the
+// cluster when the host dies, in whatever way: srun does not end a job whose processes were killed
+// together.
 
 #include <narratoria/plugin.hpp>
 
@@ -67,8 +68,8 @@ private:
     std::uint64_t job_ = 0;
     bool is_running_ = false;
     std::string shown_reason_;
-    // Renews the lease for each line that it gets, and ends the job at the end of its input: also when the
-    // instance ends.
+    // Renews the lease for each line that it gets, and ends the job at the end of its input: also
+    // when the instance ends.
     plugin::Process keeper_;
     plugin::Timer next_renewal_;
 };

@@ -38,6 +38,15 @@ private:
 
 std::string field(const char* at, std::size_t size) { return std::string(at, ::strnlen(at, size)); }
 
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+    std::string out;
+    for (std::size_t at; (at = text.find(from)) != text.npos;) {
+        out.append(text.substr(0, at)).append(to);
+        text.remove_prefix(at + from.size());
+    }
+    return out.append(text);
+}
+
 std::string system_error(const std::string& name) { return name + ": " + std::strerror(errno); }
 
 // Writes a new file. What had its name is removed first, so nothing is written through a link.
@@ -56,9 +65,17 @@ bool write_file(int folder, const char* name, std::string_view content) {
 
 }  // namespace
 
+Files::Files(std::string on_node, std::string here, std::string name, std::uint64_t most_bytes)
+    : on_node_(std::move(on_node)),
+      escaped_on_node_(replaced(on_node_, "/", "\\/")),
+      here_(std::move(here)),
+      name_(std::move(name)),
+      most_bytes_(most_bytes) {}
+
 std::string Files::take(std::string_view bytes) {
+    if (is_too_much()) return {};
     if (is_archive_) {
-        if (!is_too_much()) archive_ += bytes;
+        archive_ += bytes;
         return {};
     }
     std::string out;
@@ -73,8 +90,12 @@ std::string Files::take(std::string_view bytes) {
         if (line == kFilesFollow) {
             is_archive_ = true;
             held_.resize(begin);
-        } else if (!is_holding_) {
-            is_holding_ = line.find(on_node_) != line.npos || line.find("\"done\"") != line.npos;
+            // The line end of the script, unless it completed a line of the tool.
+            if (held_ == "\n" || held_.ends_with("\n\n")) held_.pop_back();
+        } else if (!is_holding_ && !line.empty()) {
+            is_holding_ = line.find(on_node_) != line.npos ||
+                          line.find(escaped_on_node_) != line.npos ||
+                          line.find("\"done\"") != line.npos;
             if (!is_holding_) out += std::exchange(held_, {});
         }
     }
@@ -83,25 +104,38 @@ std::string Files::take(std::string_view bytes) {
 }
 
 std::string Files::unpack() const {
-    std::string_view rest = archive_;
+    const std::size_t status = archive_.rfind(kTarStatus);
+    if (status == std::string::npos) return "the tar of the node is not complete";
+    std::string_view rest = std::string_view(archive_).substr(0, status);
+    const std::string_view end = std::string_view(archive_).substr(status + kTarStatus.size());
+    if (const std::size_t line = end.find('\n'); end.substr(0, line) != "0") {
+        const std::string_view said = end.substr(std::min(line, end.size() - 1) + 1);
+        return "tar failed on the node: " + std::string(said.substr(0, said.find('\n')));
+    }
+    std::string long_path;  // of the next entry
     for (;;) {
         if (rest.size() < kBlock) return "the tar of the node is not complete";
         const char* const header = rest.data();
         rest.remove_prefix(kBlock);
         if (header[0] == '\0') return {};
-        const std::string prefix = field(header + 345, 155);
-        const std::string path = (prefix.empty() ? "" : prefix + "/") + field(header + 0, 100);
         const std::uint64_t size = std::strtoull(field(header + 124, 12).c_str(), nullptr, 8);
         const char type = header[156];
-        if (type != '0' && type != '5') return path + " is neither a file nor a folder";
         if (size > rest.size()) return "the tar of the node is not complete";
         const std::string_view content = rest.substr(0, size);
         rest.remove_prefix(
             std::min<std::size_t>((size + kBlock - 1) / kBlock * kBlock, rest.size()));
+        // The content is the path of the next entry, which is longer than the header's field.
+        if (type == 'L') {
+            long_path = field(content.data(), content.size());
+            continue;
+        }
+        const std::string path =
+            long_path.empty() ? field(header, 100) : std::exchange(long_path, {});
+        if (type != '0' && type != '5') return path + " is neither a file nor a folder";
 
         Folder folder(::open(here_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (folder.get() < 0) return system_error(here_);
-        std::vector<std::string> names;
+        std::vector<std::string> names{name_};
         for (std::string_view left = path; !left.empty();) {
             const std::string_view name = left.substr(0, left.find('/'));
             left.remove_prefix(std::min(name.size() + 1, left.size()));
@@ -125,16 +159,9 @@ std::string Files::unpack() const {
 
 std::string Files::held() const {
     // Within a string of JSON.
-    const std::string quoted = plugin::quoted(here_);
+    const std::string quoted = plugin::quoted(here_ + "/" + name_);
     const std::string_view here = std::string_view(quoted).substr(1, quoted.size() - 2);
-    std::string out;
-    if (on_node_.empty()) return held_;
-    std::string_view rest = held_;
-    for (std::size_t at; (at = rest.find(on_node_)) != rest.npos;) {
-        out.append(rest.substr(0, at)).append(here);
-        rest.remove_prefix(at + on_node_.size());
-    }
-    return out.append(rest);
+    return replaced(replaced(held_, escaped_on_node_, here), on_node_, here);
 }
 
 }  // namespace narratoria::slurm

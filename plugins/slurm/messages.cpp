@@ -9,8 +9,9 @@ bool has(std::string_view line, std::string_view text) { return line.find(text) 
 }  // namespace
 
 bool is_permanent(std::string_view message) {
-    // Texts of slurm_strerror and of the programs, which differ in "Invalid" and "invalid". Everything else may pass: no answer of the controller,
-    // limits of accounts and of QOS, an allocation that has ended (an "Invalid job id").
+    // Texts of slurm_strerror and of the programs, which differ in "Invalid" and "invalid".
+    // Everything else may pass: no answer of the controller, limits of accounts and of QOS, an
+    // allocation that has ended (an "Invalid job id").
     for (const std::string_view text :
          {"nvalid partition", "nvalid account", "nvalid qos", "nvalid feature",
           "nvalid generic resource", "nvalid node name", "nvalid license", "reservation is invalid",
@@ -37,7 +38,11 @@ void Messages::take(std::string_view bytes) {
 
 void Messages::judge(std::string_view line) {
     if (!line.starts_with("srun: ") && !line.starts_with("slurmstepd")) return;
-    if (first_.empty() && line.starts_with("srun: ")) first_ = line;
+    // Warnings and "step creation temporarily disabled" may precede the error.
+    constexpr std::string_view kError = "srun: error:";
+    const bool is_better = first_.empty() ? line.starts_with("srun: ")
+                                          : !first_.starts_with(kError) && line.starts_with(kError);
+    if (is_better) first_ = line;
     // "srun: Job 17 step creation temporarily disabled, retrying (Requested nodes are busy)"
     constexpr std::string_view kHeld = "step creation temporarily disabled";
     if (has(line, kHeld)) {

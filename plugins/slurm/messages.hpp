@@ -7,11 +7,12 @@
 
 namespace narratoria::slurm {
 
-// True if what sbatch or srun writes to refuse a job or a step means that a later attempt is refused, too.
+// True if what sbatch or srun writes to refuse a job or a step means that a later attempt is
+// refused, too.
 bool is_permanent(std::string_view message);
 
-// Reads standard error, split anywhere. The tool's own lines come through the same pipe, so a line counts only
-// with the prefix of srun or of Slurm's step daemon.
+// Reads standard error, split anywhere. The tool's own lines come through the same pipe, so a line
+// counts only with the prefix of srun or of Slurm's step daemon.
 class Messages {
 public:
     void take(std::string_view bytes);
@@ -20,7 +21,7 @@ public:
     const std::string& code() const { return code_; }
     // The line from which the code was derived.
     const std::string& reason() const { return reason_; }
-    // The first line of srun; empty if it wrote none.
+    // The first error of srun, else its first line; empty if it wrote none.
     const std::string& first() const { return first_; }
     // Why the step waits for its turn in the job; empty if it does not, as far as srun reports it.
     const std::string& pending() const { return pending_; }

@@ -24,8 +24,9 @@ class Queue {
 public:
     explicit Queue(const plugin::Host& host) : host_(host) {}
 
-    // Calls `on_state` with the state of the job, soon and then every two seconds, until forget() is called.
-    // `environment`: of squeue; that of the last call is used for all jobs. `on_state` may call forget().
+    // Calls `on_state` with the state of the job, soon and then every two seconds, until forget()
+    // is called. `environment`: of squeue; that of the last call is used for all jobs. `on_state`
+    // may call forget().
     void watch(std::uint64_t job, const std::vector<std::string>& environment,
                std::function<void(const JobState& state)> on_state);
     void forget(std::uint64_t job) { jobs_.erase(job); }

@@ -28,9 +28,11 @@ std::vector<std::string> options_of(std::string_view resources,
     };
     if (const std::uint64_t cpus = number("cpus"))
         out.push_back("--cpus-per-task=" + std::to_string(cpus));
-    // --mem and --mem-per-cpu exclude each other.
+    // --mem, --mem-per-cpu and --mem-per-gpu exclude each other.
     const bool has_memory = std::any_of(options.begin(), options.end(), [](const auto& option) {
-        return option.starts_with("--mem");
+        // --mem-bind does not ask for memory.
+        return option == "--mem" || option.starts_with("--mem=") ||
+               option.starts_with("--mem-per-");
     });
     if (const std::uint64_t bytes = number("memory_bytes"); bytes != 0 && !has_memory)
         out.push_back("--mem=" + std::to_string(in_units(bytes, 1024)) + "K");

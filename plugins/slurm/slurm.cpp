@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool runner that runs tools on a Slurm cluster: each as a job of its own, or as steps of one allocation.
-// The request goes through srun to the tool's standard input, and its events come back.
+// A tool runner that runs tools on a Slurm cluster: each as a job of its own, or as steps of one
+// allocation. The request goes through srun to the tool's standard input, and its events come back.
 
 #include <narratoria/plugin.hpp>
 
@@ -76,8 +76,8 @@ public:
     static constexpr std::string_view kSchemes[] = {"slurm"};
     static constexpr bool kWaits = true;
 
-    // With invalid settings, each tool fails with the reason. If the constructor threw instead, tools would
-    // only fail with "no tool runner knows the scheme".
+    // With invalid settings, each tool fails with the reason. If the constructor threw instead,
+    // tools would only fail with "no tool runner knows the scheme".
     explicit Slurm(const plugin::Host& host) : host_(host), queue_(host) {
         try {
             read(plugins::Settings(host.settings(), kId));
@@ -334,7 +334,8 @@ private:
     }
 
     void end(Run& run, const plugin::ProcessExit& exit) {
-        // The most exact reason: what the supervisor of srun reports, what srun says, how the job ended.
+        // The most exact reason: what the supervisor of srun reports, what srun says, how the job
+        // ended.
         std::string code = exit.error_code, reason = exit.error;
         if (code.empty() && run.step) {
             code = run.step->messages().code();
@@ -346,9 +347,9 @@ private:
             reason = run.step->messages().first();
         }
         // 255: the options are wrong.
-        bool is_final =
-            run.lost.is_permanent || (code == "ALLOCATION_FAILED" &&
-                                      (is_permanent(reason) || (is_refused && exit.status == 255)));
+        bool is_final = run.lost.is_permanent || code == "FILES_TOO_LARGE" ||
+                        (code == "ALLOCATION_FAILED" &&
+                         (is_permanent(reason) || (is_refused && exit.status == 255)));
         if (!run.lost.code.empty() && (code.empty() || code == "JOB_CANCELLED")) {
             code = run.lost.code;
             reason = run.lost.reason;

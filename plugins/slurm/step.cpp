@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "slurm/step.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -9,38 +10,55 @@ namespace narratoria::slurm {
 namespace {
 
 constexpr std::string_view kStarted = "narratoria-step ";
-constexpr std::string_view kTimes = "narratoria-times\n";
+constexpr std::string_view kTimesFollow = "narratoria-times\n";
 // After the times come only the messages of srun about the step's end.
 constexpr std::size_t kHeldDiagnostics = 4096;
 
-// A step usually begins within a few hundredths of a second. The controller holds the request of one that has
-// to wait, and srun writes the reason only after up to a minute.
+// A step usually begins within a few hundredths of a second. The controller holds the request of
+// one that has to wait, and srun writes the reason only after up to a minute.
 constexpr std::chrono::seconds kLate(2);
 
-// Before and after the script, if the node does not share the output folder. The shell runs the trap of EXIT
-// after a signal only if it handles the signal. The standard output of srun --unbuffered is a terminal in raw
-// mode, to which tar refuses to write.
+// The script on the node; kOwnFolder, kNeedsFolder and kFiles only if the node does not share the
+// output folder.
+//
+// TMPDIR is that of the host, which the node may not have. A tool may resolve links in the path
+// that it gets, so it gets one without. The shell runs the trap of EXIT after a signal only if it
+// handles the signal.
 constexpr const char* kOwnFolder =
-    "files=$(mktemp -d) || exit 1\n"
-    "trap 'rm -rf \"$files\"' EXIT\n"
+    "made=$(mktemp -d 2>/dev/null) || { unset TMPDIR; made=$(mktemp -d); } &&\n"
+    "trap 'rm -rf \"$made\"' EXIT && files=$(cd \"$made\" && pwd -P)\n"
     "trap 'exit 143' TERM\n"
-    "export NARRATORIA_OUTPUT_DIR=$files\n";
-constexpr const char* kScript =
+    "export NARRATORIA_OUTPUT_DIR=\"$files\"\n";
+constexpr const char* kPlace =
     "printf 'narratoria-step %s.%s %s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
-    "\"$SLURMD_NODENAME\" \"$files\"\n"
-    "\"$@\"\n"
+    "\"$SLURMD_NODENAME\" \"$files\"\n";
+constexpr const char* kNeedsFolder = "[ \"$files\" ] || exit 1\n";
+// The limits are those of the tool, not of tar.
+constexpr const char* kTool = "exec \"$@\" )\n";
+constexpr const char* kTimes =
     "status=$?\n"
     "{ echo narratoria-times; times; } >&2\n";
+// The standard output of srun --unbuffered is a terminal in raw mode, to which tar refuses to
+// write. After the tar follow its status and its messages. When a step ends, Slurm drops output
+// that its daemon has not read yet: 4 of 1800 tools lost some without the sleep.
 constexpr const char* kFiles =
     "printf '\\nnarratoria-files\\n'\n"
-    "tar -c -f - --format=ustar -C \"$files\" . | cat\n";
+    "{\n"
+    "  said=$(tar -c -f - --format=gnu -C \"$files\" . 2>&1 >&3)\n"
+    "  printf 'narratoria-tar %s\\n%s\\n' $? \"$said\"\n"
+    "} 3>&1 | cat\n"
+    "sleep 0.2\n";
 constexpr const char* kEnd = "exit $status\n";
 
 std::string script_of(const Step::Request& request) {
     const bool has_own_folder = !request.output_folder.empty();
-    // The limits are those of the tool.
-    return (has_own_folder ? kOwnFolder : std::string("files=\n")) + request.limits + kScript +
-           (has_own_folder ? kFiles : "") + kEnd;
+    std::string out = "files=\n";
+    if (has_own_folder) out += kOwnFolder;
+    out += kPlace;
+    if (has_own_folder) out += kNeedsFolder;
+    out.append("( ").append(request.limits).append(kTool).append(kTimes);
+    if (has_own_folder) out += kFiles;
+    return out + kEnd;
 }
 
 // Removes the first line, without its end, from `text`; nothing if no line is complete.
@@ -120,10 +138,10 @@ void Step::take_output(std::string_view bytes) {
         if (space != place.npos) {
             const std::string_view rest_of_place = place.substr(space + 1);
             node_ = rest_of_place.substr(0, rest_of_place.find(' '));
-            if (!output_folder_.empty()) {
-                files_.emplace(std::string(rest_of_place.substr(node_.size() + 1)), output_folder_,
-                               most_file_bytes_);
-            }
+            const std::string_view folder =
+                rest_of_place.substr(std::min(node_.size() + 1, rest_of_place.size()));
+            if (!output_folder_.empty() && !folder.empty())
+                files_.emplace(std::string(folder), output_folder_, id_, most_file_bytes_);
         }
     } else {
         rest = first_line_;
@@ -142,7 +160,13 @@ void Step::pass_on(std::string_view bytes) {
 }
 
 void Step::bring_files(plugin::ProcessExit& exit) {
-    if (!files_) return;
+    if (!files_) {
+        if (output_folder_.empty() || id_.empty() || exit.status != 1) return;
+        exit.error_code = "SPAWN_FAILED";
+        exit.error = "the node " + node_ +
+                     " cannot make a folder for the tool's files, neither in TMPDIR nor in /tmp";
+        return;
+    }
     if (files_->is_too_much()) {
         exit.error_code = "FILES_TOO_LARGE";
         exit.error = "the tool's files and the events after them exceed the setting file_bytes (" +
@@ -169,9 +193,9 @@ void Step::take_diagnostics(std::string_view bytes) {
 }
 
 void Step::take_times() {
-    const std::size_t begin = diagnostics_.rfind(kTimes);
+    const std::size_t begin = diagnostics_.rfind(kTimesFollow);
     if (begin != std::string::npos) {
-        std::string_view rest = std::string_view(diagnostics_).substr(begin + kTimes.size());
+        std::string_view rest = std::string_view(diagnostics_).substr(begin + kTimesFollow.size());
         // The first line is the shell's own time.
         if (take_line(rest)) {
             if (const auto line = take_line(rest)) {

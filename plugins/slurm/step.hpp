@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One tool as a step of a job: srun, and on the node a shell that reports where the step runs and what it used.
+// One tool as a step of a job: srun, and on the node a shell that reports where the step runs and
+// what it used.
 
 #include <narratoria/plugin.hpp>
 
@@ -28,7 +29,7 @@ public:
         std::vector<std::string> environment;
         std::string folder;
         std::string input;
-        // Where the tool's files come back to, if the node does not share the folder; else empty.
+        // The tool's files come back to a folder in it, if the node does not share it; else empty.
         std::string output_folder;
         std::uint64_t most_file_bytes = 0;
     };
@@ -79,7 +80,7 @@ private:
     std::string node_;
     const std::string output_folder_;
     const std::uint64_t most_file_bytes_;
-    std::optional<Files> files_;  // once the tool has begun
+    std::optional<Files> files_;  // once the tool has begun; nothing: the node has no folder for it
     std::chrono::microseconds user_time_{0};
     std::chrono::microseconds system_time_{0};
     plugin::Timer late_;

@@ -50,6 +50,15 @@ class Story:
         with self.session() as session:
             return session.play("go")
 
+    def programs(self, **scripts):
+        """An environment whose PATH begins with these programs."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        for name, script in scripts.items():
+            (folder / name).write_text("#!/bin/sh\n" + script)
+            (folder / name).chmod(0o755)
+        return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
     @property
     def retries(self):
         """The number of retries of the tool."""
@@ -94,16 +103,19 @@ def test_job_gets_the_resources_and_limits_of_the_manifest(story):
     story.tool("used=$(scontrol show job $SLURM_JOB_ID | tr -d '\\n\\t\\042\\047')\n"
                """echo '{"version":"0","type":"state_patch","patch":{"job":"'$used'"}}'\n"""
                """echo '{"version":"0","type":"state_patch","patch":{"files":'$(ulimit -n)',"kb":'$(ulimit -v)'}}'\n"""
-               + DONE, settings='options = ["--time=3"]')
+               """outer=$(grep "open files" /proc/$PPID/limits | tr -s " " | cut -d " " -f 4)\n"""
+               """echo '{"version":"0","type":"state_patch","patch":{"outer":'$outer'}}'\n"""
+               + DONE, settings='options = ["--time=3", "--mem-bind=none"]')
     (story.folder / "tools/tool.tool.json").write_text(json.dumps({
         "resources": {"cpus": 3, "memory_bytes": 70 << 20, "partition": "urgent", "time_seconds": 61, "gpus": 0},
         "limits": {"open_files": 50, "memory_bytes": 1 << 30}}))
     with story.session() as session:
         session.play("go")
-        job, files, kilobytes = (session.state[name] for name in ("job", "files", "kb"))
+        job, files, kilobytes, outer = (session.state[name] for name in ("job", "files", "kb", "outer"))
     assert "NumCPUs=3" in job and "MinMemoryNode=70M" in job and "Partition=urgent" in job, job
     assert "TimeLimit=00:03:00" in job, f"the settings win: {job}"
     assert (files, kilobytes) == (50, 1 << 20)
+    assert outer > 50, "the limits are not those of the shell that runs the tool"
 
 
 @pytest.mark.parametrize("allocation", ["", 'allocation = ["--ntasks=4"]\n'])
@@ -224,6 +236,16 @@ def test_job_waits_for_a_drained_node(story):
     story.cluster.wait_for("the node", lambda: story.cluster.states()["n1"] == "idle")
 
 
+def test_job_waits_while_its_partition_has_too_few_nodes(story):
+    """Slurm also gives this reason while nodes are down."""
+    story.tool(DONE, retries=0)
+    environment = story.programs(squeue='rm "$0"\nfor each; do case $each in\n'
+                                 '--jobs=*) echo "${each#--jobs=} PENDING PartitionNodeLimit";;\nesac; done\n')
+    with story.session(environment=environment) as session:
+        assert session.play("go").generations == 1, story.failure
+    assert any("is pending: PartitionNodeLimit" in message for message in story.messages()), story.messages()
+
+
 @pytest.mark.parametrize("option, said", [
     ("--cpus-per-task=3", "More processors requested"), ("--mem=900", "Memory required by task"),
     ("--nodelist=n9", "configuration is not available"), ("--gpus=1", "gres"), ("--bogus", "unrecognized option")])
@@ -250,17 +272,26 @@ def test_step_that_waits_for_its_turn_logs_the_reason(story):
     "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"])
 def test_refusal_that_may_pass_is_retried(story, answer):
     story.tool(DONE, retries=1)
-    (story.folder / "bin").mkdir()
-    sbatch = story.folder / "bin/sbatch"
-    sbatch.write_text(f"#!/bin/sh\nrm $0\necho \"sbatch: error: Batch job submission failed: {answer}\" >&2\nexit 1\n")
-    sbatch.chmod(0o755)
-    with story.session(environment={"PATH": f"{story.folder}/bin:{os.environ['PATH']}"}) as session:
+    environment = story.programs(
+        sbatch=f"rm $0\necho \"sbatch: error: Batch job submission failed: {answer}\" >&2\nexit 1\n")
+    with story.session(environment=environment) as session:
         assert session.play("go").generations == 1, "the second attempt succeeded"
     assert story.retries == 1
 
 
-def test_program_that_the_node_lacks_is_named(story):
+def test_error_of_srun_is_the_reason_after_its_warnings(story):
     story.tool(DONE, retries=2)
+    environment = story.programs(srun="echo 'srun: warning: Ignoring --bogus' >&2\n"
+                                 "echo 'srun: error: Invalid generic resource (gres) specification' >&2\nexit 1\n")
+    with story.session(environment=environment) as session:
+        session.play("go")
+    assert story.failure == ("ALLOCATION_FAILED", "srun: error: Invalid generic resource (gres) specification")
+    assert story.retries == 0
+
+
+@pytest.mark.parametrize("settings", ["", "shared = false"])
+def test_program_that_the_node_lacks_is_named(story, settings):
+    story.tool(DONE, settings=settings, retries=2)
     (story.folder / "prompts.json").write_text((story.folder / "prompts.json").read_text().replace(
         "slurm:tools/tool", "slurm:/nowhere/tool"))
     story.play()
@@ -399,12 +430,71 @@ def test_folder_of_the_node_is_removed(story, tmp_path):
     assert not os.path.exists((tmp_path / "name").read_text().strip())
 
 
-def test_too_many_bytes_of_files_fail_the_tool(story):
+def test_too_many_bytes_of_files_fail_the_tool_once(story):
     story.tool('head -c 300000 /dev/zero > "$NARRATORIA_OUTPUT_DIR/big"\n' + DONE,
-               settings="shared = false\nfile_bytes = 200000")
+               settings="shared = false\nfile_bytes = 200000", retries=2)
     story.play()
     code, error = story.failure
     assert code == "FILES_TOO_LARGE" and "file_bytes" in error
+    assert story.retries == 0
+
+
+@pytest.mark.parametrize("path", [
+    '"$(cd "$NARRATORIA_OUTPUT_DIR"; pwd -P)"/a', "$(echo $NARRATORIA_OUTPUT_DIR/a | sed 's,/,\\\\/,g')"])
+def test_paths_of_the_node_are_found_in_other_forms(story, tmp_path, path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    story.tool("echo 1 > $NARRATORIA_OUTPUT_DIR/a\n" + ASSET % path + DONE, settings="shared = false")
+    with story.session(environment={"PATH": os.environ["PATH"], "TMPDIR": f"{tmp_path}/link"}) as session:
+        assert session.play("go").generations == 1, story.failure
+        assert session.assets, story.records
+    path = [event.body["path"] for event in story.records
+            if event.kind == "tool_event" and event.body["type"] == "asset"][0]
+    assert not path.startswith(str(tmp_path)), "it is of this machine"
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_node_without_its_temporary_folder_uses_another(story):
+    story.tool("echo 1 > $NARRATORIA_OUTPUT_DIR/a\nmktemp > $NARRATORIA_OUTPUT_DIR/b\n"
+               'rm "$(cat $NARRATORIA_OUTPUT_DIR/b)" || exit 1\n' + DONE, settings="shared = false")
+    with story.session(environment={"PATH": os.environ["PATH"], "TMPDIR": "/proc"}) as session:
+        assert session.play("go").generations == 1, story.failure
+
+
+def test_node_without_any_temporary_folder_is_named(story):
+    story.tool(DONE, settings="shared = false")
+    with story.session(environment=story.programs(mktemp="exit 1\n")) as session:
+        session.play("go")
+    code, error = story.failure
+    assert code == "SPAWN_FAILED" and "the node n" in error and "TMPDIR" in error, error
+
+
+def test_files_with_long_names_come_back(story):
+    story.tool('mkdir -p "$NARRATORIA_OUTPUT_DIR/%s"\necho 1 > "$NARRATORIA_OUTPUT_DIR/%s/%s"\n'
+               % ("f" * 200, "f" * 200, "n" * 120)
+               + ASSET % ('"$NARRATORIA_OUTPUT_DIR"/' + "f" * 200 + "/" + "n" * 120) + DONE, settings="shared = false")
+    with story.session() as session:
+        assert session.play("go").generations == 1, story.failure
+        assert session.assets, story.records
+
+
+def test_file_that_tar_cannot_read_fails_the_tool(story):
+    story.tool(DONE, settings="shared = false")
+    environment = story.programs(tar='/bin/tar "$@"\necho "tar: ./a: Cannot open: Permission denied" >&2\nexit 2\n')
+    with story.session(environment=environment) as session:
+        session.play("go")
+    code, error = story.failure
+    assert code == "FILES_LOST" and error.endswith("tar: ./a: Cannot open: Permission denied"), error
+
+
+def test_tools_do_not_replace_files_of_others(story):
+    story.tool('echo $SLURM_JOB_ID > "$NARRATORIA_OUTPUT_DIR/name"\n' + ASSET % '"$NARRATORIA_OUTPUT_DIR"/name' + DONE,
+               settings="shared = false", count=2)
+    with story.session() as session:
+        assert session.play("go").generations == 1, story.failure
+        paths = {event.body["path"] for event in story.records
+                 if event.kind == "tool_event" and event.body["type"] == "asset"}
+        assert len({open(path).read() for path in paths}) == 2, paths
 
 
 @pytest.mark.parametrize("make, said", [
@@ -420,17 +510,19 @@ def test_unusual_files_are_refused(story, make, said):
     assert code == "FILES_LOST" and said in error, error
 
 
-def test_file_does_not_go_through_a_link(story, tmp_path):
-    """A tool of this machine may leave a link in the output folder."""
+def test_files_do_not_go_through_a_link(story, tmp_path):
+    """A tool of this machine may leave links in the output folder."""
     story.tool('echo new > "$NARRATORIA_OUTPUT_DIR/name"\n' + DONE, settings="shared = false")
     here = story.folder / "tools/here"
-    (tmp_path / "target").write_text("old")
-    here.write_text(f'#!/bin/sh\nln -s {tmp_path}/target "$NARRATORIA_OUTPUT_DIR/name"\n' + DONE)
+    (tmp_path / "target").mkdir()
+    here.write_text('#!/bin/sh\nfor job in $(seq 2000); do echo "$NARRATORIA_OUTPUT_DIR/$job.0"; done |\n'
+                    f"xargs -n 1 ln -s {tmp_path}/target\n" + DONE)
     here.chmod(0o755)
     prompts = json.loads((story.folder / "prompts.json").read_text())
     plan = prompts["prompts"][0]["answers"][0]["plan"]
     plan["tools"].insert(0, {"toolId": "here", "toolPath": "tools/here"})
     plan["tools"][1]["dependencies"] = ["here"]
     (story.folder / "prompts.json").write_text(json.dumps(prompts))
-    assert story.play().generations == 1, story.failure
-    assert (tmp_path / "target").read_text() == "old"
+    story.play()
+    assert story.failure[0] == "FILES_LOST", story.failure
+    assert list((tmp_path / "target").iterdir()) == []
