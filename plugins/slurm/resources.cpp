@@ -23,8 +23,7 @@ std::vector<std::string> options_of(std::string_view resources,
     rapidjson::Document all;
     all.Parse(resources.data(), resources.size());
     const auto number = [&](const char* name) {
-        const auto found = all.FindMember(name);
-        return found != all.MemberEnd() && found->value.IsUint64() ? found->value.GetUint64() : 0;
+        return all.HasMember(name) && all[name].IsUint64() ? all[name].GetUint64() : 0;
     };
     if (const std::uint64_t cpus = number("cpus"))
         out.push_back("--cpus-per-task=" + std::to_string(cpus));
@@ -40,9 +39,8 @@ std::vector<std::string> options_of(std::string_view resources,
     // Slurm counts minutes.
     if (const std::uint64_t seconds = number("time_seconds"))
         out.push_back("--time=" + std::to_string(in_units(seconds, 60)));
-    const auto partition = all.FindMember("partition");
-    if (partition != all.MemberEnd() && partition->value.IsString())
-        out.push_back(std::string("--partition=") + partition->value.GetString());
+    if (all.HasMember("partition") && all["partition"].IsString())
+        out.push_back(std::string("--partition=") + all["partition"].GetString());
     return out;
 }
 

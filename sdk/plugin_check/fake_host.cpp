@@ -168,7 +168,7 @@ std::string PluginCheckHost::reason_in(TrialReport& report, const nar_failure& f
     if (end == nullptr || std::memchr(failure.code, '\0', sizeof failure.code) == nullptr) {
         report.add_finding("P9",
                            fmt::format("{} refused with a text that does not end with a NUL", who));
-        return std::string(failure.message, end == nullptr ? kRoom : end - failure.message);
+        return std::string(failure.message, ::strnlen(failure.message, kRoom));
     }
     std::string text(failure.message, end);
     if (text.empty()) {

@@ -327,6 +327,15 @@ def test_tools_take_turns(story):
         assert len(session.state) == 150
 
 
+def test_events_arrive_while_the_tool_runs(story):
+    go = story.folder / "go"
+    story.tool("""echo '{"version":"0","type":"log","level":"info","message":"waits"}'\n"""
+               f"while [ ! -e {go} ]; do sleep 0.05; done\n" + DONE, timeout_ms=60_000)
+    with story.session() as session:
+        session.add_sink(lambda event: go.touch() if "waits" in event.to_json() else None)
+        assert session.play("go").generations == 1
+
+
 def test_hundred_megabytes_of_events_arrive(story):
     event = json.dumps({"version": "0", "type": "log", "level": "info", "message": "x" * 950})
     story.tool(f"yes '{event}' | head -n 100000\n" + DONE)
