@@ -88,14 +88,13 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     const std::optional<nar_narrator> narrator = dispatcher.narrator(plugin);
     if (narrator) return narrator;
     const std::string reason = dispatcher.why_not(plugin);
-    fault = (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") +
-            id +
-            (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
-            (settings.without_plugins ? "plugins are switched off"
-             : reason.empty()         ? "the plugin with that id is not a narrator"
-                                      : reason) +
-            " (" + list_built_in() +
-            "; narratoria plugin list --explain shows the searched folders)";
+    fault =
+        (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") + id +
+        (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
+        (settings.without_plugins ? "plugins are switched off"
+         : reason.empty()         ? "the plugin with that id is not a narrator"
+                                  : reason) +
+        " (" + list_built_in() + "; narratoria plugin list --explain shows the searched folders)";
     return std::nullopt;
 }
 

@@ -73,4 +73,4 @@ def test_correct_plugin_passes_every_time(command, library, name):
         found = {rule: one for rule, one in rules.items() if one[0] not in ("passed", "skipped", "warning")}
         assert found == {}
         unchecked = [rule for rule, one in rules.items() if one[0] == "skipped" and rule != "P29"]
-        assert all(35 <= int(rule[1:]) <= 40 for rule in unchecked), unchecked
+        assert all(rule == "P48" or 35 <= int(rule[1:]) <= 40 for rule in unchecked), unchecked

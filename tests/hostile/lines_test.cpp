@@ -182,13 +182,22 @@ TEST_P(BadLines, AreAProtocolErrorWithPositionAndReason) {
     EXPECT_EQ(host->state().dump(), "{}");
 }
 
+// Words for people are named as such, not as JSON that cannot be read.
+TEST_F(Lines, PlainTextIsNamed) {
+    make_host();
+    const Json result = host->run_tool(
+        tool_path("bad_line"), R"({"before":2,"hex":)" + json_string(hex_of("hello")) + "}");
+    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
+    EXPECT_THAT(result["/error"].text(),
+                testing::StartsWith("the tool wrote \"hello\" to standard output (line 3)"));
+}
+
 // A log event with `bytes` as its message.
 std::string message(const std::string& bytes) {
     return R"({"version":"0","type":"log","level":"info","message":")" + bytes + "\"}";
 }
 
 const BadLine kBadLines[] = {
-    {"PlainText", "hello", 1, "", "json-syntax", "hello"},
     {"HalfAnObject", R"({"version":"0","type":"log")", 28, "", "json-syntax",
      R"({"version":"0","type":"log")"},
     {"TwoObjects", R"({"version":"0","type":"done","ok":true}{})", 40, "", "json-one-value",

@@ -30,7 +30,7 @@ struct GameOptions {
     bool must_be_new = false;         // the store must not have the session yet
     bool session_was_chosen = false;  // the command chose the session, not the player
     std::string played_elsewhere;  // the session that the command chose first, but that is locked
-    bool is_verbose = false;  // also shows what helps an author
+    bool is_verbose = false;       // also shows what helps an author
     LogOption log;
     GroupOptions groups;
 };

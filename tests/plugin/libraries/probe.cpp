@@ -190,7 +190,7 @@ nar_status handle(void* instance, const nar_ui_event* event) {
     if (probe.does("cancel")) {
         probe.note(
             "cancel " +
-            std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)->cancel(probe.host, 0)));
+            std::to_string(probe.ask<nar_host_prompt>(NAR_HOST_PROMPT)->cancel_all(probe.host)));
     }
     if (probe.does("wrong_thread")) {
         std::thread([&] {
