@@ -569,7 +569,14 @@ TrialOutcome run_trial(const TrialOptions& options,
     if (page->finished && !ended) {
         end.decoy = describe_end_of_decoy(page->decoy);
     }
-    // Kill the processes that the trial left.
+    // The decoys' child ends by itself now, unless it was stopped; the rest that the trial left is
+    // killed.
+    alive_here.reset();
+    const Clock::time_point closed = Clock::now();
+    while (page->decoy > 0 && waitpid(page->decoy, nullptr, WNOHANG) == 0 &&
+           seconds_since(closed) < 0.2) {
+        poll(nullptr, 0, 1);
+    }
     end_trial(process);
     if (end.remains.empty()) end_all_children();
 

@@ -10,7 +10,6 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/engine.hpp"
-#include "narratoria/plugins.h"
 #include "narratoria/session.hpp"
 #include "plugin_check/trials.hpp"
 
@@ -30,10 +29,7 @@ void try_session(TrialReport& report, const std::string& path, const PluginMetad
         session_options.plugins = plugins;
         session_options.plugin_settings = all_settings;
         const Session session(engine, session_options);
-        detail::Check check;
-        nar_text* found = nullptr;
-        check(nar_session_read_plugins(session.raw(), &found, check.details()));
-        const json::Document list = json::read(Text(found).view());
+        const json::Document list = json::read(session.plugins().view());
         if (list.Empty()) report.add_finding("P16", "the runtime does not find it");
         for (const json::Value& one : list.GetArray()) {
             if (json::text(one, "state") == "active") continue;

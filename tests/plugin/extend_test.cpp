@@ -241,7 +241,7 @@ TEST_F(ExtendTest, ThrowingWriteFunctionDisablesThePlugin) {
     EXPECT_EQ(Json(session->plugins().view())[0]["state"].string(), "disabled");
 }
 
-// A plugin that submits a prompt for each prompt leaves every second turn to the player.
+// Even one that submits a prompt for each prompt.
 TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
     struct Parrot {
         const nar_host* host = nullptr;
@@ -265,11 +265,15 @@ TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
                       .cancel = {}};
     session.emplace(*engine, SessionOptions{.narrator = narrator});
     parrot.host = session->extend("parrot", NAR_EXTENSION_EVENT_SINK, &functions, &parrot);
-    int turns = 0;
-    std::function<void(Turn)> play = [&](const Turn&) {
-        if (++turns < 10) session->prompt("go", play);
-    };
-    session->prompt("go", play);
+    // The player writes while a prompt of the plugin runs and its next one already waits.
+    int turns = 0, tries = 0;
+    session->attach(
+        [&](Event event) {
+            if (event.body().find("polly") == std::string_view::npos || ++tries > 10) return;
+            session->prompt("go", [&](const Turn&) { ++turns; });
+        },
+        narratoria::kinds(Kind::Prompt));
+    session->prompt("hello");
     engine->run_until_idle();
     EXPECT_EQ(turns, 10);
     session.reset();
