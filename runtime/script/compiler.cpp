@@ -212,6 +212,7 @@ void Compiler::place_temporaries() {
             case Operation::List:
             case Operation::Object:
             case Operation::Call:
+            case Operation::Lookup:
             case Operation::Now:
             case Operation::Fail: move(instruction.a); break;
             case Operation::Not:
@@ -413,6 +414,17 @@ void Compiler::call_function(const Node& self) {
         const uint32_t object = pop().place;
         const uint32_t text = pop().place;
         push_result(emit(Operation::Format, self.byte, 0, text, object));
+    } else if (name == "HAS" || name == "GET") {
+        const uint32_t expected = name == "HAS" ? 2 : 3;
+        if (count != expected) {
+            return fail("Function " + std::string(name) + "() expects " +
+                        (expected == 2 ? "2 arguments (object, path)"
+                                       : "3 arguments (object, path, default)") +
+                        ", got " + std::to_string(count));
+        }
+        uint32_t first = 0;
+        take_operands(count, first);
+        push_result(emit(Operation::Lookup, self.byte, 0, first, count));
     } else {
         fail("Unknown function called: " + std::string(name));
     }

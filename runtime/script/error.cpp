@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kShownBefore = 80;
 constexpr size_t kShownAfter = 40;
 
-constexpr std::array<std::string_view, 3> kFunctions{"FORMAT", "NOW", "PRINT"};
+constexpr std::array<std::string_view, 5> kFunctions{"FORMAT", "GET", "HAS", "NOW", "PRINT"};
 constexpr std::array<std::string_view, 12> kKeywords{"AND", "CALL", "DO",  "ELSE", "END", "FOR",
                                                      "IF",  "IN",   "LET", "NOT",  "OR",  "THEN"};
 
@@ -103,7 +103,8 @@ std::string hint_at(const Error& error, std::string_view line, size_t at) {
     if (error.name == "RuntimeError" && message.starts_with(kUnknownFunction)) {
         const std::string_view near =
             near_name(message.substr(kUnknownFunction.size()), kFunctions);
-        if (near.empty()) return "the functions are FORMAT, NOW and PRINT; CALL calls a tool";
+        if (near.empty())
+            return "the functions are FORMAT, GET, HAS, NOW and PRINT; CALL calls a tool";
         return "did you mean " + std::string(near) + "?";
     }
     if (error.name == "TypeError" && message.starts_with("Arithmetic operator '+'") &&

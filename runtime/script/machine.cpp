@@ -507,6 +507,11 @@ void Machine::execute() {
                 NUWA_CHARGE_AFTER(work)
                 break;
             }
+            case Operation::Lookup: {
+                NUWA_SAVE();
+                if (!look_up(instruction, frame[instruction.a])) return;
+                break;
+            }
             case Operation::Fail:
                 NUWA_SAVE();
                 return fail_with("RuntimeError", std::string(string(instruction.c)));
@@ -768,6 +773,43 @@ bool Machine::format(const Value& text, const Value& object, Value& result) {
     if (result.is_defined()) return true;
     refuse();
     return false;
+}
+
+// HAS and GET: follows a path such as "exits.0.name" from member to member and element to element.
+bool Machine::look_up(const Instruction& instruction, Value& result) {
+    const bool is_get = instruction.c == 3;
+    const char* const name = is_get ? "GET" : "HAS";
+    Value at = take(program_->operands_[instruction.b]);
+    const Value path = take(program_->operands_[instruction.b + 1]);
+    Value otherwise = is_get ? take(program_->operands_[instruction.b + 2]) : Value();
+    const auto refuse_argument = [&](const char* which, const char* wanted, const Value& given) {
+        fail_with("TypeError", std::string(name) + " function's " + which + " argument must be " +
+                                   wanted + ", got " + type_name(given.type()));
+        return false;
+    };
+    if (!at.is_object() && !at.is_list()) {
+        return refuse_argument("first", "an object or a list", at);
+    }
+    if (!path.is_string()) return refuse_argument("second", "a string", path);
+    const std::string_view keys = path.text();
+    bool found = true;
+    for (size_t begin = 0; found && begin <= keys.size();) {
+        const size_t end = std::min(keys.find('.', begin), keys.size());
+        const std::string_view key = keys.substr(begin, end - begin);
+        begin = end + 1;
+        const Value* next = nullptr;
+        uint32_t index = 0;
+        if (at.is_object()) {
+            next = at.find(key);
+        } else if (at.is_list() && is_integer_key(key, index) && index < at.elements().size()) {
+            next = &at.elements()[index];
+        }
+        found = next != nullptr;
+        if (found) at = Value(*next);
+    }
+    if (!is_get) result = Value::boolean(found);
+    else result = found ? std::move(at) : std::move(otherwise);
+    return true;
 }
 
 }  // namespace narratoria::script

@@ -43,6 +43,7 @@ enum class Operation : uint8_t {
     Now,
     Print,   // b = value
     Format,  // b = template, c = object
+    Lookup,  // b = first of Program::operands, c = number of arguments: 2 of HAS, 3 of GET
     Fail,    // c = string, the message of a RuntimeError
     // Variables.
     Copy,           // a = b

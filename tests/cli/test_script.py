@@ -345,7 +345,7 @@ def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, opti
     ("PRINT(1)\nIF true THEN\nELSE IF true THEN\nEND",
      "  hint: the IF of line 2 has no END; an IF after ELSE needs an END of its own"),
     ("Print(1)", "  hint: did you mean PRINT?"),
-    ("PRINT(UPPER(1))", "  hint: the functions are FORMAT, NOW and PRINT; CALL calls a tool"),
+    ("PRINT(UPPER(1))", "  hint: the functions are FORMAT, GET, HAS, NOW and PRINT; CALL calls a tool"),
     ("LET score = 1\nPRINT(scroe)", '  hint: did you mean "score"?')])
 def test_script_error_has_a_hint(script, source, hint):
     assert script(source).err.splitlines()[-1] == hint

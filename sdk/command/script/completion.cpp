@@ -7,9 +7,9 @@ namespace narratoria::command::script {
 namespace {
 
 // Keywords, and functions with their opening parenthesis.
-constexpr std::string_view kWords[] = {"AND",  "CALL", "DO",    "ELSE",    "END",  "FOR",
-                                       "IF",   "IN",   "LET",   "NOT",     "OR",   "THEN",
-                                       "true", "null", "false", "FORMAT(", "NOW(", "PRINT("};
+constexpr std::string_view kWords[] = {"AND",   "CALL",    "DO",   "ELSE", "END",  "FOR",   "IF",
+                                       "IN",    "LET",     "NOT",  "OR",   "THEN", "true",  "null",
+                                       "false", "FORMAT(", "GET(", "HAS(", "NOW(", "PRINT("};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }

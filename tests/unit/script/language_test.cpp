@@ -211,6 +211,8 @@ TEST(ScriptLanguage, UnknownFunction) { run_cases("unknown-function"); }
 // covers: 002-language-format
 TEST(ScriptLanguage, Format) { run_cases("format"); }
 
+TEST(ScriptLanguage, LookUp) { run_cases("look-up"); }
+
 // covers: 002-language-printed-form
 TEST(ScriptLanguage, PrintedForm) { run_cases("printed-form"); }
 
