@@ -179,8 +179,10 @@ std::string_view Playback::plan() const {
 }
 
 void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
-    const auto last = std::find_if(plans_.rbegin(), plans_.rend(),
-                                   [](const RecordedPlan& plan) { return !plan.is_open; });
+    // A plan without tools may continue the one that ran them.
+    const auto last = std::find_if(plans_.rbegin(), plans_.rend(), [](const RecordedPlan& plan) {
+        return !plan.is_open && !plan.tools.empty();
+    });
     for (const std::string& tool : tools) {
         if (last != plans_.rend() && last->tools.contains(tool)) continue;
         std::string names;
@@ -195,12 +197,14 @@ void Playback::run_again(const std::set<std::string, std::less<>>& tools) {
     }
     is_whole_ = false;
     rerun_tools_ = tools;
-    // Drop what followed the plan: if it now fails, the narrator is asked for a new one.
+    // Drop what followed the plan: if it now fails or is to be continued, the narrator is asked.
     const auto index = static_cast<uint32_t>(plans_.rend() - last - 1);
     size_t position = 0;
+    bool is_asked = false;
     std::erase_if(items_, [&](const Item& item) {
-        const bool is_of_plan = item.plan == index && item.kind >= ItemKind::Patch;
-        return position++ >= last->first_item && !is_of_plan;
+        if (position++ < last->first_item) return false;
+        is_asked = is_asked || item.kind == ItemKind::Question;
+        return is_asked || item.plan != index || item.kind < ItemKind::Patch;
     });
     plans_.resize(index + size_t{1});
 }

@@ -40,7 +40,7 @@ public:
     // Call at most one of run_again() and resume(), before play(). Without them the whole turn comes
     // from the recording.
     //
-    // Runs these tools of the last plan and their dependents again. Later answers of the narrator
+    // Runs these tools of the last plan with tools and their dependents again. Later answers of the narrator
     // are skipped. Throws TurnError if the plan has no such tool.
     void run_again(const std::set<std::string, std::less<>>& tools);
     struct InterruptedTool {

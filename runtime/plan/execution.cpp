@@ -44,6 +44,8 @@ void Execution::start() {
     const auto count = static_cast<uint32_t>(plan_->tools.size());
     result_->plan_id = plan_->request_id;
     result_->narrative = plan_->narrative;
+    result_->continues = plan_->continues;
+    result_->choices.assign(plan_->choices.begin(), plan_->choices.end());
     result_->generation_attempt = settings_.generation_attempt;
     result_->spool = std::make_shared<EventSpool>();
     results_.reserve(count);

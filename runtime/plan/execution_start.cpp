@@ -169,7 +169,9 @@ bool Execution::start_attempt(uint32_t tool) {
         resolution.definition ? resolution.definition->binding.get() : nullptr;
     std::string request;
     if (resolution.error.empty() || binding != nullptr) {
-        request = request_of(*plan_, tool, results_);
+        const auto& wanted = resolution.definition->state;
+        request = request_of(*plan_, tool, results_,
+                             wanted.empty() ? std::string() : with_.state.tree().part(wanted));
     }
     Guarantees guarantees;
     if (resolution.error.empty()) {

@@ -27,8 +27,8 @@ constexpr size_t kSpelledTools = 50;
 constexpr int64_t kMaximumInteger = int64_t{1} << 53;
 
 // The defined members of each object.
-constexpr std::string_view kPlanMembers[] = {"requestId", "narrative",      "tools",
-                                             "parallel",  "disabledSkills", "metadata"};
+constexpr std::string_view kPlanMembers[] = {"requestId",      "narrative", "tools",    "parallel",
+                                             "disabledSkills", "metadata",  "continue", "choices"};
 constexpr std::string_view kMetadataMembers[] = {"generationAttempt", "parentPlanId"};
 constexpr std::string_view kToolMembers[] = {"toolId",       "toolPath",    "input",
                                              "dependencies", "required",    "async",
@@ -178,27 +178,36 @@ void Plan::read_root(json::Value root, Faults& faults) {
         if (value.is_string()) narrative = value.text();
         else fault(faults, value, "plan-field-type", "\"narrative\" must be a string");
     }
-    if (const json::Value value = last("parallel")) {
-        if (value.is_boolean()) parallel = value.boolean();
-        else fault(faults, value, "plan-field-type", "\"parallel\" must be true or false");
-    }
-    if (const json::Value value = last("disabledSkills")) {
+    const auto flag = [&](const char* key, bool& out) {
+        const json::Value value = last(key);
+        if (!value) return;
+        if (value.is_boolean()) out = value.boolean();
+        else fault(faults, value, "plan-field-type", json::quoted(key) + " must be true or false");
+    };
+    flag("parallel", parallel);
+    flag("continue", continues);
+    const auto texts = [&](const char* key, const char* element,
+                           std::vector<std::string_view>& out) {
+        const json::Value value = last(key);
+        if (!value) return;
         if (!value.is_array()) {
             fault(faults, value, "plan-field-type",
-                  "\"disabledSkills\" must be an array of strings");
-        } else {
-            size_t position = 0;
-            for (const json::Value skill : value.elements()) {
-                if (skill.is_string()) {
-                    disabled_skills.push_back(skill.text());
-                } else {
-                    fault_below(faults, "/disabledSkills", std::to_string(position), skill,
-                                "plan-field-type", "a disabled skill must be a string");
-                }
-                ++position;
-            }
+                  json::quoted(key) + " must be an array of strings");
+            return;
         }
-    }
+        size_t position = 0;
+        for (const json::Value text : value.elements()) {
+            if (text.is_string()) {
+                out.push_back(text.text());
+            } else {
+                fault_below(faults, std::string("/") + key, std::to_string(position), text,
+                            "plan-field-type", std::string(element) + " must be a string");
+            }
+            ++position;
+        }
+    };
+    texts("disabledSkills", "a disabled skill", disabled_skills);
+    texts("choices", "a choice", choices);
     if (const json::Value value = last("metadata")) read_metadata(value, faults);
     look_for_typos(root, kPlanMembers);
 
@@ -232,6 +241,7 @@ void Plan::read_metadata(json::Value value, Faults& faults) {
         fault(faults, value, "plan-field-type", "\"metadata\" must be an object");
         return;
     }
+    metadata = value.raw();
     look_for_typos(value, kMetadataMembers);
     if (const json::Value attempt = value.find("generationAttempt")) {
         const std::optional<int64_t> number = attempt.integer();

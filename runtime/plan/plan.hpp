@@ -86,6 +86,10 @@ public:
     std::string_view narrative;
     bool parallel = false;
     std::vector<std::string_view> disabled_skills;
+    // After success the narrator is asked again, in the same turn.
+    bool continues = false;
+    std::vector<std::string_view> choices;  // offered to the player after success
+    std::string_view metadata = "{}";       // a JSON object
     int64_t generation_attempt = 1;
     bool has_generation_attempt = false;
     std::optional<std::string_view> parent_plan_id;

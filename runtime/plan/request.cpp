@@ -17,10 +17,12 @@ std::vector<std::string> environment_of(const Tool& tool, const std::vector<std:
     return variables;
 }
 
-std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results) {
+std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results,
+                       std::string_view state) {
     const Tool& entry = plan.tools[tool];
     std::string out = begin_request(plan.request_id, entry.tool_path, entry.operation);
     json::append_compact(out, entry.input);
+    if (!state.empty()) (out += R"(,"state":)") += state;
     if (plan.dependencies.of(tool).size() == 0) {
         end_request(out);
         return out;

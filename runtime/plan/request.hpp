@@ -13,8 +13,9 @@
 namespace narratoria::plan {
 
 // Returns the document for the tool's standard input, as one line (spec 000 §6). `results` holds
-// the results of all tools, in plan order.
-std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results);
+// the results of all tools, in plan order. `state`: a JSON object; empty: the tool gets none.
+std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results,
+                       std::string_view state);
 // The same document of a tool without dependencies, in two parts: before and after the input.
 std::string begin_request(std::string_view plan_id, std::string_view tool_path,
                           std::string_view operation);

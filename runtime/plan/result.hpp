@@ -66,6 +66,8 @@ struct ToolResult {
 struct Result {
     std::string plan_id;
     std::string narrative;
+    bool continues = false;            // the plan's "continue"
+    std::vector<std::string> choices;  // the plan's
     bool success = false;
     bool cancelled = false;
     bool can_replan = false;

@@ -74,10 +74,23 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
     return others > 0 ? Offer::NotAList : Offer::Nothing;
 }
 
-void Choices::clear() {
-    offers_.clear();
+void Choices::keep() {
+    kept_ = offers_.size();
     by_tool_.clear();
-    known_.clear();
+}
+
+void Choices::drop() {
+    for (; offers_.size() > kept_; offers_.pop_back()) withdraw(offers_.back());
+    by_tool_.clear();
+}
+
+void Choices::withdraw(ToolOffer& offer) {
+    offer.known.clear();
+    for (const std::string_view text : offer.texts) {
+        const auto known = known_.find(std::string(text));
+        if (--known->second == 0) known_.erase(known);
+    }
+    offer.texts.clear();
 }
 
 // Returns the offer of a tool's attempt. Clears the offer of an earlier attempt.
@@ -87,12 +100,7 @@ Choices::ToolOffer& Choices::offer_of(const event::Subject& subject) {
     ToolOffer& offer = offers_[found->second];
     if (offer.attempt != subject.attempt) {
         offer.attempt = subject.attempt;
-        offer.known.clear();
-        for (const std::string_view text : offer.texts) {
-            const auto known = known_.find(std::string(text));
-            if (--known->second == 0) known_.erase(known);
-        }
-        offer.texts.clear();
+        withdraw(offer);
     }
     return offer;
 }

@@ -15,7 +15,7 @@
 
 namespace narratoria::session {
 
-// Joins the narrative_choice events of one plan. Tools are in the order of their first offer, the
+// Joins the narrative_choice events of a plan, or of the plans of a turn that continue each other. Tools are in the order of their first offer, the
 // texts of a tool in the order of its events. A later attempt of a tool replaces its earlier
 // offers. A text is listed once, at its first position. Empty texts and entries that are not
 // strings are dropped. Engine thread only.
@@ -32,7 +32,14 @@ public:
     // Adds the payload of a narrative_choice. Sets `warning` for a mistake of the tool: a wrong
     // form, an offer of nothing, or dropped entries. Dropping repeated texts is not a mistake.
     Offer add(const event::Subject& subject, json::Value payload, std::string& warning);
-    void clear();
+    // The offers so far are final: drop() no longer drops them, and later ones are separate.
+    void keep();
+    // Drops the offers since keep().
+    void drop();
+    void clear() {
+        kept_ = 0;
+        drop();
+    }
 
     // The list as a JSON array of strings.
     std::string json() const;
@@ -47,9 +54,11 @@ private:
         std::unordered_set<std::string_view> known;
     };
     ToolOffer& offer_of(const event::Subject& subject);
+    void withdraw(ToolOffer& offer);
     std::vector<std::string_view> all() const;
 
     std::vector<ToolOffer> offers_;
+    size_t kept_ = 0;                                  // the first ones are kept
     std::unordered_map<std::string, size_t> by_tool_;  // tool id → position in offers_
     std::unordered_map<std::string, size_t> known_;    // text → number of offers that have it
 };

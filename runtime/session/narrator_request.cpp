@@ -73,6 +73,8 @@ std::string NarratorRequest::write(bool with_session) const {
         .string("sessionId", session_id)
         .end();
     request.number("generationAttempt", generation);
+    request.number("continuation", continuation);
+    request.number("random", static_cast<int64_t>(random));
     if (parent_plan_id.empty()) request.raw("parentPlanId", "null");
     else request.string("parentPlanId", parent_plan_id);
     request.key("disabledSkills");
@@ -80,6 +82,7 @@ std::string NarratorRequest::write(bool with_session) const {
     request.key("previousResult");
     if (previous_result != nullptr) append_result(out, *previous_result, with_session);
     else out += "null";
+    request.raw("previousMetadata", previous_metadata);
     if (invocations != nullptr) {
         request.key("invocations");
         append_result(out, *invocations, with_session);

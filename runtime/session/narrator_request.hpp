@@ -19,9 +19,12 @@ struct NarratorRequest {
     std::string_view prompt;
     int64_t submitted_us;
     uint32_t generation;
+    uint32_t continuation;            // how many plans with "continue" have succeeded in this turn
+    uint64_t random;                  // the same for all requests of a turn
     std::string_view parent_plan_id;  // requestId of the last answer that had one; else empty
     const std::vector<std::string>& disabled_skills;
     const plan::Result* previous_result;  // NULL if no plan has run yet
+    std::string_view previous_metadata;   // of the previous plan; a JSON object
     // The invocations of the previous question; NULL if there were none.
     const plan::Result* invocations;
     std::string_view plan_faults;  // a JSON array

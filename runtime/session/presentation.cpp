@@ -6,13 +6,30 @@
 
 #include "base/json/writer.hpp"
 #include "base/view.hpp"
+#include "plan/result.hpp"
 
 namespace narratoria::session {
 
 void Presentation::on_ui_event(uint64_t number, const event::Subject& subject,
                                const event::Event& event) {
-    const std::string_view name = event.text(event::Field::Event);
-    const json::Value payload = event.field(event::Field::Payload);
+    show(number, subject, event.text(event::Field::Event), event.field(event::Field::Payload));
+}
+
+void Presentation::offer(const std::string& plan_id, const std::vector<std::string>& choices) {
+    if (choices.empty()) return;
+    std::string payload;
+    json::ObjectWriter writer(payload);
+    writer.key("choices");
+    plan::append_strings(payload, choices);
+    writer.end();
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(payload, error)) return;
+    show(stream_.last_number(), {plan_id, {}, 0}, "narrative_choice", document.root());
+}
+
+void Presentation::show(uint64_t number, const event::Subject& subject, std::string_view name,
+                        json::Value payload) {
     // Handlers get the joined list of choices, so that all views show the same.
     std::string decided;
     if (name == "narrative_choice") {

@@ -29,6 +29,8 @@ public:
         : plugins_(plugins), assets_(assets), stream_(stream), loop_(loop), render_ms_(render_ms) {}
 
     void on_ui_event(uint64_t number, const event::Subject& subject, const event::Event& event);
+    // Offers the choices of a plan that has succeeded, like a narrative_choice of a tool.
+    void offer(const std::string& plan_id, const std::vector<std::string>& choices);
     // Renders the assets of an execution that no ui event referred to.
     void on_tools_ended(uint64_t execution);
 
@@ -38,11 +40,16 @@ public:
     void drop_renderings(plugin::Instance& renderer);
     bool has_pending() const { return !pending_.empty(); }
 
-    // The choices offered since forget_choices(), as a JSON array of strings.
+    // The choices of the turn, as a JSON array of strings.
     std::string choices() const { return choices_.json(); }
     void forget_choices() { choices_.clear(); }
+    // See Choices.
+    void keep_choices() { choices_.keep(); }
+    void drop_choices() { choices_.drop(); }
 
 private:
+    void show(uint64_t number, const event::Subject& subject, std::string_view name,
+              json::Value payload);
     void render_named(json::Value value);
     struct Pending {
         asset::Asset asset;

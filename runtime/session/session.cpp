@@ -9,6 +9,7 @@
 #include "base/bytes/utf8.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/hash.hpp"
 #include "base/json/writer.hpp"
 #include "journal/restore.hpp"
 #include "script/state_prompt.hpp"
@@ -65,7 +66,8 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       resolver_(registry_, runners_, tools_folder(settings_)),
       dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
       presentation_(dispatcher_, assets_, stream_, loop(), settings_.times.try_ms),
-      environment_(with_.engine.settings().environment) {
+      environment_(with_.engine.settings().environment),
+      random_(hash_text(settings_.id, hash_seed())) {
     stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {
         resolver_.restrict_to(with_.engine.settings().allow_paths,
@@ -262,7 +264,7 @@ void Session::begin_job() {
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
         TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store, registry_,
-                    resolver_, presentation_, fallbacks_, with_.journal.get(),
+                    resolver_, presentation_, random_.next(), fallbacks_, with_.journal.get(),
                     current_.playback.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
@@ -365,6 +367,7 @@ std::unique_ptr<plan::Execution> Session::open_execution(std::unique_ptr<plan::P
 
 void Session::on_execution_ended(std::shared_ptr<plan::Result> result) {
     execution_.reset();
+    if (result->success) presentation_.offer(result->plan_id, result->choices);
     if (turn_) return turn_->on_result(std::move(result));
     const auto status =
         result->cancelled ? journal::TurnStatus::Cancelled : journal::TurnStatus::Completed;

@@ -15,6 +15,7 @@
 
 #include "asset/registry.hpp"
 #include "base/lifetime.hpp"
+#include "base/random.hpp"
 #include "event/stream.hpp"
 #include "plan/execution.hpp"
 #include "plugin/dispatcher.hpp"
@@ -316,6 +317,7 @@ private:
     std::unique_ptr<ScriptRun> ended_script_;  // kept until its last call has returned
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
+    Random random_;
     std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
     // Narrative and choices of the last turn that was not the host's, as JSON. Requires a journal.
     std::string told_ = "\"\"";

@@ -12,6 +12,7 @@ namespace narratoria::session {
 namespace {
 
 constexpr uint32_t kMaxExecutionsOfOnePlan = 3;
+constexpr uint32_t kMaxContinuations = 4;
 
 constexpr const char* kFallback =
     "Nothing comes of it, and the moment passes. What do you do instead?";
@@ -44,6 +45,13 @@ TurnOutcome outcome_of(journal::TurnStatus status) {
         case journal::TurnStatus::Timeout: return TurnOutcome::Timeout;
         default: return TurnOutcome::Cancelled;
     }
+}
+
+// Joins two parts of a narrative as paragraphs.
+std::string joined(std::string_view first, std::string_view second) {
+    std::string out(first);
+    if (!first.empty() && !second.empty()) out += "\n\n";
+    return out += second;
 }
 
 // Describes why an executed plan did not succeed.
@@ -128,11 +136,29 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
 
 void Turn::generate() {
     // The choices of a generation that failed must not be offered to the player.
-    with_.presentation.forget_choices();
+    with_.presentation.drop_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
+    ++generation_;
+    ask();
+}
+
+// The plan has succeeded and wants to be continued.
+void Turn::go_on() {
+    if (continuation_ == kMaxContinuations) {
+        with_.stream.warn({}, "CONTINUE_LIMIT",
+                          "the narrator continued this turn " + std::to_string(continuation_) +
+                              " times; the turn ends although its last plan has \"continue\"");
+        return end(TurnOutcome::Completed);
+    }
+    ++continuation_;
+    told_ = narrative_;
+    with_.presentation.keep_choices();
+    ask();
+}
+
+void Turn::ask() {
     const bool is_recorded =
         with_.playback != nullptr && (with_.playback->has_answer() || with_.playback->is_whole());
-    ++generation_;
     const std::string question = is_recorded ? std::string() : request().write();
     if (with_.journal != nullptr) {
         with_.journal->note(journal::RecordKind::Question, request().write(false));
@@ -167,15 +193,18 @@ void Turn::end_invocations(plan::Stop reason) {
 }
 
 void Turn::fall_back() {
-    narrative_ = kFallback;
+    // What was told has happened; only its continuation is missing.
+    if (continuation_ > 0 && result_->success) return end(TurnOutcome::Completed);
+    std::string text = kFallback;
     const auto& story = with_.settings.story;
     if (story && !story->fallback_templates.empty()) {
         const auto& templates = story->fallback_templates;
-        narrative_ =
+        text =
             expand_template(templates[with_.fallbacks++ % templates.size()], {{"prompt", text_}});
     }
     std::string body;
-    json::ObjectWriter(body).string("text", narrative_).string("source", "fallback").end();
+    json::ObjectWriter(body).string("text", text).string("source", "fallback").end();
+    narrative_ = joined(told_, text);
     with_.stream.publish(event::Kind::Narrative, {}, body);
     end(TurnOutcome::Fallback);
 }
@@ -268,6 +297,7 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
         with_.stream.warn(subject, "PARENT_PLAN",
                           "the plan's parentPlanId is not the requestId of the previous plan");
     }
+    metadata_ = plan->metadata;
     actions_.execute(std::move(plan));
 }
 
@@ -279,16 +309,19 @@ bool Turn::may_execute_again(const plan::Plan& plan) {
 }
 
 void Turn::on_result(std::shared_ptr<const plan::Result> result) {
-    result_ = std::move(result);
-    if (result_->cancelled) return end(TurnOutcome::Cancelled);
+    const std::shared_ptr<const plan::Result> latest = std::move(result);
+    // A continuation that only tells something does not replace the result of the tools before it.
+    const bool only_tells = continuation_ > 0 && latest->success && latest->tools.empty();
+    if (!only_tells) result_ = latest;
+    if (latest->cancelled) return end(TurnOutcome::Cancelled);
     // A plan in which all tools sent `done` succeeds even if time ran out before they exited.
-    if (time_is_up_ && !result_->success) return end(TurnOutcome::Timeout);
-    narrative_ = result_->narrative;
-    if (result_->success) return end(TurnOutcome::Completed);
-    parent_plan_id_ = result_->plan_id;
-    disabled_skills_ = result_->disabled_skills;
+    if (time_is_up_ && !latest->success) return end(TurnOutcome::Timeout);
+    narrative_ = joined(told_, latest->narrative);
     faults_ = "[]";
-    fault_ = fault_of(*result_);
+    parent_plan_id_ = latest->plan_id;
+    if (latest->success) return latest->continues ? go_on() : end(TurnOutcome::Completed);
+    disabled_skills_ = latest->disabled_skills;
+    fault_ = fault_of(*latest);
     generate();
 }
 
@@ -297,9 +330,12 @@ NarratorRequest Turn::request() const {
                            text_,
                            submitted_us_,
                            generation_,
+                           continuation_,
+                           with_.random,
                            parent_plan_id_,
                            disabled_skills_,
                            result_.get(),
+                           metadata_,
                            invocations_ ? invocations_->result().get() : nullptr,
                            faults_,
                            with_.state,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One prompt and its generations of plans (spec 003 §13.6). Asks the narrator, has the plan
-// executed, and asks again with the result until a plan succeeds or no generation is left.
+// executed, and asks again with the result until a plan succeeds or no generation is left. A plan
+// with "continue" that succeeds is followed by another question in the same turn.
 
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,7 @@ struct TurnContext {
     const tool::Registry& registry;
     const tool::Resolver& resolver;
     Presentation& presentation;
+    const uint64_t random;        // for the narrator
     uint64_t& fallbacks;          // fallback narratives so far in this session
     journal::Journal* journal;    // may be NULL
     journal::Playback* playback;  // NULL: nothing is replayed
@@ -100,6 +102,7 @@ private:
     void on_recorded_answer(const journal::Playback::Answer& answer);
 
     void generate();
+    void ask();
     void end_invocations(plan::Stop reason);
     void fall_back();
     void refuse(std::string fault, std::string faults);
@@ -112,6 +115,7 @@ private:
     // Counts an execution of this requestId. False once the limit is reached.
     bool may_execute_again(const plan::Plan& plan);
     NarratorRequest request() const;
+    void go_on();
     void end(TurnOutcome outcome);
     void publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept);
 
@@ -120,6 +124,7 @@ private:
     const std::string text_;
     const int64_t submitted_us_;
     uint32_t generation_ = 0;
+    uint32_t continuation_ = 0;
     // The requestId of the last answer that had one, whether its plan ran or was refused.
     std::string parent_plan_id_;
     std::vector<std::string> disabled_skills_;
@@ -128,6 +133,8 @@ private:
     std::shared_ptr<const plan::Result> result_;
     std::unique_ptr<Invocations> invocations_;  // for the latest question; NULL before the first
     std::map<std::string, uint32_t, std::less<>> executions_;  // number by requestId
+    std::string metadata_ = "{}";                              // of the last plan that was executed
+    std::string told_;  // the narratives of the plans that were continued
     std::string narrative_;
     Timer timer_;
     bool time_is_up_ = false;

@@ -2,7 +2,6 @@
 #include "state/tree.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/hash.hpp"
@@ -118,44 +117,6 @@ uint64_t digest_of(const Object& object, uint64_t path) {
         sum += digest_of(entry, path_hash(path, entry.key.view()));
     }
     return sum;
-}
-
-// RFC 6901: empty, or segments that each begin with /; ~ occurs only as ~0 and ~1.
-bool is_pointer(std::string_view text) {
-    if (!text.empty() && text.front() != '/') return false;
-    for (size_t at = text.find('~'); at != std::string_view::npos; at = text.find('~', at + 1)) {
-        if (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1')) return false;
-    }
-    return true;
-}
-
-// The value at a pointer below `value`, or an empty Value.
-json::Value find_within(json::Value value, std::string_view pointer) {
-    std::string segment;
-    while (!pointer.empty()) {
-        json::take_segment(pointer, segment);
-        json::Value next;
-        if (value.is_object()) {
-            next = value.find(segment);
-        } else if (value.is_array()) {
-            size_t wanted = 0;
-            const auto [end, failure] =
-                std::from_chars(segment.data(), segment.data() + segment.size(), wanted);
-            // RFC 6901: an array index must not have leading zeros.
-            const bool canonical = segment == "0" || (!segment.empty() && segment[0] != '0');
-            if (failure == std::errc() && end == segment.data() + segment.size() && canonical) {
-                for (const json::Value element : value.elements()) {
-                    if (wanted-- == 0) {
-                        next = element;
-                        break;
-                    }
-                }
-            }
-        }
-        if (!next) return {};
-        value = next;
-    }
-    return value;
 }
 
 uint64_t size_of(json::Value value) {
@@ -558,7 +519,7 @@ template <typename AtObject, typename AtText>
 bool Tree::visit(std::string_view pointer, bool& malformed, AtObject&& at_object,
                  AtText&& at_text) const {
     // An invalid pointer is an error even if it leads nowhere.
-    malformed = !is_pointer(pointer);
+    malformed = !json::is_pointer(pointer);
     if (malformed) return false;
     const Object* object = root_;
     std::string segment;
@@ -596,11 +557,37 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
             json::Document document;
             json::ParseError error;
             if (!document.parse(entry.value.view(), error)) return false;
-            const json::Value value = find_within(document.root(), rest);
+            const json::Value value = json::find_pointer(document.root(), rest);
             if (!value) return false;
             out += value.raw();
             return true;
         });
+}
+
+std::string Tree::part(const std::vector<std::string>& pointers) const {
+    Tree out;
+    Patch patch;
+    std::string segment;
+    for (const std::string_view pointer : pointers) {
+        std::string text, end;
+        for (std::string_view rest = pointer; !rest.empty();) {
+            json::take_segment(rest, segment);
+            json::append_string(text += '{', segment);
+            text += ':';
+            end += '}';
+        }
+        bool malformed = false;
+        if (!read(pointer, text, malformed)) continue;
+        text += end;
+        json::Document document;
+        json::ParseError error;
+        if (!document.parse(text, error, json::kDepthOfOwn)) continue;
+        patch.prepare_nulls(document.root());
+        out.merge(patch);
+    }
+    std::string json;
+    out.append_json(json);
+    return json;
 }
 
 bool Tree::measure(std::string_view pointer, uint64_t* count, bool& malformed) const {
@@ -616,7 +603,7 @@ bool Tree::measure(std::string_view pointer, uint64_t* count, bool& malformed) c
             json::Document document;
             json::ParseError error;
             if (!document.parse(text, error)) return false;
-            const json::Value value = find_within(document.root(), rest);
+            const json::Value value = json::find_pointer(document.root(), rest);
             if (!value) return false;
             if (count != nullptr) *count = size_of(value);
             return true;

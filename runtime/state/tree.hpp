@@ -98,6 +98,10 @@ public:
     // true if the pointer itself is invalid.
     bool read(std::string_view pointer, std::string& out, bool& malformed) const;
 
+    // Returns a JSON object with only the values at these JSON Pointers, in their places. Missing
+    // values are left out, and an element of an array has its number as a key.
+    std::string part(const std::vector<std::string>& pointers) const;
+
     // Counts the members or elements of the value at a JSON Pointer; 0 for other types. `count` may
     // be NULL. Returns false like read(). Copies nothing. Parses an array only if its count or an
     // element is needed.

@@ -77,6 +77,7 @@ struct Definition {
     std::shared_ptr<const ProjectBinding> binding;  // of a project's tool (spec 001), or NULL
     LimitOverrides limits;                          // override the session's limits
     std::string resources;                          // of the manifest: a JSON object, or empty
+    std::vector<std::string> state;                 // JSON Pointers: what it gets of the state
     std::optional<uint32_t> try_ms;  // timeout of one attempt, overrides the session's; 0: none
     bool waits = false;              // mostly waits: needs no processor core while it runs
     bool is_synchronous = false;     // ends within its start (NAR_TOOL_SYNCHRONOUS)

@@ -38,7 +38,7 @@ public:
             return;
         }
         allow(root, {"$schema", "name", "description", "input", "result", "parameters", "returns",
-                     "times", "limits", "resources", "repeatable"});
+                     "times", "limits", "resources", "repeatable", "state"});
         read_name(root);
         read_text(root, "$schema", nullptr);
         read_text(root, "description", &out_.description);
@@ -70,6 +70,7 @@ public:
 #undef NARRATORIA_LIMIT
         }
         read_resources(object(root, "resources"));
+        if (const Value state = root.find("state")) read_state(state);
     }
 
 private:
@@ -142,6 +143,21 @@ private:
             else out.raw(member.key, member.value.raw());
         }
         out.end();
+    }
+
+    void read_state(Value state) {
+        if (!state.is_array()) {
+            fault(state, "manifest-type", "\"state\" must be an array of JSON Pointers");
+            return;
+        }
+        for (const Value each : state.elements()) {
+            if (each.is_string() && json::is_pointer(each.text())) {
+                out_.state.emplace_back(each.text());
+                continue;
+            }
+            fault(each, "manifest-pointer",
+                  "must be a JSON Pointer such as \"/torch/lit\", or \"\" for the whole state");
+        }
     }
 
     Value object(Value root, const char* name) {
@@ -315,6 +331,7 @@ std::shared_ptr<const Definition> ManifestFiles::definition_of(const std::string
         made->repeatable = manifest.repeatable;
         made->limits = manifest.limits;
         made->resources = std::move(manifest.resources);
+        made->state = std::move(manifest.state);
         definition = std::move(made);
     } else {
         problem = "the tool's manifest " + json::quoted(path) + " cannot be used: " + problem;

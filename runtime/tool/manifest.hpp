@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/fault.hpp"
 #include "tool/definition.hpp"
@@ -24,7 +25,8 @@ struct Manifest {
     std::optional<uint32_t> try_ms;
     bool repeatable = true;
     LimitOverrides limits;
-    std::string resources;  // a JSON object; empty: none
+    std::string resources;           // a JSON object; empty: none
+    std::vector<std::string> state;  // JSON Pointers
 
     static constexpr size_t kMaxBytes = size_t{2} << 20;
 

@@ -170,6 +170,8 @@ class Request:
         dependencies: by toolId, the merged patches of each dependency (a dict), or None for an
             optional one that failed.
         results: by toolId, the results of the dependencies that returned one.
+        state: the parts of the session's state that the tool's manifest names, a dict; `{}` if it
+            names none.
         request_id: the requestId of the plan; `""` if the tool was started by hand.
         tool: the tool's name in the plan; `""` if it was started by hand.
 
@@ -177,7 +179,15 @@ class Request:
     'light'
     """
 
-    __slots__ = ("dependencies", "input", "operation", "request_id", "results", "tool")
+    __slots__ = (
+        "dependencies",
+        "input",
+        "operation",
+        "request_id",
+        "results",
+        "state",
+        "tool",
+    )
 
     def __init__(
         self,
@@ -187,6 +197,7 @@ class Request:
         results: dict[str, typing.Any] | None = None,
         request_id: str = "",
         tool: str = "",
+        state: dict[str, typing.Any] | None = None,
     ) -> None:
         self.input: dict[str, typing.Any] = {} if input is None else input
         self.operation: str = operation
@@ -194,12 +205,13 @@ class Request:
             {} if dependencies is None else dependencies
         )
         self.results: dict[str, typing.Any] = {} if results is None else results
+        self.state: dict[str, typing.Any] = {} if state is None else state
         self.request_id: str = request_id
         self.tool: str = tool
 
     def __repr__(self) -> str:
         shown = [repr(self.input)]
-        for name in ("operation", "dependencies", "results", "request_id", "tool"):
+        for name in ("operation", "dependencies", "results", "state", "request_id", "tool"):
             value = getattr(self, name)
             if value and (name, value) != ("operation", "run"):
                 shown.append(f"{name}={value!r}")
@@ -259,6 +271,7 @@ def read_request(stream: typing.BinaryIO | typing.TextIO | None = None) -> Reque
         member("results", dict, {}),
         member("requestId", str, ""),
         member("tool", str, ""),
+        member("state", dict, {}),
     )
 
 

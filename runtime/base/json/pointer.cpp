@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json/pointer.hpp"
 
+#include <charconv>
+
 namespace narratoria::json {
 
 void append_pointer(std::string& pointer, std::string_view segment) {
@@ -29,6 +31,42 @@ void take_segment(std::string_view& pointer, std::string& segment) {
             pointer.remove_prefix(1);
         }
     }
+}
+
+bool is_pointer(std::string_view text) {
+    if (!text.empty() && text.front() != '/') return false;
+    for (size_t at = text.find('~'); at != std::string_view::npos; at = text.find('~', at + 1)) {
+        if (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1')) return false;
+    }
+    return true;
+}
+
+Value find_pointer(Value value, std::string_view pointer) {
+    std::string segment;
+    while (!pointer.empty()) {
+        take_segment(pointer, segment);
+        Value next;
+        if (value.is_object()) {
+            next = value.find(segment);
+        } else if (value.is_array()) {
+            size_t wanted = 0;
+            const auto [end, failure] =
+                std::from_chars(segment.data(), segment.data() + segment.size(), wanted);
+            // RFC 6901: an array index must not have leading zeros.
+            const bool canonical = segment == "0" || (!segment.empty() && segment[0] != '0');
+            if (failure == std::errc() && end == segment.data() + segment.size() && canonical) {
+                for (const Value element : value.elements()) {
+                    if (wanted-- == 0) {
+                        next = element;
+                        break;
+                    }
+                }
+            }
+        }
+        if (!next) return {};
+        value = next;
+    }
+    return value;
 }
 
 std::string pointer_to(Value root, uint32_t index) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Builds and reads JSON Pointers (RFC 6901).
+// Builds, checks and follows JSON Pointers (RFC 6901).
 
 #include <cstddef>
 #include <string>
@@ -13,6 +13,11 @@ namespace narratoria::json {
 // Appends a slash and the segment; escapes ~ and / in it.
 void append_pointer(std::string& pointer, std::string_view segment);
 void append_pointer(std::string& pointer, size_t index);
+
+bool is_pointer(std::string_view text);
+
+// The value at a valid pointer below `value`, or an empty Value.
+Value find_pointer(Value value, std::string_view pointer);
 
 // Decodes the first segment of a valid pointer, which must not be empty, and moves `pointer` past
 // it.

@@ -20,9 +20,9 @@ using testing::Not;
 class NarratorRequestTest : public testing::Test {
 protected:
     std::string write() const {
-        return NarratorRequest{"s1",     "I wait.", 1'700'000'000'000'000, 2,      parent,
-                               disabled, result,    invocations,           faults, store,
-                               registry}
+        return NarratorRequest{
+            "s1",   "I wait.", 1'700'000'000'000'000, 2,      1,     77,      parent, disabled,
+            result, metadata,  invocations,           faults, store, registry}
             .write();
     }
     void add_tool(const char* name, const char* schema) {
@@ -38,6 +38,7 @@ protected:
     std::string parent;
     std::vector<std::string> disabled;
     const plan::Result* result = nullptr;
+    std::string metadata = "{}";
     const plan::Result* invocations = nullptr;
     std::string faults = "[]";
     state::Store store{10};
@@ -47,8 +48,8 @@ protected:
 TEST_F(NarratorRequestTest, FirstRequestHasNoPreviousPlan) {
     EXPECT_EQ(Json(write()), Json(R"({"schema":"narrator-request/1","sessionId":"s1",
                  "prompt":{"text":"I wait.","timestamp":"2023-11-14T22:13:20.000000Z","sessionId":"s1"},
-                 "generationAttempt":2,"parentPlanId":null,"disabledSkills":[],"previousResult":null,
-                 "planFaults":[],"state":{},"tools":[]})"));
+                 "generationAttempt":2,"continuation":1,"random":77,"parentPlanId":null,
+                 "disabledSkills":[],"previousResult":null,"previousMetadata":{},"planFaults":[],"state":{},"tools":[]})"));
 }
 
 TEST_F(NarratorRequestTest, InvocationsAreListedIfThereWereAny) {
@@ -68,11 +69,13 @@ TEST_F(NarratorRequestTest, LaterRequestReportsTheLastPlan) {
     result = &before;
     parent = "p1";
     disabled = {"torch-lighter"};
+    metadata = R"({"mood":"dark"})";
     faults = R"([{"rule":"plan-cycle"}])";
     const Json request(write());
     EXPECT_EQ(request["parentPlanId"].string(), "p1");
     EXPECT_EQ(request["previousResult"]["planId"].string(), "p1");
     EXPECT_THAT(request["disabledSkills"].strings(), ElementsAre("torch-lighter"));
+    EXPECT_EQ(request["previousMetadata"]["mood"].string(), "dark");
     EXPECT_EQ(request["planFaults"][0]["rule"].string(), "plan-cycle");
 }
 

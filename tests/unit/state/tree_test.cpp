@@ -528,6 +528,24 @@ TEST(Read, FollowsAJsonPointer) {
     EXPECT_EQ(read(tree, "").value, text_of(tree));
 }
 
+TEST(Part, HasOnlyTheValuesAtThePointersInTheirPlaces) {
+    Tree tree;
+    json::Document document;
+    json::ParseError error;
+    ASSERT_TRUE(document.parse(
+        R"({"torch":{"lit":true,"oil":null},"player":{"name":"Ada","items":["rope"]},"x":1})",
+        error));
+    tree.assign(document.root());
+    EXPECT_EQ(tree.part({"/torch", "/player/name"}),
+              R"({"torch":{"lit":true,"oil":null},"player":{"name":"Ada"}})");
+    EXPECT_EQ(tree.part({"/torch/lit", "/torch/oil", "/no", "/x/y"}),
+              R"({"torch":{"lit":true,"oil":null}})");
+    EXPECT_EQ(tree.part({"/player/items/0"}), R"({"player":{"items":{"0":"rope"}}})");
+    EXPECT_EQ(tree.part({"/x", ""}),
+              R"({"x":1,"torch":{"lit":true,"oil":null},"player":{"name":"Ada","items":["rope"]}})");
+    EXPECT_EQ(tree.part({}), "{}");
+}
+
 TEST(Read, DistinguishesMissingFromMalformed) {
     const Tree tree = tree_of(R"({"a":{"b":[1,2]},"s":"text","n":1,"z":null})");
     for (const char* missing :

@@ -57,6 +57,18 @@ TEST(Manifest, ReadsResources) {
         R"({"cpus":4,"memory_bytes":8000000000,"gpus":0,"partition":"long","time_seconds":90})");
 }
 
+TEST(Manifest, NamesPartsOfTheState) {
+    Manifest manifest;
+    Faults faults;
+    ASSERT_TRUE(manifest.parse(R"({"state":["/torch", "/a~1b", ""]})", faults));
+    EXPECT_THAT(manifest.state, ElementsAre("/torch", "/a~1b", ""));
+    EXPECT_THAT(refusals_of(R"({"state":["torch", 1, "/a~2"]})"),
+                ElementsAre(HasSubstr("/state/0 must be a JSON Pointer"),
+                            HasSubstr("/state/1 must be a JSON Pointer"),
+                            HasSubstr("/state/2 must be a JSON Pointer")));
+    EXPECT_THAT(refusals_of(R"({"state":"/torch"})"), ElementsAre(HasSubstr("must be an array")));
+}
+
 // A runner's reader of JSON may take only 8000000000 for an integer.
 TEST(Manifest, WritesNumbersOfResourcesWithoutFractionAndExponent) {
     Manifest manifest;
