@@ -30,6 +30,13 @@ std::string text_of(const json::Value& value, std::string_view name) {
     return printable(json::text(value, name));
 }
 
+// `body` is that of a PlanStarted.
+bool is_continued(const json::Document& body) {
+    const json::Value* plan = json::member(body, "plan");
+    const json::Value* flag = plan != nullptr ? json::member(*plan, "continue") : nullptr;
+    return flag != nullptr && flag->IsBool() && flag->GetBool();
+}
+
 }  // namespace
 
 View::View(bool is_verbose, std::function<void(int)> broken)
@@ -71,10 +78,17 @@ void View::take(const plugin::Event& event) {
     switch (event.kind()) {
         case Kind::Prompt:
             choices_.clear();
+            in_turn_ = true;
             gap();
+            break;
+        case Kind::PlanStarted:
+            // A plan may be large, and is rarely continued.
+            continues_ = event.body().find("\"continue\"") != std::string_view::npos &&
+                         is_continued(json::read(event.body()));
             break;
         case Kind::Narrative: {
             const json::Document body = json::read(event.body());
+            untold_.clear();
             narrate(json::text(body, "text"));
             // The fallback text ends the turn.
             if (json::text(body, "source") == "fallback") settle();
@@ -120,7 +134,13 @@ void View::take(const plugin::Event& event) {
             break;
         }
         case Kind::Warning: take_warning(event); break;
-        case Kind::TurnEnded: settle(); break;
+        case Kind::TurnEnded:
+            in_turn_ = false;
+            say_untold();
+            take_choices(event.body());
+            say_choices();
+            settle();
+            break;
         case Kind::PlanEnded: {
             const json::Document body = json::read(event.body());
             const json::Value* success = json::member(body, "success");
@@ -191,7 +211,10 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
         // The tool's own words only: the runtime's reason for a failure is for authors.
         const std::string_view words =
             tool.state == "completed" ? std::string_view(tool.text) : last_error;
-        if (!words.empty()) line(fmt::format("    {} {}", sign, words));
+        if (words.empty()) return;
+        const std::string said = fmt::format("    {} {}", sign, words);
+        if (continues_ && tool.state == "completed") untold_.push_back(said);
+        else line(said);
         return;
     }
     std::string about = tool.name;
@@ -262,13 +285,24 @@ bool View::take_choices(std::string_view payload) {
 // Makes the live lines permanent, so that the next plan's output or the player's input begins below
 // them.
 void View::end_plan(bool success) {
-    if (success && !choices_.empty()) {
-        gap();
-        for (const std::string& one : choice_lines(choices_, width(), style_)) line(one);
-    }
+    continues_ = false;
+    if (!success) say_untold();
+    if (!in_turn_ && success) say_choices();
     choices_.clear();
     gap();
     settle();
+}
+
+void View::say_untold() {
+    for (const std::string& one : std::exchange(untold_, {})) line(one);
+}
+
+void View::say_choices() {
+    if (choices_.empty()) return;
+    gap();
+    for (const std::string& one : choice_lines(choices_, width(), style_)) line(one);
+    choices_.clear();
+    gap();
 }
 
 std::optional<milliseconds> View::refresh() {

@@ -28,13 +28,13 @@ public:
     View(bool is_verbose, std::function<void(int)> broken);
 
     static constexpr std::uint32_t kWanted =
-        kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanEnded, Kind::ToolStarted,
-              Kind::ToolEnded, Kind::AttemptStarted, Kind::AssetRefused, Kind::Warning,
-              Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded);
+        kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanStarted, Kind::PlanEnded,
+              Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted, Kind::AssetRefused,
+              Kind::Warning, Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded);
     void take(const plugin::Event& event);
 
-    // False if the payload is not a valid list of choices. Choices are shown when the plan
-    // succeeds.
+    // False if the payload is not a valid list of choices. Choices are shown when the turn ends, or
+    // when a plan without a turn succeeds.
     bool take_choices(std::string_view payload);
     void show(const plugin::Asset& asset);
 
@@ -64,6 +64,8 @@ private:
     void say_diagnostics(std::string_view text);
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,
                    std::string_view media_type, std::string_view metadata);
+    void say_untold();
+    void say_choices();
     void end_plan(bool success);
     // Removes the live lines; the next output takes their place.
     void settle();
@@ -77,6 +79,11 @@ private:
     std::function<void(int)> broken_;
     std::string text_;
     std::vector<std::string> choices_;
+    bool in_turn_ = false;
+    // The running plan has "continue": what its tools say is told only if the narrator tells
+    // nothing after it.
+    bool continues_ = false;
+    std::vector<std::string> untold_;
     std::unordered_map<std::string, std::string> errors_;  // by tool id: its last error, as shown
     // Plan refusals since the last event of a different kind, with the count of each. A narrator
     // that ignores faults produces the same plan in all five attempts.

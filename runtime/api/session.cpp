@@ -371,6 +371,9 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             // Check all arguments before the session exists: its destructor would release the
             // narrator, but a failed call must not take ownership.
             json::Document state;
+            // A state of the host replaces the story's.
+            const std::string of_story = settings.story ? settings.story->state : std::string();
+            if (options.state.size == 0) options.state = view(of_story);
             if (const nar_status status = read_state(options.state, state, error)) return status;
             if (const uint64_t most = settings.limits.state_bytes; options.state.size > most) {
                 return fail(error, NAR_INVALID_ARGUMENT, "STATE_TOO_LARGE",

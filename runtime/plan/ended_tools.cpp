@@ -145,7 +145,7 @@ void pass_attempt(Direction& each, Attempt& attempt) {
 
 bool has_details(const ToolResult& tool) {
     return !tool.error.empty() || !tool.error_code.empty() || !tool.diagnostics.empty() ||
-           tool.output != "{}";
+           !tool.summary.empty() || tool.output != "{}";
 }
 
 template <typename Direction, typename Tool>
@@ -164,6 +164,7 @@ void pass_tool(Direction& each, Tool& tool) {
     each.text(tool.error);
     each.text(tool.error_code);
     each.text(tool.diagnostics);
+    each.text(tool.summary);
 }
 
 }  // namespace

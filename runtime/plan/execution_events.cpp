@@ -24,6 +24,7 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
             // lingers.
             running.done = true;
             running.try_time.stop();
+            results_[tool].summary = event.text(event::Field::Summary);
             break;
         default: break;
     }

@@ -355,6 +355,7 @@ void Execution::report_start(Start& start) {
         running.record = AttemptRecord();
         running.output.clear();
         results_[tool].result.clear();
+        results_[tool].summary.clear();
         results_[tool].diagnostics.clear();
     }
     running.record.attempt = schedule_.attempt(tool);

@@ -104,6 +104,7 @@ bool append_tool(std::string& out, Output& output, const ToolResult& tool, bool 
     }
     out += ']';
     if (!tool.result.empty()) writer.raw("result", tool.result);
+    if (!tool.summary.empty()) writer.string("summary", tool.summary);
     if (tool.line > 0) writer.number("line", tool.line);
     if (!tool.diagnostics.empty()) writer.string("stderr", tool.diagnostics);
     writer.end();

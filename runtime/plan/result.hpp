@@ -48,7 +48,8 @@ struct ToolResult {
     std::string tool_id;
     State state = State::Skipped;
     std::string output = "{}";
-    std::string result;  // done.result as JSON; empty if there was none
+    std::string result;   // done.result as JSON; empty if there was none
+    std::string summary;  // done.summary of the last attempt
     std::string error;
     std::string error_code;
     std::string diagnostics;  // the tail of standard error, valid UTF-8

@@ -228,6 +228,7 @@ private:
         optional_text(tool, pointer, "error", Text::NotEmpty);
         optional_text(tool, pointer, "errorCode", Text::ErrorCode);
         optional_text(tool, pointer, "stderr", Text::Any);
+        optional_text(tool, pointer, "summary", Text::NotEmpty);
         const std::optional<size_t> events = read_events(tool, pointer);
         if (const json::Value attempts = tool.find("attempts")) {
             read_attempts(attempts, pointer + "/attempts", events);

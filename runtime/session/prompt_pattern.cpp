@@ -97,6 +97,12 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
             literal = normalized(part.text);
             continue;
         }
+        if (kind_of(part.text) != NameKind::Plain) {
+            problem = {
+                text.find("{" + part.text + "}"),
+                "{" + part.text + "} cannot be captured; a pattern captures names such as {thing}"};
+            return std::nullopt;
+        }
         if (part.text == "prompt") {
             problem = {text.find("{prompt}"),
                        "{prompt} is the player's whole prompt and cannot be captured; choose "

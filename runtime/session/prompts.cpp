@@ -2,14 +2,18 @@
 #include "session/prompts.hpp"
 
 #include <algorithm>
-#include <span>
+#include <iterator>
+#include <optional>
 
 #include "base/duplicates.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "plan/plan.hpp"
+#include "session/condition.hpp"
+#include "session/state_operations.hpp"
 #include "session/text_template.hpp"
 
 namespace narratoria::session {
@@ -22,9 +26,10 @@ public:
 
     void read(json::Value root) {
         if (!is(root, "", json::Type::Object, "prompts.json must contain an object")) return;
-        allow_keys(root, "", {"prompts", "unmatched"});
-        if (const json::Value unmatched = root.find("unmatched")) {
-            prompts_.unmatched = read_answer(unmatched, "/unmatched", {});
+        allow_keys(root, "", {"prompts", "unmatched", "always"});
+        if (const json::Value unmatched = root.find("unmatched")) read_unmatched(unmatched);
+        if (const json::Value always = root.find("always")) {
+            prompts_.always = read_choices(always, "/always", {});
         }
         const json::Value list = root.find("prompts");
         if (!list) {
@@ -44,6 +49,10 @@ private:
     void fault(json::Value at, std::string pointer, const char* rule, std::string message) {
         faults_.push_back(
             {rule, std::move(pointer), byte_of(at), std::move(message), kPromptsJson});
+    }
+
+    static std::string pointer_of(json::Value at) {
+        return json::pointer_to(at.tape().root(), at.index());
     }
 
     size_t byte_of(json::Value value) const {
@@ -69,13 +78,27 @@ private:
         }
     }
 
+    void read_unmatched(json::Value unmatched) {
+        if (!unmatched.is_array()) {
+            prompts_.unmatched.push_back(read_answer(unmatched, "/unmatched", {}));
+            return;
+        }
+        size_t position = 0;
+        for (const json::Value answer : unmatched.elements()) {
+            std::string pointer = "/unmatched";
+            json::append_pointer(pointer, position++);
+            prompts_.unmatched.push_back(read_answer(answer, pointer, {}));
+        }
+    }
+
     void read_entry(json::Value value, const std::string& pointer) {
         if (!is(value, pointer, json::Type::Object,
                 "an entry must be an object with \"patterns\" and \"answers\"")) {
             return;
         }
-        allow_keys(value, pointer, {"patterns", "answers"});
+        allow_keys(value, pointer, {"patterns", "when", "answers"});
         PromptEntry entry;
+        entry.when = read_condition(value, pointer);
         // An answer may use only names that all patterns capture, because any of them may match.
         std::optional<std::vector<std::string>> names;
         bool patterns_are_known = true;
@@ -96,13 +119,13 @@ private:
                 }
                 entry.patterns.push_back(std::move(*pattern));
             });
+        Known known;
         // Names cannot be checked if a pattern is invalid.
-        check_names_ = has_patterns && patterns_are_known;
-        const std::vector<std::string> known = names.value_or(std::vector<std::string>());
+        known.are_names_known = has_patterns && patterns_are_known;
+        known.names = names.value_or(std::vector<std::string>());
         read_list(value, pointer, "answers", [&](json::Value each, const std::string& place) {
             entry.answers.push_back(read_answer(each, place, known));
         });
-        check_names_ = true;
         prompts_.entries.push_back(std::move(entry));
     }
 
@@ -144,40 +167,178 @@ private:
         return pattern;
     }
 
-    PromptAnswer read_answer(json::Value value, const std::string& pointer,
-                             const std::vector<std::string>& names) {
+    // What the texts of an answer may refer to, besides {prompt} and the state.
+    struct Known {
+        std::vector<std::string> names;
+        bool are_names_known = true;
+        const std::vector<std::string>* tools = nullptr;  // toolIds; NULL: no tool has run
+    };
+
+    PromptAnswer read_answer(json::Value value, const std::string& pointer, const Known& known) {
         PromptAnswer answer;
+        answer.pointer = pointer;
         if (!is(value, pointer, json::Type::Object,
                 "an answer must be an object with \"plan\" or \"narrative\"")) {
             return answer;
         }
-        allow_keys(value, pointer, {"plan", "narrative"});
-        const json::Value plan = value.find("plan");
-        const json::Value narrative = value.find("narrative");
-        if (static_cast<bool>(plan) == static_cast<bool>(narrative)) {
-            fault(value, pointer, "prompts-answer",
-                  plan ? "an answer must not have both \"plan\" and \"narrative\"; write the "
-                         "narrative in the plan"
-                       : "an answer needs \"plan\" or \"narrative\"");
+        allow_keys(value, pointer,
+                   {"when", "plan", "narrative", "success", "failure", "set", "choices"});
+        answer.when = read_condition(value, pointer);
+        answer.plan = value.find("plan");
+        answer.narrative = value.find("narrative");
+        answer.success = value.find("success");
+        answer.failure = value.find("failure");
+        if (!answer.plan && !answer.narrative) {
+            fault(value, pointer, "prompts-answer", "an answer needs \"plan\" or \"narrative\"");
         }
-        if (plan) {
-            answer.kind = PromptAnswer::Kind::Plan;
-            answer.text = plan.raw();
-            read_plan(plan, pointer + "/plan");
-            check_templates(plan, pointer + "/plan", names);
+        std::vector<std::string> tools;
+        if (answer.plan) {
+            read_plan(answer.plan, pointer + "/plan");
+            check_templates(answer.plan, pointer + "/plan", known);
+            if (answer.plan.is_object()) read_plan_of_answer(answer, pointer, tools);
         }
-        if (narrative) {
-            const std::string place = pointer + "/narrative";
-            if (!is(narrative, place, json::Type::String, "\"narrative\" must be a string")) {
-                return answer;
-            }
-            if (narrative.text().empty()) {
-                fault(narrative, place, "prompts-empty", "\"narrative\" must not be empty");
-            }
-            if (!plan) answer.text = narrative.text();
-            check_templates(narrative, place, names);
+        read_text(answer.narrative, pointer + "/narrative", known);
+        Known later = known;
+        if (answer.has_tools()) later.tools = &tools;
+        for (const char* const key : {"success", "failure"}) {
+            const json::Value text = value.find(key);
+            if (!text) continue;
+            read_text(text, pointer + "/" + key, later);
+            if (answer.has_tools()) continue;
+            fault(text, pointer + "/" + key, "prompts-answer",
+                  json::quoted(key) +
+                      " is told after the tools of a plan, and this answer has "
+                      "none; write the text as \"narrative\"");
+        }
+        if (const json::Value set = value.find("set")) {
+            answer.set = set;
+            read_set(set, pointer + "/set", later);
+        }
+        if (const json::Value choices = value.find("choices")) {
+            answer.choices = read_choices(choices, pointer + "/choices", later);
         }
         return answer;
+    }
+
+    void read_plan_of_answer(const PromptAnswer& answer, const std::string& pointer,
+                             std::vector<std::string>& tools) {
+        const std::string place = pointer + "/plan/";
+        if (answer.narrative && answer.plan.find("narrative")) {
+            fault(answer.plan.find("narrative"), place + "narrative", "prompts-answer",
+                  "the answer has a \"narrative\", too; write only one of them");
+        }
+        for (const char* const key : {"continue", "choices"}) {
+            const json::Value member = answer.plan.find(key);
+            if (!member) continue;
+            fault(member, place + key, "prompts-answer",
+                  *key == 'c' && key[1] == 'o'
+                      ? "a plan in prompts.json is not continued; write the text that follows as "
+                        "\"success\" of the answer"
+                      : "write the choices in the answer, next to \"plan\"");
+        }
+        const json::Value list = answer.plan.find("tools");
+        if (!list || !list.is_array()) return;
+        for (const json::Value tool : list.elements()) {
+            const json::Value id = tool.is_object() ? tool.find("toolId") : json::Value();
+            if (id && id.is_string()) tools.emplace_back(id.text());
+        }
+    }
+
+    // A string, or a list of variants.
+    void read_text(json::Value value, const std::string& pointer, const Known& known) {
+        if (!value) return;
+        const auto read = [&](json::Value text, const std::string& place) {
+            if (!is(text, place, json::Type::String,
+                    "a text must be a string, or a list of them")) {
+                return;
+            }
+            if (text.text().empty()) {
+                fault(text, place, "prompts-empty", "a text must not be empty");
+            }
+            check_template(text, place, known);
+        };
+        if (!value.is_array()) return read(value, pointer);
+        if (value.empty()) fault(value, pointer, "prompts-empty", "a list of texts is empty");
+        each_element(value, pointer, read);
+    }
+
+    json::Value read_choices(json::Value list, const std::string& pointer, const Known& known) {
+        if (!is(list, pointer, json::Type::Array, "choices must be a list of prompts")) return {};
+        each_element(list, pointer, [&](json::Value value, const std::string& place) {
+            std::string at = place;
+            if (value.is_object()) {
+                allow_keys(value, place, {"text", "when"});
+                read_condition(value, place);
+                at += "/text";
+            }
+            const json::Value text = PromptChoice(value).text;
+            if (!text) return fault(value, at, "prompts-missing", "\"text\" is missing");
+            if (!is(text, at, json::Type::String,
+                    "a choice must be a string, or {\"text\": …, \"when\": …}")) {
+                return;
+            }
+            if (text.text().empty()) {
+                fault(text, at, "prompts-empty", "a choice must not be empty");
+            } else if (text.text().find_first_of("{}") == std::string_view::npos) {
+                prompts_.choices.push_back(mention_of(text, at));
+            }
+            check_template(text, at, known);
+        });
+        return list;
+    }
+
+    json::Value read_condition(json::Value owner, const std::string& pointer) {
+        const json::Value condition = owner.find("when");
+        if (!condition) return {};
+        const std::string place = pointer + "/when";
+        bool is_valid = true;
+        ConditionReader{[&](json::Value at, std::string message) {
+                            is_valid = false;
+                            fault(at, pointer_of(at), "prompts-condition", std::move(message));
+                        },
+                        [&](json::Value at, std::string_view state, json::Value operand) {
+                            note_state(at, place, state, operand, false);
+                        }}
+            .read(condition);
+        return is_valid ? condition : json::Value();
+    }
+
+    void read_set(json::Value set, const std::string& pointer, const Known& known) {
+        StateOperationsReader{
+            [&](json::Value at, std::string message) {
+                fault(at, pointer, "prompts-set", std::move(message));
+            },
+            [&](json::Value at, std::string_view state, json::Value operand) {
+                const bool has_type =
+                    operand && !operand.is_null() &&
+                    (!operand.is_string() || operand.text().find('{') == std::string_view::npos);
+                note_state(at, pointer, state, has_type ? operand : json::Value(), true);
+            }}
+            .read(set);
+        check_templates(set, pointer, known);
+    }
+
+    void note_state(json::Value at, const std::string& place, std::string_view state,
+                    json::Value operand, bool is_set) {
+        Mention mention = mention_of(at, place);
+        mention.text = state;
+        prompts_.state_uses.push_back(
+            {std::move(mention), operand ? std::string(operand.raw()) : std::string(), is_set});
+    }
+
+    Mention mention_of(json::Value at, const std::string& pointer) const {
+        return {std::string(at.is_string() ? at.text() : ""),
+                {"", pointer, byte_of(at), "", kPromptsJson}};
+    }
+
+    template <typename Read>
+    static void each_element(json::Value list, const std::string& pointer, Read&& read) {
+        size_t position = 0;
+        for (const json::Value each : list.elements()) {
+            std::string at = pointer;
+            json::append_pointer(at, position++);
+            read(each, at);
+        }
     }
 
     // The plan rules apply, except that requestId is optional: the narrator generates one.
@@ -219,28 +380,23 @@ private:
         }
     }
 
-    void check_templates(json::Value value, const std::string& pointer,
-                         const std::vector<std::string>& names) {
+    void check_templates(json::Value value, const std::string& pointer, const Known& known) {
         if (value.is_object()) {
             for (const json::Member member : value.members()) {
                 std::string below = pointer;
                 json::append_pointer(below, member.key);
-                check_templates(member.value, below, names);
+                check_templates(member.value, below, known);
             }
         } else if (value.is_array()) {
-            size_t position = 0;
-            for (const json::Value element : value.elements()) {
-                std::string below = pointer;
-                json::append_pointer(below, position++);
-                check_templates(element, below, names);
-            }
+            each_element(value, pointer, [&](json::Value element, const std::string& below) {
+                check_templates(element, below, known);
+            });
         } else if (value.is_string()) {
-            check_template(value, pointer, names);
+            check_template(value, pointer, known);
         }
     }
 
-    void check_template(json::Value value, const std::string& pointer,
-                        const std::vector<std::string>& names) {
+    void check_template(json::Value value, const std::string& pointer, const Known& known) {
         if (value.text().find_first_of("{}") == std::string_view::npos) return;
         TemplateProblem problem;
         const auto parts = parse_template(value.text(), problem);
@@ -250,34 +406,80 @@ private:
             return;
         }
         for (const TemplatePart& part : *parts) {
-            if (!part.is_name || part.text == "prompt" || !check_names_) continue;
-            if (std::find(names.begin(), names.end(), part.text) != names.end()) continue;
-            std::string known = "{prompt}";
-            for (const std::string& name : names) known += ", {" + name + "}";
-            fault(value, pointer, "prompts-name",
-                  "{" + part.text +
-                      "} has no value here: not every pattern of this entry captures it; use " +
-                      known + ", and {{ and }} for braces");
+            if (!part.is_name) continue;
+            switch (kind_of(part.text)) {
+                case NameKind::State: note_state(value, pointer, part.text, {}, false); break;
+                case NameKind::Tool: check_tool_name(value, pointer, part.text, known); break;
+                case NameKind::Plain: check_name(value, pointer, part.text, known); break;
+            }
         }
+    }
+
+    void check_name(json::Value value, const std::string& pointer, const std::string& name,
+                    const Known& known) {
+        if (name == "prompt" || !known.are_names_known ||
+            std::find(known.names.begin(), known.names.end(), name) != known.names.end()) {
+            return;
+        }
+        std::string there = "{prompt}";
+        for (const std::string& each : known.names) there += ", {" + each + "}";
+        fault(value, pointer, "prompts-name",
+              "{" + name +
+                  "} has no value here: not every pattern of this entry captures it; use " + there +
+                  ", and {{ and }} for braces");
+    }
+
+    void check_tool_name(json::Value value, const std::string& pointer, const std::string& name,
+                         const Known& known) {
+        if (known.tools == nullptr) {
+            return fault(value, pointer, "prompts-name",
+                         "{" + name +
+                             "} has no value here: what a tool returned can be told in \"success\" "
+                             "and \"failure\" of an answer with tools");
+        }
+        const std::string_view id = std::string_view(name).substr(0, name.find('.'));
+        const std::string_view rest = std::string_view(name).substr(id.size() + 1);
+        const std::vector<std::string_view> ids(known.tools->begin(), known.tools->end());
+        const bool is_known = std::any_of(ids.begin(), ids.end(), [&](std::string_view each) {
+            return each == id || each.find('{') != std::string_view::npos;
+        });
+        if (!is_known) {
+            return fault(value, pointer, "prompts-name",
+                         "no tool of this answer has the toolId " + json::quoted(id) +
+                             did_you_mean(near_name(id, ids)));
+        }
+        static constexpr std::string_view kMembers[] = {"summary", "error", "result", "output"};
+        const std::string_view member = rest.substr(0, rest.find('.'));
+        if (std::find(std::begin(kMembers), std::end(kMembers), member) != std::end(kMembers)) {
+            return;
+        }
+        fault(value, pointer, "prompts-name",
+              "{" + name + "}: a tool has a summary, an error, a result and an output, such as {" +
+                  std::string(id) + ".summary} and {" + std::string(id) + ".result.total}");
     }
 
     std::string_view text_;
     Prompts& prompts_;
     Faults& faults_;
-    bool check_names_ = true;
 };
 
 }  // namespace
 
+bool PromptAnswer::has_tools() const {
+    const json::Value tools = plan && plan.is_object() ? plan.find("tools") : json::Value();
+    return tools && tools.is_array() && !tools.empty();
+}
+
 Prompts read_prompts(std::string_view text, Faults& faults) {
     Prompts prompts;
     const size_t first = faults.size();
-    json::Document document;
+    const auto document = std::make_shared<json::Document>();
     json::ParseError error;
-    if (document.parse(text, error)) {
-        prompts.warnings = json::duplicate_keys(document.root());
+    if (document->parse(text, error)) {
+        prompts.document = document;
+        prompts.warnings = json::duplicate_keys(document->root());
         for (Fault& each : prompts.warnings) each.file = kPromptsJson;
-        PromptsReader(document, prompts, faults).read(document.root());
+        PromptsReader(*document, prompts, faults).read(document->root());
     } else {
         faults.push_back({json::rule_of(error.kind), "", error.byte, error.message, kPromptsJson});
     }
@@ -285,10 +487,17 @@ Prompts read_prompts(std::string_view text, Faults& faults) {
                      [](const Fault& a, const Fault& b) { return a.byte < b.byte; });
     place_faults(faults, first, text);
     place_faults(prompts.warnings, 0, text);
+    // Placed together, because each call walks the text.
     Faults places;
-    for (Mention& each : prompts.tool_paths) places.push_back(std::move(each.place));
+    const auto each_mention = [&](auto&& use) {
+        for (Mention& each : prompts.tool_paths) use(each.place);
+        for (Mention& each : prompts.choices) use(each.place);
+        for (Prompts::StateUse& each : prompts.state_uses) use(each.pointer.place);
+    };
+    each_mention([&](Fault& place) { places.push_back(std::move(place)); });
     place_faults(places, 0, text);
-    for (size_t i = 0; i < places.size(); ++i) prompts.tool_paths[i].place = std::move(places[i]);
+    size_t next = 0;
+    each_mention([&](Fault& place) { place = std::move(places[next++]); });
     return prompts;
 }
 

@@ -3,13 +3,13 @@
 // Reader of prompts.json, the answers of the template narrator. Validating a story and answering
 // from it share this reader.
 
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fault.hpp"
+#include "base/json/tape.hpp"
 #include "session/mention.hpp"
 #include "session/prompt_pattern.hpp"
 
@@ -17,25 +17,54 @@ namespace narratoria::session {
 
 inline constexpr const char* kPromptsJson = "prompts.json";
 
-// A plan or a narrative. Names in braces are not expanded yet.
+// One answer. The values are empty or point into Prompts::document; names in braces are not
+// expanded yet. A text is a string, or a list of variants.
 struct PromptAnswer {
-    enum class Kind : uint8_t { Plan, Narrative };
-    Kind kind = Kind::Narrative;
-    std::string text;  // Plan: JSON, requestId optional; Narrative: a template
+    std::string pointer;    // in prompts.json
+    json::Value when;       // a condition
+    json::Value plan;       // requestId is optional
+    json::Value narrative;  // a text, told first
+    json::Value success;    // a text, told after the tools of the plan have succeeded
+    json::Value failure;    // a text, told if they have not
+    json::Value set;        // changes of the state, after success
+    json::Value choices;    // a list, see PromptChoice
+
+    bool has_tools() const;
+};
+
+// A prompt that is offered to the player: a string, or {"text": …, "when": …}.
+struct PromptChoice {
+    explicit PromptChoice(json::Value value)
+        : text(value.is_object() ? value.find("text") : value),
+          when(value.is_object() ? value.find("when") : json::Value()) {}
+    json::Value text;
+    json::Value when;  // a condition, or empty
 };
 
 struct PromptEntry {
     std::vector<PromptPattern> patterns;
+    json::Value when;                   // a condition, or empty
     std::vector<PromptAnswer> answers;  // in order of preference
 };
 
 // The content of a prompts.json.
 struct Prompts {
+    std::shared_ptr<const json::Document> document;  // empty if it could not be parsed
     std::vector<PromptEntry> entries;
-    std::optional<PromptAnswer> unmatched;
+    std::vector<PromptAnswer> unmatched;  // in order of preference
+    json::Value always;                   // choices that every answer offers; or empty
 
     // The tools of the plans, except those with a path that depends on the prompt.
     std::vector<Mention> tool_paths;
+    std::vector<Mention> choices;  // except those with names
+    // JSON Pointers into the state. `operand` is a JSON value that the state's value is compared
+    // with or set to; empty if the use does not determine the type.
+    struct StateUse {
+        Mention pointer;
+        std::string operand;
+        bool is_set;  // the answer sets the value
+    };
+    std::vector<StateUse> state_uses;
     // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.
     Faults warnings;
 };

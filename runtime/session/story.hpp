@@ -43,6 +43,7 @@ struct Story {
     // The text and choices that the player sees before the first prompt, as a JSON object
     // {"text": "…", "choices": ["…"]}. Empty if the story has no [opening].
     std::string opening;
+    std::string state;  // of a new session: a JSON object; empty: {}
     std::string narrator = kTemplateNarrator;
     bool names_narrator = false;  // story.toml sets `narrator`
     Times times;

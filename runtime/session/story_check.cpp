@@ -75,7 +75,9 @@ private:
             return fault.file == kPromptsJson && !fault.is_warning;
         });
         if (is_faulty) return;
-        for (const Mention& mention : story_.mentions.choices) {
+        std::vector<Mention> choices = story_.mentions.choices;
+        choices.insert(choices.end(), prompts_.choices.begin(), prompts_.choices.end());
+        for (const Mention& mention : choices) {
             const NormalizedPrompt prompt(mention.text);
             Bindings captures;
             const bool is_matched = std::any_of(
@@ -89,7 +91,7 @@ private:
             warn(mention, "story-choice-unmatched",
                  "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
                      ", so a player who chooses it " +
-                     (prompts_.unmatched ? "gets the answer of \"unmatched\""
+                     (!prompts_.unmatched.empty() ? "gets the answer of \"unmatched\""
                                          : "reads that nothing matches"));
         }
     }

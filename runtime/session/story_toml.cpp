@@ -150,7 +150,7 @@ private:
     void read_root(const toml::table& root) {
         allow_keys(root, "",
                    {"title", "opening", "narrator", "times", "limits", "tools", "sandbox",
-                    "fallback", "plugins"});
+                    "fallback", "plugins", "state"});
         if (root.get("title") == nullptr) {
             fault({1, 1}, "/title", "story-missing",
                   "\"title\" is missing; write title = \"…\" at the top");
@@ -196,6 +196,9 @@ private:
         if (const toml::table* tools = table(root, "tools")) read_tools(*tools);
         if (const toml::table* sandbox = table(root, "sandbox")) {
             story_.sandbox.require_of_all(read_guarantees_of(*sandbox, "/sandbox"));
+        }
+        if (const toml::table* state = table(root, "state")) {
+            append_json(story_.state, *state, "/state");
         }
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);
         if (const toml::table* plugins = table(root, "plugins")) read_plugins(*plugins);
@@ -374,10 +377,14 @@ private:
                 continue;
             }
             for (const TemplatePart& part : *parts) {
-                if (!part.is_name || part.text == "prompt") continue;
+                if (!part.is_name || part.text == "prompt" ||
+                    kind_of(part.text) == NameKind::State) {
+                    continue;
+                }
                 fault(element.source().begin, pointer, "story-template",
                       "{" + part.text +
-                          "} has no value here; use {prompt}, and {{ and }} for braces");
+                          "} has no value here; use {prompt}, a value of the state such as "
+                          "{/player/name}, and {{ and }} for braces");
             }
             story_.fallback_templates.push_back(*content);
         }

@@ -4,11 +4,18 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/random.hpp"
 #include "base/uuid.hpp"
 #include "base/view.hpp"
+#include "narratoria/host_session.h"
 #include "narratoria/narrator.h"
 #include "plan/plan.hpp"
+#include "plan/result.hpp"
+#include "session/condition.hpp"
+#include "session/state_operations.hpp"
+#include "state/tree.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -18,24 +25,43 @@ constexpr std::string_view kNothingMatches =
 constexpr std::string_view kNoPrompts =
     "The page is blank: this story has no prompts.json yet, so nothing in it can answer.";
 
+// The member of a plan's metadata that names the answer that it is from.
+constexpr std::string_view kAnswer = "answer";
+
 // The fields of a request that this narrator reads.
 struct Request {
     std::string_view prompt;
     int64_t generation_attempt = 1;
     std::string_view parent_plan_id = "null";  // JSON
     std::vector<std::string_view> disabled_skills;
+    json::Value state;            // or empty
+    json::Value previous_result;  // an object, or empty
+    std::string_view answered;    // PromptAnswer::pointer of the previous plan
+    uint64_t random = 0;          // differs for each request
 
     explicit Request(json::Value document) {
         if (!document.is_object()) return;
-        if (const json::Value value = document.find("prompt"); value && value.is_object()) {
-            const json::Value text = value.find("text");
-            if (text && text.is_string()) prompt = text.text();
-        }
-        if (const json::Value value = document.find("generationAttempt")) {
-            generation_attempt = value.integer().value_or(1);
-        }
+        const auto text_of = [](json::Value object, std::string_view key) {
+            const json::Value text =
+                object && object.is_object() ? object.find(key) : json::Value();
+            return text && text.is_string() ? text.text() : std::string_view();
+        };
+        const auto number_of = [&](std::string_view key, int64_t missing) {
+            const json::Value value = document.find(key);
+            return value ? value.integer().value_or(missing) : missing;
+        };
+        prompt = text_of(document.find("prompt"), "text");
+        generation_attempt = number_of("generationAttempt", 1);
+        random = static_cast<uint64_t>(number_of("random", 0)) +
+                 static_cast<uint64_t>(generation_attempt * 8 + number_of("continuation", 0));
         if (const json::Value value = document.find("parentPlanId"); value && value.is_string()) {
             parent_plan_id = value.raw();
+        }
+        state = document.find("state");
+        if (const json::Value result = document.find("previousResult");
+            result && result.is_object()) {
+            previous_result = result;
+            answered = text_of(document.find("previousMetadata"), kAnswer);
         }
         const json::Value skills = document.find("disabledSkills");
         if (!skills || !skills.is_array()) return;
@@ -50,15 +76,90 @@ struct Request {
     }
 };
 
+// The values of the names in an answer's texts.
+class Names {
+public:
+    explicit Names(const Request& request)
+        : request_(request), state_(request.state), dice_(request.random) {}
+
+    Bindings captures;
+
+    json::Value state() const { return state_; }
+    // From now on the state is the one after this patch.
+    void apply(const std::string& patch) {
+        state::Tree tree;
+        json::Document document;
+        json::ParseError error;
+        if (state_ && state_.is_object()) tree.assign(state_);
+        if (document.parse(patch, error)) tree.merge(document.root());
+        std::string text;
+        tree.append_json(text);
+        if (after_.parse(text, error, json::kDepthOfOwn)) state_ = after_.root();
+    }
+
+    std::string expanded(std::string_view text) const { return expand_template(text, text_of()); }
+    NameLookup text_of() const {
+        return [this](std::string_view name) -> std::optional<std::string> {
+            if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
+            if (name == "prompt") return std::string(request_.prompt);
+            return look_up_in(captures)(name);
+        };
+    }
+    NameLookup json_of() const {
+        return [this](std::string_view name) -> std::optional<std::string> {
+            const json::Value value = value_of(name);
+            return value ? std::optional<std::string>(value.raw()) : std::nullopt;
+        };
+    }
+
+    // A text, or one of its variants by the dice. Empty if there is none.
+    std::string told(json::Value text) {
+        if (!text) return {};
+        if (text.is_array()) {
+            uint64_t count = 0;
+            for ([[maybe_unused]] const json::Value each : text.elements()) ++count;
+            uint64_t chosen = dice_.below(count);
+            for (const json::Value each : text.elements()) {
+                if (chosen-- == 0) return expanded(each.text());
+            }
+        }
+        return expanded(text.text());
+    }
+
+private:
+    json::Value value_of(std::string_view name) const {
+        if (kind_of(name) == NameKind::State) {
+            return state_ ? json::find_pointer(state_, name) : json::Value();
+        }
+        if (kind_of(name) != NameKind::Tool || !request_.previous_result) return {};
+        const json::Value tools = request_.previous_result.find("toolResults");
+        if (!tools || !tools.is_array()) return {};
+        const size_t dot = name.find('.');
+        for (const json::Value tool : tools.elements()) {
+            const json::Value id = tool.is_object() ? tool.find("toolId") : json::Value();
+            if (!id || !id.is_string() || id.text() != name.substr(0, dot)) continue;
+            std::string pointer(name.substr(dot));
+            std::replace(pointer.begin(), pointer.end(), '.', '/');
+            return json::find_pointer(tool, pointer);
+        }
+        return {};
+    }
+
+    const Request& request_;
+    json::Value state_;
+    json::Document after_;
+    Random dice_;
+};
+
 // Appends a value with all its strings expanded. Keys and other values stay unchanged.
-void append_expanded(std::string& out, json::Value value, const Bindings& bindings) {
+void append_expanded(std::string& out, json::Value value, const Names& names) {
     if (value.is_string()) {
-        json::append_string(out, expand_template(value.text(), bindings));
+        json::append_string(out, names.expanded(value.text()));
     } else if (value.is_object()) {
         json::ObjectWriter writer(out);
         for (const json::Member member : value.members()) {
             writer.key(member.key);
-            append_expanded(out, member.value, bindings);
+            append_expanded(out, member.value, names);
         }
         writer.end();
     } else if (value.is_array()) {
@@ -67,7 +168,7 @@ void append_expanded(std::string& out, json::Value value, const Bindings& bindin
         for (const json::Value element : value.elements()) {
             if (!first) out += ',';
             first = false;
-            append_expanded(out, element, bindings);
+            append_expanded(out, element, names);
         }
         out += ']';
     } else {
@@ -75,22 +176,23 @@ void append_expanded(std::string& out, json::Value value, const Bindings& bindin
     }
 }
 
-bool selects_disabled_skill(json::Value plan, const Bindings& bindings, const Request& request) {
+bool selects_disabled_skill(json::Value plan, const Names& names, const Request& request) {
     const json::Value tools = plan.find("tools");
     if (!tools || !tools.is_array()) return false;
     for (const json::Value tool : tools.elements()) {
         if (!tool.is_object()) continue;
         const json::Value path = tool.find("toolPath");
         if (!path || !path.is_string()) continue;
-        const std::string expanded = expand_template(path.text(), bindings);
+        const std::string expanded = names.expanded(path.text());
         if (request.disables(plan::skill_of(expanded))) return true;
     }
     return false;
 }
 
-// Appends the plan fields that depend on the request: the disabled skills and the parent plan.
+// Appends the plan fields that depend on the request: the disabled skills, the parent plan, and for
+// the next request the `answer`, unless it is NULL.
 void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
-                        const Bindings& bindings, const Request& request) {
+                        const Names& names, const Request& request, const PromptAnswer* answer) {
     std::vector<std::string> skills;
     auto add = [&](std::string skill) {
         if (std::find(skills.begin(), skills.end(), skill) == skills.end()) {
@@ -100,17 +202,12 @@ void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Valu
     const json::Value own = plan ? plan.find("disabledSkills") : json::Value();
     if (own && own.is_array()) {
         for (const json::Value skill : own.elements()) {
-            if (skill.is_string()) add(expand_template(skill.text(), bindings));
+            if (skill.is_string()) add(names.expanded(skill.text()));
         }
     }
     for (const std::string_view skill : request.disabled_skills) add(std::string(skill));
     writer.key("disabledSkills");
-    out += '[';
-    for (size_t i = 0; i < skills.size(); ++i) {
-        if (i > 0) out += ',';
-        json::append_string(out, skills[i]);
-    }
-    out += ']';
+    plan::append_strings(out, skills);
 
     writer.key("metadata");
     json::ObjectWriter metadata(out);
@@ -119,75 +216,142 @@ void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Valu
         for (const json::Member member : noted.members()) {
             if (member.key == "generationAttempt" || member.key == "parentPlanId") continue;
             metadata.key(member.key);
-            append_expanded(out, member.value, bindings);
+            append_expanded(out, member.value, names);
         }
     }
     metadata.number("generationAttempt", request.generation_attempt);
     metadata.raw("parentPlanId", request.parent_plan_id);
+    if (answer != nullptr) metadata.string(kAnswer, answer->pointer);
     metadata.end();
 }
 
-std::string narrative_plan(std::string_view narrative, const Request& request) {
-    std::string out;
-    json::ObjectWriter writer(out);
-    writer.string("requestId", make_uuid()).string("narrative", narrative).raw("tools", "[]");
-    append_bookkeeping(writer, out, {}, {}, request);
-    writer.end();
-    return out;
-}
+// The reply to one request.
+class Answering {
+public:
+    Answering(const Prompts& prompts, json::Value document)
+        : prompts_(prompts), request_(document), names_(request_) {}
 
-// Returns the plan for an answer, or nothing if the plan uses a disabled skill.
-std::optional<std::string> plan_from(const PromptAnswer& answer, const Bindings& bindings,
-                                     const Request& request) {
-    if (answer.kind == PromptAnswer::Kind::Narrative) {
-        return narrative_plan(expand_template(answer.text, bindings), request);
+    TemplateNarrator::Reply reply() {
+        if (const PromptAnswer* const answer = previous_answer()) {
+            const json::Value success = request_.previous_result.find("success");
+            if (success && success.boolean()) {
+                apply(answer->set);
+                return tell(names_.told(answer->success), answer);
+            }
+            if (answer->failure) return tell(names_.told(answer->failure), answer);
+        }
+        const NormalizedPrompt prompt(request_.prompt);
+        for (const PromptEntry& entry : prompts_.entries) {
+            if (!matches(entry, prompt) || !holds(entry.when, names_.state())) continue;
+            if (const PromptAnswer* const answer = usable(entry.answers)) return give(*answer);
+        }
+        names_.captures.clear();
+        if (const PromptAnswer* const answer = usable(prompts_.unmatched)) return give(*answer);
+        const bool is_blank = prompts_.entries.empty() && prompts_.unmatched.empty();
+        return tell(std::string(is_blank ? kNoPrompts : kNothingMatches), nullptr);
     }
-    json::Document document;
-    json::ParseError error;
-    if (!document.parse(answer.text, error) || !document.root().is_object()) return std::nullopt;
-    const json::Value plan = document.root();
-    if (selects_disabled_skill(plan, bindings, request)) return std::nullopt;
 
-    std::string out;
-    json::ObjectWriter writer(out);
-    if (!plan.find("requestId")) writer.string("requestId", make_uuid());
-    for (const json::Member member : plan.members()) {
-        if (member.key == "metadata" || member.key == "disabledSkills") continue;
-        writer.key(member.key);
-        append_expanded(out, member.value, bindings);
+private:
+    bool matches(const PromptEntry& entry, const NormalizedPrompt& prompt) {
+        return std::any_of(
+            entry.patterns.begin(), entry.patterns.end(),
+            [&](const PromptPattern& pattern) { return pattern.match(prompt, names_.captures); });
     }
-    append_bookkeeping(writer, out, plan, bindings, request);
-    writer.end();
-    return out;
-}
+
+    const PromptAnswer* usable(const std::vector<PromptAnswer>& answers) const {
+        const auto found =
+            std::find_if(answers.begin(), answers.end(), [&](const PromptAnswer& each) {
+                return holds(each.when, names_.state()) &&
+                       !(each.plan && selects_disabled_skill(each.plan, names_, request_));
+            });
+        return found == answers.end() ? nullptr : &*found;
+    }
+
+    // The answer whose tools have just run, with its captures; or NULL.
+    const PromptAnswer* previous_answer() {
+        if (request_.answered.empty()) return nullptr;
+        const auto in = [&](const std::vector<PromptAnswer>& answers) -> const PromptAnswer* {
+            for (const PromptAnswer& each : answers) {
+                if (each.pointer == request_.answered) return &each;
+            }
+            return nullptr;
+        };
+        for (const PromptEntry& entry : prompts_.entries) {
+            const PromptAnswer* const found = in(entry.answers);
+            if (found == nullptr) continue;
+            matches(entry, NormalizedPrompt(request_.prompt));
+            return found;
+        }
+        return in(prompts_.unmatched);
+    }
+
+    void apply(json::Value set) {
+        if (!set) return;
+        reply_.patch = patch_of(set, names_.state(), names_.text_of(), names_.json_of());
+        names_.apply(reply_.patch);
+    }
+
+    // What follows the tools of an answer is told and offered when their outcome is known.
+    TemplateNarrator::Reply give(const PromptAnswer& answer) {
+        if (!answer.has_tools()) apply(answer.set);
+        std::string text = names_.told(answer.narrative);
+        if (!answer.plan) return tell(text, &answer);
+        const bool has_more = answer.success || answer.set || answer.choices || prompts_.always;
+        json::ObjectWriter writer(reply_.plan);
+        if (!answer.plan.find("requestId")) writer.string("requestId", make_uuid());
+        if (answer.narrative) writer.string("narrative", text);
+        for (const json::Member member : answer.plan.members()) {
+            if (member.key == "metadata" || member.key == "disabledSkills") continue;
+            writer.key(member.key);
+            append_expanded(reply_.plan, member.value, names_);
+        }
+        const bool is_asked_later = answer.has_tools() && (has_more || answer.failure);
+        if (!answer.has_tools()) append_choices(writer, &answer);
+        else if (has_more) writer.boolean("continue", true);
+        append_bookkeeping(writer, reply_.plan, answer.plan, names_, request_,
+                           is_asked_later ? &answer : nullptr);
+        writer.end();
+        return std::move(reply_);
+    }
+
+    // Replies without tools. `answer` may be NULL.
+    TemplateNarrator::Reply tell(const std::string& narrative, const PromptAnswer* answer) {
+        json::ObjectWriter writer(reply_.plan);
+        writer.string("requestId", make_uuid());
+        if (!narrative.empty()) writer.string("narrative", narrative);
+        writer.raw("tools", "[]");
+        append_choices(writer, answer);
+        append_bookkeeping(writer, reply_.plan, {}, names_, request_, nullptr);
+        writer.end();
+        return std::move(reply_);
+    }
+
+    void append_choices(json::ObjectWriter& writer, const PromptAnswer* answer) {
+        std::vector<std::string> texts;
+        for (const json::Value list :
+             {answer != nullptr ? answer->choices : json::Value(), prompts_.always}) {
+            if (!list) continue;
+            for (const json::Value each : list.elements()) {
+                const PromptChoice choice(each);
+                if (!holds(choice.when, names_.state())) continue;
+                texts.push_back(names_.expanded(choice.text.text()));
+            }
+        }
+        if (texts.empty()) return;
+        writer.key("choices");
+        plan::append_strings(reply_.plan, texts);
+    }
+
+    const Prompts& prompts_;
+    const Request request_;
+    Names names_;
+    TemplateNarrator::Reply reply_;
+};
 
 }  // namespace
 
-std::string TemplateNarrator::answer(json::Value document) const {
-    const Request request(document);
-    const NormalizedPrompt prompt(request.prompt);
-    Bindings bindings;
-    auto matches = [&](const PromptEntry& entry) {
-        return std::any_of(
-            entry.patterns.begin(), entry.patterns.end(),
-            [&](const PromptPattern& pattern) { return pattern.match(prompt, bindings); });
-    };
-    const auto entry = std::find_if(prompts_.entries.begin(), prompts_.entries.end(), matches);
-    if (entry != prompts_.entries.end()) {
-        bindings.push_back({"prompt", request.prompt});
-        for (const PromptAnswer& answer : entry->answers) {
-            if (std::optional<std::string> plan = plan_from(answer, bindings, request))
-                return *plan;
-        }
-    }
-    if (prompts_.unmatched) {
-        bindings = {{"prompt", request.prompt}};
-        if (std::optional<std::string> plan = plan_from(*prompts_.unmatched, bindings, request)) {
-            return *plan;
-        }
-    }
-    return narrative_plan(
-        prompts_.entries.empty() && !prompts_.unmatched ? kNoPrompts : kNothingMatches, request);
+TemplateNarrator::Reply TemplateNarrator::answer(json::Value document) const {
+    return Answering(prompts_, document).reply();
 }
 
 // ---------------------------------------------------------------- as a plugin
@@ -197,6 +361,7 @@ namespace {
 struct TemplatePlugin {
     const nar_host* host;
     const nar_host_narrator* answers;
+    const nar_host_state* state;
     TemplateNarrator narrator;
 };
 
@@ -215,6 +380,7 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
     }
     *instance = new TemplatePlugin{
         host, static_cast<const nar_host_narrator*>(extension(NAR_EXTENSION_NARRATOR)),
+        static_cast<const nar_host_state*>(extension(NAR_HOST_STATE)),
         TemplateNarrator(std::move(prompts))};
     return NAR_OK;
 }
@@ -226,7 +392,9 @@ void plugin_generate(void* instance, const nar_narrator_request* request) {
     json::Document document;
     json::ParseError error;
     if (document.parse(view(request->json), error, json::kDepthOfOwn)) {
-        self.answers->reply(self.host, request->token, view(self.narrator.answer(document.root())));
+        const TemplateNarrator::Reply reply = self.narrator.answer(document.root());
+        if (!reply.patch.empty()) self.state->patch(self.host, view(reply.patch));
+        self.answers->reply(self.host, request->token, view(reply.plan));
     } else {
         self.answers->fail(self.host, request->token, view(error.message));
     }

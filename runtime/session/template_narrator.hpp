@@ -18,9 +18,13 @@ class TemplateNarrator {
 public:
     explicit TemplateNarrator(Prompts prompts) : prompts_(std::move(prompts)) {}
 
-    // Returns plan JSON for a document of schema narrator-request/1. The plan never uses a skill
-    // that the request disables (spec 003 §13.6).
-    std::string answer(json::Value request) const;
+    struct Reply {
+        std::string plan;   // Plan JSON
+        std::string patch;  // of the state, to be applied before the plan; or empty
+    };
+    // Replies to a document of schema narrator-request/1. The plan never uses a skill that the
+    // request disables (spec 003 §13.6).
+    Reply answer(json::Value request) const;
 
 private:
     Prompts prompts_;

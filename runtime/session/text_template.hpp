@@ -2,10 +2,14 @@
 #pragma once
 // Text templates of a story, such as "You light {thing}." {{ and }} are single braces.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json/tape.hpp"
 
 namespace narratoria::session {
 
@@ -27,13 +31,29 @@ struct TemplateProblem {
     std::string message;
 };
 
+// What a name refers to, which its form says.
+enum class NameKind : uint8_t {
+    Plain,  // {thing}: a capture, or {prompt}
+    State,  // {/player/name}: a JSON Pointer into the state
+    Tool    // {roll.result.total}: what the tool with the toolId "roll" returned
+};
+NameKind kind_of(std::string_view name);
+
 // Splits a template into its parts, in order. Two plain texts are never adjacent. Returns nothing
 // if a brace is unmatched or a name is invalid.
 std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
                                                         TemplateProblem& problem);
 
-// Replaces each name by its value. Values are not expanded again. An invalid template and unbound
-// names stay unchanged.
-std::string expand_template(std::string_view text, const Bindings& bindings);
+// Returns the text of a name, or nothing if it has none.
+using NameLookup = std::function<std::optional<std::string>(std::string_view name)>;
+NameLookup look_up_in(const Bindings& bindings);
+
+// Replaces each name by its text, which is not expanded again. An invalid template and names
+// without a text stay unchanged.
+std::string expand_template(std::string_view text, const NameLookup& lookup);
+
+// Returns how a value is shown in a text: a string as it is, the elements of a list separated by
+// commas, null and a missing value as nothing, and everything else as JSON.
+std::string shown(json::Value value);
 
 }  // namespace narratoria::session

@@ -199,8 +199,19 @@ void Turn::fall_back() {
     const auto& story = with_.settings.story;
     if (story && !story->fallback_templates.empty()) {
         const auto& templates = story->fallback_templates;
-        text =
-            expand_template(templates[with_.fallbacks++ % templates.size()], {{"prompt", text_}});
+        text = expand_template(templates[with_.fallbacks++ % templates.size()],
+                               [this](std::string_view name) -> std::optional<std::string> {
+                                   if (name == "prompt") return text_;
+                                   std::string json;
+                                   bool malformed = false;
+                                   json::Document document;
+                                   json::ParseError error;
+                                   if (!with_.state.tree().read(name, json, malformed))
+                                       return std::string();
+                                   return document.parse(json, error, json::kDepthOfOwn)
+                                              ? shown(document.root())
+                                              : std::string();
+                               });
     }
     std::string body;
     json::ObjectWriter(body).string("text", text).string("source", "fallback").end();

@@ -567,21 +567,15 @@ bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) con
 std::string Tree::part(const std::vector<std::string>& pointers) const {
     Tree out;
     Patch patch;
-    std::string segment;
-    for (const std::string_view pointer : pointers) {
-        std::string text, end;
-        for (std::string_view rest = pointer; !rest.empty();) {
-            json::take_segment(rest, segment);
-            json::append_string(text += '{', segment);
-            text += ':';
-            end += '}';
-        }
+    for (const std::string& pointer : pointers) {
+        std::string value;
         bool malformed = false;
-        if (!read(pointer, text, malformed)) continue;
-        text += end;
         json::Document document;
         json::ParseError error;
-        if (!document.parse(text, error, json::kDepthOfOwn)) continue;
+        if (!read(pointer, value, malformed) ||
+            !document.parse(json::nested(pointer, value), error, json::kDepthOfOwn)) {
+            continue;
+        }
         patch.prepare_nulls(document.root());
         out.merge(patch);
     }

@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             if (part.is_name) bindings.push_back({part.text, words});
             expected += part.is_name ? words : part.text;
         }
-        REQUIRE(session::expand_template(text, bindings) == expected);
+        REQUIRE(session::expand_template(text, session::look_up_in(bindings)) == expected);
     } else {
         REQUIRE(problem.byte < text.size() && !problem.message.empty());
         REQUIRE(session::expand_template(text, {}) == text);

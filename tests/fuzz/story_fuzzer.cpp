@@ -46,6 +46,33 @@ private:
     std::string path_;
 };
 
+// Asks the narrator. Its reply must be a JSON object and a patch.
+void ask(const session::TemplateNarrator& narrator, const session::Story& story,
+         const std::string& words, const std::string& result, const std::string& metadata) {
+    json::Document request, document;
+    json::ParseError error;
+    REQUIRE(request.parse(R"({"prompt":{"text":")" + words +
+                              R"("},"generationAttempt":2,"random":7,"parentPlanId":"p",)"
+                              R"("disabledSkills":["torch-lighter"],"previousResult":)" +
+                              result + R"(,"previousMetadata":)" + metadata + R"(,"state":)" +
+                              (story.state.empty() ? "{}" : story.state) + "}",
+                          error, json::kDepthOfOwn));
+    const session::TemplateNarrator::Reply reply = narrator.answer(request.root());
+    if (!reply.patch.empty()) {
+        REQUIRE(document.parse(reply.patch, error) && document.root().is_object());
+    }
+    REQUIRE(document.parse(reply.plan, error));
+    REQUIRE(document.root().is_object());
+    // Captures may produce a plan with faults. Reading it is safe, and a valid plan never has a
+    // disabled skill.
+    plan::Plan plan;
+    Faults faults;
+    if (!plan.parse(reply.plan, faults)) return;
+    for (const plan::Tool& tool : plan.tools) {
+        REQUIRE(plan::skill_of(tool.tool_path) != "torch-lighter");
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -96,23 +123,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                     : session::read_prompts(story->prompts_text, prompt_faults));
     REQUIRE(prompt_faults.empty());  // load_story has read them already
     for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {
-        json::Document request;
-        json::ParseError error;
-        REQUIRE(request.parse(std::string(R"({"prompt":{"text":")") + words +
-                                  R"("},"generationAttempt":2,"parentPlanId":"p",)"
-                                  R"("disabledSkills":["torch-lighter"]})",
-                              error));
-        const std::string answer = narrator.answer(request.root());
-        json::Document document;
-        REQUIRE(document.parse(answer, error));
-        REQUIRE(document.root().is_object());
-        // Captures may produce a plan with faults. Reading it is safe, and a valid plan never has a
-        // disabled skill.
-        plan::Plan plan;
-        Faults plan_faults;
-        if (!plan.parse(answer, plan_faults)) continue;
-        for (const plan::Tool& tool : plan.tools) {
-            REQUIRE(plan::skill_of(tool.tool_path) != "torch-lighter");
+        ask(narrator, *story, words, "null", "{}");
+        // The answers that the story may be asked about when their tools have ended.
+        for (const char* const success : {"true", "false"}) {
+            for (const char* const answer : {"/prompts/0/answers/0", "/unmatched"}) {
+                ask(narrator, *story, words,
+                    std::string(R"({"success":)") + success +
+                        R"(,"toolResults":[{"toolId":"a","summary":"s","result":{"n":[1,null]}}]})",
+                    std::string(R"({"answer":")") + answer + "\"}");
+            }
         }
     }
     return 0;

@@ -98,6 +98,10 @@ def _false() -> bool:
     return False
 
 
+def _zero() -> int:
+    return 0
+
+
 def _true() -> bool:
     return True
 
@@ -217,9 +221,12 @@ class Plan(Document):
         parallel: True: tools with `async_` set to True may run at the same time.
         disabled_skills: skills that failed before and must not be selected.
         metadata: `generationAttempt`, `parentPlanId` and further members; in a session the runtime
-            sets these two itself.
+            sets these two itself. The next request has it as `previous_metadata`.
         request_id: identifies this plan; default: a new UUID.
         extra: unknown members.
+        continue_: True: after success the narrator is asked again in the same turn, with the
+            result, so that it can tell what the tools found. `continue` in JSON.
+        choices: prompts that are offered to the player after success.
 
     >>> Plan(narrative="Silence.").to_dict()  # doctest: +ELLIPSIS
     {'requestId': '...-...-4...', 'narrative': 'Silence.', 'tools': []}
@@ -236,12 +243,16 @@ class Plan(Document):
     metadata: dict[str, Any] = field(default_factory=MissingObject)
     request_id: str = field(default_factory=_uuid)
     extra: dict[str, Any] = field(default_factory=new_object)
+    continue_: bool = False
+    choices: list[str] = field(default_factory=new_array)
 
     _members = (
         Member("request_id", string),
         Member("narrative", string, OPTIONAL),
         Member("tools", array_of(Invocation.from_dict), write=write_documents),
         Member("parallel", boolean, DEFAULTED, default=_false),
+        Member("continue_", boolean, DEFAULTED, name="continue", default=_false),
+        Member("choices", strings, DEFAULTED, default=list),
         Member("disabled_skills", strings, DEFAULTED, default=list),
         Member("metadata", mapping, OPTIONAL),
     )
@@ -257,6 +268,8 @@ class Plan(Document):
             metadata: dict[str, Any] = ...,
             request_id: str = ...,
             extra: dict[str, Any] = ...,
+            continue_: bool = False,
+            choices: list[str] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -465,6 +478,7 @@ class ToolResult(Document):
         stderr: the last 64 KiB of the tool's standard error, or None.
         extra: unknown members.
         line: of the script that invoked it, from 1; None for a plan's tool.
+        summary: what the tool said at its end, or None.
 
     >>> ToolResult("door", False, "failed", {}, 12, 3, [], "it is stuck", "EXIT_STATUS")
     <ToolResult door failed EXIT_STATUS: it is stuck, 3 retries, 12 ms>
@@ -484,6 +498,7 @@ class ToolResult(Document):
     stderr: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
     line: int | None = None
+    summary: str | None = None
 
     _members = (
         Member("tool_id", string),
@@ -497,6 +512,7 @@ class ToolResult(Document):
         Member("events", array_of(mapping)),
         Member("attempts", array_of(Attempt.from_dict), OPTIONAL, write=write_documents),
         Member("result", anything, OPTIONAL),
+        Member("summary", string, OPTIONAL),
         Member("line", integer, OPTIONAL),
         Member("stderr", string, OPTIONAL),
     )
@@ -885,6 +901,9 @@ class NarratorRequest(Document):
         extra: unknown members.
         invocations: the result of the tools that the narrator invoked before its previous reply,
             or None.
+        continuation: how many plans with `continue_` have succeeded in this turn, 0 to 4.
+        random: a random number from 0 to 2**53 - 1, the same in all requests of a turn.
+        previous_metadata: the `metadata` of the previous plan, as its narrator wrote it.
 
     >>> prompt = PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s")
     >>> NarratorRequest("s", prompt)
@@ -903,15 +922,21 @@ class NarratorRequest(Document):
     schema: str = "narrator-request/1"
     extra: dict[str, Any] = field(default_factory=new_object)
     invocations: Result | None = None
+    continuation: int = 0
+    random: int = 0
+    previous_metadata: dict[str, Any] = field(default_factory=new_object)
 
     _members = (
         Member("schema", string),
         Member("session_id", string),
         Member("prompt", PlayerPrompt.from_dict, write=write_document),
         Member("generation_attempt", integer),
+        Member("continuation", integer, DEFAULTED, default=_zero),
+        Member("random", integer, DEFAULTED, default=_zero),
         Member("parent_plan_id", string_or_null),
         Member("disabled_skills", strings),
         Member("previous_result", _result_or_null, write=_write_or_null),
+        Member("previous_metadata", mapping, DEFAULTED, default=dict),
         Member("invocations", Result.from_dict, OPTIONAL, write=write_document),
         Member("plan_faults", array_of(Fault.from_dict), write=write_documents),
         Member("state", mapping),

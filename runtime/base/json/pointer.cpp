@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "base/json/writer.hpp"
+
 namespace narratoria::json {
 
 void append_pointer(std::string& pointer, std::string_view segment) {
@@ -39,6 +41,17 @@ bool is_pointer(std::string_view text) {
         if (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1')) return false;
     }
     return true;
+}
+
+std::string nested(std::string_view pointer, std::string_view json) {
+    std::string out, end, segment;
+    while (!pointer.empty()) {
+        take_segment(pointer, segment);
+        append_string(out += '{', segment);
+        out += ':';
+        end += '}';
+    }
+    return out.append(json) += end;
 }
 
 Value find_pointer(Value value, std::string_view pointer) {

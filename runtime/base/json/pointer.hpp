@@ -19,6 +19,10 @@ bool is_pointer(std::string_view text);
 // The value at a valid pointer below `value`, or an empty Value.
 Value find_pointer(Value value, std::string_view pointer);
 
+// Returns the JSON objects around `json` that put it at a valid pointer: "/a/b" and 1 give
+// {"a":{"b":1}}.
+std::string nested(std::string_view pointer, std::string_view json);
+
 // Decodes the first segment of a valid pointer, which must not be empty, and moves `pointer` past
 // it.
 void take_segment(std::string_view& pointer, std::string& segment);

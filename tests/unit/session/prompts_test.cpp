@@ -61,7 +61,6 @@ TEST(Prompts, EveryFaultHasAPosition) {
                     "prompts.json:3:45 /prompts/0/patterns/3 prompts-pattern",
                     "prompts.json:3:59 /prompts/0/patterns/4 prompts-pattern",
                     "prompts.json:4:18 /prompts/0/answers/0/narrative prompts-empty",
-                    "prompts.json:4:23 /prompts/0/answers/1 prompts-answer",
                     "prompts.json:4:32 /prompts/0/answers/1/plan/tools plan-field-missing",
                     "prompts.json:4:55 /prompts/0/answers/2 prompts-answer",
                     "prompts.json:4:59 /prompts/0/answers/3 prompts-type",

@@ -247,7 +247,7 @@ TEST(StoryToml, MessagesSayWhatIsAllowed) {
               "\"time\" is not a key of story.toml; did you mean \"times\"?");
     EXPECT_EQ(message_of(kTitle + "author = 1\n"),
               "\"author\" is not a key of story.toml; there are title, opening, narrator, times, "
-              "limits, tools, sandbox, fallback, plugins");
+              "limits, tools, sandbox, fallback, plugins, state");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds (0: no timeout), not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),

@@ -31,6 +31,10 @@ struct Asked {
     std::vector<std::string> disabled = {};
     int attempt = 1;
     std::string parent = "null";  // JSON
+    std::string state = "{}";
+    std::string result = "null";
+    std::string metadata = "{}";
+    int random = 0;
 };
 
 std::string request_for(const Asked& asked) {
@@ -49,8 +53,9 @@ std::string request_for(const Asked& asked) {
         if (disabled.size() > 1) disabled += ',';
         json::append_string(disabled, skill);
     }
-    request.raw("disabledSkills", disabled + "]").raw("previousResult", "null");
-    request.raw("planFaults", "[]").raw("state", "{}").raw("tools", "[]");
+    request.raw("disabledSkills", disabled + "]").raw("previousResult", asked.result);
+    request.raw("previousMetadata", asked.metadata).number("random", asked.random);
+    request.raw("planFaults", "[]").raw("state", asked.state).raw("tools", "[]");
     request.end();
     return out;
 }
@@ -62,7 +67,9 @@ public:
         json::Document request;
         json::ParseError error;
         EXPECT_TRUE(request.parse(request_for(asked), error)) << error.message;
-        text_ = narrator.answer(request.root());
+        const TemplateNarrator::Reply reply = narrator.answer(request.root());
+        text_ = reply.plan;
+        patch_ = reply.patch;
         EXPECT_TRUE(document_.parse(text_, error)) << text_ << error.message;
         Faults faults;
         EXPECT_TRUE(plan_.parse(text_, faults)) << describe_faults(faults, text_);
@@ -71,9 +78,15 @@ public:
     json::Value root() const { return document_.root(); }
     const plan::Plan& plan() const { return plan_; }
     std::string narrative() const { return std::string(plan_.narrative); }
+    const std::string& patch() const { return patch_; }
+    std::vector<std::string> choices() const {
+        return {plan_.choices.begin(), plan_.choices.end()};
+    }
+    std::string metadata() const { return std::string(root().find("metadata").raw()); }
 
 private:
     std::string text_;
+    std::string patch_;
     json::Document document_;
     plan::Plan plan_;
 };
@@ -220,8 +233,110 @@ TEST(TemplateNarrator, AnswersMalformedRequests) {
         ASSERT_TRUE(request.parse(text, error));
         Faults faults;
         plan::Plan plan;
-        EXPECT_TRUE(plan.parse(narrator.answer(request.root()), faults)) << text;
+        EXPECT_TRUE(plan.parse(narrator.answer(request.root()).plan, faults)) << text;
     }
+}
+
+// ---- the state
+
+using List = std::vector<std::string>;
+
+const char* const kDoor = R"({
+  "prompts": [
+    {"patterns": ["open the door"], "when": {"/torch/lit": true}, "answers": [
+      {"when": {"/keys": {"<": 1}}, "narrative": "It is locked, {/player/name}.",
+       "choices": ["look", {"text": "break it, {/player/name}", "when": {"/strong": true}}]},
+      {"narrative": "It opens. Keys: {/keys}.", "set": {"/keys": {"+": -1}, "/door": "open"},
+       "choices": [{"text": "go in", "when": {"/door": "open"}}]}]},
+    {"patterns": ["open the {thing}"], "answers": [{"narrative": "No light for the {thing}."}]},
+    {"patterns": ["roll"], "answers": [
+      {"plan": {"tools": [{"toolId": "r-1", "toolPath": "tools/roll"}]},
+       "narrative": "It rolls.", "success": "It shows {r-1.result.total}. {r-1.summary}",
+       "failure": "{r-1.error}!", "set": {"/rolled": "{r-1.result.total}"},
+       "choices": [{"text": "again after {r-1.result.total}", "when": {"/rolled": {">": 3}}}]}]},
+    {"patterns": ["sing"], "answers": [{"narrative": ["la", "li", "lo"]}]}
+  ],
+  "unmatched": [{"when": {"/tired": true}, "narrative": "You yawn."}, {"narrative": "What?"}]
+})";
+
+TEST(TemplateNarrator, ConditionsChooseEntriesAndAnswers) {
+    const TemplateNarrator narrator(prompts_with(kDoor));
+    const auto told = [&](const char* state) {
+        return Answered(narrator, {.prompt = "open the door", .state = state}).narrative();
+    };
+    EXPECT_EQ(told("{}"), "No light for the door.");
+    EXPECT_EQ(told(R"({"torch":{"lit":true},"keys":0,"player":{"name":"Ada"}})"),
+              "It is locked, Ada.");
+    EXPECT_EQ(told(R"({"torch":{"lit":true},"keys":2})"), "It opens. Keys: 1.")
+        << "texts of an answer without tools show the state that it sets";
+    EXPECT_EQ(Answered(narrator, {"hm"}).narrative(), "What?");
+    EXPECT_EQ(Answered(narrator, {.prompt = "hm", .state = R"({"tired":true})"}).narrative(),
+              "You yawn.");
+}
+
+TEST(TemplateNarrator, SetsTheStateAndOffersChoicesForIt) {
+    const TemplateNarrator narrator(prompts_with(kDoor));
+    const Answered open(narrator,
+                        {.prompt = "open the door", .state = R"({"torch":{"lit":true},"keys":2})"});
+    EXPECT_EQ(open.patch(), R"({"keys":1,"door":"open"})");
+    EXPECT_EQ(open.choices(), List{"go in"});
+    EXPECT_FALSE(open.plan().continues);
+    const Answered locked(
+        narrator, {.prompt = "open the door",
+                   .state = R"({"torch":{"lit":true},"strong":true,"player":{"name":"Ada"}})"});
+    EXPECT_EQ(locked.choices(), (List{"look", "break it, Ada"}));
+    EXPECT_EQ(locked.patch(), "");
+}
+
+TEST(TemplateNarrator, TellsTheOutcomeOfItsTools) {
+    const TemplateNarrator narrator(prompts_with(kDoor));
+    const Answered first(narrator, {"roll"});
+    EXPECT_EQ(first.narrative(), "It rolls.");
+    EXPECT_TRUE(first.plan().continues);
+    EXPECT_EQ(first.patch(), "") << "only after success";
+    EXPECT_EQ(first.choices(), List{});
+    const Answered success(narrator,
+                           {.prompt = "roll",
+                            .result = R"({"success":true,"toolResults":[{"toolId":"r-1","ok":true,)"
+                                      R"("summary":"Four.","result":{"total":4}}]})",
+                            .metadata = first.metadata()});
+    EXPECT_EQ(success.narrative(), "It shows 4. Four.");
+    EXPECT_TRUE(success.plan().tools.empty());
+    EXPECT_FALSE(success.plan().continues);
+    EXPECT_EQ(success.patch(), R"({"rolled":4})");
+    EXPECT_EQ(success.choices(), List{"again after 4"});
+    const Answered failure(
+        narrator, {.prompt = "roll",
+                   .disabled = {"roll"},
+                   .attempt = 2,
+                   .result = R"({"success":false,"toolResults":[{"toolId":"r-1","ok":false,)"
+                             R"("error":"It fell off"}]})",
+                   .metadata = first.metadata()});
+    EXPECT_EQ(failure.narrative(), "It fell off!");
+    EXPECT_EQ(failure.patch(), "");
+}
+
+TEST(TemplateNarrator, DiceChooseTheVariant) {
+    const TemplateNarrator narrator(prompts_with(kDoor));
+    std::set<std::string> told;
+    for (int random = 0; random < 50; ++random) {
+        const Asked asked{.prompt = "sing", .random = random};
+        const std::string first = Answered(narrator, asked).narrative();
+        EXPECT_EQ(Answered(narrator, asked).narrative(), first) << "the same dice, the same text";
+        told.insert(first);
+    }
+    EXPECT_EQ(told, (std::set<std::string>{"la", "li", "lo"}));
+}
+
+TEST(TemplateNarrator, AlwaysOffersSomeChoices) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"A","choices":["b"]}]},)"
+        R"({"patterns":["t"],"answers":[{"plan":{"tools":[{"toolId":"x","toolPath":"x"}]}}]}],)"
+        R"("always":["look",{"text":"sleep","when":{"/tired":true}}]})"));
+    EXPECT_EQ(Answered(narrator, {"a"}).choices(), (List{"b", "look"}));
+    EXPECT_EQ(Answered(narrator, {.prompt = "?", .state = R"({"tired":true})"}).choices(),
+              (List{"look", "sleep"}));
+    EXPECT_TRUE(Answered(narrator, {"t"}).plan().continues) << "offered when its tools have ended";
 }
 
 TEST(PromptPattern, MatchIgnoresCaseSpacesAndFinalPunctuation) {

@@ -46,9 +46,10 @@ TEST(TextTemplate, ReportsThePositionOfAWrongBrace) {
 
 TEST(TextTemplate, ExpandsBoundNamesOnce) {
     const Bindings bindings{{"a", "{b}"}, {"b", "B"}};
-    EXPECT_EQ(expand_template("{a} and {b}", bindings), "{b} and B");
-    EXPECT_EQ(expand_template("{c} {{a}}", bindings), "{c} {a}") << "an unbound name is kept";
-    EXPECT_EQ(expand_template("{a} {", bindings), "{a} {")
+    EXPECT_EQ(expand_template("{a} and {b}", look_up_in(bindings)), "{b} and B");
+    EXPECT_EQ(expand_template("{c} {{a}}", look_up_in(bindings)), "{c} {a}")
+        << "an unbound name is kept";
+    EXPECT_EQ(expand_template("{a} {", look_up_in(bindings)), "{a} {")
         << "an invalid template is kept unchanged";
 }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Conditions on the state in a story: {"/torch/lit": true, "/coins": {">=": 3}}.
+//
+// A condition is an object, and all its members must hold. A key that begins with / is a JSON
+// Pointer into the state: its value equals the given one, or satisfies the given operators. The
+// other keys are "not" (a condition), "any" and "all" (lists of conditions). A value that the state
+// does not have counts as false, and as 0 in a comparison of numbers.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/json/tape.hpp"
+
+namespace narratoria::session {
+
+// Checks the form of a condition. Calls `report` for each fault, with the faulty value, and
+// `mention` for each test of a value with its pointer and the value that it is compared with; that
+// value is empty if the test says nothing about the type.
+struct ConditionReader {
+    std::function<void(json::Value at, std::string message)> report;
+    std::function<void(json::Value at, std::string_view pointer, json::Value operand)> mention;
+
+    void read(json::Value condition) const;
+
+private:
+    void read_list(json::Value list, std::string_view key) const;
+    void read_operators(std::string_view pointer, json::Value operators) const;
+};
+
+// True if the state satisfies a condition whose form is valid. An empty Value always holds.
+bool holds(json::Value condition, json::Value state);
+
+}  // namespace narratoria::session

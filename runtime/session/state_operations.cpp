@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/state_operations.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+#include "base/strict_keys.hpp"
+#include "state/tree.hpp"
+#include "tool/schema/same_value.hpp"
+
+namespace narratoria::session {
+namespace {
+
+constexpr std::string_view kOperations[] = {"+", "add", "remove"};
+
+bool parse(const std::string& text, json::Document& document) {
+    json::ParseError error;
+    return document.parse(text, error, json::kDepthOfOwn);
+}
+
+std::string sum(json::Value value, json::Value operand) {
+    std::string out;
+    const bool is_number = value && value.is_number();
+    const auto a = is_number ? value.integer() : std::optional<int64_t>(0);
+    const auto b = operand.integer();
+    int64_t whole = 0;
+    if (a && b && !__builtin_add_overflow(*a, *b, &whole)) {
+        json::append_number(out, whole);
+        return out;
+    }
+    const double real = (is_number ? value.number().value_or(0) : 0) + operand.number().value_or(0);
+    if (!std::isfinite(real)) return std::string(value.raw());
+    char digits[40];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, real).ptr);
+    return out;
+}
+
+// The list with the element appended unless it is there, or without it.
+std::string list_with(json::Value list, json::Value element, bool is_wanted) {
+    std::string out = "[";
+    bool found = false;
+    const auto append = [&](json::Value each) {
+        if (out.size() > 1) out += ',';
+        json::append_compact(out, each.raw());
+    };
+    if (list && list.is_array()) {
+        for (const json::Value each : list.elements()) {
+            uint64_t steps = 1'000'000;
+            const bool is_same = tool::same_value(each, element, steps);
+            found = found || is_same;
+            if (is_wanted || !is_same) append(each);
+        }
+    }
+    if (is_wanted && !found) append(element);
+    return out += ']';
+}
+
+}  // namespace
+
+void StateOperationsReader::read(json::Value operations) const {
+    if (!operations.is_object()) {
+        return report(operations, R"("set" must be an object such as {"/door/open": true})");
+    }
+    for (const json::Member member : operations.members()) {
+        const json::Value value = member.value;
+        if (!member.key.starts_with('/') || !json::is_pointer(member.key)) {
+            report(value, json::quoted(member.key) +
+                              " is not a JSON Pointer into the state, such as \"/door/open\"");
+            continue;
+        }
+        if (!value.is_object()) {
+            mention(value, member.key, value);
+            continue;
+        }
+        const KnownKeys known(kOperations);
+        size_t count = 0;
+        for (const json::Member each : value.members()) {
+            ++count;
+            if (!known.has(each.key)) {
+                report(each.value, json::quoted(each.key) +
+                                       " is not an operation; there are +, add and remove. Set "
+                                       "the members of an object one by one");
+            } else if (each.key == "+" && !each.value.is_number()) {
+                report(each.value, "only a number can be added with +; \"add\" appends to a list");
+            } else {
+                mention(each.value, member.key, each.key == "+" ? each.value : json::Value());
+            }
+        }
+        if (count != 1) report(value, R"(write one operation, such as {"+": 1})");
+    }
+}
+
+std::string patch_of(json::Value operations, json::Value state, const NameLookup& text_of,
+                     const NameLookup& json_of) {
+    const auto expanded = [&](json::Value value) {
+        std::string out;
+        if (!value.is_string()) {
+            json::append_compact(out, value.raw());
+            return out;
+        }
+        TemplateProblem problem;
+        const auto parts = parse_template(value.text(), problem);
+        if (parts && parts->size() == 1 && parts->front().is_name) {
+            if (const auto json = json_of(parts->front().text)) return *json;
+        }
+        json::append_string(out, expand_template(value.text(), text_of));
+        return out;
+    };
+    state::Tree patches;
+    state::Patch patch;
+    json::Document operand, document;
+    for (const json::Member member : operations.members()) {
+        std::string value;
+        const json::Value before = json::find_pointer(state, member.key);
+        if (!member.value.is_object()) {
+            value = expanded(member.value);
+        } else {
+            for (const json::Member each : member.value.members()) {
+                if (!parse(expanded(each.value), operand)) return {};
+                value = each.key == "+" ? sum(before, operand.root())
+                                        : list_with(before, operand.root(), each.key == "add");
+            }
+        }
+        if (!parse(json::nested(member.key, value), document)) return {};
+        patch.prepare_nulls(document.root());
+        patches.merge(patch);
+    }
+    std::string out;
+    patches.append_json(out);
+    return out;
+}
+
+}  // namespace narratoria::session

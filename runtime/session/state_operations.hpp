@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What an answer of a story sets in the state:
+// {"/door/open": true, "/coins": {"+": -1}, "/inventory": {"add": "lamp"}}.
+//
+// Each key is a JSON Pointer. A value replaces the one in the state, and null removes it. An object
+// is an operation: "+" adds to a number, "add" appends to a list unless it has the value, "remove"
+// removes from a list. A missing number is 0, and a missing list is empty.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/json/tape.hpp"
+#include "session/text_template.hpp"
+
+namespace narratoria::session {
+
+// Checks the form. Calls `report` for each fault, and `mention` for each pointer and its value, for
+// an operation with the operand.
+struct StateOperationsReader {
+    std::function<void(json::Value at, std::string message)> report;
+    std::function<void(json::Value at, std::string_view pointer, json::Value operand)> mention;
+
+    void read(json::Value operations) const;
+};
+
+// Returns the patch (RFC 7396) for operations whose form is valid. `json_of` returns the value of a
+// name as JSON: a text that is one name only keeps the type of its value.
+std::string patch_of(json::Value operations, json::Value state, const NameLookup& text_of,
+                     const NameLookup& json_of);
+
+}  // namespace narratoria::session

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/condition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace narratoria::session {
+namespace {
+
+const char* const kState = R"({"torch":{"lit":true,"oil":2},"door":{"open":false},"name":"Ada",
+    "bag":["rope",1.0],"gone":null})";
+
+bool is_true(std::string_view condition) {
+    json::Document document, state;
+    json::ParseError error;
+    EXPECT_TRUE(state.parse(kState, error));
+    EXPECT_TRUE(document.parse(condition, error)) << condition;
+    std::string faults;
+    ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
+                    [](json::Value, std::string_view, json::Value) {}}
+        .read(document.root());
+    EXPECT_EQ(faults, "") << condition;
+    return holds(document.root(), state.root());
+}
+
+TEST(Condition, AllMembersMustHold) {
+    EXPECT_TRUE(is_true(R"({"/torch/lit":true,"/name":"Ada"})"));
+    EXPECT_FALSE(is_true(R"({"/torch/lit":true,"/name":"Bob"})"));
+    EXPECT_TRUE(is_true("{}"));
+}
+
+TEST(Condition, AMissingValueCountsAsFalse) {
+    EXPECT_TRUE(is_true(R"({"/lamp/lit":false})"));
+    EXPECT_FALSE(is_true(R"({"/lamp/lit":true})"));
+    EXPECT_FALSE(is_true(R"({"/lamp/lit":null})"));
+    EXPECT_TRUE(is_true(R"({"/lamp/lit":{"!=":3,"in":[false]}})"));
+    EXPECT_FALSE(is_true(R"({"/lamp":{"contains":false}})"));
+    EXPECT_TRUE(is_true(R"({"/lamp/oil":{"<":1,">":-1,"<=":0,">=":0}})")) << "and as 0";
+    EXPECT_FALSE(is_true(R"({"/lamp/oil":{">":0}})"));
+}
+
+TEST(Condition, ComparesNumbersByValue) {
+    EXPECT_TRUE(is_true(R"({"/torch/oil":2.0})"));
+    EXPECT_TRUE(is_true(R"({"/torch/oil":{">":1.5,"<":2.5,">=":2,"<=":2,"=":2}})"));
+    EXPECT_FALSE(is_true(R"({"/torch/oil":{">":2}})"));
+    EXPECT_FALSE(is_true(R"({"/torch/oil":{"<":2}})"));
+    EXPECT_FALSE(is_true(R"({"/torch/oil":{">=":2.1}})"));
+    EXPECT_FALSE(is_true(R"({"/torch/oil":{"<=":1.9}})"));
+    EXPECT_FALSE(is_true(R"({"/name":{">":0}})")) << "only a number is in an order";
+}
+
+TEST(Condition, KnowsListsAndExistence) {
+    EXPECT_TRUE(is_true(R"({"/bag":{"contains":"rope"}})"));
+    EXPECT_TRUE(is_true(R"({"/bag":{"contains":1}})"));
+    EXPECT_FALSE(is_true(R"({"/bag":{"contains":"lamp"}})"));
+    EXPECT_FALSE(is_true(R"({"/name":{"contains":"Ada"}})"));
+    EXPECT_TRUE(is_true(R"({"/bag":["rope",1]})"));
+    EXPECT_TRUE(is_true(R"({"/bag/0":"rope"})"));
+    EXPECT_TRUE(is_true(R"({"/name":{"in":["Bob","Ada"]}})"));
+    EXPECT_FALSE(is_true(R"({"/name":{"in":[]}})"));
+    EXPECT_TRUE(is_true(R"({"/gone":{"exists":true,"=":null},"/no":{"exists":false}})"));
+    EXPECT_FALSE(is_true(R"({"/door/open":{"exists":false}})"));
+}
+
+TEST(Condition, NotAnyAndAllCombineConditions) {
+    EXPECT_TRUE(is_true(R"({"not":{"/door/open":true}})"));
+    EXPECT_FALSE(is_true(R"({"not":{}})"));
+    EXPECT_TRUE(is_true(R"({"any":[{"/name":"Bob"},{"/name":"Ada"}]})"));
+    EXPECT_FALSE(is_true(R"({"any":[{"/name":"Bob"},{"/name":"Cy"}]})"));
+    EXPECT_TRUE(is_true(R"({"all":[{"/torch/oil":{">":0}},{"/torch/oil":{"<":3}}]})"));
+    EXPECT_FALSE(is_true(R"({"all":[{"/name":"Ada"},{"any":[{"/door/open":true}]}]})"));
+}
+
+}  // namespace
+}  // namespace narratoria::session

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/state_operations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace narratoria::session {
+namespace {
+
+const char* const kState = R"({"coins":5,"bag":["rope",1],"door":{"open":false,"key":"iron"}})";
+
+std::string patch(std::string_view operations) {
+    json::Document document, state;
+    json::ParseError error;
+    EXPECT_TRUE(state.parse(kState, error));
+    EXPECT_TRUE(document.parse(operations, error)) << operations;
+    const Bindings bindings{{"thing", "a lamp"}};
+    const NameLookup json_of = [](std::string_view name) -> std::optional<std::string> {
+        if (name == "roll.result.total") return "12";
+        return std::nullopt;
+    };
+    return patch_of(document.root(), state.root(), look_up_in(bindings), json_of);
+}
+
+TEST(StateOperations, SetAndRemoveValues) {
+    EXPECT_EQ(patch(R"({"/door/open":true,"/door/key":null,"/a/b":[1,{"c":2}]})"),
+              R"({"door":{"open":true,"key":null},"a":{"b":[1,{"c":2}]}})");
+}
+
+TEST(StateOperations, AddNumbers) {
+    EXPECT_EQ(patch(R"({"/coins":{"+":-7}})"), R"({"coins":-2})");
+    EXPECT_EQ(patch(R"({"/coins":{"+":0.5}})"), R"({"coins":5.5})");
+    EXPECT_EQ(patch(R"({"/lives":{"+":1}})"), R"({"lives":1})") << "a missing number is 0";
+    EXPECT_EQ(patch(R"({"/coins":{"+":9223372036854775807}})"),
+              R"({"coins":9223372036854775808})");
+}
+
+TEST(StateOperations, ChangeLists) {
+    EXPECT_EQ(patch(R"({"/bag":{"add":"lamp"}})"), R"({"bag":["rope",1,"lamp"]})");
+    EXPECT_EQ(patch(R"({"/bag":{"add":1.0}})"), R"({"bag":["rope",1]})") << "it has it already";
+    EXPECT_EQ(patch(R"({"/bag":{"remove":"rope"}})"), R"({"bag":[1]})");
+    EXPECT_EQ(patch(R"({"/seen":{"add":"cave"}})"), R"({"seen":["cave"]})");
+    EXPECT_EQ(patch(R"({"/seen":{"remove":"cave"}})"), R"({"seen":[]})");
+}
+
+TEST(StateOperations, ExpandNames) {
+    EXPECT_EQ(patch(R"({"/said":"take {thing}","/bag":{"add":"{thing}"}})"),
+              R"({"said":"take a lamp","bag":["rope",1,"a lamp"]})");
+    EXPECT_EQ(patch(R"({"/roll":"{roll.result.total}"})"), R"({"roll":12})")
+        << "a name alone keeps the type of its value";
+}
+
+}  // namespace
+}  // namespace narratoria::session
