@@ -103,7 +103,7 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
         } else if (each.key == "exists" && !operand.is_boolean()) {
             report(operand, "\"exists\" must be true or false");
         }
-        const bool compares = is_order(each.key) || each.key == "=" || each.key == "!=";
+        const bool compares = each.key == "=" || each.key == "!=";
         mention(operand, pointer, compares ? operand : json::Value());
     }
 }

@@ -118,6 +118,7 @@ private:
                     });
                 }
                 entry.patterns.push_back(std::move(*pattern));
+                entry.mentions.push_back(mention_of(each, place));
             });
         Known known;
         // Names cannot be checked if a pattern is invalid.
@@ -177,6 +178,7 @@ private:
     PromptAnswer read_answer(json::Value value, const std::string& pointer, const Known& known) {
         PromptAnswer answer;
         answer.pointer = pointer;
+        answer.place = mention_of(value, pointer).place;
         if (!is(value, pointer, json::Type::Object,
                 "an answer must be an object with \"plan\" or \"narrative\"")) {
             return answer;
@@ -493,6 +495,11 @@ Prompts read_prompts(std::string_view text, Faults& faults) {
         for (Mention& each : prompts.tool_paths) use(each.place);
         for (Mention& each : prompts.choices) use(each.place);
         for (Prompts::StateUse& each : prompts.state_uses) use(each.pointer.place);
+        for (PromptEntry& entry : prompts.entries) {
+            for (Mention& each : entry.mentions) use(each.place);
+            for (PromptAnswer& each : entry.answers) use(each.place);
+        }
+        for (PromptAnswer& each : prompts.unmatched) use(each.place);
     };
     each_mention([&](Fault& place) { places.push_back(std::move(place)); });
     place_faults(places, 0, text);

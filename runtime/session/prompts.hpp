@@ -21,6 +21,7 @@ inline constexpr const char* kPromptsJson = "prompts.json";
 // expanded yet. A text is a string, or a list of variants.
 struct PromptAnswer {
     std::string pointer;    // in prompts.json
+    Fault place;            // without rule and message
     json::Value when;       // a condition
     json::Value plan;       // requestId is optional
     json::Value narrative;  // a text, told first
@@ -43,6 +44,7 @@ struct PromptChoice {
 
 struct PromptEntry {
     std::vector<PromptPattern> patterns;
+    std::vector<Mention> mentions;      // of the patterns
     json::Value when;                   // a condition, or empty
     std::vector<PromptAnswer> answers;  // in order of preference
 };

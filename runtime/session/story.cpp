@@ -16,6 +16,7 @@
 #include "base/regular_file.hpp"
 #include "engine/engine.hpp"
 #include "session/prompts.hpp"
+#include "session/prompts_check.hpp"
 #include "session/story_check.hpp"
 #include "session/story_toml.hpp"
 #include "tool/manifest.hpp"
@@ -143,6 +144,9 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
             }
             break;
         case FileReading::Failed: break;
+    }
+    if (read_file(story.folder, kStateSchema, kStorySizeLimit, text, faults) == FileReading::Read) {
+        check_state_schema(story, prompts, text, faults);
     }
     if (is_script(story.narrator)) check_script(story, faults);
     check_manifests(story.folder, faults);

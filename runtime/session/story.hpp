@@ -67,6 +67,7 @@ struct Story {
         std::vector<Mention> plugins;
         std::vector<Mention> choices;     // of the opening
         std::vector<Mention> sandboxed;   // tables named after a tool: [tools."NAME"]
+        Fault state;                      // of the table [state]
         std::optional<Mention> narrator;  // unless it is the built-in one
     };
     Mentions mentions;

@@ -22,6 +22,7 @@
 #include "process/find_program.hpp"
 #include "process/script.hpp"
 #include "session/plugin_setup.hpp"
+#include "session/prompts_check.hpp"
 #include "session/script_run.hpp"
 #include "session/story_toml.hpp"
 #include "tool/project/project.hpp"
@@ -50,7 +51,7 @@ public:
             if (project) project_tools_ = project->tools;
             else is_project_broken_ = true;
         }
-        check_choices();
+        check_answers();
         check_allowed_paths();
         check_plugins();
         check_tools();
@@ -68,32 +69,13 @@ private:
     }
 
     // Checks the template narrator only: other narrators do not use patterns.
-    void check_choices() {
+    void check_answers() {
         if (story_.narrator != kTemplateNarrator || story_.prompts_text.empty()) return;
         // The patterns of a faulty prompts.json are not all known.
         const bool is_faulty = std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
             return fault.file == kPromptsJson && !fault.is_warning;
         });
-        if (is_faulty) return;
-        std::vector<Mention> choices = story_.mentions.choices;
-        choices.insert(choices.end(), prompts_.choices.begin(), prompts_.choices.end());
-        for (const Mention& mention : choices) {
-            const NormalizedPrompt prompt(mention.text);
-            Bindings captures;
-            const bool is_matched = std::any_of(
-                prompts_.entries.begin(), prompts_.entries.end(), [&](const PromptEntry& entry) {
-                    return std::any_of(entry.patterns.begin(), entry.patterns.end(),
-                                       [&](const PromptPattern& pattern) {
-                                           return pattern.match(prompt, captures);
-                                       });
-                });
-            if (is_matched) continue;
-            warn(mention, "story-choice-unmatched",
-                 "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
-                     ", so a player who chooses it " +
-                     (!prompts_.unmatched.empty() ? "gets the answer of \"unmatched\""
-                                         : "reads that nothing matches"));
-        }
+        if (!is_faulty) check_prompts(story_, prompts_, faults_);
     }
 
     void check_allowed_paths() {

@@ -199,6 +199,7 @@ private:
         }
         if (const toml::table* state = table(root, "state")) {
             append_json(story_.state, *state, "/state");
+            story_.mentions.state = place_of(state->source().begin, "/state");
         }
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);
         if (const toml::table* plugins = table(root, "plugins")) read_plugins(*plugins);

@@ -101,35 +101,40 @@ def test_a_failure_has_a_text_of_its_own(command, door):
     assert "It does not move: jammed" in told(ran)
 
 
-def test_the_state_of_a_story_is_the_beginning_of_each_saved_game(command, door):
-    store = command.folder / "saves.db"
-    play = ["play", "--story", door, "--store", store, "--session"]
-    command(*play, "one", "I light the torch")
-    assert command("session", "state", "--store", store, "one").result["torch"] == {
-        "lit": True, "oil": 1}
-    assert "It opens, Ada." in told(command(*play, "one", "I open the door"))
-    assert "Too dark." in told(command(*play, "two", "I open the door"))
-    command("session", "go", "--store", store, "one", "0")
-    assert command("session", "state", "--store", store, "one").result["torch"] == {
-        "lit": False, "oil": 2}
+def saved(command, door, name):
+    store = ["--store", command.folder / "saves.db", "--session", name]
+    play = lambda *prompts: command("play", "--story", door, *store, *prompts)
+    session = lambda verb, *arguments: command("session", verb, *store, *arguments)
+    return play, session
+
+
+def test_a_saved_game_begins_with_the_state_of_its_story(command, door):
+    play, session = saved(command, door, "one")
+    play("I light the torch")
+    assert session("state").result["torch"] == {"lit": True, "oil": 1}
+    assert "It opens, Ada." in told(play("I open the door"))
+    assert "Too dark." in told(saved(command, door, "two")[0]("I open the door"))
+    session("go", "0")
+    assert session("state").result["torch"] == {"lit": False, "oil": 2}
 
 
 def test_a_replayed_turn_has_the_same_state(command, door):
-    store = command.folder / "saves.db"
-    command("play", "--story", door, "--store", store, "--session", "s",
-            "I light the torch", "I roll", "call me Bo")
-    ran = command("replay", "--store", store, "s")
+    play, _ = saved(command, door, "s")
+    play("I light the torch", "I roll", "call me Bo")
+    ran = command("replay", "--store", command.folder / "saves.db", "--session", "s")
     assert ran.status == 0, ran
 
 
 def test_a_tool_that_runs_again_is_told_anew(command, door):
-    store = command.folder / "saves.db"
-    command("play", "--story", door, "--store", store, "--session", "s", "I roll")
+    play, session = saved(command, door, "s")
+    play("I roll")
     (door / "tools" / "die").write_text(DIE.replace('"total": 4', '"total": 6'))
-    ran = command("session", "again", "--store", store, "s", "1", "--tools", "roll")
+    ran = session("again", "1", "--tools", "roll")
     assert "6, with 2 oil." in ran.out, ran
 
 
-def test_a_fallback_knows_the_state(command, door):
-    ran = command("play", "--story", door, "--narrator", "none", "I roll")
-    assert ran.status != 0
+def test_a_fallback_shows_the_state(command, door):
+    (door / "prompts.json").unlink()
+    (door / "n.nuwa").write_text('IF HAS(state, "torch.lit") THEN CALL no_tool {} END')
+    ran = command("play", "--story", door, "--narrator", "n.nuwa", "I open")
+    assert "Not now, Ada." in ran.out, ran

@@ -293,4 +293,73 @@ TEST_F(StoryCheck, LoadingAStoryGivesNoWarnings) {
     EXPECT_THAT(faults, IsEmpty());
 }
 
+// ---- how prompts and the state fit together
+
+TEST_F(StoryCheck, StateSchemaHoldsForTheBeginningAndForEveryUse) {
+    toml("[state]\nlit = 1\n");
+    write("state.schema.json",
+          R"({"properties":{"lit":{"type":"boolean"},"name":{"type":"string"}},)"
+          R"("required":["lit"],"additionalProperties":false})");
+    write("prompts.json", R"({"prompts":[
+{"patterns":["a"],"when":{"/lit":true,"/name":{"!=":1}},"answers":[{"narrative":"{/nam}"}]},
+{"patterns":["b"],"when":{"not":{"/lt":true}},"answers":[{"narrative":"n","set":{"/name":2,"/lit":"{prompt}"}}]}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:2:1 /state story-state-schema (fault)",
+                            "prompts.json:2:53 /prompts/0/when story-state-schema (fault)",
+                            "prompts.json:2:81 /prompts/0/answers/0/narrative "
+                            "story-state-schema (fault)",
+                            "prompts.json:3:40 /prompts/1/when story-state-schema (fault)",
+                            "prompts.json:3:90 /prompts/1/answers/0/set "
+                            "story-state-schema (fault)"));
+    EXPECT_THAT(messages, HasSubstr("[state]: \"/lit\" is an integer but must be a boolean"));
+    EXPECT_THAT(messages, HasSubstr("the state has no \"/nam\" (state.schema.json)"));
+    write("state.schema.json", "{\"type\":3}");
+    EXPECT_THAT(places().back(), HasSubstr("state.schema.json:1:9 /type"));
+}
+
+TEST_F(StoryCheck, WarnsOfMisspelledNamesOfTheState) {
+    toml("[state]\ntorch = {lit = true}\n");
+    write("prompts.json", R"({"prompts":[{"patterns":["a"],"when":{"/torch/lt":true,"/mood":1},
+"answers":[{"narrative":"{/door/opn} {/weather}","set":{"/door/open":true}}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:1:51 /prompts/0/when story-state-unknown",
+                                      "prompts.json:2:25 /prompts/0/answers/0/narrative "
+                                      "story-state-unknown"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"/torch/lit\"?"));
+    EXPECT_THAT(messages, HasSubstr("did you mean \"/door/open\"?"));
+}
+
+TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
+    write("prompts.json", R"({"prompts":[
+{"patterns":["take {x}", "go"],"answers":[{"narrative":"n"}]},
+{"patterns":["Go!", "take the lamp", "take {y} now", "takes it"],"answers":[{"narrative":"n"}]}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:3:14 /prompts/1/patterns/0 story-pattern-shadowed",
+                            "prompts.json:3:21 /prompts/1/patterns/1 story-pattern-shadowed",
+                            "prompts.json:3:38 /prompts/1/patterns/2 story-pattern-shadowed"));
+    EXPECT_THAT(messages, HasSubstr("because the pattern \"take {x}\" in line 2 matches"));
+    write("prompts.json", R"({"prompts":[
+{"patterns":["go"],"when":{"/lit":true},"answers":[{"narrative":"n"}]},
+{"patterns":["go"],"answers":[{"when":{"/lit":false},"narrative":"n"}]},
+{"patterns":["go"],"answers":[{"narrative":"n"}]}]})");
+    EXPECT_THAT(places(), IsEmpty()) << "conditions let later ones through" << messages;
+}
+
+TEST_F(StoryCheck, WarnsOfAnswersThatAreNeverGiven) {
+    write("prompts.json", R"({"prompts":[{"patterns":["a"],"answers":[
+{"when":{"/x":1},"narrative":"1"},{"plan":{"tools":[{"toolId":"a","toolPath":"tools/lamp"}]}},
+{"narrative":"2"},
+{"narrative":"3"}]}],"unmatched":[{"narrative":"4"},{"narrative":"5"}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:4:1 /prompts/0/answers/3 story-answer-unreached",
+                            "prompts.json:4:53 /unmatched/1 story-answer-unreached"));
+}
+
+TEST_F(StoryCheck, WarnsOfChoicesOfAnswersThatNothingMatches) {
+    write("prompts.json", R"({"prompts":[{"patterns":["a","b {c}"],"answers":[
+{"narrative":"1","choices":["a","b x",{"text":"c"},"{prompt}"]}]}],"always":["d"]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:2:47 /prompts/0/answers/0/choices/2/text "
+                                      "story-choice-unmatched",
+                                      "prompts.json:2:78 /always/0 story-choice-unmatched"));
+}
+
 }  // namespace

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/prompts_check.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
+#include "session/story_toml.hpp"
+#include "tool/schema/schema.hpp"
+
+namespace narratoria::session {
+namespace {
+
+using Pointers = std::set<std::string, std::less<>>;
+
+void report(const Fault& place, const char* rule, std::string message, bool is_warning,
+            Faults& faults) {
+    faults.push_back(place);
+    faults.back().rule = rule;
+    faults.back().message = std::move(message);
+    faults.back().is_warning = is_warning;
+}
+
+void warn(const Mention& mention, const char* rule, std::string message, Faults& faults) {
+    report(mention.place, rule, std::move(message), true, faults);
+}
+
+// ---- the schema of the state
+
+// Returns what the schema says against the value, except that something is missing.
+std::string violations(const tool::Schema& schema, std::string_view value) {
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(value, error)) return {};
+    tool::SchemaFaults found = schema.check(document.root());
+    std::erase_if(found, [](const tool::SchemaFault& each) {
+        return each.keyword == "required" || each.keyword == "minProperties" ||
+               each.keyword == "dependentRequired";
+    });
+    return found.empty() ? std::string() : tool::describe(found, "");
+}
+
+// Returns the part of the pointer that the schema does not name; empty if it allows all of it.
+std::string unknown_part(const tool::Schema& schema, std::string_view pointer) {
+    std::optional<tool::Schema::Part> part = schema.root();
+    std::string_view rest = pointer;
+    std::string segment;
+    while (part && !rest.empty()) {
+        json::take_segment(rest, segment);
+        if (part->lists_its_members() && !part->names(segment)) {
+            return std::string(pointer.substr(0, pointer.size() - rest.size()));
+        }
+        part = part->of_member(segment);
+    }
+    return {};
+}
+
+// ---- names of the state
+
+void add_pointers(json::Value value, const std::string& pointer, Pointers& out) {
+    if (!pointer.empty()) out.insert(pointer);
+    if (!value.is_object()) return;
+    for (const json::Member member : value.members()) {
+        std::string below = pointer;
+        json::append_pointer(below, member.key);
+        add_pointers(member.value, below, out);
+    }
+}
+
+// Tools may set values that the story does not mention, so only a name that is close to another one
+// is reported.
+void check_names_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
+    Pointers known;
+    json::Document state;
+    json::ParseError error;
+    if (state.parse(story.state, error)) add_pointers(state.root(), "", known);
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (!use.is_set) continue;
+        std::string pointer = use.pointer.text;
+        for (; !pointer.empty(); pointer.resize(pointer.rfind('/'))) known.insert(pointer);
+    }
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        const std::string& pointer = use.pointer.text;
+        if (use.is_set || known.contains(pointer)) continue;
+        const std::string_view near = near_name(pointer, names);
+        if (near.empty() || near.starts_with(pointer + "/")) continue;
+        warn(use.pointer, "story-state-unknown",
+             json::quoted(pointer) + " is not in [state], and no answer sets it" +
+                 did_you_mean(near),
+             faults);
+    }
+}
+
+// ---- patterns and answers
+
+void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
+    std::vector<Mention> choices = story.mentions.choices;
+    choices.insert(choices.end(), prompts.choices.begin(), prompts.choices.end());
+    for (const Mention& mention : choices) {
+        const NormalizedPrompt prompt(mention.text);
+        Bindings captures;
+        const bool is_matched = std::any_of(
+            prompts.entries.begin(), prompts.entries.end(), [&](const PromptEntry& entry) {
+                return std::any_of(
+                    entry.patterns.begin(), entry.patterns.end(),
+                    [&](const PromptPattern& pattern) { return pattern.match(prompt, captures); });
+            });
+        if (is_matched) continue;
+        warn(mention, "story-choice-unmatched",
+             "no pattern in prompts.json matches the choice " + json::quoted(mention.text) +
+                 ", so a player who chooses it " +
+                 (prompts.unmatched.empty() ? "reads that nothing matches"
+                                            : "gets the answer of \"unmatched\""),
+             faults);
+    }
+}
+
+bool always_answers(const PromptEntry& entry) {
+    return !entry.when && std::any_of(entry.answers.begin(), entry.answers.end(),
+                                      [](const PromptAnswer& each) { return !each.when; });
+}
+
+// A pattern is never used if an earlier one, whose entry always has an answer, matches every prompt
+// that it matches. That is so if it matches the pattern's own text, with a character in place of
+// each name that no pattern contains.
+void check_shadows(const Prompts& prompts, Faults& faults) {
+    struct Earlier {
+        const PromptPattern* pattern;
+        const Mention* mention;
+    };
+    std::vector<Earlier> with_captures;
+    std::unordered_map<std::string, const Mention*> without;
+    Bindings captures;
+    for (const PromptEntry& entry : prompts.entries) {
+        for (const Mention& mention : entry.mentions) {
+            TemplateProblem problem;
+            const auto parts = parse_template(mention.text, problem);
+            if (!parts) continue;
+            std::string sample;
+            for (const TemplatePart& part : *parts) sample += part.is_name ? "\x01" : part.text;
+            const NormalizedPrompt prompt(sample);
+            const Mention* by = nullptr;
+            if (const auto same = without.find(std::string(prompt.text())); same != without.end()) {
+                by = same->second;
+            }
+            for (const Earlier& each : with_captures) {
+                if (by != nullptr) break;
+                if (each.pattern->match(prompt, captures)) by = each.mention;
+            }
+            if (by == nullptr) continue;
+            warn(mention, "story-pattern-shadowed",
+                 json::quoted(mention.text) + " is never used, because the pattern " +
+                     json::quoted(by->text) + " in line " + std::to_string(by->place.line) +
+                     " matches the same prompts first; move it up, or give the other one a "
+                     "condition",
+                 faults);
+        }
+        if (!always_answers(entry)) continue;
+        for (size_t i = 0; i < entry.patterns.size(); ++i) {
+            const Mention& mention = entry.mentions[i];
+            if (!entry.patterns[i].names().empty()) {
+                with_captures.push_back({&entry.patterns[i], &mention});
+            } else {
+                without.emplace(NormalizedPrompt(mention.text).text(), &mention);
+            }
+        }
+    }
+}
+
+void check_answers(const std::vector<PromptAnswer>& answers, Faults& faults) {
+    const auto last = std::find_if(answers.begin(), answers.end(), [](const PromptAnswer& each) {
+        return !each.when && !each.has_tools();
+    });
+    if (last == answers.end()) return;
+    for (auto each = last + 1; each != answers.end(); ++each) {
+        report(each->place, "story-answer-unreached",
+               "this answer is never given, because an answer before it has no condition and no "
+               "tools that could fail; move it up, or remove it",
+               true, faults);
+    }
+}
+
+}  // namespace
+
+void check_state_schema(const Story& story, const Prompts& prompts, std::string_view text,
+                        Faults& faults) {
+    const size_t first = faults.size();
+    const auto schema = tool::Schema::compile(text, faults);
+    for (size_t i = first; i < faults.size(); ++i) faults[i].file = kStateSchema;
+    place_faults(faults, first, text);
+    if (schema == nullptr) return;
+    const auto refuse = [&](const Fault& place, const std::string& message) {
+        report(place, "story-state-schema", message + " (" + kStateSchema + ")", false, faults);
+    };
+    if (!story.state.empty()) {
+        const std::string message = violations(*schema, story.state);
+        if (!message.empty()) refuse(story.mentions.state, "[state]: " + message);
+    }
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (const std::string part = unknown_part(*schema, use.pointer.text); !part.empty()) {
+            refuse(use.pointer.place, "the state has no " + json::quoted(part));
+            continue;
+        }
+        if (use.operand.empty()) continue;
+        const std::string message =
+            violations(*schema, json::nested(use.pointer.text, use.operand));
+        if (!message.empty()) refuse(use.pointer.place, message);
+    }
+}
+
+void check_prompts(const Story& story, const Prompts& prompts, Faults& faults) {
+    check_choices(story, prompts, faults);
+    check_shadows(prompts, faults);
+    for (const PromptEntry& entry : prompts.entries) check_answers(entry.answers, faults);
+    check_answers(prompts.unmatched, faults);
+    check_names_of_state(story, prompts, faults);
+}
+
+}  // namespace narratoria::session
