@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/choices.hpp"
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/writer.hpp"
 
 namespace narratoria::session {
@@ -15,17 +16,14 @@ void append_list(std::string& out, const std::vector<std::string_view>& texts) {
     out += ']';
 }
 
-bool is_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-std::string what_was_dropped(size_t blank, size_t others, size_t beyond) {
+std::string what_was_dropped(size_t blank, size_t too_long, size_t others, size_t beyond) {
     std::string out;
     const auto add = [&](size_t count, const char* what) {
         if (count == 0) return;
         out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + what;
     };
     add(blank, "empty");
+    add(too_long, "longer than 64 KiB");
     add(others, "not a string");
     add(beyond, "beyond the first 1000");
     return out;
@@ -42,12 +40,14 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
         return Offer::NotAList;
     }
     ToolOffer& offer = offer_of(subject);
-    size_t blank = 0, others = 0, beyond = 0, texts = 0;
+    size_t blank = 0, too_long = 0, others = 0, beyond = 0, texts = 0;
     for (const json::Value choice : list.elements()) {
         if (!choice.is_string()) {
             ++others;
-        } else if (is_blank(choice.text())) {
+        } else if (utf8::is_blank(choice.text())) {
             ++blank;
+        } else if (choice.text().size() > kMaxBytes) {
+            ++too_long;
         } else {
             ++texts;
             if (offer.known.contains(choice.text())) continue;
@@ -62,7 +62,7 @@ Choices::Offer Choices::add(const event::Subject& subject, json::Value payload,
             offer.known.insert(known->first);
         }
     }
-    const std::string dropped = what_was_dropped(blank, others, beyond);
+    const std::string dropped = what_was_dropped(blank, too_long, others, beyond);
     if (texts > 0) {
         if (!dropped.empty()) {
             warning = "some choices of a narrative_choice are not offered: " + dropped;

@@ -17,12 +17,15 @@ namespace narratoria::session {
 
 // Joins the narrative_choice events of a plan, or of the plans of a turn that continue each other. Tools are in the order of their first offer, the
 // texts of a tool in the order of its events. A later attempt of a tool replaces its earlier
-// offers. A text is listed once, at its first position. Empty texts and entries that are not
-// strings are dropped. Engine thread only.
+// offers. A text is listed once, at its first position. Texts without a visible character, texts
+// that are too long, and entries that are not strings are dropped. Engine thread only.
 class Choices {
 public:
     // Texts beyond the limit are dropped: a longer list does not help a player.
     static constexpr size_t kMaxTexts = 1000;
+    // Longer texts are dropped: every front end must accept a choice as a prompt, and the page's
+    // limit for a request is 1 MiB, in which each byte of the text may take six.
+    static constexpr size_t kMaxBytes = 64 * 1024;
 
     enum class Offer : uint8_t {
         Taken,    // at least one text is in the list now

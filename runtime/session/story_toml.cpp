@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes/utf8.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/strict_keys.hpp"
 #include "base/toml.hpp"
 #include "narratoria/engine.h"
+#include "session/choices.hpp"
 #include "session/text_template.hpp"
 #include "tool/runners.hpp"
 
@@ -220,6 +222,16 @@ private:
                 json::append_pointer(pointer, position++);
                 const auto choice = text(&element, pointer);
                 if (!choice) continue;
+                if (utf8::is_blank(*choice)) {
+                    fault(element.source().begin, pointer, "story-empty",
+                          pointer.substr(1) + " has no visible character");
+                    continue;
+                }
+                if (choice->size() > Choices::kMaxBytes) {
+                    fault(element.source().begin, pointer, "story-range",
+                          pointer.substr(1) + " is longer than 64 KiB");
+                    continue;
+                }
                 story_.mentions.choices.push_back(
                     {*choice, place_of(element.source().begin, pointer)});
                 if (choices.size() > 1) choices += ',';

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/bytes/utf8.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace narratoria::utf8 {
 namespace {
@@ -60,6 +63,26 @@ std::string repaired(std::string_view text) {
         text.remove_prefix(1);
     }
     return out;
+}
+
+bool is_blank(std::string_view text) {
+    // Unicode's White_Space, Default_Ignorable_Code_Point and controls, and the blank Braille
+    // pattern.
+    static constexpr std::pair<uint32_t, uint32_t> kInvisible[] = {
+        {0x0000, 0x0020},   {0x007F, 0x00A0},  {0x00AD, 0x00AD}, {0x034F, 0x034F},
+        {0x061C, 0x061C},   {0x115F, 0x1160},  {0x1680, 0x1680}, {0x17B4, 0x17B5},
+        {0x180B, 0x180F},   {0x2000, 0x200F},  {0x2028, 0x202F}, {0x205F, 0x206F},
+        {0x2800, 0x2800},   {0x3000, 0x3000},  {0x3164, 0x3164}, {0xFE00, 0xFE0F},
+        {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},  {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3},
+        {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+    for (size_t at = 0; at < text.size();) {
+        const uint32_t code = decode(text, at);
+        const bool is_invisible = std::any_of(
+            std::begin(kInvisible), std::end(kInvisible),
+            [&](const auto& range) { return code >= range.first && code <= range.second; });
+        if (!is_invisible) return false;
+    }
+    return true;
 }
 
 bool is_surrogate(std::string_view text) {

@@ -27,6 +27,34 @@ constexpr size_t next(std::string_view text, size_t at) {
     return at;
 }
 
+// Returns the code point at `at`, and moves `at` to the next one. `text` must be valid UTF-8, and
+// `at` inside it.
+inline uint32_t decode(std::string_view text, size_t& at) {
+    const auto byte = [&](size_t i) {
+        return i < text.size() ? static_cast<uint32_t>(static_cast<unsigned char>(text[i])) : 0x80u;
+    };
+    const uint32_t first = byte(at);
+    if (first < 0x80) {
+        ++at;
+        return first;
+    }
+    if (first < 0xE0) {
+        const uint32_t c = (first & 0x1F) << 6 | (byte(at + 1) & 0x3F);
+        at += 2;
+        return c;
+    }
+    if (first < 0xF0) {
+        const uint32_t c =
+            (first & 0x0F) << 12 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F);
+        at += 3;
+        return c;
+    }
+    const uint32_t c = (first & 0x07) << 18 | (byte(at + 1) & 0x3F) << 12 |
+                       (byte(at + 2) & 0x3F) << 6 | (byte(at + 3) & 0x3F);
+    at += 4;
+    return c;
+}
+
 // At most `most` bytes from the beginning or the end of `text`, without splitting a character.
 constexpr std::string_view prefix_of(std::string_view text, size_t most) {
     if (text.size() <= most) return text;
@@ -39,6 +67,10 @@ constexpr std::string_view suffix_of(std::string_view text, size_t most) {
     while (!text.empty() && continues(text.front())) text.remove_prefix(1);
     return text;
 }
+
+// True if nothing of the text is visible: it is empty, or has only white space, control characters
+// and characters without a glyph, such as the zero-width space. `text` must be valid UTF-8.
+bool is_blank(std::string_view text);
 
 // `code` is a code point other than a surrogate.
 void append(std::string& text, uint32_t code);

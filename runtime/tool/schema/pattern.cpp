@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/bytes/utf8.hpp"
+
 namespace narratoria::tool {
 namespace {
 
@@ -26,33 +28,6 @@ const Ranges line_ends = {{0x0A, 0x0A}, {0x0D, 0x0D}, {0x2028, 0x2029}};
 bool is_word(uint32_t c) {
     return c < 128 &&
            ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'));
-}
-
-// Reads one code point of valid UTF-8.
-uint32_t decode(std::string_view text, size_t& at) {
-    const auto byte = [&](size_t i) {
-        return i < text.size() ? static_cast<uint32_t>(static_cast<unsigned char>(text[i])) : 0x80u;
-    };
-    const uint32_t first = byte(at);
-    if (first < 0x80) {
-        ++at;
-        return first;
-    }
-    if (first < 0xE0) {
-        const uint32_t c = (first & 0x1F) << 6 | (byte(at + 1) & 0x3F);
-        at += 2;
-        return c;
-    }
-    if (first < 0xF0) {
-        const uint32_t c =
-            (first & 0x0F) << 12 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F);
-        at += 3;
-        return c;
-    }
-    const uint32_t c = (first & 0x07) << 18 | (byte(at + 1) & 0x3F) << 12 |
-                       (byte(at + 2) & 0x3F) << 6 | (byte(at + 3) & 0x3F);
-    at += 4;
-    return c;
 }
 
 void settle(Ranges& ranges) {
@@ -247,7 +222,7 @@ private:
             if (skip("\\B")) return assertion(Pattern::Op::NotWordBoundary);
             return set_of(escape(false));
         }
-        const uint32_t c = decode(text_, at_);
+        const uint32_t c = utf8::decode(text_, at_);
         return set_of({{c, c}});
     }
 
@@ -367,7 +342,7 @@ private:
     // One side of a range, or a class escape such as \d.
     Ranges class_atom() {
         if (next_is('\\')) return escape(true);
-        const uint32_t c = decode(text_, at_);
+        const uint32_t c = utf8::decode(text_, at_);
         return {{c, c}};
     }
 
@@ -528,7 +503,7 @@ public:
     bool search(std::string_view text) {
         size_t at = 0;
         uint32_t before = kNothing;
-        uint32_t next = at < text.size() ? decode(text, at) : kNothing;
+        uint32_t next = at < text.size() ? utf8::decode(text, at) : kNothing;
         for (bool first = true;; first = false) {
             if (first || !pattern_.begins_) {
                 if (visit(now_, 0, before, next)) return true;
@@ -541,7 +516,7 @@ public:
             }
             steps_ -= cost;
             const uint32_t c = next;
-            next = at < text.size() ? decode(text, at) : kNothing;
+            next = at < text.size() ? utf8::decode(text, at) : kNothing;
             then_.count = 0;
             for (uint32_t i = 0; i < now_.count; ++i) {
                 const uint32_t pc = now_.states[i];

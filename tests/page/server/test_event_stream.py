@@ -69,6 +69,21 @@ def test_turn_is_sent_as_event_records(serve):
     assert "asset_placeholder" not in {record["kind"] for record in records}
 
 
+def test_every_offered_choice_is_accepted_as_a_prompt(serve):
+    # Six bytes of a request for each byte of the longest choice: its characters are escaped.
+    longest = "\u0001" * (64 * 1024 - 1) + "!"
+    texts = ["\u200b", "x" * 1024 * 1024, longest]
+    page = serve({"go": [plan("ask")]},
+                 {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": texts}), done())})
+    page.prompt("go")
+    records = page.stream().until_turn_ended()
+    [choice] = records[-1]["event"]["choices"]
+    assert choice == longest
+    [warning] = [record["event"]["message"] for record in records if record["kind"] == "warning"]
+    assert warning == "some choices of a narrative_choice are not offered: 1 empty, 1 longer than 64 KiB"
+    assert page.prompt(choice).status == 202
+
+
 @pytest.mark.parametrize("payload", [{"choices": [1]}, {"choices": "Open"}, {}, {"other": []}])
 def test_invalid_choices_become_a_placeholder(serve, payload):
     page = serve({"go": [plan("ask")]},

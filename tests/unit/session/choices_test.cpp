@@ -47,6 +47,23 @@ TEST_F(ChoicesTest, EmptyAndRepeatedTextsAreDropped) {
     EXPECT_EQ(choices.json(), R"(["Go","Stay"])");
 }
 
+TEST_F(ChoicesTest, TextsWithoutAVisibleCharacterAreDropped) {
+    for (const char* text : {"\u200b", "\u00a0\u2003", "\ufeff", "\u202e\u2066", "\u3164",
+                             "\\u0007", "\u2060\u00ad"}) {
+        EXPECT_EQ(add("{\"choices\":[\"" + std::string(text) + "\"]}"), Offer::Nothing) << text;
+        EXPECT_EQ(warning, "narrative_choice offers nothing to the player: 1 empty") << text;
+    }
+    EXPECT_EQ(add("{\"choices\":[\"\u200bGo\",\"\u2192\",\"\U0001F511\"]}"), Offer::Taken);
+    EXPECT_EQ(warning, "");
+}
+
+TEST_F(ChoicesTest, TextsThatAreTooLongAreDropped) {
+    const std::string longest(Choices::kMaxBytes, 'x');
+    EXPECT_EQ(add("{\"choices\":[\"" + longest + "\",\"" + longest + "y\"]}"), Offer::Taken);
+    EXPECT_EQ(warning, "some choices of a narrative_choice are not offered: 1 longer than 64 KiB");
+    EXPECT_EQ(choices.json(), "[\"" + longest + "\"]");
+}
+
 TEST_F(ChoicesTest, EntriesThatAreNotStringsAreDroppedWithAWarning) {
     EXPECT_EQ(add(R"({"choices":["Go",5,null]})"), Offer::Taken);
     EXPECT_EQ(warning, "some choices of a narrative_choice are not offered: 2 not a string");

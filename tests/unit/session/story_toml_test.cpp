@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "session/choices.hpp"
 #include "session/text_template.hpp"
 
 namespace {
 
 using namespace narratoria;
 using namespace std::string_literals;
+using session::Choices;
 using session::Story;
 
 const std::string kTitle = "title = \"T\"\n";
@@ -186,6 +188,16 @@ TEST(StoryToml, OpensWithTextOrChoices) {
                     "4:16 /opening/choices/1 story-type", "5:1 /opening/words story-key"}));
     EXPECT_EQ(faults_of(kTitle + "[opening]\nchoices = \"I wait\"\n"),
               List{"3:11 /opening/choices story-type"});
+}
+
+// The same choices as those that a tool may not offer.
+TEST(StoryToml, OpeningChoicesMustBeVisibleAndShort) {
+    EXPECT_EQ(faults_of(kTitle + "[opening]\nchoices = [\"\u200b\", \"I wait\"]\n"),
+              List{"3:12 /opening/choices/0 story-empty"});
+    const std::string longest(Choices::kMaxBytes, 'x');
+    EXPECT_EQ(
+        faults_of(kTitle + "[opening]\nchoices = [\"" + longest + "\", \"y" + longest + "\"]\n"),
+        List{"3:65552 /opening/choices/1 story-range"});
 }
 
 TEST(StoryToml, EmptyAllowListForbidsAllTools) {

@@ -44,6 +44,27 @@ TEST(Utf8, EveryCharacterIsValidAndEverySurrogateIsNot) {
         << "the second byte is not a continuation byte";
 }
 
+TEST(Utf8, EveryCharacterIsDecoded) {
+    for (uint32_t code = 0; code < 0x110000; ++code) {
+        if (code >= 0xD800 && code < 0xE000) continue;
+        const std::string text = encoded(code) + "x";
+        size_t at = 0;
+        if (utf8::decode(text, at) != code || at + 1 != text.size()) FAIL() << std::hex << code;
+    }
+}
+
+TEST(Utf8, TextWithoutAVisibleCharacterIsBlank) {
+    for (const char* text :
+         {"", " \t\r\n", "\u00a0\u2003\u3000", "\u200b", "\u200f\u202e\u2066\ufeff", "\u00ad\u2060",
+          "\u3164", "\u2800", "\x01\x7f"}) {
+        EXPECT_TRUE(utf8::is_blank(text)) << text;
+    }
+    for (const char* text :
+         {"a", "\u200ba", "a\u200b", "\u2192", "\u0301", "\U0001F511", "\ufffd"}) {
+        EXPECT_FALSE(utf8::is_blank(text)) << text;
+    }
+}
+
 TEST(Utf8, EveryInvalidByteIsReplacedByOneCharacter) {
     EXPECT_EQ(utf8::repaired("κόσμε"), "κόσμε");
     EXPECT_EQ(utf8::repaired(""), "");
