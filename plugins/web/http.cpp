@@ -3,6 +3,7 @@
 
 #include <narratoria/plugin.hpp>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -21,19 +22,14 @@ char lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-bool is_same(std::string_view one, std::string_view other, bool ignores_case) {
-    if (one.size() != other.size()) return false;
-    for (std::size_t at = 0; at < one.size(); ++at) {
-        if (ignores_case ? lower(one[at]) != lower(other[at]) : one[at] != other[at]) return false;
-    }
-    return true;
-}
-
 MHD_Result look(void* user, MHD_ValueKind, const char* key, std::size_t key_size, const char* value,
                 std::size_t value_size) noexcept {
     auto& search = *static_cast<Search*>(user);
     try {
-        if (key != nullptr && is_same({key, key_size}, search.name, search.ignores_case)) {
+        const std::string_view name(key == nullptr ? "" : key, key == nullptr ? 0 : key_size);
+        const bool is_wanted =
+            search.ignores_case ? is_same_ignoring_case(name, search.name) : name == search.name;
+        if (is_wanted) {
             search.found.push_back(value == nullptr ? std::string_view()
                                                     : std::string_view(value, value_size));
         }
@@ -89,6 +85,11 @@ MHD_Response* response_of(std::uint64_t size, std::unique_ptr<BodySource> source
 }
 
 }  // namespace
+
+bool is_same_ignoring_case(std::string_view one, std::string_view other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](char left, char right) { return lower(left) == lower(right); });
+}
 
 std::vector<std::string_view> Request::headers(std::string_view name) const {
     return values(connection_, MHD_HEADER_KIND, name);

@@ -16,6 +16,9 @@ namespace narratoria::web {
 inline constexpr std::size_t kLargestBody = 1024 * 1024;
 inline constexpr std::size_t kMaxUnauthenticatedBody = 4 * 1024;
 
+// Ignores the case of ASCII letters, like header names and media types do.
+bool is_same_ignoring_case(std::string_view one, std::string_view other);
+
 // Returned views are valid as long as the request.
 class Request {
 public:

@@ -105,8 +105,11 @@ std::optional<std::string_view> text_in(const rapidjson::Document& object, const
 }
 
 bool is_json(const Request& request) {
-    const auto type = request.header("Content-Type");
-    return type && type->substr(0, type->find(';')) == "application/json";
+    const auto header = request.header("Content-Type");
+    if (!header) return false;
+    std::string_view type = header->substr(0, header->find(';'));
+    while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+    return is_same_ignoring_case(type, "application/json");
 }
 
 Response not_json(const char* what) {

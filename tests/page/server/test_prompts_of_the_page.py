@@ -68,8 +68,10 @@ def test_content_types_of_forms_are_refused(serve, content_type):
     assert (answer.status, answer.code) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-def test_json_content_type_may_have_a_charset(serve):
-    assert send(serve(), {"text": "go"}, "application/json; charset=utf-8").status == 202
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON",
+                                          "application/json ;charset=utf-8"])
+def test_json_content_type_may_have_any_case_and_a_charset(serve, content_type):
+    assert send(serve(), {"text": "go"}, content_type).status == 202
 
 
 def test_prompt_sent_in_pieces_is_reassembled(serve):
