@@ -336,6 +336,7 @@ private:
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
         first += ",\"game\":" + plugin::quoted(game_);
         first += ",\"title\":" + plugin::quoted(title_);
+        if (!host_.language().empty()) first += ",\"language\":" + plugin::quoted(host_.language());
         if (!host_.opening().empty()) first.append(",\"opening\":").append(host_.opening());
         first += ",\"after\":" + std::to_string(after) + ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});

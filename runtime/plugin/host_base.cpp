@@ -55,6 +55,15 @@ nar_str config_opening(const nar_host* host) {
     return out;
 }
 
+nar_str config_language(const nar_host* host) {
+    nar_str out{"", 0};
+    from_any_thread(host, [&](Instance& instance) {
+        out = {instance.story().language.data(), instance.story().language.size()};
+        return NAR_OK;
+    });
+    return out;
+}
+
 nar_status config_publish(const nar_host* host, nar_str name, nar_str value) {
     return on_engine_thread(host, "config.publish", [&](Instance& instance) -> nar_status {
         if (instance.disabled()) return NAR_GONE;
@@ -77,9 +86,14 @@ uint32_t thread_check(const nar_host* host) {
 }  // namespace
 
 const nar_host_log log_service{sizeof(nar_host_log), 0, log_write};
-const nar_host_config config_service{
-    sizeof(nar_host_config), 0, config_settings, config_story, config_title, config_opening,
-    config_publish};
+const nar_host_config config_service{sizeof(nar_host_config),
+                                     0,
+                                     config_settings,
+                                     config_story,
+                                     config_title,
+                                     config_opening,
+                                     config_language,
+                                     config_publish};
 const nar_host_thread_check thread_check_service{sizeof(nar_host_thread_check), 0, thread_check};
 
 }  // namespace narratoria::plugin

@@ -34,7 +34,8 @@ namespace narratoria::plugin {
 struct StoryInfo {
     std::string folder;  // absolute
     std::string title;
-    std::string opening;  // a JSON object; empty if the story has none
+    std::string opening;   // a JSON object; empty if the story has none
+    std::string language;  // a BCP 47 language tag; empty if the story has none
 };
 
 // The defaults for a plugin's processes: those of the session's tools.

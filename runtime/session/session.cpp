@@ -26,7 +26,7 @@ constexpr uint32_t kMaxPromptsInARow = 1'000;
 
 plugin::StoryInfo story_info(const SessionSettings& settings) {
     return settings.story ? plugin::StoryInfo{settings.story->folder, settings.story->title,
-                                              settings.story->opening}
+                                              settings.story->opening, settings.story->language}
                           : plugin::StoryInfo();
 }
 

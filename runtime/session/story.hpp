@@ -40,6 +40,7 @@ struct Story {
 
     std::string folder;  // absolute
     std::string title;
+    std::string language;  // a BCP 47 language tag; empty: not set
     // The text and choices that the player sees before the first prompt, as a JSON object
     // {"text": "…", "choices": ["…"]}. Empty if the story has no [opening].
     std::string opening;

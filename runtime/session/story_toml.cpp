@@ -15,6 +15,7 @@
 #include "base/bytes/utf8.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/language_tag.hpp"
 #include "base/strict_keys.hpp"
 #include "base/toml.hpp"
 #include "narratoria/engine.h"
@@ -151,13 +152,14 @@ private:
 
     void read_root(const toml::table& root) {
         allow_keys(root, "",
-                   {"title", "opening", "narrator", "times", "limits", "tools", "sandbox",
-                    "fallback", "plugins", "state"});
+                   {"title", "language", "opening", "narrator", "times", "limits", "tools",
+                    "sandbox", "fallback", "plugins", "state"});
         if (root.get("title") == nullptr) {
             fault({1, 1}, "/title", "story-missing",
                   "\"title\" is missing; write title = \"…\" at the top");
         }
         story_.title = text(root.get("title"), "/title").value_or("");
+        read_language(root.get("language"));
         if (const toml::table* opening = table(root, "opening")) read_opening(*opening);
         if (const toml::table* narrator = table(root, "narrator")) {
             allow_keys(*narrator, "/narrator", {"name"});
@@ -205,6 +207,18 @@ private:
         }
         if (const toml::table* fallback = table(root, "fallback")) read_fallback(*fallback);
         if (const toml::table* plugins = table(root, "plugins")) read_plugins(*plugins);
+    }
+
+    void read_language(const toml::node* node) {
+        const std::optional<std::string> tag = text(node, "/language");
+        if (!tag) return;
+        if (!is_language_tag(*tag)) {
+            fault(node->source().begin, "/language", "story-language",
+                  json::quoted(*tag) +
+                      " is not a BCP 47 language tag; write for example \"de\" or \"pt-BR\"");
+            return;
+        }
+        story_.language = *tag;
     }
 
     void read_opening(const toml::table& opening) {

@@ -63,6 +63,12 @@ nar_str PluginCheckHost::config_opening(const nar_host* host) {
     return nar_str{nullptr, 0};
 }
 
+nar_str PluginCheckHost::config_language(const nar_host* host) {
+    nar_status status;
+    entered(host, "config.language", kInInit | kInActive, false, &status);
+    return nar_str{nullptr, 0};
+}
+
 nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, nar_str value) {
     constexpr std::size_t most_name_bytes = 64;
     constexpr std::size_t most_value_bytes = 4096;

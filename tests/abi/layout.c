@@ -169,14 +169,15 @@ FIELD(nar_host_log, size, 0);
 FIELD(nar_host_log, reserved, 4);
 FIELD(nar_host_log, write, 8);
 
-SIZE(nar_host_config, 48);
+SIZE(nar_host_config, 56);
 FIELD(nar_host_config, size, 0);
 FIELD(nar_host_config, reserved, 4);
 FIELD(nar_host_config, settings, 8);
 FIELD(nar_host_config, story, 16);
 FIELD(nar_host_config, title, 24);
 FIELD(nar_host_config, opening, 32);
-FIELD(nar_host_config, publish, 40);
+FIELD(nar_host_config, language, 40);
+FIELD(nar_host_config, publish, 48);
 
 SIZE(nar_host_thread_check, 16);
 FIELD(nar_host_thread_check, size, 0);

@@ -84,6 +84,7 @@ public:
     std::string story;
     std::string title;
     std::string opening;
+    std::string language;
     std::map<std::string, std::string> state;
     bool is_prompt_waiting = false;
     bool is_active = false;             // between init and deinit
@@ -203,6 +204,7 @@ private:
     static nar_str read_story(const nar_host* host) { return view(of(host).story); }
     static nar_str read_title(const nar_host* host) { return view(of(host).title); }
     static nar_str read_opening(const nar_host* host) { return view(of(host).opening); }
+    static nar_str read_language(const nar_host* host) { return view(of(host).language); }
     static nar_status publish(const nar_host* host, nar_str name, nar_str value) {
         if (!of(host).is_active) return of(host).refuse(NAR_GONE);
         if (name.size == 0) return NAR_INVALID_ARGUMENT;
@@ -434,8 +436,8 @@ private:
 
     static constexpr nar_host_log log_functions = {sizeof(nar_host_log), 0, &write_log};
     static constexpr nar_host_config config_functions = {
-        sizeof(nar_host_config), 0,       &read_settings, &read_story, &read_title,
-        &read_opening,           &publish};
+        sizeof(nar_host_config), 0,       &read_settings, &read_story, &read_title, &read_opening,
+        &read_language,          &publish};
     static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
                                                                &is_engine_thread};
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,

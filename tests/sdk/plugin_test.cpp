@@ -945,11 +945,13 @@ TEST(PluginHost, OffersLogSettingsAndStory) {
     fake.story = "/stories/torch";
     fake.title = "The Torch";
     fake.opening = R"({"text":"Dark.","choices":[]})";
+    fake.language = "de";
     in_plugin(fake, [](const plugin::Host& host) {
         EXPECT_EQ(R"({"wet":true})", host.settings());
         EXPECT_EQ("/stories/torch", host.story());
         EXPECT_EQ("The Torch", host.title());
         EXPECT_EQ(R"({"text":"Dark.","choices":[]})", host.opening());
+        EXPECT_EQ("de", host.language());
         EXPECT_TRUE(host.is_engine_thread());
         std::thread([&] { EXPECT_FALSE(host.is_engine_thread()); }).join();
         host.log(plugin::Level::Debug, "a");

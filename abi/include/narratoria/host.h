@@ -59,6 +59,10 @@ typedef struct nar_host_config {
      * Both members are always present. An empty view if the story has no opening. Valid as long as
      * the instance. [thread-safe, init, active] */
     nar_str (*opening)(const nar_host *host);
+    /* Returns the language of the story's texts, `language` of story.toml, as a BCP 47 language
+     * tag: "de", "pt-BR". An empty view if the story does not say. Valid as long as the instance.
+     * [thread-safe, init, active] */
+    nar_str (*language)(const nar_host *host);
     /* Publishes a small value of this plugin under a name, for example the address of its server.
      * The program reads it with nar_session_read_published. Both texts are copied. A later value
      * replaces the previous one, and an empty value removes it. The values of an instance are

@@ -445,6 +445,13 @@ public:
         const auto* functions = config();
         return functions == nullptr ? "" : detail::to_view(functions->opening(core_->host()));
     }
+    // The language of the story's texts as a BCP 47 language tag, for example "de"; empty if the
+    // story does not say, and where settings() is "{}". Valid as long as the instance. Thread-safe.
+    std::string_view language() const noexcept {
+        const std::lock_guard lock(core_->ending);
+        const auto* functions = config();
+        return functions == nullptr ? "" : detail::to_view(functions->language(core_->host()));
+    }
 
     // Publishes a small value of this plugin, which the program reads with Session::published.
     // `name` has at most 64 bytes of a-z 0-9 . _ -, `value` at most 4096 bytes; an empty value

@@ -43,6 +43,11 @@ def test_first_message_has_session_and_initial_state(serve):
     assert session["state"] == {}
 
 
+def test_first_message_has_the_language_of_the_story(serve):
+    page = serve(toml='title = "Der Brunnen"\nlanguage = "de"\n')
+    assert page.stream().begin().session["language"] == "de"
+
+
 def test_only_a_stream_from_the_beginning_has_the_state(serve):
     page = serve({"go": [plan("set")]}, {"set": said(patch(lit=True), done())})
     page.prompt("go")

@@ -99,6 +99,7 @@ TEST(StoryToml, KeepsEveryField) {
     Faults faults;
     const std::optional<Story> story = load(R"(# a comment
 title = "The Torch and the Door"
+language = "en-GB"
 [opening]
 text = "It is dark."
 choices = ["I light the torch", "I say \"light\""]
@@ -140,6 +141,7 @@ er = {}
     EXPECT_EQ(story->title, "The Torch and the Door");
     EXPECT_EQ(story->opening,
               R"({"text":"It is dark.","choices":["I light the torch","I say \"light\""]})");
+    EXPECT_EQ(story->language, "en-GB");
     EXPECT_EQ(story->narrator, "template");
     EXPECT_TRUE(story->names_narrator);
     EXPECT_EQ(story->times.try_ms, 1u);
@@ -175,6 +177,17 @@ TEST(StoryToml, NeedsOnlyATitle) {
     EXPECT_TRUE(story->allow_paths.empty());
     EXPECT_FALSE(story->names_narrator);
     EXPECT_EQ(story->opening, "");
+}
+
+TEST(StoryToml, LanguageIsALanguageTag) {
+    Faults faults;
+    EXPECT_EQ(load(kTitle + "language = \"pt-BR\"\n", faults)->language, "pt-BR");
+    EXPECT_EQ(load(kTitle, faults)->language, "");
+    EXPECT_EQ(faults_of(kTitle + "language = \"de_DE\"\n"), List{"2:12 /language story-language"});
+    EXPECT_EQ(message_of(kTitle + "language = \"de_DE\"\n"),
+              R"("de_DE" is not a BCP 47 language tag; write for example "de" or "pt-BR")");
+    EXPECT_EQ(faults_of(kTitle + "language = \"\"\n"), List{"2:12 /language story-empty"});
+    EXPECT_EQ(faults_of(kTitle + "language = 5\n"), List{"2:12 /language story-type"});
 }
 
 TEST(StoryToml, OpensWithTextOrChoices) {
@@ -257,9 +270,10 @@ TEST(StoryToml, MessagesSayWhatIsAllowed) {
               "grace_ms");
     EXPECT_EQ(message_of(kTitle + "time = 1\n"),
               "\"time\" is not a key of story.toml; did you mean \"times\"?");
-    EXPECT_EQ(message_of(kTitle + "author = 1\n"),
-              "\"author\" is not a key of story.toml; there are title, opening, narrator, times, "
-              "limits, tools, sandbox, fallback, plugins, state");
+    EXPECT_EQ(
+        message_of(kTitle + "author = 1\n"),
+        "\"author\" is not a key of story.toml; there are title, language, opening, narrator, "
+        "times, limits, tools, sandbox, fallback, plugins, state");
     EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
               "times/try_ms must be whole milliseconds (0: no timeout), not floating-point");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),

@@ -269,6 +269,7 @@ export function readOpening(data: string): Opening | undefined {
   if (!isObject(value)) return undefined;
   const state = objectOf(value, "state");
   const game = textOf(value, "game");
+  const language = textOf(value, "language");
   const opening = objectOf(value, "opening");
   return {
     // Unknown until the first record.
@@ -276,6 +277,7 @@ export function readOpening(data: string): Opening | undefined {
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,
     ...(game === undefined ? {} : { game }),
+    ...(language === undefined ? {} : { language }),
     ...(opening === undefined
       ? {}
       : { opening: { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") } }),

@@ -17,6 +17,8 @@ export interface Offer {
 @customElement("narratoria-choices")
 export class ChoiceList extends LitElement {
   @property({ attribute: false }) offer: Offer | undefined;
+  // The language of the story's texts; "" if unknown.
+  @property() language = "";
   @state() private shown = kChoices;
 
   static override styles = [
@@ -105,13 +107,13 @@ export class ChoiceList extends LitElement {
     if (offer === undefined) return nothing;
     const left = offer.choices.length - this.shown;
     const prompt = offer.prompt.trim();
-    return html`${prompt === "" ? nothing : html`<p class="asked" dir="auto">${shortened(prompt, 600)}</p>`}
+    return html`${prompt === "" ? nothing : html`<p class="asked" dir="auto" lang=${this.language || nothing}>${shortened(prompt, 600)}</p>`}
       <ul aria-label="What you can do">
         ${offer.choices.slice(0, this.shown).map(
           (text, index) =>
             html`<li>
               <mdui-button variant="tonal" @click=${() => this.#submit(text)}
-                >${index < kKeys ? html`<span class="key" aria-hidden="true">${index + 1}</span>` : nothing}<span dir="auto"
+                >${index < kKeys ? html`<span class="key" aria-hidden="true">${index + 1}</span>` : nothing}<span dir="auto" lang=${this.language || nothing}
                   >${shortened(text, 240)}</span
                 ></mdui-button
               >

@@ -111,6 +111,19 @@ describe("the story", () => {
     expect(texts("narratoria-choices mdui-button")).toEqual(["1Open", "2Leave"]);
   });
 
+  it("has the language of the story on the story's texts only", async () => {
+    session.open({ sessionId: "s", title: "Der Brunnen", language: "de", last: 0, state: {}, opening: { text: "Es ist dunkel.", choices: [] } });
+    take(["prompt", { text: "Licht" }], ["narrative", { text: "Hell.", source: "plan" }]);
+    take(["turn_ended", { outcome: "completed", generations: 1, choices: ["Weiter"] }]);
+    await settled();
+    const languages = (selector: string): (string | undefined)[] =>
+      all(selector).map((one) => one.closest("[lang]")?.getAttribute("lang") ?? undefined);
+    for (const selector of ["h1", ".scene p", ".words", ".telling p", "narratoria-choices mdui-button [dir]"]) {
+      expect(languages(selector), selector).toEqual(["de"]);
+    }
+    for (const selector of ["h2 .unseen", "textarea", "narratoria-turn"]) expect(languages(selector), selector).toEqual([undefined]);
+  });
+
   it("shows a tool that ended with its turn as stopped", async () => {
     const at = { planId: "p", toolId: "t", seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const emit = (kind: string, event: JsonObject): void =>

@@ -393,7 +393,7 @@ export class NarrativeView extends LitElement {
       <div class="dock" @keydown=${this.#leaf}>
         ${offer === undefined
           ? nothing
-          : html`<narratoria-choices .offer=${offer} @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}></narratoria-choices>`}
+          : html`<narratoria-choices .offer=${offer} .language=${session.language} @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}></narratoria-choices>`}
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
@@ -414,6 +414,7 @@ export class NarrativeView extends LitElement {
           .turn=${turn}
           .revision=${turn.revision}
           .newAfter=${this.#newAfter}
+          .language=${this.session?.language ?? ""}
           ?open=${isQuiet && turn.index === last}
           ?details=${this.reading?.details ?? false}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
@@ -436,7 +437,7 @@ export class NarrativeView extends LitElement {
           d="M12.6 1.5c.7 4.100-6.100 6.300-6.100 12a5.600 5.600 0 0 0 11.200.1c0-1.700-.6-3.200-1.500-4.300-.3 1.300-1 2.200-2 2.700 1-3.800.5-8-1.600-10.500z"
         />
       </svg>
-      <h1 dir="auto">${titleOf(session)}</h1>
+      <h1 dir="auto" lang=${session.language || nothing}>${titleOf(session)}</h1>
       ${isAlone && session.caughtUp && session.opening.text === ""
         ? html`<p class="invitation">The page is blank. What do you do?</p>`
         : nothing}
@@ -444,7 +445,7 @@ export class NarrativeView extends LitElement {
     ${session.opening.text === ""
       ? nothing
       : html`<section class="scene" aria-label="The beginning">
-          ${paragraphs(session.opening.text).map((one) => html`<p dir="auto">${one}</p>`)}
+          ${paragraphs(session.opening.text).map((one) => html`<p dir="auto" lang=${session.language || nothing}>${one}</p>`)}
         </section>`}`;
   }
 
@@ -465,7 +466,7 @@ export class NarrativeView extends LitElement {
     if (words === undefined) return nothing;
     const turn = blankTurn(-1, 0, 0);
     turn.prompt = { seq: 0, text: words, time: 0 };
-    return html`<narratoria-turn .turn=${turn}></narratoria-turn>`;
+    return html`<narratoria-turn .turn=${turn} .language=${session.language}></narratoria-turn>`;
   }
 
   protected override firstUpdated(): void {

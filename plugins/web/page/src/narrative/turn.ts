@@ -29,6 +29,8 @@ export class TurnView extends LitElement {
   @property({ type: Boolean }) stoppedHere = false;
   // Entries after this record are new; their appearance is animated.
   @property({ type: Number }) newAfter = 0;
+  // The language of the story's texts; "" if unknown.
+  @property() language = "";
   @state() private shown = kEntries;
 
   static override styles = [
@@ -237,7 +239,7 @@ export class TurnView extends LitElement {
 
   #prompt(text: string): unknown {
     const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;
-    return html`<h2><span class="unseen">You: </span><span class="words" dir="auto">${words}</span></h2>`;
+    return html`<h2><span class="unseen">You: </span><span class="words" dir="auto" lang=${this.language || nothing}>${words}</span></h2>`;
   }
 
   #entry(entry: TurnEntry): unknown {
@@ -261,7 +263,7 @@ export class TurnView extends LitElement {
   }
 
   #telling(narrative: Narrative): unknown {
-    return html`<div class="telling ${narrative.seq > this.newAfter ? "new" : ""}">
+    return html`<div lang=${this.language || nothing} class="telling ${narrative.seq > this.newAfter ? "new" : ""}">
       ${narrative.text.length > kShort
         ? html`<narratoria-long-text .text=${narrative.text}></narratoria-long-text>`
         : paragraphs(narrative.text).map((one) => html`<p dir="auto">${one}</p>`)}

@@ -39,6 +39,7 @@ export interface Opening {
   sessionId: string;
   game?: string;
   title: string;
+  language?: string;
   opening?: OpeningScene;
   last: number;
   state?: JsonObject;
@@ -53,6 +54,8 @@ export class Session {
   id = "";
   game = "";
   title = "";
+  // A BCP 47 language tag; "" if the story does not say.
+  language = "";
   opening: OpeningScene = { text: "", choices: [] };
   initialState: JsonObject = {};
   lastSeq = 0;
@@ -106,6 +109,7 @@ export class Session {
     if (opening.sessionId !== "") this.id = opening.sessionId;
     this.game = opening.game ?? "";
     this.title = opening.title;
+    this.language = opening.language ?? "";
     if (opening.opening !== undefined) this.opening = opening.opening;
     if (opening.state !== undefined) this.initialState = opening.state;
     this.#last = opening.last;
