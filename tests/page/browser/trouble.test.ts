@@ -57,7 +57,9 @@ test("a failing tool is reported in the story's words, with details", async ({ s
   await player.say("pull");
   await player.sees("You let go.");
   await player.isDone();
-  await player.sees("The lever does not move.");
+  // Once, and before the answer of the narrator to it.
+  const told = (await player.story.getByRole("article", { name: "You: pull" }).getByRole("paragraph").allInnerTexts()).filter((one) => one !== "");
+  expect(told).toEqual(["You pull.", "The lever does not move.", "You let go."]);
   expect(await player.story.getByText(/LEVER_STUCK|is_oiled|2 tries/).count()).toBe(0);
   await player.story.getByText("1 tool ran, 1 failed · details").click();
   await player.sees(/failed after 2 tries/);

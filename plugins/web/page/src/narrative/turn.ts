@@ -12,7 +12,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./remark.ts";
 import "./tools_line.ts";
-import { refusalWords, remarkOf, turnDetails } from "./words.ts";
+import { failureWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
@@ -95,6 +95,13 @@ export class TurnView extends LitElement {
 
       .new {
         --reveal: 140%;
+      }
+
+      .failure {
+        margin: 0 0 1.1em;
+        font-style: italic;
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
       }
 
       .refused {
@@ -257,6 +264,10 @@ export class TurnView extends LitElement {
         ></narratoria-asset>`;
       case "placeholder":
         return this.#placeholder(entry.placeholder);
+      case "failure":
+        return failureWords(this.turn!, entry.plan).map(
+          (one) => html`<p class="failure" dir="auto" lang=${this.language || nothing}>${one}</p>`,
+        );
       case "plan":
         return nothing;
     }
@@ -306,6 +317,8 @@ function seqOf(entry: TurnEntry): number {
       return entry.asset.seq;
     case "placeholder":
       return entry.placeholder.seq;
+    case "failure":
+      return entry.seq;
     case "plan":
       return -1;
   }

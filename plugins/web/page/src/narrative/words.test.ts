@@ -6,7 +6,7 @@ import { readRoute, segment } from "../shell/route.ts";
 import type { EventRecord } from "../session/record.ts";
 import { Session } from "../session/session.ts";
 import { cutAt, shortened } from "../text/shorten.ts";
-import { failureDetails, remarkOf, toolsWords, turnDetails } from "./words.ts";
+import { failureDetails, failureWords, remarkOf, toolsWords, turnDetails } from "./words.ts";
 
 function stream(name: string): EventRecord[] {
   const text = readFileSync(new URL(`../session/streams/${name}.ndjson`, import.meta.url), "utf8");
@@ -30,11 +30,21 @@ describe("the remark of a turn", () => {
     expect(remarkOf(sessionWith(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
   });
 
-  it("shows a failure in the tool's own words only", () => {
+  it("offers a retry after a failure, and leaves its words to the place where it happened", () => {
     const turn = sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
-    expect(remarkOf(turn)).toEqual({ words: ["The lever does not move."], retry: "I pull the lever" });
-    const fallback = sessionWith(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
-    expect(remarkOf(fallback)?.words).toEqual(["The lever does not move."]);
+    expect(remarkOf(turn)).toEqual({ words: [], retry: "I pull the lever" });
+    expect(failureWords(turn, turn.plans[0]!)).toEqual(["The lever does not move."]);
+    const told = turn.entries.flatMap((one) => (one.what === "narrative" ? [one.narrative.text] : one.what === "failure" ? [one.what] : []));
+    expect(told.indexOf("failure")).toBe(1);
+    expect(told.length).toBeGreaterThan(2);
+  });
+
+  it("tells the same failure once", () => {
+    const turn = sessionWith(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
+    expect(turn.plans.map((plan) => failureWords(turn, plan))).toEqual([["The lever does not move."], [], []]);
+    const answer = { kind: "narrative", event: { text: "The lever does not move.", source: "plan" } };
+    const answered = sessionWith(prompt, stream("lever"), answer, ended("completed")).turns[0]!;
+    expect(failureWords(answered, answered.plans[0]!)).toEqual([]);
   });
 
   it("has attempts and reasons of a failure in the details", () => {
@@ -70,6 +80,13 @@ describe("the line of a turn's tools", () => {
     expect(toolsWords(sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
     expect(toolsWords(sessionWith(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
   });
+
+  it("counts warnings, for example about choices that are not offered", () => {
+    const warning = { kind: "warning", event: { code: "NARRATIVE_CHOICE", message: "9000 beyond the first 1000" } };
+    const turn = sessionWith(prompt, stream("torch"), warning, ended("completed")).turns[0]!;
+    expect(toolsWords(turn)).toMatch(/^\d tools? ran, 1 warning$/);
+    expect(turnDetails(turn)).toEqual(["9000 beyond the first 1000"]);
+  });
 });
 
 describe("a screen reader", () => {
@@ -78,14 +95,20 @@ describe("a screen reader", () => {
       kind: "turn_ended",
       event: { outcome: "completed", generations: 1, choices: ["Open", "Leave"] },
     });
-    expect(announcements(session, 1)).toEqual([
+    expect(announcements(session, 1).map((one) => one.text)).toEqual([
       "You reach for the torch on the wall.",
       "Picture: A lit torch on a stone wall",
       "Torch lit.",
       "Door examined.",
       "You can choose: Open, Leave",
     ]);
+    expect(announcements(session, 1).map((one) => one.isStory)).toEqual([true, false, true, true, false]);
     expect(announcements(session, session.lastSeq)).toEqual([]);
+  });
+
+  it("announces a failure when it happens", () => {
+    const session = sessionWith(prompt, stream("lever"));
+    expect(announcements(session, 2).map((one) => one.text)).toContain("The lever does not move.");
   });
 });
 

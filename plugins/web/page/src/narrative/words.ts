@@ -4,9 +4,9 @@ import { categoryOf } from "../assets/asset_words.ts";
 import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
-// A remark on a turn with problems.
+// A remark at the end of a turn with problems.
 export interface Remark {
-  // The story's own words, or the page's if the story has none. May be empty.
+  // The page's own words. May be empty.
   words: string[];
   // The prompt to retry.
   retry: string | undefined;
@@ -17,25 +17,34 @@ const kFailures = 5;
 
 // Returns undefined for a turn without problems. `stoppedHere`: this window cancelled the turn.
 export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
-  const failed = turn.plans.filter((plan) => plan.success === false).flatMap(failuresOf);
-  const messages = [...new Set(failed.map(storyWords).filter((one) => one !== ""))].slice(0, kFailures);
-  const remark = (...words: string[]): Remark => ({ words: [...messages, ...words], retry: turn.prompt?.text });
+  const failed = turn.plans.filter((plan) => plan.success === false);
+  const remark = (...words: string[]): Remark => ({ words, retry: turn.prompt?.text });
   switch (turn.outcome) {
     case undefined:
-      return messages.length === 0 ? undefined : { words: messages, retry: undefined };
+      return undefined;
     case "cancelled":
-      return { words: [stoppedHere ? "You stopped this." : "This was stopped."], retry: turn.prompt?.text };
+      return remark(stoppedHere ? "You stopped this." : "This was stopped.");
     case "lost":
       return remark("The game ended here.");
     case "timeout":
       return remark("This took too long and was stopped.");
     case "failed":
-      return remark(...(messages.length === 0 ? ["It did not work out."] : []));
+      return failed.some((plan) => failureWords(turn, plan).length > 0) ? remark() : remark("It did not work out.");
     case "fallback":
       return remark();
     default:
-      return failed.length === 0 ? undefined : remark();
+      return failed.some((plan) => failuresOf(plan).length > 0) ? remark() : undefined;
   }
+}
+
+// What the failed tools of a plan say, for the place in the story where the plan failed. Words that the turn tells
+// anyway, in its narration or for an earlier plan, are not repeated.
+export function failureWords(turn: Turn, plan: PlanRun): string[] {
+  const told = new Set(turn.narratives.map((one) => withStop(one.text.trim())));
+  for (const earlier of turn.plans.slice(0, turn.plans.indexOf(plan))) {
+    if (earlier.success === false) for (const one of failuresOf(earlier)) told.add(storyWords(one));
+  }
+  return [...new Set(failuresOf(plan).map(storyWords))].filter((one) => one !== "" && !told.has(one)).slice(0, kFailures);
 }
 
 function failuresOf(plan: PlanRun): Invocation[] {
@@ -52,7 +61,7 @@ function storyWords(invocation: Invocation): string {
   return summary === "" ? "" : withStop(shortened(summary, kWords));
 }
 
-// "3 tools ran", "3 tools ran, 1 failed"; undefined if none ran.
+// "3 tools ran", "3 tools ran, 1 failed", "1 warning"; undefined if there is nothing to say.
 export function toolsWords(turn: Turn): string | undefined {
   let ran = 0;
   let failed = 0;
@@ -62,8 +71,11 @@ export function toolsWords(turn: Turn): string | undefined {
       if (hasFailed(invocation)) ++failed;
     }
   }
-  if (ran === 0) return undefined;
-  return `${counted(ran, "tool")} ran${failed === 0 ? "" : `, ${failed.toLocaleString("en")} failed`}`;
+  const words: string[] = [];
+  if (ran > 0) words.push(`${counted(ran, "tool")} ran`);
+  if (failed > 0) words.push(`${failed.toLocaleString("en")} failed`);
+  if (turn.warnings.length > 0) words.push(counted(turn.warnings.length, "warning"));
+  return words.length === 0 ? undefined : words.join(", ");
 }
 
 // The details of a turn besides its tools' failures: the fallback, refused assets and warnings.

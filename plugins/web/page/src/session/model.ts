@@ -176,6 +176,8 @@ export interface OpeningScene {
 export type TurnEntry =
   | { what: "narrative"; narrative: Narrative }
   | { what: "plan"; plan: PlanRun }
+  // The plan has failed.
+  | { what: "failure"; seq: number; plan: PlanRun }
   | { what: "asset"; asset: Asset }
   | { what: "placeholder"; placeholder: UiPlaceholder };
 

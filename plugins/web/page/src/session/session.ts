@@ -268,8 +268,11 @@ export class Session {
     plan.executionTime = numberOf(record.event, "executionTime");
     plan.revision = record.seq;
     plan.turn.revision = record.seq;
-    // A failed plan offers no choices.
-    if (!plan.success) plan.turn.choices = undefined;
+    if (!plan.success) {
+      plan.turn.entries.push({ what: "failure", seq: record.seq, plan });
+      // A failed plan offers no choices.
+      plan.turn.choices = undefined;
+    }
     if (plan.turn.prompt === undefined && plan.turn.outcome === undefined) {
       endTurn(plan.turn, plan.success ? "completed" : "failed", record.seq, time);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only live region. It is part of all four views and announces only the story.
-import { LitElement, css, html } from "lit";
+import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { Prompts } from "../prompts.ts";
 import type { Session } from "../session/session.ts";
-import { announcements } from "./announce.ts";
+import { type Announcement, announcements } from "./announce.ts";
 import { shared } from "../theme/shared.ts";
 
 const kMaxMessages = 12;
@@ -14,7 +14,7 @@ const kMaxMessages = 12;
 export class Announcer extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
-  @state() private messages: { key: number; text: string }[] = [];
+  @state() private messages: (Announcement & { key: number })[] = [];
   #after = 0;
   #next = 0;
   #unsubscribe: (() => void) | undefined;
@@ -46,7 +46,7 @@ export class Announcer extends LitElement {
       ${repeat(
         this.messages,
         (one) => one.key,
-        (one) => html`<p>${one.text}</p>`,
+        (one) => html`<p lang=${one.isStory ? this.session?.language || nothing : nothing}>${one.text}</p>`,
       )}
     </div>`;
   }
@@ -56,7 +56,7 @@ export class Announcer extends LitElement {
     const session = this.session;
     if (session === undefined || !session.caughtUp) return;
     if (this.#after !== Number.MAX_SAFE_INTEGER) {
-      const news = announcements(session, this.#after, (turn) => this.prompts?.hasStopped(turn) ?? false).map((text) => ({ key: ++this.#next, text }));
+      const news = announcements(session, this.#after, (turn) => this.prompts?.hasStopped(turn) ?? false).map((one) => ({ ...one, key: ++this.#next }));
       if (news.length > 0) this.messages = [...this.messages, ...news].slice(-kMaxMessages);
     }
     this.#after = session.lastSeq;
