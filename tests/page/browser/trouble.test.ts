@@ -220,6 +220,17 @@ test("a new session at the same address ends this one", async ({ stage }) => {
   await player.page.getByRole("status").getByText(/This game has ended/).waitFor();
   await player.sees("A well.");
   expect(await player.input.isDisabled()).toBe(true);
+
+  // When a different window has entered the new game, this window offers it too.
+  const other = await player.context.newPage();
+  await other.goto(after.address);
+  await other.locator("narratoria-app").waitFor();
+  player.allow(/409/, /a new page was opened/);
+  await player.page.evaluate(() => dispatchEvent(new Event("focus")));
+  await player.sees("A well.");
+  await player.button("Load the new game").click();
+  await player.input.waitFor();
+  await expect.poll(() => player.story.getByText("A well.").count()).toBe(0);
 });
 
 test("a window of a replaced game keeps its story", async ({ stage }) => {

@@ -135,6 +135,39 @@ beforeEach(() => {
   open();
 });
 
+describe("a window whose game has ended", () => {
+  const refused = async (): Promise<void> => {
+    source().opens("s", 0, "old");
+    answer = 403;
+    source().breaks(2);
+    await settled();
+    expect(connection.status).toBe("ended");
+    expect(connection.isReplaced).toBe(false);
+  };
+
+  it("notices a new game once a different window has entered it", async () => {
+    await refused();
+    answer = 409;
+    statuses = [];
+    sawVisibility();
+    await settled();
+    expect(connection.isReplaced).toBe(true);
+    expect(statuses).toEqual(["ended"]);
+  });
+
+  it("stays ended as long as it is refused or hidden", async () => {
+    await refused();
+    sawVisibility();
+    await settled();
+    expect(connection.isReplaced).toBe(false);
+    answer = 409;
+    isHidden = true;
+    sawVisibility();
+    await settled();
+    expect(connection.isReplaced).toBe(false);
+  });
+});
+
 describe("the event stream", () => {
   it("starts at the first record", () => {
     expect(source().url).toBe("/api/events?after=0");

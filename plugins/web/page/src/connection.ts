@@ -38,6 +38,7 @@ export interface Environment {
   share: OpenShare;
   later(run: () => void, milliseconds: number): () => void;
   isHidden(): boolean;
+  // Calls `listener` when the page is shown or hidden, and when its window gets the focus.
   onVisibility(listener: () => void): () => void;
 }
 
@@ -247,11 +248,25 @@ export class Connection {
     this.#set("ended");
   }
 
+  // A window that was refused (403) cannot know whether a new game runs at its address, until a different window of the
+  // browser has entered that game.
+  #lookForNewGame(): void {
+    if (this.isReplaced || this.#game === "") return;
+    void this.#environment.probe(this.#url()).then((status) => {
+      if (status !== 409 || this.isReplaced) return;
+      this.isReplaced = true;
+      this.#listener.status("ended");
+    });
+  }
+
   // A hidden page gives up its connection and its role.
   #visibility(): void {
     this.#cancelRest?.();
     this.#cancelRest = undefined;
-    if (this.status === "ended") return;
+    if (this.status === "ended") {
+      if (!this.#environment.isHidden()) this.#lookForNewGame();
+      return;
+    }
     if (this.#environment.isHidden()) {
       this.#cancelRest = this.#environment.later(() => {
         this.#leave();
@@ -320,7 +335,11 @@ function browser(): Environment {
     isHidden: () => document.hidden,
     onVisibility(listener) {
       document.addEventListener("visibilitychange", listener);
-      return () => document.removeEventListener("visibilitychange", listener);
+      addEventListener("focus", listener);
+      return () => {
+        document.removeEventListener("visibilitychange", listener);
+        removeEventListener("focus", listener);
+      };
     },
   };
 }

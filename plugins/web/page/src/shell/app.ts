@@ -398,6 +398,8 @@ export class App extends LitElement {
 
   #connected(status: Status): void {
     this.status = status;
+    // The banner also depends on the connection.
+    this.requestUpdate();
     if (status === "ended") this.session.markLost(Date.now());
     if (status === "open") this.prompts.reached();
     clearTimeout(this.#lostTimer);
