@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accessibility: assistive technology, keyboard, all sizes, reduced motion.
 import axe from "axe-core";
+import type { Locator } from "playwright-core";
 import { expect } from "vitest";
 import { type Player } from "./harness/player.ts";
 import { rich, tellRich } from "./harness/rich.ts";
@@ -153,11 +154,85 @@ for (const [what, viewport, deviceScaleFactor] of [
     });
     // The input and the navigation are reachable.
     await player.go("Narrative");
+    await player.input.scrollIntoViewIfNeeded();
     const box = (await player.input.boundingBox())!;
     expect(box.y + box.height).toBeLessThanOrEqual(viewport.height);
     expect(box.width).toBeGreaterThan(100);
     const text = (await player.story.getByText("The well is older than the village.").first().boundingBox())!;
     expect(text.width).toBeLessThanOrEqual(viewport.width);
+  });
+}
+
+for (const viewport of [{ width: 320, height: 256 }, { width: 640, height: 256 }]) {
+  test(`the whole story is read by scrolling, at 400 % in a window of ${viewport.width} pixels`, async ({ stage }) => {
+    const player = await stage.play(torch, { viewport, deviceScaleFactor: 4 });
+    const places = player.page.getByRole("navigation", { name: "Places" });
+    const [nav, main] = [(await places.boundingBox())!, (await player.main.boundingBox())!];
+    // The navigation is next to the story or below it.
+    expect(nav.x + nav.width <= main.x || main.y + main.height <= nav.y).toBe(true);
+    expect(nav.y + nav.height).toBeLessThanOrEqual(viewport.height);
+    expect(main.height).toBeGreaterThan(0.75 * viewport.height);
+    // Nothing covers the text, the choices and the input once they are scrolled into view.
+    const isReadable = async (one: Locator): Promise<void> => {
+      await one.scrollIntoViewIfNeeded();
+      expect(await one.evaluate(isUncovered), String(one)).toBe(true);
+    };
+    await isReadable(player.story.getByText("The stair ends in the dark"));
+    await isReadable(player.story.getByText("Beside it, something iron juts"));
+    await isReadable(player.choice("I light the torch"));
+    await isReadable(player.input);
+    await player.say("I light the torch and examine the door");
+    await player.isDone();
+    // The turn is read from its beginning.
+    const told = player.story.getByText("You reach for the torch on the wall.");
+    expect(await told.evaluate(isUncovered)).toBe(true);
+    await isReadable(player.story.getByText("Door examined."));
+    await isReadable(player.choice("Leave"));
+    await isReadable(player.input);
+  });
+}
+
+// True if each corner of the element's visible part shows the element itself. Runs in the page.
+function isUncovered(one: Element): boolean {
+  const box = one.getBoundingClientRect();
+  if (box.height === 0 || box.top < 0 || box.bottom > innerHeight) return false;
+  const deepest = (x: number, y: number): Element | null => {
+    let at = document.elementFromPoint(x, y);
+    for (let next = at; next !== null && next.shadowRoot !== null; at = next) {
+      next = next.shadowRoot.elementFromPoint(x, y);
+      if (next === at || next === null) break;
+    }
+    return at;
+  };
+  const contains = (inner: Element | null): boolean => {
+    for (let at: Node | null = inner; at !== null; at = at instanceof ShadowRoot ? at.host : at.parentNode) if (at === one) return true;
+    return false;
+  };
+  return [box.top + 4, box.bottom - 4].every((y) => contains(deepest(box.left + box.width / 2, y)));
+}
+
+for (const colorScheme of ["dark", "light"] as const) {
+  test(`the focus on the navigation is visible, ${colorScheme}`, async ({ stage }) => {
+    const player = await stage.play(torch, { colorScheme });
+    for (const [part, viewport] of [["rail", { width: 1280, height: 800 }], ["bar", { width: 390, height: 844 }]] as const) {
+      await player.page.setViewportSize(viewport);
+      const item = player.page.locator(`mdui-navigation-${part}-item`).nth(1);
+      await player.tabTo(player.place("Tools"));
+      const contrast = await item.evaluate((one) => {
+        const rgb = (text: string): number[] => text.match(/[\d.]+/g)!.slice(0, 3).map(Number);
+        const luminance = (text: string): number => {
+          const [r, g, b] = rgb(text).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+        };
+        const style = getComputedStyle(one);
+        if (style.outlineStyle === "none" || Number.parseFloat(style.outlineWidth) < 2) return 0;
+        let behind: Element | null = one;
+        while (behind !== null && /, 0\)$|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+        const [light, dark] = [luminance(style.outlineColor), luminance(getComputedStyle(behind!).backgroundColor)].toSorted((a, b) => b - a);
+        return (light! + 0.05) / (dark! + 0.05);
+      });
+      expect(contrast, part).toBeGreaterThanOrEqual(3);
+    }
   });
 }
 

@@ -82,6 +82,13 @@ export class ChoiceList extends LitElement {
         }
       }
 
+      /* In a low window the choices scroll with the story. */
+      @media (max-height: 20rem) {
+        :host {
+          max-height: none;
+        }
+      }
+
       .key {
         display: inline-block;
         min-width: 1.25em;

@@ -29,6 +29,9 @@ const kTurns = 24;
 // Turns that are compared and laid out together, so that the cost of a new turn hardly grows with the number of turns.
 const kTurnsInChapter = 24;
 const kNear = 96;
+// In a low window (400 % zoom) choices and input would leave no room for the story, so they follow it, and all scroll
+// together. The same condition is in the styles.
+const low = matchMedia("(max-height: 20rem)");
 // Space above the current turn, in pixels.
 const kHeadroom = 24;
 
@@ -40,7 +43,7 @@ export class NarrativeView extends LitElement {
   @property({ type: Boolean }) ended = false;
   @state() private shown = kTurns;
   @state() private isFarUp = false;
-  @query(".scroller") private scroller!: HTMLElement;
+  @query(".scroller") private region!: HTMLElement;
   @query("narratoria-prompt-input") private input!: PromptInput;
   @query("narratoria-choices") private choices!: ChoiceList | null;
 
@@ -57,6 +60,11 @@ export class NarrativeView extends LitElement {
   #drawings = 0;
   #resize: ResizeObserver | undefined;
 
+  // The element that scrolls.
+  private get scroller(): HTMLElement {
+    return low.matches ? this : this.region;
+  }
+
   static override styles = [
     shared,
     css`
@@ -70,6 +78,16 @@ export class NarrativeView extends LitElement {
           radial-gradient(40rem 24rem at 50% 110%, rgba(var(--mdui-color-tertiary-container), 0.28), transparent 70%);
       }
 
+      @media screen and (max-height: 20rem) {
+        :host {
+          grid-template: 1fr auto / minmax(0, 1fr);
+          overflow-y: auto;
+          /* New text comes above the input, which must not keep its place. */
+          overflow-anchor: none;
+          scrollbar-color: rgb(var(--mdui-color-outline-variant)) transparent;
+        }
+      }
+
       .scroller:focus-visible {
         outline-offset: -0.25rem;
       }
@@ -79,6 +97,12 @@ export class NarrativeView extends LitElement {
         overflow-y: auto;
         overscroll-behavior: contain;
         scrollbar-color: rgb(var(--mdui-color-outline-variant)) transparent;
+      }
+
+      @media (max-height: 20rem) {
+        .scroller {
+          overflow: visible;
+        }
       }
 
       .column {
@@ -312,6 +336,7 @@ export class NarrativeView extends LitElement {
     this.#follows = true;
     this.#isTouched = false;
     this.#newAfter = Number.MAX_SAFE_INTEGER;
+    this.addEventListener("scroll", this.#scrolled);
     addEventListener("keydown", this.#pressed);
     addEventListener("beforeprint", this.#printing);
   }
@@ -390,7 +415,7 @@ export class NarrativeView extends LitElement {
           ${this.#onItsWay(session)}
         </div>
       </div>
-      <div class="dock" @keydown=${this.#leaf}>
+      <div class="dock" @keydown=${this.#leaf} @wheel=${this.#touched} @touchmove=${this.#touched}>
         ${offer === undefined
           ? nothing
           : html`<narratoria-choices .offer=${offer} .language=${session.language} @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}></narratoria-choices>`}
@@ -473,7 +498,8 @@ export class NarrativeView extends LitElement {
     this.#resize = new ResizeObserver(() => this.#follow());
     const column = this.renderRoot.querySelector(".column");
     if (column !== null) this.#resize.observe(column);
-    this.#resize.observe(this.scroller);
+    this.#resize.observe(this.region);
+    this.#resize.observe(this);
   }
 
   protected override updated(): void {
@@ -574,7 +600,7 @@ export class NarrativeView extends LitElement {
   #toTheEnd = (): void => {
     this.#follows = true;
     this.#isTouched = true;
-    this.scroller.focus({ preventScroll: true });
+    this.region.focus({ preventScroll: true });
     void this.updateComplete.then(() => this.scroller.scrollTo({ top: this.scroller.scrollHeight }));
   };
 

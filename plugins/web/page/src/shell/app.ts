@@ -74,6 +74,7 @@ export class App extends LitElement {
 
       :host([narrow]) nav {
         grid-row: 3;
+        min-height: auto;
         display: flex;
         align-items: center;
         background: rgb(var(--mdui-color-surface-container));
@@ -115,6 +116,14 @@ export class App extends LitElement {
       nav > mdui-button-icon {
         flex: none;
         margin-inline: 0.25rem;
+      }
+
+      /* Inside the item, because the rail clips what is outside. */
+      mdui-navigation-rail-item[focus-visible],
+      mdui-navigation-bar-item[focus-visible] {
+        outline: 0.1875rem solid rgb(var(--mdui-color-primary));
+        outline-offset: -0.1875rem;
+        border-radius: 0.5rem;
       }
 
       .badge {
@@ -179,11 +188,16 @@ export class App extends LitElement {
         }
       }
 
-      /* At 400 % zoom the window is too low for the layout, so the page scrolls and the view keeps a minimum height. */
+      /* At 400 % zoom a banner of several lines could take the whole window, so the page scrolls and the view keeps a
+         minimum height. */
       @media (max-height: 20rem) {
-        :host([narrow]) {
-          grid-template-rows: auto minmax(15rem, 1fr) auto;
+        :host {
+          grid-template-rows: auto minmax(8rem, 1fr);
           overflow-y: auto;
+        }
+
+        :host([narrow]) {
+          grid-template-rows: auto minmax(8rem, 1fr) auto;
         }
       }
 
