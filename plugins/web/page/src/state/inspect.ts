@@ -35,7 +35,13 @@ export function print(value: Json, room: number): Printed {
 }
 
 function quoted(text: string, left: number): string {
-  return JSON.stringify(text.length > left ? cut(text, left + 1) : text);
+  return withEscapedControls(JSON.stringify(text.length > left ? cut(text, left + 1) : text));
+}
+
+// Writes the controls that change the direction of a text as JSON escapes: \u202E. The reader sees them, and they reorder
+// neither the quotes and keys of JSON nor, by an unpaired end of isolation, the text around it.
+export function withEscapedControls(text: string): string {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0").toUpperCase()}`);
 }
 
 // Never cuts within a surrogate pair.

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from "../session/record.ts";
 import type { Patch } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { authorOf } from "./authors.ts";
-import { preview } from "./inspect.ts";
+import { preview, withEscapedControls } from "./inspect.ts";
 import type { Marks } from "./marks.ts";
 import { pointerOf } from "./pointer.ts";
 import { isContainer, sizeOf, Tree, type TreeNode } from "./tree.ts";
@@ -271,7 +271,7 @@ export class StateTree extends LitElement {
 
   #marked(key: string): unknown {
     if (key === "") return '""';
-    const text = shortened(key, 120);
+    const text = withEscapedControls(shortened(key, 120));
     const at = this.words === "" ? -1 : text.toLowerCase().indexOf(this.words);
     if (at < 0) return text;
     const end = at + this.words.length;
@@ -369,7 +369,7 @@ function shownValue(value: Json, expanded: boolean): string {
 }
 
 export function pathName(segments: readonly string[]): string {
-  return segments.length === 0 ? "the whole state" : pointerOf(segments);
+  return segments.length === 0 ? "the whole state" : withEscapedControls(pointerOf(segments));
 }
 
 declare global {

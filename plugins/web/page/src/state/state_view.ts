@@ -17,7 +17,7 @@ import { timeOfDay } from "../tools/time_scale.ts";
 import { authorKind, authorOf } from "./authors.ts";
 import { type Change, changesOf } from "./changes.ts";
 import { StateHistory } from "./history.ts";
-import { preview, print } from "./inspect.ts";
+import { preview, print, withEscapedControls } from "./inspect.ts";
 import { Marks } from "./marks.ts";
 import { pointerOf, segmentsOf, valueAt } from "./pointer.ts";
 import { mostHits, PathSearch } from "./search.ts";
@@ -664,7 +664,7 @@ export class StateView extends SessionView {
   #change(change: Change): TemplateResult {
     return html`<li>
       <button class="change" type="button" @click=${() => this.#choose(change.segments)}>
-        <span class="what">${change.what === "same" ? "as before" : change.what}</span> <code dir="auto">${shortened(pointerOf(change.segments), 200)}</code>
+        <span class="what">${change.what === "same" ? "as before" : change.what}</span> <code dir="auto">${shortened(pathName(change.segments), 200)}</code>
         ${change.value === undefined ? nothing : html` = <code class="quiet" dir="auto">${preview(change.value, 120)}</code>`}
       </button>
     </li>`;
@@ -710,7 +710,7 @@ export class StateView extends SessionView {
     return html`<section>
       <h3>Written by two tools at once</h3>
       <ul class="writings">
-        ${found.map((one) => html`<li class="conflict"><code dir="auto">${shortened(one.path, 200)}</code>: <bdi>${shortened(one.tools[0] ?? "", 60)}</bdi>, then <bdi>${shortened(one.tools[1] ?? "", 60)}</bdi>, which takes effect</li>`)}
+        ${found.map((one) => html`<li class="conflict"><code dir="auto">${shortened(withEscapedControls(one.path), 200)}</code>: <bdi>${shortened(one.tools[0] ?? "", 60)}</bdi>, then <bdi>${shortened(one.tools[1] ?? "", 60)}</bdi>, which takes effect</li>`)}
       </ul>
     </section>`;
   }
