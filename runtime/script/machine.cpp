@@ -157,6 +157,13 @@ bool Machine::append_scope(std::string& out) const {
     return true;
 }
 
+Value Machine::variable(std::string_view name) const {
+    for (const auto& variable : program_->variables_) {
+        if (string(variable.name) == name) return frame_[variable.place];
+    }
+    return {};
+}
+
 size_t Machine::bytes() const {
     size_t bytes = sizeof(Machine) + program_->frame_size_ * sizeof(Value) + memory_.used();
     for (const std::string& line : output_) bytes += sizeof line + line.capacity();

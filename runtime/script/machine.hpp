@@ -87,6 +87,8 @@ public:
     // Appends the variables of the script's own scope as a JSON object, in the order of their first
     // assignment. False, and nothing is appended, if they exceed Limits::value_bytes.
     bool append_scope(std::string& out) const;
+    // Returns a variable of the script's own scope; Undefined if it has no value.
+    Value variable(std::string_view name) const;
     const Limits& limits() const { return limits_; }
 
     const Program& program() const { return *program_; }

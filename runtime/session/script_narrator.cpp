@@ -13,6 +13,7 @@
 #include "base/view.hpp"
 #include "narratoria/host.h"
 #include "narratoria/narrator.h"
+#include "plan/result.hpp"
 #include "plugin/host_functions.hpp"
 #include "plugin/session_access.hpp"
 #include "session/script_run.hpp"
@@ -46,6 +47,7 @@ public:
             .raw("prompt", root.find("prompt").find("text").raw())
             .raw("state", root.find("state").raw())
             .raw("disabledSkills", disabled)
+            .number("random", root.find("random").integer().value_or(0))
             .end();
 
         token_ = token;
@@ -102,8 +104,35 @@ private:
         json::ObjectWriter writer(plan);
         writer.string("requestId", make_uuid());
         if (!narrative_.empty()) writer.string("narrative", narrative_);
-        writer.raw("tools", "[]").end();
+        writer.raw("tools", "[]");
+        const std::vector<std::string> choices = offered();
+        if (!choices.empty()) {
+            writer.key("choices");
+            plan::append_strings(plan, choices);
+        }
+        writer.end();
         session_.answer(token_, true, std::move(plan));
+    }
+
+    // The texts of the script's variable `choices`.
+    std::vector<std::string> offered() {
+        std::vector<std::string> out;
+        const script::Value choices = run_->variable("choices");
+        if (!choices.is_defined()) return out;
+        bool are_texts = choices.is_list();
+        if (are_texts) {
+            for (const script::Value& each : choices.elements()) {
+                are_texts = are_texts && each.is_string();
+                if (each.is_string()) out.emplace_back(each.text());
+            }
+        }
+        if (!are_texts) {
+            session_.warn("NARRATIVE_CHOICE",
+                          file_ +
+                              ": the variable choices is not a list of strings, so not all of "
+                              "it is offered to the player");
+        }
+        return out;
     }
 
     plugin::SessionAccess& session_;

@@ -86,6 +86,8 @@ public:
     }
     // Runs the script from the loop.
     void start();
+    // See Machine.
+    script::Value variable(std::string_view name) const { return machine_.variable(name); }
     // Ends the script. Calls on_ended before it returns.
     void stop(plan::Stop reason);
 

@@ -72,6 +72,24 @@ TEST_F(ScriptNarrator, PrintedTextIsTheNarrative) {
     EXPECT_EQ(ended.generations, 1u);
 }
 
+TEST_F(ScriptNarrator, VariableChoicesIsOfferedAfterTheChoicesOfTools) {
+    open(R"(LET choices = ["I wait"]
+            IF HAS(state, "boat") THEN LET choices = ["I row", "I wait"] END
+            LET die = random % 6 + 1
+            PRINT(die >= 1 AND die <= 6))");
+    const Ended ended = prompt("go");
+    EXPECT_EQ(ended.choices, Json(R"(["I row","I wait"])"));
+    EXPECT_EQ(ended.narrative, "true");
+}
+
+TEST_F(ScriptNarrator, ChoicesThatAreNotAListOfStringsGiveAWarning) {
+    open(R"(PRINT("Well?") LET choices = ["I wait", 2])");
+    const Ended ended = prompt("go");
+    EXPECT_EQ(ended.choices, Json(R"(["I wait"])"));
+    EXPECT_EQ(ended.narrative, "Well?");
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("choices is not a list of strings")));
+}
+
 TEST_F(ScriptNarrator, ScriptThatDoesNothingGivesOneWarning) {
     for (const std::string_view script : {"LET a = 1", "", "// a comment\n"}) {
         recorder.records.clear();

@@ -3,7 +3,9 @@
 #define NARRATORIA_NARRATOR_H
 /*
  * A narrator turns a prompt into Plan JSON (spec 003 §13.6). It receives at most five requests per
- * prompt; each one after the first contains the previous failures. It may reply at any time.
+ * prompt; each one after the first contains the previous failures. It may reply at any time. A plan
+ * with "continue" that succeeds is followed by another request in the same turn, with its result; at
+ * most four plans of a turn are continued.
  */
 #include "narratoria/plugin.h"
 

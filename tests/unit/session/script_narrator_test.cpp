@@ -101,7 +101,7 @@ protected:
             narrator->extension(NAR_EXTENSION_NARRATOR));
     }
     void ask(int generation, std::string_view disabled = "[]") {
-        std::string request = R"({"prompt":{"text":"go"},"state":{},"disabledSkills":)";
+        std::string request = R"({"prompt":{"text":"go"},"state":{},"random":7,"disabledSkills":)";
         request += disabled;
         request += R"(,"generationAttempt":)" + std::to_string(generation) + "}";
         const nar_narrator_request given{
