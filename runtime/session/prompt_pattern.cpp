@@ -9,6 +9,9 @@
 namespace narratoria::session {
 namespace {
 
+// In place of a capture. Not a character of a prompt.
+constexpr char kCapture = '\x01';
+
 bool ends_a_sentence(char32_t c) { return c == '.' || c == '!' || c == '?'; }
 
 bool is_space(char32_t c) {
@@ -17,12 +20,7 @@ bool is_space(char32_t c) {
 }
 
 char32_t character_at(std::string_view text, size_t at) {
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    const size_t length = utf8::next(text, at) - at;
-    if (length == 1) return byte(at);
-    char32_t out = byte(at) & (0xFFu >> (length + 1));
-    for (size_t i = 1; i < length; ++i) out = out << 6 | (byte(at + i) & 0x3Fu);
-    return out;
+    return static_cast<char32_t>(utf8::decode(text, at));
 }
 
 std::string_view without_end(std::string_view text) {
@@ -78,7 +76,23 @@ NormalizedPrompt::NormalizedPrompt(std::string_view text) : original_(text) {
     offsets_.push_back(kept.size());
 }
 
+NormalizedPrompt::NormalizedPrompt(std::string_view text, const Vocabulary& vocabulary)
+    : original_(text) {
+    size_t end = 0;
+    for (const Word& word : vocabulary.words_of(text)) {
+        if (!normalized_.empty()) {
+            normalized_ += ' ';
+            offsets_.push_back(end);
+        }
+        normalized_ += word.text;
+        offsets_.insert(offsets_.end(), word.offsets.begin(), word.offsets.end());
+        end = word.end;
+    }
+    offsets_.push_back(end);
+}
+
 std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
+                                                    const Vocabulary& vocabulary,
                                                     TemplateProblem& problem) {
     std::optional<std::vector<TemplatePart>> parts = parse_template(text, problem);
     if (!parts) return std::nullopt;
@@ -90,11 +104,13 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
         parts->back().text = without_end(parts->back().text);
     }
     PromptPattern pattern;
+    std::string marked;  // the text with kCapture for each capture
     for (const TemplatePart& part : *parts) {
         if (!part.is_name) {
             std::string& literal =
-                pattern.names_.empty() ? pattern.before_ : pattern.literals_.back();
+                pattern.names_.empty() ? pattern.exact_.before : pattern.exact_.literals.back();
             literal = normalized(part.text);
+            marked += part.text;
             continue;
         }
         if (kind_of(part.text) != NameKind::Plain) {
@@ -116,26 +132,34 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
             return std::nullopt;
         }
         pattern.names_.push_back(part.text);
-        pattern.literals_.emplace_back();
+        pattern.exact_.literals.emplace_back();
+        marked += kCapture;
     }
-    if (pattern.names_.empty() && pattern.before_.empty()) {
+    if (pattern.names_.empty() && pattern.exact_.before.empty()) {
         problem = {0, "a pattern needs more than white space and . ! ?"};
         return std::nullopt;
+    }
+    pattern.reduced_text_ = NormalizedPrompt(marked, vocabulary).text();
+    for (const char c : pattern.reduced_text_) {
+        if (c == kCapture) pattern.reduced_.literals.emplace_back();
+        else if (pattern.reduced_.literals.empty()) pattern.reduced_.before += c;
+        else pattern.reduced_.literals.back() += c;
     }
     return pattern;
 }
 
 // No backtracking: the first occurrence of a literal leaves the most text for the rest of the
 // pattern. Only the last literal is anchored, at the end of the prompt.
-bool PromptPattern::match(const NormalizedPrompt& prompt, Bindings& captures) const {
+bool PromptPattern::match(const Form& form, const NormalizedPrompt& prompt,
+                          Bindings& captures) const {
     const std::string_view text = prompt.text();
     captures.clear();
-    if (names_.empty()) return text == before_;
-    if (text.substr(0, before_.size()) != before_) return false;
-    size_t at = before_.size();
+    if (names_.empty()) return text == form.before;
+    if (!text.starts_with(form.before)) return false;
+    size_t at = form.before.size();
     for (size_t i = 0; i < names_.size(); ++i) {
         if (at >= text.size()) return false;
-        const std::string_view literal = literals_[i];
+        const std::string_view literal = form.literals[i];
         const size_t begin = at;
         const size_t first_end = utf8::next(text, begin);
         size_t end = first_end;

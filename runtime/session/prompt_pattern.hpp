@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "session/text_template.hpp"
+#include "session/vocabulary.hpp"
 
 namespace narratoria::session {
 
-// A prompt normalized for matching: case is folded, each run of white space becomes one space, and
-// white space at both ends and . ! ? at the end are removed. Keeps the original offset of each
+// A prompt in the form in which it is compared with patterns. Keeps the original offset of each
 // byte, because a capture returns the player's bytes unchanged.
 class NormalizedPrompt {
 public:
-    // `text` is UTF-8 and must outlive the object.
+    // Folds case, turns each run of white space into one space, and removes white space at both
+    // ends and . ! ? at the end. `text` is UTF-8 and must outlive the object.
     explicit NormalizedPrompt(std::string_view text);
+    // Joins the words that matter by spaces.
+    NormalizedPrompt(std::string_view text, const Vocabulary& vocabulary);
 
     std::string_view text() const { return normalized_; }
     std::string_view original(size_t begin, size_t end) const {
@@ -30,22 +33,47 @@ private:
     std::vector<size_t> offsets_;  // original offset of each byte, and of the end
 };
 
+// What the player wrote, in both forms.
+struct PlayerWords {
+    PlayerWords(std::string_view text, const Vocabulary& vocabulary)
+        : exact(text), reduced(text, vocabulary) {}
+    NormalizedPrompt exact;
+    NormalizedPrompt reduced;
+};
+
 // Matches whole prompts. A capture takes at least one character, and as few as possible. Matching
 // is linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
 // thread-safe.
 class PromptPattern {
 public:
-    static std::optional<PromptPattern> compile(std::string_view text, TemplateProblem& problem);
+    static std::optional<PromptPattern> compile(std::string_view text, const Vocabulary& vocabulary,
+                                                TemplateProblem& problem);
 
     const std::vector<std::string>& names() const { return names_; }
+    // The words that matter, with \x01 for each capture.
+    const std::string& reduced() const { return reduced_text_; }
 
-    // On a match, fills `captures` with views into the prompt and into this pattern.
-    bool match(const NormalizedPrompt& prompt, Bindings& captures) const;
+    // On a match, these fill `captures` with views into the prompt and into this pattern. The first
+    // one compares the exact forms, the second one the reduced forms if the exact ones differ.
+    bool matches_exactly(const NormalizedPrompt& prompt, Bindings& captures) const {
+        return match(exact_, prompt, captures);
+    }
+    bool matches(const PlayerWords& words, Bindings& captures) const {
+        return match(exact_, words.exact, captures) ||
+               (!reduced_text_.empty() && match(reduced_, words.reduced, captures));
+    }
 
 private:
-    std::string before_;                 // the text before the first capture
-    std::vector<std::string> names_;     // names of the captures
-    std::vector<std::string> literals_;  // the text after each capture; only the last is anchored
+    struct Form {
+        std::string before;                 // the text before the first capture
+        std::vector<std::string> literals;  // after each capture; only the last is anchored
+    };
+    bool match(const Form& form, const NormalizedPrompt& prompt, Bindings& captures) const;
+
+    std::vector<std::string> names_;  // of the captures
+    Form exact_;
+    Form reduced_;
+    std::string reduced_text_;
 };
 
 }  // namespace narratoria::session

@@ -26,10 +26,15 @@ public:
 
     void read(json::Value root) {
         if (!is(root, "", json::Type::Object, "prompts.json must contain an object")) return;
-        allow_keys(root, "", {"prompts", "unmatched", "always"});
+        allow_keys(root, "", {"prompts", "unmatched", "always", "hints", "synonyms", "ignore"});
+        if (const json::Value ignored = root.find("ignore")) read_ignored(ignored);
+        if (const json::Value synonyms = root.find("synonyms")) read_synonyms(synonyms);
         if (const json::Value unmatched = root.find("unmatched")) read_unmatched(unmatched);
         if (const json::Value always = root.find("always")) {
             prompts_.always = read_choices(always, "/always", {});
+        }
+        if (const json::Value hints = root.find("hints")) {
+            prompts_.hints = read_choices(hints, "/hints", {});
         }
         const json::Value list = root.find("prompts");
         if (!list) {
@@ -76,6 +81,48 @@ private:
                   json::quoted(member.key) + " is not a key here" +
                       allowed.suggestion_or_list(member.key));
         }
+    }
+
+    void read_ignored(json::Value list) {
+        if (!is(list, "/ignore", json::Type::Array, "\"ignore\" must be a list of words")) return;
+        std::vector<std::string> words;
+        each_element(list, "/ignore", [&](json::Value word, const std::string& place) {
+            if (has_words(word, place)) words.emplace_back(word.text());
+        });
+        prompts_.vocabulary.ignore(words);
+    }
+
+    void read_synonyms(json::Value table) {
+        if (!is(table, "/synonyms", json::Type::Object,
+                "\"synonyms\" must be an object such as {\"take\": [\"get\", \"pick up\"]}")) {
+            return;
+        }
+        for (const json::Member member : table.members()) {
+            std::string place = "/synonyms";
+            json::append_pointer(place, member.key);
+            if (Vocabulary::count_words(member.key) == 0) {
+                fault(member.value, place, "prompts-empty", "synonyms need a word that they mean");
+                continue;
+            }
+            if (!is(member.value, place, json::Type::Array, "synonyms must be a list of texts")) {
+                continue;
+            }
+            each_element(member.value, place, [&](json::Value synonym, const std::string& at) {
+                if (!has_words(synonym, at) ||
+                    prompts_.vocabulary.add_synonym(synonym.text(), member.key)) {
+                    return;
+                }
+                fault(synonym, at, "prompts-synonym",
+                      json::quoted(synonym.text()) + " is a synonym of something else already");
+            });
+        }
+    }
+
+    bool has_words(json::Value text, const std::string& place) {
+        if (!is(text, place, json::Type::String, "it must be a string")) return false;
+        if (Vocabulary::count_words(text.text()) > 0) return true;
+        fault(text, place, "prompts-empty", "it has no word");
+        return false;
     }
 
     void read_unmatched(json::Value unmatched) {
@@ -160,7 +207,8 @@ private:
             return std::nullopt;
         }
         TemplateProblem problem;
-        std::optional<PromptPattern> pattern = PromptPattern::compile(value.text(), problem);
+        std::optional<PromptPattern> pattern =
+            PromptPattern::compile(value.text(), prompts_.vocabulary, problem);
         if (!pattern) {
             fault(value, pointer, "prompts-pattern",
                   "in the pattern " + json::quoted(value.text()) + ": " + problem.message);

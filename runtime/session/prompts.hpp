@@ -55,6 +55,8 @@ struct Prompts {
     std::vector<PromptEntry> entries;
     std::vector<PromptAnswer> unmatched;  // in order of preference
     json::Value always;                   // choices that every answer offers; or empty
+    json::Value hints;                    // choices for a prompt that nothing matches; or empty
+    Vocabulary vocabulary;
 
     // The tools of the plans, except those with a path that depends on the prompt.
     std::vector<Mention> tool_paths;

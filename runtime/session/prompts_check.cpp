@@ -104,13 +104,13 @@ void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
     std::vector<Mention> choices = story.mentions.choices;
     choices.insert(choices.end(), prompts.choices.begin(), prompts.choices.end());
     for (const Mention& mention : choices) {
-        const NormalizedPrompt prompt(mention.text);
+        const PlayerWords words(mention.text, prompts.vocabulary);
         Bindings captures;
         const bool is_matched = std::any_of(
             prompts.entries.begin(), prompts.entries.end(), [&](const PromptEntry& entry) {
                 return std::any_of(
                     entry.patterns.begin(), entry.patterns.end(),
-                    [&](const PromptPattern& pattern) { return pattern.match(prompt, captures); });
+                    [&](const PromptPattern& pattern) { return pattern.matches(words, captures); });
             });
         if (is_matched) continue;
         warn(mention, "story-choice-unmatched",
@@ -136,23 +136,24 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
         const Mention* mention;
     };
     std::vector<Earlier> with_captures;
-    std::unordered_map<std::string, const Mention*> without;
+    std::unordered_map<std::string_view, const Mention*> without;  // by PromptPattern::reduced()
     Bindings captures;
     for (const PromptEntry& entry : prompts.entries) {
-        for (const Mention& mention : entry.mentions) {
+        for (size_t i = 0; i < entry.patterns.size(); ++i) {
+            const Mention& mention = entry.mentions[i];
             TemplateProblem problem;
             const auto parts = parse_template(mention.text, problem);
             if (!parts) continue;
             std::string sample;
             for (const TemplatePart& part : *parts) sample += part.is_name ? "\x01" : part.text;
-            const NormalizedPrompt prompt(sample);
+            const PlayerWords words(sample, prompts.vocabulary);
             const Mention* by = nullptr;
-            if (const auto same = without.find(std::string(prompt.text())); same != without.end()) {
+            if (const auto same = without.find(words.reduced.text()); same != without.end()) {
                 by = same->second;
             }
             for (const Earlier& each : with_captures) {
                 if (by != nullptr) break;
-                if (each.pattern->match(prompt, captures)) by = each.mention;
+                if (each.pattern->matches(words, captures)) by = each.mention;
             }
             if (by == nullptr) continue;
             warn(mention, "story-pattern-shadowed",
@@ -167,8 +168,8 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
             const Mention& mention = entry.mentions[i];
             if (!entry.patterns[i].names().empty()) {
                 with_captures.push_back({&entry.patterns[i], &mention});
-            } else {
-                without.emplace(NormalizedPrompt(mention.text).text(), &mention);
+            } else if (!entry.patterns[i].reduced().empty()) {
+                without.emplace(entry.patterns[i].reduced(), &mention);
             }
         }
     }

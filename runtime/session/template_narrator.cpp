@@ -14,6 +14,7 @@
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
 #include "session/condition.hpp"
+#include "session/near_prompts.hpp"
 #include "session/state_operations.hpp"
 #include "state/tree.hpp"
 
@@ -229,7 +230,10 @@ void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Valu
 class Answering {
 public:
     Answering(const Prompts& prompts, json::Value document)
-        : prompts_(prompts), request_(document), names_(request_) {}
+        : prompts_(prompts),
+          request_(document),
+          words_(request_.prompt, prompts.vocabulary),
+          names_(request_) {}
 
     TemplateNarrator::Reply reply() {
         if (const PromptAnswer* const answer = previous_answer()) {
@@ -240,22 +244,22 @@ public:
             }
             if (answer->failure) return tell(names_.told(answer->failure), answer);
         }
-        const NormalizedPrompt prompt(request_.prompt);
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!matches(entry, prompt) || !holds(entry.when, names_.state())) continue;
+            if (!matches(entry) || !holds(entry.when, names_.state())) continue;
             if (const PromptAnswer* const answer = usable(entry.answers)) return give(*answer);
         }
         names_.captures.clear();
+        is_unmatched_ = true;
         if (const PromptAnswer* const answer = usable(prompts_.unmatched)) return give(*answer);
         const bool is_blank = prompts_.entries.empty() && prompts_.unmatched.empty();
         return tell(std::string(is_blank ? kNoPrompts : kNothingMatches), nullptr);
     }
 
 private:
-    bool matches(const PromptEntry& entry, const NormalizedPrompt& prompt) {
+    bool matches(const PromptEntry& entry) {
         return std::any_of(
             entry.patterns.begin(), entry.patterns.end(),
-            [&](const PromptPattern& pattern) { return pattern.match(prompt, names_.captures); });
+            [&](const PromptPattern& pattern) { return pattern.matches(words_, names_.captures); });
     }
 
     const PromptAnswer* usable(const std::vector<PromptAnswer>& answers) const {
@@ -279,7 +283,7 @@ private:
         for (const PromptEntry& entry : prompts_.entries) {
             const PromptAnswer* const found = in(entry.answers);
             if (found == nullptr) continue;
-            matches(entry, NormalizedPrompt(request_.prompt));
+            matches(entry);
             return found;
         }
         return in(prompts_.unmatched);
@@ -328,8 +332,10 @@ private:
 
     void append_choices(json::ObjectWriter& writer, const PromptAnswer* answer) {
         std::vector<std::string> texts;
+        if (is_unmatched_) texts = near();
         for (const json::Value list :
-             {answer != nullptr ? answer->choices : json::Value(), prompts_.always}) {
+             {answer != nullptr ? answer->choices : json::Value(),
+              is_unmatched_ ? prompts_.hints : json::Value(), prompts_.always}) {
             if (!list) continue;
             for (const json::Value each : list.elements()) {
                 const PromptChoice choice(each);
@@ -342,10 +348,31 @@ private:
         plan::append_strings(reply_.plan, texts);
     }
 
+    // The prompts that the player probably meant. A prompt that has no answer now is not one of
+    // them, because it would disclose what is to come.
+    std::vector<std::string> near() const {
+        std::vector<KnownPrompt> known;
+        for (const PromptEntry& entry : prompts_.entries) {
+            if (!holds(entry.when, names_.state()) || usable(entry.answers) == nullptr) continue;
+            for (size_t i = 0; i < entry.patterns.size(); ++i) {
+                const PromptPattern& pattern = entry.patterns[i];
+                if (!pattern.names().empty()) continue;
+                known.push_back({pattern.reduced(), entry.mentions[i].text});
+            }
+        }
+        std::vector<std::string> out;
+        for (const std::string_view each : near_prompts(words_.reduced.text(), known)) {
+            out.push_back(expand_template(each, {}));
+        }
+        return out;
+    }
+
     const Prompts& prompts_;
     const Request request_;
+    const PlayerWords words_;
     Names names_;
     TemplateNarrator::Reply reply_;
+    bool is_unmatched_ = false;
 };
 
 }  // namespace

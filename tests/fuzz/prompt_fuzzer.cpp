@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
 
     problem = {};
-    const auto pattern = session::PromptPattern::compile(text, problem);
+    const auto pattern = session::PromptPattern::compile(text, session::Vocabulary(), problem);
     if (!pattern) {
         REQUIRE(problem.byte <= text.size() && !problem.message.empty());
         return 0;
@@ -121,7 +121,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const session::NormalizedPrompt prompt(words);
     REQUIRE(prompt.text() == simplified(words, true, true));
     session::Bindings captures;
-    const bool matched = pattern->match(prompt, captures);
+    const session::PlayerWords player(words, session::Vocabulary());
+    pattern->matches(player, captures);
+    for (const session::Binding& each : captures) REQUIRE(utf8::is_valid(each.value));
+    const bool matched = pattern->matches_exactly(prompt, captures);
 
     if (prompt.text().size() > 400 || pattern->names().size() > 16) return 0;
     Reference reference;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
+
+#include "session/near_prompts.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -11,11 +14,11 @@ namespace {
 // The captures as "name=value name=value", "no match", or the pattern's fault.
 std::string matched(std::string_view pattern_text, std::string_view prompt) {
     TemplateProblem problem;
-    const auto pattern = PromptPattern::compile(pattern_text, problem);
+    const auto pattern = PromptPattern::compile(pattern_text, Vocabulary(), problem);
     if (!pattern) return problem.message;
     Bindings captures;
     const NormalizedPrompt normalized(prompt);
-    if (!pattern->match(normalized, captures)) return "no match";
+    if (!pattern->matches_exactly(normalized, captures)) return "no match";
     std::string out;
     for (const Binding& each : captures) {
         if (!out.empty()) out += ' ';
@@ -60,6 +63,75 @@ TEST(PromptPattern, RefusesInvalidCaptures) {
     EXPECT_NE(matched("{a} {a}", "x").find("captured twice"), std::string::npos);
     EXPECT_NE(matched(" .!", "x").find("needs more than"), std::string::npos);
     EXPECT_NE(matched("{a", "x").find("write {{"), std::string::npos);
+}
+
+// ---- words
+
+// Like matched(), but with the meaning of words.
+std::string understood(std::string_view pattern_text, std::string_view prompt,
+                       const Vocabulary& vocabulary = Vocabulary()) {
+    TemplateProblem problem;
+    const auto pattern = PromptPattern::compile(pattern_text, vocabulary, problem);
+    if (!pattern) return problem.message;
+    Bindings captures;
+    if (!pattern->matches(PlayerWords(prompt, vocabulary), captures)) return "no match";
+    std::string out = "match";
+    for (const Binding& each : captures) out.append(" ").append(each.value);
+    return out;
+}
+
+TEST(PromptPattern, PunctuationAndSmallWordsDoNotMatter) {
+    EXPECT_EQ(understood("I open the door", "Please, open a \"door\"…"), "match");
+    EXPECT_EQ(understood("open door", "OPEN: the well-lit door"), "no match");
+    EXPECT_EQ(understood("say don't", "say dont"), "match");
+    EXPECT_EQ(understood("say don't", "say don\u2019t!"), "match");
+    EXPECT_EQ(understood("add 2+2", "add 2 2"), "no match") << "signs are not punctuation";
+    EXPECT_EQ(understood("i", "the"), "no match");
+}
+
+TEST(PromptPattern, CapturesAreThePlayersWordsInEitherForm) {
+    EXPECT_EQ(understood("take {x}", "take the Old lamp"), "match the Old lamp");
+    EXPECT_EQ(understood("take the {x}", "I take Old lamp, please!"), "match Old lamp");
+    EXPECT_EQ(understood("put the {x} on the {y}", "put lamp, the red one, on table"),
+              "match lamp, the red one table");
+    EXPECT_EQ(understood("roll {n}d{m}", "please roll 2d6!"), "match 2 6");
+    EXPECT_EQ(understood("take the {x}", "take the"), "no match");
+}
+
+TEST(PromptPattern, SynonymsMeanTheSame) {
+    Vocabulary vocabulary;
+    EXPECT_TRUE(vocabulary.add_synonym("pick up", "take"));
+    EXPECT_TRUE(vocabulary.add_synonym("pick", "choose"));
+    EXPECT_TRUE(vocabulary.add_synonym("lantern", "oil lamp"));
+    EXPECT_TRUE(vocabulary.add_synonym("lantern", "oil lamp"));
+    EXPECT_FALSE(vocabulary.add_synonym("Lantern", "torch"));
+    EXPECT_EQ(understood("take the oil lamp", "pick up lantern", vocabulary), "match");
+    EXPECT_EQ(understood("pick up lantern", "take the oil lamp", vocabulary), "match");
+    EXPECT_EQ(understood("choose {x}", "pick a card", vocabulary), "match card");
+    EXPECT_EQ(understood("take {x}", "Pick up the lantern", vocabulary), "match lantern")
+        << "a capture has the player's own words";
+}
+
+TEST(PromptPattern, IgnoredWordsCanBeReplaced) {
+    Vocabulary vocabulary;
+    vocabulary.ignore({"der", "Die", "das"});
+    EXPECT_EQ(understood("öffne die Tür", "Öffne Tür", vocabulary), "match");
+    EXPECT_EQ(understood("open the door", "open door", vocabulary), "no match");
+}
+
+TEST(NearPrompts, FindsMisspelledAndIncompletePrompts) {
+    const std::vector<KnownPrompt> known = {{"open door", "I open the door"},
+                                            {"open iron chest", "Open the iron chest"},
+                                            {"look around", "Look around"},
+                                            {"light torch", "I light the torch"},
+                                            {"door", "The door"}};
+    using List = std::vector<std::string_view>;
+    EXPECT_EQ(near_prompts("opne door", known), (List{"I open the door", "The door"}));
+    EXPECT_EQ(near_prompts("chest", known), (List{"Open the iron chest"}));
+    EXPECT_EQ(near_prompts("open", known), (List{"I open the door", "Open the iron chest"}));
+    EXPECT_EQ(near_prompts("light torch quickly", known), (List{"I light the torch"}));
+    EXPECT_EQ(near_prompts("dance wildly", known), List{});
+    EXPECT_EQ(near_prompts("", known), List{});
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ TEST(StateOperations, AddNumbers) {
     EXPECT_EQ(patch(R"({"/coins":{"+":-7}})"), R"({"coins":-2})");
     EXPECT_EQ(patch(R"({"/coins":{"+":0.5}})"), R"({"coins":5.5})");
     EXPECT_EQ(patch(R"({"/lives":{"+":1}})"), R"({"lives":1})") << "a missing number is 0";
-    EXPECT_EQ(patch(R"({"/coins":{"+":9223372036854775807}})"),
-              R"({"coins":9223372036854775808})");
+    EXPECT_EQ(patch(R"({"/coins":{"+":9223372036854775807}})"), R"({"coins":9223372036854775808})");
 }
 
 TEST(StateOperations, ChangeLists) {

@@ -328,6 +328,21 @@ TEST(TemplateNarrator, DiceChooseTheVariant) {
     EXPECT_EQ(told, (std::set<std::string>{"la", "li", "lo"}));
 }
 
+TEST(TemplateNarrator, OffersWhatThePlayerProbablyMeant) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["I open the door","enter"],"answers":[{"narrative":"A"}]},)"
+        R"({"patterns":["open the tomb"],"when":{"/key":true},"answers":[{"narrative":"B"}]},)"
+        R"({"patterns":["say {x}"],"answers":[{"narrative":"C"}]}],)"
+        R"("hints":["enter",{"text":"sleep","when":{"/tired":true}}],"always":["wait"]})"));
+    EXPECT_EQ(Answered(narrator, {"open doro"}).choices(),
+              (List{"I open the door", "enter", "wait"}));
+    EXPECT_EQ(Answered(narrator, {"tomb"}).choices(), (List{"enter", "wait"}))
+        << "what has no answer now is not disclosed";
+    EXPECT_EQ(Answered(narrator, {.prompt = "tomb", .state = R"({"key":true})"}).choices(),
+              (List{"open the tomb", "enter", "wait"}));
+    EXPECT_EQ(Answered(narrator, {"say hi"}).choices(), (List{"wait"}));
+}
+
 TEST(TemplateNarrator, AlwaysOffersSomeChoices) {
     const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"A","choices":["b"]}]},)"
@@ -345,8 +360,11 @@ TEST(PromptPattern, MatchIgnoresCaseSpacesAndFinalPunctuation) {
           "Light the torch?!?...", "Light the torch ! ?", "\n light the torch \r\n"}) {
         EXPECT_EQ(matched(" Light  the\ttorch! ", "yes", prompt), "yes") << prompt;
     }
-    for (const char* prompt : {"light the torches", "i light the torch", "light thetorch", "light",
-                               "light the, torch", ".light the torch", "lıght the torch"}) {
+    for (const char* prompt : {"I light a torch, please", "light torch", ".light the, torch"}) {
+        EXPECT_EQ(matched("light the torch", "yes", prompt), "yes") << prompt;
+    }
+    for (const char* prompt : {"light the torches", "light thetorch", "light", "lıght the torch",
+                               "light the old torch"}) {
         EXPECT_EQ(matched("light the torch", "yes", prompt), "unmatched") << prompt;
     }
     EXPECT_EQ(matched("über", "yes", "ÜBER"), "yes");

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which words of a prompt do not matter, and which ones mean the same.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace narratoria::session {
+
+// A word of a prompt, or the word that a synonym stands for.
+struct Word {
+    std::string text;             // without case and punctuation
+    std::vector<size_t> offsets;  // in the prompt, of each byte of `text`
+    size_t end = 0;               // in the prompt
+};
+
+// Immutable after its construction, so thread-safe.
+class Vocabulary {
+public:
+    // Ignores English articles and other small words.
+    Vocabulary();
+
+    // Replaces the ignored words.
+    void ignore(const std::vector<std::string>& words);
+    // From now on `synonym` means the same as `phrase`. Both have at least one word. Returns false
+    // if the synonym means something else already.
+    bool add_synonym(std::string_view synonym, std::string_view phrase);
+
+    // The words of a text that are not ignored, with synonyms replaced.
+    std::vector<Word> words_of(std::string_view text) const;
+    // The number of all words of a text.
+    static size_t count_words(std::string_view text);
+
+private:
+    std::unordered_set<std::string> ignored_;
+    std::unordered_map<std::string, std::vector<std::string>> synonyms_;  // words joined by spaces
+    size_t longest_ = 0;  // words of the longest synonym
+};
+
+}  // namespace narratoria::session
