@@ -356,6 +356,7 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
                     "plugins");
             }
             settings.without_plugins = options.without_plugins != 0;
+            settings.seed = options.seed;
             if (const nar_status status =
                     read_store_options(engine->engine, options, settings, error)) {
                 return status;

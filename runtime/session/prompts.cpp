@@ -232,7 +232,7 @@ private:
             return answer;
         }
         allow_keys(value, pointer,
-                   {"when", "plan", "narrative", "success", "failure", "set", "choices"});
+                   {"when", "plan", "narrative", "success", "failure", "set", "choices", "ending"});
         answer.when = read_condition(value, pointer);
         answer.plan = value.find("plan");
         answer.narrative = value.find("narrative");
@@ -263,6 +263,13 @@ private:
         if (const json::Value set = value.find("set")) {
             answer.set = set;
             read_set(set, pointer + "/set", later);
+        }
+        if (const json::Value ending = value.find("ending")) {
+            const std::string place = pointer + "/ending";
+            if (is(ending, place, json::Type::String, "\"ending\" must be the ending's name")) {
+                answer.ending = ending;
+                read_text(ending, place, later);
+            }
         }
         if (const json::Value choices = value.find("choices")) {
             answer.choices = read_choices(choices, pointer + "/choices", later);

@@ -29,6 +29,7 @@ struct PromptAnswer {
     json::Value failure;    // a text, told if they have not
     json::Value set;        // changes of the state, after success
     json::Value choices;    // a list, see PromptChoice
+    json::Value ending;     // a string: the story ends with this answer, after success
 
     bool has_tools() const;
 };

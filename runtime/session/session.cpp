@@ -67,7 +67,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
       presentation_(dispatcher_, assets_, stream_, loop(), settings_.times.try_ms),
       environment_(with_.engine.settings().environment),
-      random_(hash_text(settings_.id, hash_seed())) {
+      random_(settings_.seed != 0 ? settings_.seed : hash_text(settings_.id, hash_seed())) {
     stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {
         resolver_.restrict_to(with_.engine.settings().allow_paths,

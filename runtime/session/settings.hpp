@@ -32,6 +32,7 @@ struct SessionSettings {
     std::string store;            // path of the store; empty: the session is not stored
     bool waits_for_store = true;  // a turn ends only when it is on disk
     bool replays = false;         // replays the turns of the store, which is opened read-only
+    uint64_t seed = 0;            // of the narrator's random numbers; 0: chosen by the session
     bool must_be_new = false;     // an error if the store already has the session
 };
 

@@ -26,8 +26,9 @@ constexpr std::string_view kNothingMatches =
 constexpr std::string_view kNoPrompts =
     "The page is blank: this story has no prompts.json yet, so nothing in it can answer.";
 
-// The member of a plan's metadata that names the answer that it is from.
+// Members of a plan's metadata: the answer that it is from, and the ending of the story.
 constexpr std::string_view kAnswer = "answer";
+constexpr std::string_view kEnding = "ending";
 
 // The fields of a request that this narrator reads.
 struct Request {
@@ -190,10 +191,11 @@ bool selects_disabled_skill(json::Value plan, const Names& names, const Request&
     return false;
 }
 
-// Appends the plan fields that depend on the request: the disabled skills, the parent plan, and for
-// the next request the `answer`, unless it is NULL.
+// Appends the plan fields that depend on the request: the disabled skills, the parent plan, and the
+// answer, which may be NULL. `is_last`: nothing of the answer follows this plan.
 void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
-                        const Names& names, const Request& request, const PromptAnswer* answer) {
+                        const Names& names, const Request& request, const PromptAnswer* answer,
+                        bool is_last) {
     std::vector<std::string> skills;
     auto add = [&](std::string skill) {
         if (std::find(skills.begin(), skills.end(), skill) == skills.end()) {
@@ -223,6 +225,9 @@ void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Valu
     metadata.number("generationAttempt", request.generation_attempt);
     metadata.raw("parentPlanId", request.parent_plan_id);
     if (answer != nullptr) metadata.string(kAnswer, answer->pointer);
+    if (answer != nullptr && answer->ending && is_last) {
+        metadata.string(kEnding, names.expanded(answer->ending.text()));
+    }
     metadata.end();
 }
 
@@ -236,12 +241,14 @@ public:
           names_(request_) {}
 
     TemplateNarrator::Reply reply() {
-        if (const PromptAnswer* const answer = previous_answer()) {
+        if (const PromptAnswer* const answer = previous_answer();
+            answer != nullptr && answer->has_tools()) {
             const json::Value success = request_.previous_result.find("success");
             if (success && success.boolean()) {
                 apply(answer->set);
                 return tell(names_.told(answer->success), answer);
             }
+            has_failed_ = true;
             if (answer->failure) return tell(names_.told(answer->failure), answer);
         }
         for (const PromptEntry& entry : prompts_.entries) {
@@ -300,7 +307,8 @@ private:
         if (!answer.has_tools()) apply(answer.set);
         std::string text = names_.told(answer.narrative);
         if (!answer.plan) return tell(text, &answer);
-        const bool has_more = answer.success || answer.set || answer.choices || prompts_.always;
+        const bool has_more =
+            answer.success || answer.set || answer.choices || answer.ending || prompts_.always;
         json::ObjectWriter writer(reply_.plan);
         if (!answer.plan.find("requestId")) writer.string("requestId", make_uuid());
         if (answer.narrative) writer.string("narrative", text);
@@ -309,11 +317,10 @@ private:
             writer.key(member.key);
             append_expanded(reply_.plan, member.value, names_);
         }
-        const bool is_asked_later = answer.has_tools() && (has_more || answer.failure);
         if (!answer.has_tools()) append_choices(writer, &answer);
         else if (has_more) writer.boolean("continue", true);
-        append_bookkeeping(writer, reply_.plan, answer.plan, names_, request_,
-                           is_asked_later ? &answer : nullptr);
+        append_bookkeeping(writer, reply_.plan, answer.plan, names_, request_, &answer,
+                           !answer.has_tools());
         writer.end();
         return std::move(reply_);
     }
@@ -325,12 +332,13 @@ private:
         if (!narrative.empty()) writer.string("narrative", narrative);
         writer.raw("tools", "[]");
         append_choices(writer, answer);
-        append_bookkeeping(writer, reply_.plan, {}, names_, request_, nullptr);
+        append_bookkeeping(writer, reply_.plan, {}, names_, request_, answer, !has_failed_);
         writer.end();
         return std::move(reply_);
     }
 
     void append_choices(json::ObjectWriter& writer, const PromptAnswer* answer) {
+        if (answer != nullptr && answer->ending && !has_failed_) return;
         std::vector<std::string> texts;
         if (is_unmatched_) texts = near();
         for (const json::Value list :
@@ -373,6 +381,7 @@ private:
     Names names_;
     TemplateNarrator::Reply reply_;
     bool is_unmatched_ = false;
+    bool has_failed_ = false;  // the plan of the previous answer
 };
 
 }  // namespace

@@ -477,7 +477,7 @@ FIELD(nar_session_extension, functions, 40);
 FIELD(nar_session_extension, instance, 48);
 FIELD(nar_session_extension, released, 56);
 
-SIZE(nar_session_options, 168);
+SIZE(nar_session_options, 176);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);
 FIELD(nar_session_options, id, 8);
@@ -495,6 +495,7 @@ FIELD(nar_session_options, project, 128);
 FIELD(nar_session_options, store, 144);
 FIELD(nar_session_options, durability, 160);
 FIELD(nar_session_options, replays, 164);
+FIELD(nar_session_options, seed, 168);
 
 SIZE(nar_turn, 80);
 FIELD(nar_turn, size, 0);

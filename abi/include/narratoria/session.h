@@ -22,7 +22,8 @@ typedef struct nar_session_options {
     uint32_t reserved;
     nar_str id;                    /* empty: a new UUID                                          */
     nar_str story;                 /* the story's folder; empty: no story                        */
-    nar_str state;                 /* initial state, a JSON object; empty: {}                    */
+    nar_str state;                 /* initial state, a JSON object; empty: the [state] of the
+                                      story, or {}                                               */
     const nar_narrator *narrator;  /* NULL: `narrator_id` selects one                            */
     const nar_times *times;        /* override the story's, which override the engine's          */
     const nar_str *plugins;        /* ids or paths of plugins to load (plugins.h)                */
@@ -44,6 +45,8 @@ typedef struct nar_session_options {
                                       plugins (nar_session_replay). The store is only read, and must
                                       have the session (SESSION, NAR_NOT_FOUND). Prompts, plans and
                                       scripts are refused (NAR_UNSUPPORTED).                      */
+    uint64_t seed;                 /* determines the random numbers that narrators get; 0: chosen
+                                      by the session                                             */
 } nar_session_options;
 
 /* Values of nar_session_options.durability */

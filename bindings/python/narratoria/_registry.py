@@ -51,6 +51,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         store: str | PathLike[str] | None = None,
         durability: typing.Literal["turn", "lazy"] = "turn",
         must_be_new: bool = False,
+        seed: int | None = None,
         tools: Iterable[narratoria.Toolset | Callable[..., typing.Any]] = (),
         strict: bool = False,
         on_narrator_error: typing.Literal["raise", "fallback"] = "raise",
@@ -100,6 +101,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
             store=store,
             durability=durability,
             must_be_new=must_be_new,
+            seed=seed,
         )
         self._core = _core.Session(options)
         self._id = self._core.id()

@@ -57,6 +57,7 @@ def core_options(
     store: str | PathLike[str] | None,
     durability: str,
     must_be_new: bool,
+    seed: int | None,
 ) -> dict[str, Any]:
     """Returns the options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
@@ -96,6 +97,7 @@ def core_options(
         "store": None if store is None else path_text("store", store),
         "durability": _DURABILITIES.index(durability),
         "must_be_new": true_or_false("must_be_new", must_be_new),
+        "seed": 0 if seed is None else whole_number("seed", seed, 1, 0xFFFF_FFFF_FFFF_FFFF),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
         "allow_paths": [path_text("each element of allow_paths", each) for each in allow_paths],

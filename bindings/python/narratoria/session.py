@@ -184,7 +184,7 @@ class Session(Registry):
         story: the story's folder.
         project: the folder of a Namel3ss project. Plans call its tools by name. Default: the
             story's folder, if it has a ``.namel3ss/``.
-        state: the initial state.
+        state: the initial state. Default: the `[state]` of the story.
         narrator: a function (see :meth:`narrator`) or the id of a plugin; default: the story's.
         plugins: ids or paths of plugins to load in addition to the story's.
         plugin_settings: settings by plugin id, merged over the story's.
@@ -214,6 +214,8 @@ class Session(Registry):
         durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``: it ends at once and is
             written soon after.
         must_be_new: fail if the store already has a session with this id.
+        seed: determines ``request.random`` of narrators, and so the dice of a story; an int from 1
+            to 2**64 - 1. Default: chosen by the session.
         tools: functions and toolsets to add to the session (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; by default each warning is
             shown as a :class:`narratoria.NarratoriaWarning`.

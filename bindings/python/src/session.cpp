@@ -86,6 +86,7 @@ Session::Session(const py::dict& options)
     session_options.store = text_option(options, "store");
     session_options.durability = py::cast<std::uint32_t>(options["durability"]);
     session_options.must_be_new = py::cast<bool>(options["must_be_new"]);
+    session_options.seed = py::cast<std::uint64_t>(options["seed"]);
 
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);

@@ -288,6 +288,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.durability = options.durability;
     description.must_be_new = options.must_be_new ? 1 : 0;
     description.replays = options.replays ? 1 : 0;
+    description.seed = options.seed;
 
     std::unique_ptr<BoundNarrator> bound_narrator;
     nar_narrator narrator{};

@@ -72,7 +72,7 @@ private:
 struct SessionOptions {
     std::string_view id = {};               // a new UUID
     std::string_view story = {};            // the story's folder; no story
-    std::string_view state = {};            // initial state, a JSON object; {}
+    std::string_view state = {};            // initial state, a JSON object; the story's, or {}
     std::optional<Narrator> narrator = {};  // `narrator_id` selects one
     std::optional<Times> times = {};
     std::span<const std::string_view> plugins = {};  // ids or paths to load besides the story's
@@ -89,6 +89,7 @@ struct SessionOptions {
     std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
     bool must_be_new = false;  // the store must not have the session yet (SESSION_EXISTS)
     bool replays = false;      // only replays turns of the store, without plugins; see replay()
+    std::uint64_t seed = 0;    // of the narrator's random numbers; 0: chosen by the session
 };
 
 namespace detail {

@@ -153,12 +153,13 @@ TEST(TemplateNarrator, RecordsAttemptParentAndDisabledSkills) {
     const TemplateNarrator narrator(prompts_with(kTorch));
     const Answered first(narrator, {"light the torch"});
     EXPECT_EQ(first.root().find("metadata").raw(),
-              R"({"generationAttempt":1,"parentPlanId":null})");
+              R"({"generationAttempt":1,"parentPlanId":null,"answer":"/prompts/0/answers/0"})");
     EXPECT_EQ(first.root().find("disabledSkills").raw(), "[]");
 
     const Answered second(narrator, {"light the torch", {"x", "torch-lighter"}, 2, R"("p\"1")"});
     EXPECT_EQ(second.root().find("metadata").raw(),
-              R"({"author":"light the torch","generationAttempt":2,"parentPlanId":"p\"1"})");
+              R"({"author":"light the torch","generationAttempt":2,"parentPlanId":"p\"1",)"
+              R"("answer":"/prompts/0/answers/1"})");
     EXPECT_EQ(second.root().find("disabledSkills").raw(), R"(["torch-lighter","old","x"])")
         << "the skills of the plan and of the request, each once";
 
@@ -341,6 +342,27 @@ TEST(TemplateNarrator, OffersWhatThePlayerProbablyMeant) {
     EXPECT_EQ(Answered(narrator, {.prompt = "tomb", .state = R"({"key":true})"}).choices(),
               (List{"open the tomb", "enter", "wait"}));
     EXPECT_EQ(Answered(narrator, {"say hi"}).choices(), (List{"wait"}));
+}
+
+TEST(TemplateNarrator, EndsTheStoryWithoutChoices) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"A","ending":"Lost"}]},)"
+        R"({"patterns":["t"],"answers":[{"plan":{"tools":[{"toolId":"x","toolPath":"x"}]},)"
+        R"("ending":"Won","failure":"No."}]}],"always":["look"]})"));
+    const Answered lost(narrator, {"a"});
+    EXPECT_EQ(lost.root().find("metadata").find("ending").text(), "Lost");
+    EXPECT_EQ(lost.choices(), List{});
+    const Answered tried(narrator, {"t"});
+    EXPECT_FALSE(tried.root().find("metadata").find("ending")) << "only after success";
+    const auto after = [&](const char* result) {
+        return Asked{.prompt = "t", .result = result, .metadata = tried.metadata()};
+    };
+    const Answered won(narrator, after(R"({"success":true})"));
+    EXPECT_EQ(won.root().find("metadata").find("ending").text(), "Won");
+    EXPECT_EQ(won.choices(), List{});
+    const Answered failed(narrator, after(R"({"success":false})"));
+    EXPECT_FALSE(failed.root().find("metadata").find("ending"));
+    EXPECT_EQ(failed.choices(), List{"look"});
 }
 
 TEST(TemplateNarrator, AlwaysOffersSomeChoices) {
