@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -442,7 +443,7 @@ def test_narrative_is_shown_before_the_tools_end(command):
 
 
 @pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
-def test_ctrl_c_cancels_a_turn_and_exits_at_the_prompt(command, kind):
+def test_ctrl_c_cancels_a_turn_and_not_the_game(command, kind):
     story = command.story(
         {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
         {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
@@ -455,11 +456,160 @@ def test_ctrl_c_cancels_a_turn_and_exits_at_the_prompt(command, kind):
     terminal.type("\x03")
     terminal.read_until("the turn was cancelled")
     terminal.read_until(PROMPT_SIGN)
+    terminal.type("\x03")
+    terminal.read_until("Ctrl-D or /quit ends the game")
+    terminal.read_until(PROMPT_SIGN)
     terminal.type("go\n")
     terminal.read_until("Gone.")
     terminal.read_until(PROMPT_SIGN)
-    terminal.type("\x03")
-    assert terminal.finish().status == 130
+    terminal.type("/quit\n")
+    assert terminal.finish().status == 0
+
+
+UP, TAB, CTRL_A, CTRL_C, CTRL_D = "\x1b[A", "\t", "\x01", "\x03", "\x04"
+
+
+class Player:
+    """Plays on a terminal with a line editor."""
+
+    def __init__(self, command, story, *options):
+        self.state = command.folder / "state"
+        self.terminal = command.on_terminal(
+            "play", "--story", story, *options,
+            env=environment(TERM="xterm-256color", HOME=str(command.folder), XDG_STATE_HOME=str(self.state)))
+        self.at_start = termios.tcgetattr(self.terminal.descriptor)
+        self.terminal.read_until(PROMPT_SIGN)
+        if not has_line_editor(self.terminal):
+            pytest.skip("this build has no line editor; libedit was missing when it was configured")
+
+    def type(self, keys, until):
+        self.terminal.type(keys)
+        return self.terminal.read_until(until)
+
+    def enter(self, line):
+        # The editor also draws the prompt while the line is typed.
+        self.terminal.type(line + "\r")
+        return self.terminal.read_until(r"\r\n\r\n\x1b\[36m" + PROMPT_SIGN)
+
+    def end(self, keys=CTRL_D):
+        self.terminal.type(keys)
+        return self.terminal.finish().status
+
+
+def has_line_editor(terminal):
+    return not termios.tcgetattr(terminal.descriptor)[3] & termios.ICANON
+
+
+@pytest.fixture
+def player(command):
+    return lambda *arguments: Player(command, *arguments)
+
+
+GO = {"go": [{"narrative": "Gone."}], "/go": [{"narrative": "A slash."}]}
+
+
+def test_line_at_the_prompt_can_be_edited(player, command):
+    it = player(command.story(GO))
+    assert "Gone." in it.enter("xo" + CTRL_A + "\x04g")
+    it.type(UP, "go")
+    assert "Gone." in it.enter("")
+    assert it.end() == 0
+
+
+def test_each_story_has_its_own_history(player, command):
+    story, other = command.story(GO), command.story(GO, name="other")
+    it = player(story)
+    it.enter("go")
+    it.enter("/branches")
+    assert it.end("/quit\r") == 0
+    file = it.state / "narratoria/play-history" / str(story).replace("/", "%")
+    assert file.read_text() == "go\n/branches\n/quit\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    it = player(other)
+    it.terminal.type(UP)
+    assert "Nothing happens" in it.enter("listen")
+    assert it.end() == 0
+    it = player(story)
+    it.type(UP, "/quit")
+    it.type(UP, "/branches")
+    it.type(UP, "go")
+    assert "Gone." in it.enter("")
+    assert it.end() == 0
+
+
+def test_game_that_is_not_saved_leaves_no_history(player, command):
+    it = player(command.story(GO), "--no-store")
+    it.enter("go")
+    it.type(UP, "go")
+    it.type(CTRL_C, PROMPT_SIGN)
+    assert it.end() == 0
+    assert not it.state.exists()
+
+
+def test_ctrl_c_discards_the_typed_line(player, command):
+    it = player(command.story(GO))
+    it.type("listen", "listen")
+    assert "ends the game" not in it.type(CTRL_C, PROMPT_SIGN)
+    assert "Gone." in it.enter("go")
+    assert it.end() == 0
+
+
+def test_tab_completes_choices_and_commands(player, command):
+    toml = 'title = "T"\n[opening]\nchoices = ["I look around", "I leave", "I \\u001b[31m"]\n'
+    it = player(command.story({"I leave": [{"narrative": "You leave."}]}, toml=toml))
+    it.type("I l" + TAB, r"I look around\r\nI leave\r\n")
+    assert "You leave." in it.enter("e" + TAB)
+    assert "list" in it.enter("/h" + TAB)
+    assert it.end() == 0
+
+
+def test_word_after_a_slash_is_a_command_unless_the_slash_is_doubled(player, command):
+    it = player(command.story(GO))
+    assert "Did you mean /undo?" in it.enter("/udno")
+    assert "begin with //" in it.enter("/go")
+    it.type("//go\r", r"A slash\.")
+    assert it.end() == 0
+
+
+def test_quit_key_at_the_prompt_does_nothing(player, command):
+    it = player(command.story(GO))
+    it.terminal.type("\x1c")
+    assert "Gone." in it.enter("go")
+    assert it.end() == 0
+
+
+def test_ctrl_d_during_a_turn_ends_the_game_after_it(player, command):
+    story = command.story(
+        {"wait": [plan("wait")]},
+        {"wait": "#!/bin/sh\ncat >/dev/null\necho here > \"$PWD/there\"\nread line < \"$PWD/back\"\n"
+                 f"echo '{done(summary='It came.')}'\n"})
+    for name in ("there", "back"):
+        os.mkfifo(command.folder / name)
+    it = player(story)
+    it.terminal.type("wait\r")
+    (command.folder / "there").read_text()
+    it.terminal.type(CTRL_D)
+    (command.folder / "back").write_text("go on\n")
+    ran = it.terminal.finish()
+    assert ran.status == 0 and "It came." in ran.out, ran
+
+
+ENDINGS = {"ctrl-d": CTRL_D, "quit": "/quit\r", "sigterm": signal.SIGTERM, "sighup": signal.SIGHUP}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_terminal_is_restored_however_the_game_ends(player, command, ending):
+    it = player(command.story(GO))
+    how = ENDINGS[ending]
+    if isinstance(how, str):
+        it.terminal.type(how)
+    else:
+        it.terminal.type("half a li")
+        it.terminal.read_until("li")
+        it.terminal.signal(how)
+    status = it.terminal.process.wait(timeout=60)
+    assert status == (0 if isinstance(how, str) else 128 + how), status
+    assert termios.tcgetattr(it.terminal.descriptor) == it.at_start
 
 
 def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):

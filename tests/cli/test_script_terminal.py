@@ -215,12 +215,16 @@ def test_ctrl_c_discards_the_typed_input(typist):
     assert it.enter("2") == "2\n> "
 
 
+def test_ctrl_c_on_an_empty_line_says_how_to_end(typist):
+    assert "quit or Ctrl-D ends" in typist().type(CTRL_C, PROMPT)
+
+
 def test_repeated_ctrl_c_at_the_prompt_keeps_the_session(typist):
     it = typist()
     for _ in range(200):
         it.terminal.signal(signal.SIGINT)
     # The last SIGINTs discard input that is typed before they are handled.
-    while "\n2\r" not in it.type("2\r", r"\n2\r\n|\^C\r\n> "):
+    while "\n2\r" not in it.type("2\r", r"\n2\r\n|\^C\r\n(.*\r\n)?> "):
         pass
     it.type("3\r", r"\n3\r\n> ")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):

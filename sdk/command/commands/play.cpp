@@ -15,6 +15,7 @@
 
 #include "commands/command.hpp"
 #include "display.hpp"
+#include "input/line_editor.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
@@ -62,32 +63,62 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool
     return all_completed ? kExitSuccess : kExitFailure;
 }
 
-int play_lines(Game& game) {
+// Completes commands and choices.
+input::Completion complete(const Game& game, std::string_view before) {
+    input::Completion found{.typed = before.size(), .words = {}};
+    const bool is_command = before.starts_with('/');
+    for (const std::string& word : is_command ? story::slash_command_names() : game.choices()) {
+        if (word.starts_with(before) && word == printable(word)) found.words.push_back(word);
+    }
+    return found;
+}
+
+std::unique_ptr<input::LineReader> open_input(Game& game, const std::string& history, bool asks) {
+    std::unique_ptr<input::LineReader> editor;
+    if (asks && game.is_live()) {
+        editor = input::open_line_editor(game.engine(), history, [&game](std::string_view before) {
+            return complete(game, before);
+        });
+    }
+    if (!editor) editor = std::make_unique<story::PlainReader>(game.engine(), asks);
+    return editor;
+}
+
+int play_lines(Game& game, const std::string& history) {
     game.show_opening();
     const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-    story::PromptReader reader(game.engine());
+    const std::unique_ptr<input::LineReader> reader = open_input(game, history, asks);
     for (;;) {
-        interruption::record_first();
-        if (asks) game.write_prompt_sign();
-        const std::optional<std::string> line = reader.next();
-        if (!line) {
-            if (asks) write_all(STDOUT_FILENO, "\n");
-            const int signal = interruption::received();
-            return signal != 0 ? kExitSignal + signal : kExitSuccess;
+        std::string line;
+        if (asks) {
+            interruption::record_all();
+            game.write("\n");
+        } else {
+            interruption::record_first();
         }
-        if (story::is_blank(*line)) continue;
-        if (story::trimmed(*line) == "/quit") return kExitSuccess;
-        const bool is_command = line->starts_with('/');
-        std::optional<std::string> prompt = is_command ? *line : game.to_prompt(*line);
-        if (!prompt && asks) {
-            game.remark(game.choice_count() == 1
-                            ? std::string("There is one choice: 1")
-                            : fmt::format("The choices are 1 to {}", game.choice_count()));
+        const auto ending = reader->read(game.prompt_sign(), line);
+        if (ending == input::LineReader::Ending::Input) return kExitSuccess;
+        if (ending == input::LineReader::Ending::Signal) {
+            const int signal = interruption::received();
+            if (!asks || signal != SIGINT) return kExitSignal + signal;
+            if (line.empty()) game.remark("Ctrl-D or /quit ends the game");
+            interruption::clear();
             continue;
         }
-        if (!prompt) prompt = *line;
+        if (story::is_blank(line)) continue;
+        reader->remember(line);
+        if (story::trimmed(line) == "/quit") return kExitSuccess;
+        const bool is_command = line.starts_with('/');
+        std::optional<std::string> prompt = is_command ? line : game.to_prompt(line);
+        if (!prompt && asks) {
+            const std::size_t count = game.choices().size();
+            game.remark(count == 1 ? std::string("There is one choice: 1")
+                                   : fmt::format("The choices are 1 to {}", count));
+            continue;
+        }
+        if (!prompt) prompt = line;
         try {
-            if (is_command) story::execute_slash_command(game, *line);
+            if (is_command) story::execute_slash_command(game, line);
             else game.turn(*prompt);
         } catch (const Error& error) {
             const bool is_of_prompt =
@@ -207,8 +238,9 @@ int play(PlayOptions options) {
         if (!game) game.emplace(options);
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
-    return options.prompts.empty() ? play_lines(*game)
-                                   : play_given_prompts(*game, options.prompts, options.is_verbose);
+    return options.prompts.empty()
+               ? play_lines(*game, options.no_store ? "" : story::history_name(options.story))
+               : play_given_prompts(*game, options.prompts, options.is_verbose);
 }
 
 }  // namespace

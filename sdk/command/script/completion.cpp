@@ -39,8 +39,8 @@ std::string_view without_end(std::string_view text, bool (*belongs)(char)) {
 
 }  // namespace
 
-Completion complete(std::string_view before, const Names& tools, const Names& variables) {
-    Completion found;
+input::Completion complete(std::string_view before, const Names& tools, const Names& variables) {
+    input::Completion found;
     if (is_in_string_or_comment(before)) return found;
     const std::string_view front = without_end(before, is_name);
     const std::string_view typed = before.substr(front.size());
@@ -61,17 +61,6 @@ Completion complete(std::string_view before, const Names& tools, const Names& va
     std::sort(found.words.begin(), found.words.end());
     found.words.erase(std::unique(found.words.begin(), found.words.end()), found.words.end());
     return found;
-}
-
-std::string_view common_beginning(const std::vector<std::string>& words) {
-    if (words.empty()) return {};
-    std::string_view common = words.front();
-    for (const std::string& word : words) {
-        const auto different =
-            std::mismatch(common.begin(), common.end(), word.begin(), word.end());
-        common = common.substr(0, static_cast<std::size_t>(different.first - common.begin()));
-    }
-    return common;
 }
 
 }  // namespace narratoria::command::script

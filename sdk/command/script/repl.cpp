@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "display.hpp"
+#include "input/line_editor.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
-#include "script/history_file.hpp"
-#include "script/line_editor.hpp"
+#include "script/completion.hpp"
 
 namespace narratoria::command::script {
 namespace {
@@ -44,10 +44,12 @@ public:
     Repl(ScriptSession& session, std::string scope)
         : session_(session),
           scope_(scope.empty() ? "{}" : std::move(scope)),
-          editor_(open_line_editor(session.engine(), [this](std::string_view before) {
-              return complete(
-                  before, [this] { return session_.tool_names(); }, [this] { return variables(); });
-          })) {}
+          editor_(input::open_line_editor(session.engine(), "script-history",
+                                          [this](std::string_view before) {
+                                              return complete(
+                                                  before, [this] { return session_.tool_names(); },
+                                                  [this] { return variables(); });
+                                          })) {}
 
     int run() {
         if (!editor_) {
@@ -55,25 +57,24 @@ public:
                 "this build has no line editor (libedit); give the script's FILE, or - for "
                 "standard input");
         }
-        for (const std::string& line : history_.load()) editor_->remember(line);
         say("Nuwa Script. Tab completes, help explains, Ctrl-D ends.\n");
         std::string input;
         for (;;) {
             interruption::record_all();
             std::string line;
             switch (editor_->read(input.empty() ? "> " : "... ", line)) {
-                case LineEditor::Ending::Input:
-                    say("\n");
+                case input::LineReader::Ending::Input:
                     if (!input.empty()) complain_of(parse_script(input), false);
                     return kExitSuccess;
-                case LineEditor::Ending::Signal:
-                    say(interruption::received() == SIGINT ? "^C\n" : "\n");
+                case input::LineReader::Ending::Signal:
+                    if (interruption::received() == SIGINT && input.empty() && line.empty()) {
+                        say("quit or Ctrl-D ends.\n");
+                    }
                     input.clear();
                     break;
-                case LineEditor::Ending::Line:
+                case input::LineReader::Ending::Line:
                     if (line.find_first_not_of(" \t") == std::string::npos) break;
                     editor_->remember(line);
-                    history_.append(line);
                     if (input.empty() && is_command(line, {"exit", "quit"})) return kExitSuccess;
                     if (input.empty() && is_command(line, {"help"})) {
                         say(kHelp);
@@ -169,8 +170,7 @@ private:
 
     ScriptSession& session_;
     std::string scope_;
-    HistoryFile history_;
-    const std::unique_ptr<LineEditor> editor_;
+    const std::unique_ptr<input::LineReader> editor_;
 };
 
 }  // namespace

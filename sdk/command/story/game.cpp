@@ -107,7 +107,7 @@ void Game::write_prompt(std::string_view text) {
     write(fmt::format("\n{} {}\n", style_.cyan("›"), style_.bold(printable(text))));
 }
 
-void Game::write_prompt_sign() { write(fmt::format("\n{} ", style_.cyan("›"))); }
+std::string Game::prompt_sign() const { return style_.cyan("›") + " "; }
 
 void Game::remark(std::string_view text) {
     std::string lines = "\n";

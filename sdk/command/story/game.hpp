@@ -59,14 +59,15 @@ public:
     void write(std::string_view text);
     // Writes a prompt that the player did not type on this terminal.
     void write_prompt(std::string_view text);
-    void write_prompt_sign();
+    // What the player types after: "› ".
+    std::string prompt_sign() const;
     // Writes a remark that is not part of the story.
     void remark(std::string_view text);
 
     // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
     // Nothing if there is no choice with this number.
     std::optional<std::string> to_prompt(const std::string& line) const;
-    std::size_t choice_count() const noexcept { return choices_.size(); }
+    const std::vector<std::string>& choices() const noexcept { return choices_; }
 
     Outcome turn(const std::string& prompt);
     // `tools`: JSON, as for nar_session_again.

@@ -17,17 +17,25 @@
 
 namespace narratoria::command::story {
 
-std::optional<std::string> PromptReader::next() {
+input::LineReader::Ending PlainReader::read(const std::string& prompt, std::string& line) {
+    if (asks_) write_all(STDOUT_FILENO, prompt);
+    line.clear();
+    if (take(line)) return Ending::Line;
+    if (asks_) write_all(STDOUT_FILENO, "\n");
+    return interruption::received() != 0 ? Ending::Signal : Ending::Input;
+}
+
+bool PlainReader::take(std::string& line) {
     for (;;) {
         if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
-            std::string line = buffer_.substr(0, end);
+            line = buffer_.substr(0, end);
             buffer_.erase(0, end + 1);
             if (line.ends_with('\r')) line.pop_back();
-            return line;
+            return true;
         }
         if (ended_) {
-            if (buffer_.empty()) return std::nullopt;
-            return std::exchange(buffer_, std::string());
+            line = std::exchange(buffer_, std::string());
+            return !line.empty();
         }
         pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
                           {interruption::descriptor(), POLLIN, 0},
@@ -36,11 +44,11 @@ std::optional<std::string> PromptReader::next() {
         if (poll(ready, 3, due ? static_cast<int>(due->count()) : -1) < 0 && errno != EINTR) {
             ended_ = true;
         }
-        if (interruption::received() != 0) return std::nullopt;
+        if (interruption::received() != 0) return false;
         engine_.run_for(std::chrono::microseconds(0));
         if (ready[0].revents == 0) continue;
         char piece[4096];
-        const ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
+        const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
         if (got > 0) {
             buffer_.append(piece, static_cast<std::size_t>(got));
         } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {

@@ -7,21 +7,25 @@
 #include <string>
 #include <string_view>
 
+#include "input/line_editor.hpp"
 #include "narratoria/engine.hpp"
 
 namespace narratoria::command::story {
 
-// Reads standard input line by line. While it waits, it checks for signals and drives the engine,
-// so that timers and descriptors of plugins do not wait for the player.
-class PromptReader {
+// Reads standard input line by line, without editing.
+class PlainReader : public input::LineReader {
 public:
-    explicit PromptReader(Engine& engine) : engine_(engine) {}
+    // `asks`: standard input and output are a terminal, and the prompt is shown.
+    PlainReader(Engine& engine, bool asks) : engine_(engine), asks_(asks) {}
 
-    // Nothing at the end of the input, or after a signal.
-    std::optional<std::string> next();
+    Ending read(const std::string& prompt, std::string& line) override;
 
 private:
+    // True if a line was read.
+    bool take(std::string& line);
+
     Engine& engine_;
+    const bool asks_;
     std::string buffer_;
     bool ended_ = false;
 };

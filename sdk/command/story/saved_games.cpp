@@ -111,6 +111,14 @@ std::string other_story(const std::string& store, const std::string& session,
     return {};
 }
 
+std::string history_name(const std::string& story) {
+    std::string name = without_links(story);
+    std::replace(name.begin(), name.end(), '/', '%');
+    // The end of a path that is too long for a file name still tells stories apart.
+    constexpr std::size_t kLongest = 255;
+    return "play-history/" + name.substr(name.size() - std::min(name.size(), kLongest));
+}
+
 std::string new_game(const std::string& store, const std::string& story) {
     std::string name = std::filesystem::path(without_links(story)).filename().string();
     if (name.empty() || json::ill_formed_utf8(name)) name = "game";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Chooses the store and the session of a game if the player named neither.
+// Chooses the store and the session of a game if the player named neither, and the name of the file
+// with the player's input.
 
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ std::optional<std::string> last_game(const std::string& store, const std::string
 // empty. Throws Error if the store cannot be read.
 std::string other_story(const std::string& store, const std::string& session,
                         const std::string& story);
+
+// The name for the HistoryFile of a story: each story has its own.
+std::string history_name(const std::string& story);
 
 // A name for a new session: the name of the story's folder, with a number if the store already has
 // it. Throws Error if the store cannot be read.

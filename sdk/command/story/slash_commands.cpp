@@ -147,6 +147,13 @@ std::string help() {
 
 }  // namespace
 
+std::vector<std::string> slash_command_names() {
+    std::vector<std::string> names{"/help", "/quit"};
+    for (const SlashCommand& each : kCommands) names.emplace_back(each.name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
 void execute_slash_command(Game& game, std::string_view line) {
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view word = line.substr(0, end);
@@ -156,9 +163,7 @@ void execute_slash_command(Game& game, std::string_view line) {
         std::find_if(std::begin(kCommands), std::end(kCommands),
                      [&](const SlashCommand& each) { return each.name == word; });
     if (command == std::end(kCommands)) {
-        std::vector<std::string> names{"/help", "/quit"};
-        for (const SlashCommand& each : kCommands) names.emplace_back(each.name);
-        const std::string near = similar_name(word, names);
+        const std::string near = similar_name(word, slash_command_names());
         return game.remark(fmt::format(
             "There is no command {}. {}/help lists the commands; to say this in the story, "
             "begin with //",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "script/line_editor.hpp"
+#include "input/line_editor.hpp"
 
 #ifdef NARRATORIA_WITH_LIBEDIT
 
@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cwchar>
 #include <exception>
@@ -18,18 +20,47 @@
 #include <utility>
 
 #include "display.hpp"
+#include "input/history_file.hpp"
 #include "io/interruption.hpp"
 
-namespace narratoria::command::script {
+namespace narratoria::command::input {
 namespace {
 
 constexpr int kHistoryLines = 1000;
 constexpr std::size_t kListedColumns = 78;
+// Encloses the parts of a prompt that set colours, so that libedit does not count their columns.
+constexpr char kNoColumns = '\1';
 
-class LibeditEditor : public LineEditor {
+std::string mark_colours(std::string_view prompt) {
+    std::string marked;
+    while (!prompt.empty()) {
+        const std::size_t begin = std::min(prompt.find('\x1b'), prompt.size());
+        const std::size_t end = std::min(prompt.find('m', begin), prompt.size() - 1) + 1;
+        marked += prompt.substr(0, begin);
+        if (begin < end)
+            ((marked += kNoColumns) += prompt.substr(begin, end - begin)) += kNoColumns;
+        prompt.remove_prefix(end);
+    }
+    return marked;
+}
+
+// The longest common prefix.
+std::string_view common_beginning(const std::vector<std::string>& words) {
+    if (words.empty()) return {};
+    std::string_view common = words.front();
+    for (const std::string& word : words) {
+        const auto different =
+            std::mismatch(common.begin(), common.end(), word.begin(), word.end());
+        common = common.substr(0, static_cast<std::size_t>(different.first - common.begin()));
+    }
+    return common;
+}
+
+class LibeditEditor : public LineReader {
 public:
-    LibeditEditor(Engine& engine, std::function<Completion(std::string_view)> complete)
-        : engine_(engine), complete_(std::move(complete)) {
+    LibeditEditor(Engine& engine, const std::string& history_name,
+                  std::function<Completion(std::string_view)> complete)
+        : engine_(engine), complete_(std::move(complete)), file_(history_name) {
         // libedit takes the encoding and the width of characters from the locale; the command
         // always uses UTF-8. No other thread runs yet, so setlocale is safe.
         std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -41,28 +72,35 @@ public:
         history(history_.get(), &event, H_SETUNIQUE, 1);
         el_set(editor_.get(), EL_CLIENTDATA, this);
         el_set(editor_.get(), EL_HIST, history, history_.get());
-        el_set(editor_.get(), EL_PROMPT, prompt_of);
+        el_set(editor_.get(), EL_PROMPT_ESC, prompt_of, kNoColumns);
         el_set(editor_.get(), EL_EDITOR, "emacs");
-        el_set(editor_.get(), EL_ADDFN, "nuwa-complete", "Complete the word", complete_in);
-        el_set(editor_.get(), EL_BIND, "^I", "nuwa-complete", nullptr);
+        el_set(editor_.get(), EL_ADDFN, "narratoria-complete", "Complete the word", complete_in);
+        el_set(editor_.get(), EL_BIND, "^I", "narratoria-complete", nullptr);
         el_set(editor_.get(), EL_BIND, "^R", "em-inc-search-prev", nullptr);
         el_set(editor_.get(), EL_SIGNAL, 0);
         el_wset(editor_.get(), EL_GETCFN, character_of);
         el_source(editor_.get(), nullptr);  // the user's ~/.editrc
+        for (const std::string& line : file_.load()) add_to_history(line);
         // Makes was_continued() work, for Ctrl-Z: see wait_for_input.
         interruption::show_cursor_on(STDOUT_FILENO);
     }
     ~LibeditEditor() override { interruption::show_cursor_on(-1); }
 
     Ending read(const std::string& prompt, std::string& line) override {
-        prompt_ = prompt;
+        prompt_ = mark_colours(prompt);
         // Called before the prompt is shown, so that the terminal does not echo early input twice.
         el_set(editor_.get(), EL_PREP_TERM, 1);
+        // Ctrl-\ would end the process without restoring the terminal.
+        el_set(editor_.get(), EL_SETTY, "-d", "quit=", nullptr);
         int size = 0;
         const char* const text = el_gets(editor_.get(), &size);
         if (problem_) std::rethrow_exception(std::exchange(problem_, nullptr));
         if (text == nullptr || size <= 0) {
-            return interruption::received() != 0 ? Ending::Signal : Ending::Input;
+            const int signal = interruption::received();
+            std::fputs(signal == SIGINT ? "^C\n" : "\n", stdout);
+            std::fflush(stdout);
+            line = std::exchange(discarded_, {});
+            return signal != 0 ? Ending::Signal : Ending::Input;
         }
         line.assign(text, static_cast<std::size_t>(size));
         if (line.ends_with('\n')) line.pop_back();
@@ -70,11 +108,16 @@ public:
     }
 
     void remember(const std::string& line) override {
+        add_to_history(line);
+        file_.append(line);
+    }
+
+private:
+    void add_to_history(const std::string& line) {
         HistEvent event;
         history(history_.get(), &event, H_ENTER, line.c_str());
     }
 
-private:
     static LibeditEditor& of(EditLine* editor) {
         void* ours = nullptr;
         el_get(editor, EL_CLIENTDATA, &ours);
@@ -102,7 +145,7 @@ private:
         std::mbstate_t state{};
         for (;;) {
             const bool is_first = std::mbsinit(&state) != 0;
-            char byte;
+            char byte = 0;
             const int got = read_byte(byte);
             if (got <= 0) return got;
             const std::size_t length = std::mbrtowc(&character, &byte, 1, &state);
@@ -127,6 +170,8 @@ private:
             }
             const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
             if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+            // The kernel stores a Ctrl-D that is typed before the editor sets the mode as 0.
+            if (byte == '\0') byte = '\x04';
             return static_cast<int>(got);
         }
     }
@@ -134,7 +179,11 @@ private:
     // Drives the engine until input is available. False after a signal.
     bool wait_for_input() {
         for (;;) {
-            if (interruption::received() != 0) return false;
+            if (interruption::received() != 0) {
+                const LineInfo* const line = el_line(editor_.get());
+                discarded_.assign(line->buffer, line->lastchar);
+                return false;
+            }
             if (interruption::was_continued()) {
                 // The shell has changed the terminal mode; libedit must set it again.
                 el_set(editor_.get(), EL_PREP_TERM, 0);
@@ -173,9 +222,13 @@ private:
             return CC_REFRESH;
         }
         if (found.words.size() == 1) return CC_NORM;
+        const bool has_phrases = std::any_of(
+            found.words.begin(), found.words.end(),
+            [](const std::string& word) { return word.find(' ') != std::string::npos; });
         std::string listed;
         for (const std::string& word : found.words) {
-            (listed += listed.empty() ? "" : " ") += word;
+            if (!listed.empty()) listed += has_phrases ? '\n' : ' ';
+            listed += word;
         }
         std::string shown = "\n";
         for (const std::string& row : terminal::wrap(listed, kListedColumns)) shown += row + "\n";
@@ -193,7 +246,9 @@ private:
 
     Engine& engine_;
     const std::function<Completion(std::string_view)> complete_;
+    HistoryFile file_;
     std::string prompt_;
+    std::string discarded_;
     std::optional<char> kept_;  // a byte that was read ahead
     std::exception_ptr problem_;
     std::unique_ptr<History, HistoryDeleter> history_;
@@ -202,21 +257,23 @@ private:
 
 }  // namespace
 
-std::unique_ptr<LineEditor> open_line_editor(
-    Engine& engine, std::function<Completion(std::string_view before)> complete) {
-    return std::make_unique<LibeditEditor>(engine, std::move(complete));
+std::unique_ptr<LineReader> open_line_editor(
+    Engine& engine, const std::string& history,
+    std::function<Completion(std::string_view before)> complete) {
+    return std::make_unique<LibeditEditor>(engine, history, std::move(complete));
 }
 
-}  // namespace narratoria::command::script
+}  // namespace narratoria::command::input
 
 #else
 
-namespace narratoria::command::script {
+namespace narratoria::command::input {
 
-std::unique_ptr<LineEditor> open_line_editor(Engine&, std::function<Completion(std::string_view)>) {
+std::unique_ptr<LineReader> open_line_editor(Engine&, const std::string&,
+                                             std::function<Completion(std::string_view)>) {
     return nullptr;
 }
 
-}  // namespace narratoria::command::script
+}  // namespace narratoria::command::input
 
 #endif

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-namespace narratoria::command::script {
+namespace narratoria::command::input {
 
 class HistoryFile {
 public:
-    // Uses $XDG_STATE_HOME/narratoria/script-history; the default of the variable is
-    // ~/.local/state. Without a home folder, no history is saved.
-    HistoryFile();
+    // Uses $XDG_STATE_HOME/narratoria/NAME; the default of the variable is ~/.local/state. Without
+    // a home folder, or with an empty name, no history is saved.
+    explicit HistoryFile(const std::string& name);
 
     // The most recent lines, oldest first. Truncates a long file to these lines.
     std::vector<std::string> load();
@@ -26,4 +26,4 @@ private:
     std::optional<std::string> path_;
 };
 
-}  // namespace narratoria::command::script
+}  // namespace narratoria::command::input

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "script/history_file.hpp"
+#include "input/history_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 
-namespace narratoria::command::script {
+namespace narratoria::command::input {
 namespace {
 
 constexpr std::size_t kKeptLines = 1000;
@@ -31,11 +31,12 @@ bool is_line(std::string_view text) {
 
 }  // namespace
 
-HistoryFile::HistoryFile() {
+HistoryFile::HistoryFile(const std::string& name) {
+    if (name.empty()) return;
     if (const auto state = folder_of_variable("XDG_STATE_HOME")) {
-        path_ = *state + "/narratoria/script-history";
+        path_ = *state + "/narratoria/" + name;
     } else if (const auto home = folder_of_variable("HOME")) {
-        path_ = *home + "/.local/state/narratoria/script-history";
+        path_ = *home + "/.local/state/narratoria/" + name;
     }
 }
 
@@ -84,4 +85,4 @@ void HistoryFile::fail(const std::string& why) {
     path_.reset();
 }
 
-}  // namespace narratoria::command::script
+}  // namespace narratoria::command::input
