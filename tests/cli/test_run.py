@@ -318,3 +318,9 @@ def test_large_result_is_written_to_a_pipe_completely(command):
     ran = command("run", command.plan(tool), "--quiet")
     assert ran.status == 0, ran.err
     assert len(ran.result["toolResults"][0]["events"]) == 201
+
+
+def test_tool_without_its_interpreter_is_a_failure_of_the_run(command):
+    ran = command("run", command.plan(command.script("broken", "#!/no/such/interpreter\n")))
+    assert ran.status == 1, ran
+    assert ran.result["toolResults"][0]["errorCode"] == "SPAWN_FAILED"

@@ -71,21 +71,21 @@ def test_scope_is_not_built_unless_requested(script):
     assert (ran.status, ran.out, ran.err) == (0, "done\n", "")
 
 
-@pytest.mark.parametrize("source, option, error", [
-    ("LET a = 1 + 2 + 3", "--max-steps=2", "StepLimitError"),
-    ("CALL light {} CALL light {}", "--max-calls=1", "CallLimitError"),
-    ("LET a = [[[1]]]", "--max-depth=2", "DepthLimitError"),
-    ("LET a = 1", "--max-source=3", "SizeLimitError"),
-    ("LET a = [1, 2, 3]", "--max-value=8", "SizeLimitError"),
-    ("LET a = [1, 2, 3]", "--max-memory=8", "MemoryLimitError"),
-    ('PRINT("hello")', "--max-output=3", "OutputLimitError"),
-    ("CALL waits {}", "--max-time=100", "TimeLimitError"),
+@pytest.mark.parametrize("source, option, error, status", [
+    ("LET a = 1 + 2 + 3", "--max-steps=2", "StepLimitError", 1),
+    ("CALL light {} CALL light {}", "--max-calls=1", "CallLimitError", 1),
+    ("LET a = [[[1]]]", "--max-depth=2", "DepthLimitError", 2),
+    ("LET a = 1", "--max-source=3", "SizeLimitError", 2),
+    ("LET a = [1, 2, 3]", "--max-value=8", "SizeLimitError", 1),
+    ("LET a = [1, 2, 3]", "--max-memory=8", "MemoryLimitError", 2),
+    ('PRINT("hello")', "--max-output=3", "OutputLimitError", 1),
+    ("CALL waits {}", "--max-time=100", "TimeLimitError", 1),
 ])
-def test_limits_are_options(script, source, option, error):
+def test_limits_are_options(script, source, option, error, status):
     script.tool("light", "#!/bin/sh\necho '" + '{"version":"0","type":"done","ok":true}' + "'\n")
     script.tool("waits", "#!/bin/sh\nexec sleep 100\n")
     ran = script(source, option, "--json")
-    assert ran.status == 1 and error in ran.out + ran.err, ran
+    assert ran.status == status and error in ran.out + ran.err, ran
 
 
 def test_calls_that_have_ended_use_no_memory_of_the_script(script):
@@ -159,8 +159,17 @@ def test_error_shows_its_place_in_the_source(script):
 
 def test_invalid_script_runs_nothing(script):
     ran = script('PRINT("before") LET = 5')
-    assert (ran.status, ran.out) == (1, "")
+    assert (ran.status, ran.out) == (2, "")
     assert "ParserError" in ran.err and ":1:" in ran.err
+
+
+def test_exit_status_tells_an_invalid_script_from_a_failed_one(script):
+    for source, status in (("PRINT(1)", 0), ("PRINT(missing)", 1), ("LET = 5", 2), (b"\xff", 2)):
+        assert script(source).status == script(source, "--json").status == status, source
+    assert json.loads(script("LET = 5", "--json").out)["error"]["name"] == "ParserError"
+    # --check succeeds in finding a fault; --ast has no tree to print.
+    assert script("LET = 5", "--check").status == 1
+    assert script("LET = 5", "--ast").status == 2
 
 
 def test_check_and_ast_run_nothing(script):

@@ -91,7 +91,8 @@ int parse_only(const std::string& source, const ScriptOptions& options) {
     else if (options.json) print_output(as_json({}, outcome) + "\n", "the result");
     else if (!is_valid && options.check) complain_to_editor(outcome.error, options.file);
     else if (!is_valid) complain_of(outcome.error, options.file);
-    return is_valid ? kExitSuccess : kExitFailure;
+    if (is_valid) return kExitSuccess;
+    return options.check ? kExitFailure : kExitRefused;
 }
 
 // NULL without --trace.
@@ -138,6 +139,7 @@ int run_file(const ScriptOptions& options) {
         complain_of(outcome.error, options.file);
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
+    if (!outcome.has_run) return kExitRefused;
     return outcome.error.empty() && !(trace && trace->failed()) ? kExitSuccess : kExitFailure;
 }
 
@@ -211,8 +213,9 @@ void add_script(Command application) {
     options->limits.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "Exit status: 0 the script ran to its end, 1 it is not valid or failed, 2 it was not run,\n"
-        "130 after Ctrl-C (--json still prints the object).\n"
+        "Exit status: 0 the script ran to its end, 1 it failed (or --check found a fault), 2 it was\n"
+        "not run, for example because it is not valid, 130 after Ctrl-C. --json prints the object\n"
+        "in all of these cases.\n"
         "Example:\n"
         "  echo 'PRINT(FORMAT(\"Hello {name}\", {name: who}))' |\n"
         "      narratoria script - --scope '{\"who\": \"Ada\"}'");

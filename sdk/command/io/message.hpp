@@ -36,7 +36,7 @@ private:
 };
 
 // The reader of standard output has closed the pipe. The command exits without a message with
-// kExitRefused, because it reported neither success nor faults.
+// kExitFailure.
 class ReaderGone : public std::exception {};
 
 // A failure while or after the plan ran, for example a full disk.
