@@ -118,7 +118,7 @@ void View::take(const plugin::Event& event) {
             const json::Value* payload = json::member(body, "payload");
             const std::string shown =
                 payload != nullptr && !(payload->IsObject() && payload->ObjectEmpty())
-                    ? " " + printable(json::line(*payload))
+                    ? " " + excerpt(json::line(*payload)).front()
                     : std::string();
             line(fmt::format("    {} {}{}", style_.yellow("□"), text_of(body, "event"),
                              style_.dim(shown + " (this terminal cannot show it)")));
@@ -179,12 +179,24 @@ void View::say_refused() {
 
 // A message has several lines if there are several faults, or if it quotes a line of a script.
 void View::say_warning(std::string sign, std::string_view message) {
-    while (!message.empty()) {
-        const std::size_t end = std::min(message.find('\n'), message.size());
-        line("    " + style_.dim(sign + printable(message.substr(0, end))));
-        message.remove_prefix(std::min(end + 1, message.size()));
+    for (const std::string& one : excerpt(message)) {
+        line("    " + style_.dim(sign + one));
         sign = "  ";
     }
+}
+
+void View::say_item(std::string_view sign, std::string_view text, std::string_view about) {
+    constexpr std::size_t kIndent = 6;
+    // The styled sign is set last, because columns() counts the bytes of a style.
+    std::vector<std::string> lines = item_lines(" ", 1, text, width());
+    if (!about.empty()) {
+        const bool fits = columns(lines.back()) + 1 + columns(about) <= width();
+        lines.back() += fits ? " " : "";
+        if (!fits) lines.emplace_back(kIndent, ' ');
+        lines.back() += style_.dim(about);
+    }
+    lines.front().replace(kIndent - 2, 1, sign);
+    for (const std::string& one : lines) line(one);
 }
 
 // Does not repeat the same error of a later attempt.
@@ -199,7 +211,7 @@ void View::take_error(const plugin::Event& event) {
     std::string said =
         fmt::format("{}: {}", text_of(body, "errorCode"), text_of(body, "errorMessage"));
     if (said == before) return;
-    line("    " + style_.red("! " + said));
+    line("    " + style_.red("! " + excerpt(said).front()));
     before = std::move(said);
 }
 
@@ -212,9 +224,8 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
         const std::string_view words =
             tool.state == "completed" ? std::string_view(tool.text) : last_error;
         if (words.empty()) return;
-        const std::string said = fmt::format("    {} {}", sign, words);
-        if (continues_ && tool.state == "completed") untold_.push_back(said);
-        else line(said);
+        if (continues_ && tool.state == "completed") untold_.emplace_back(words);
+        else say_item(sign, words);
         return;
     }
     std::string about = tool.name;
@@ -223,9 +234,10 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     if (tool.retries > 0) about += ", " + counted(tool.retries + 1, "attempt");
     const std::string_view fallback =
         tool.state == "completed" ? "done" : std::string_view(tool.state);
-    line(fmt::format("    {} {}{} {}", sign, tool.state == "skipped" ? "skipped: " : "",
-                     tool.text.empty() || tool.text == last_error ? fallback : tool.text,
-                     style_.dim("(" + about + ")")));
+    const std::string_view words =
+        tool.text.empty() || tool.text == last_error ? fallback : std::string_view(tool.text);
+    say_item(sign, fmt::format("{}{}", tool.state == "skipped" ? "skipped: " : "", words),
+             "(" + about + ")");
 }
 
 // Shows the last lines of a failed tool's standard error, often the only hint at the reason.
@@ -294,7 +306,7 @@ void View::end_plan(bool success) {
 }
 
 void View::say_untold() {
-    for (const std::string& one : std::exchange(untold_, {})) line(one);
+    for (const std::string& one : std::exchange(untold_, {})) say_item(style_.green("✓"), one);
 }
 
 void View::say_choices() {

@@ -59,6 +59,8 @@ private:
     void take_error(const plugin::Event& event);
     void take_warning(const plugin::Event& event);
     void say_refused();
+    // Writes a line of a list, wrapped. `sign` takes one column.
+    void say_item(std::string_view sign, std::string_view text, std::string_view about = {});
     void say_warning(std::string sign, std::string_view message);
     void say_ended(const terminal::EndedTool& tool, std::string_view last_error);
     void say_diagnostics(std::string_view text);

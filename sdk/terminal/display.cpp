@@ -168,6 +168,24 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     return lines;
 }
 
+std::vector<std::string> excerpt(std::string_view text) {
+    constexpr std::size_t kShown = 5;  // at the beginning, and at the end
+    constexpr std::size_t kColumns = 400;
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.push_back(cut(printable(text.substr(0, end)), kColumns));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    if (lines.size() > 2 * kShown + 1) {
+        const std::size_t hidden = lines.size() - 2 * kShown;
+        const auto first = lines.begin() + kShown;
+        *first = fmt::format("… {} more lines …", hidden);
+        lines.erase(first + 1, first + static_cast<std::ptrdiff_t>(hidden));
+    }
+    return lines;
+}
+
 std::string duration(double seconds) {
     if (seconds < 0) seconds = 0;
     if (seconds < 10) return fmt::format("{:.2f} s", seconds);

@@ -27,6 +27,10 @@ std::string cut(std::string_view text, std::size_t width);
 // the line breaks of the text.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+// At most 11 printable lines of a text, and of each line at most 400 columns: a message of another
+// program may be long. Shows the beginning and the end.
+std::vector<std::string> excerpt(std::string_view text);
+
 // "0.4 s", "12.3 s", "3 min 20 s"
 std::string duration(double seconds);
 

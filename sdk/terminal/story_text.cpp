@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "display.hpp"
 
@@ -27,22 +28,26 @@ std::size_t story_width(int file) {
     return std::min<std::size_t>(window.ws_col - 1, kStoryWidth);
 }
 
-std::vector<std::string> choice_lines(const std::vector<std::string>& choices, std::size_t width,
-                                      const Style& style) {
+std::vector<std::string> item_lines(std::string_view sign, std::size_t sign_columns,
+                                    std::string_view text, std::size_t width) {
     constexpr std::size_t kMargin = 4;
     constexpr std::size_t kLeast = 8;  // columns of text
+    const std::size_t indent = kMargin + sign_columns + 1;
+    std::vector<std::string> lines = wrap(text, std::max(width, indent + kLeast) - indent);
+    for (std::string& line : lines) line.insert(0, indent, ' ');
+    lines.front().replace(0, indent, fmt::format("    {} ", sign));
+    return lines;
+}
+
+std::vector<std::string> choice_lines(const std::vector<std::string>& choices, std::size_t width,
+                                      const Style& style) {
     std::vector<std::string> lines;
     std::size_t count = 0;
     for (const std::string& choice : choices) {
         const std::string number = fmt::format("{}.", ++count);
-        const std::size_t indent = kMargin + number.size() + 1;
-        bool is_first = true;
-        for (const std::string& part : wrap(choice, std::max(width, indent + kLeast) - indent)) {
-            lines.push_back(is_first ? fmt::format("    {} {}", style.cyan(number), part)
-                                     : std::string(indent, ' ') + part);
-            is_first = false;
+        for (std::string& line : item_lines(style.cyan(number), number.size(), choice, width)) {
+            lines.push_back(std::move(line));
         }
-        if (is_first) lines.push_back(fmt::format("    {} ", style.cyan(number)));
     }
     return lines;
 }

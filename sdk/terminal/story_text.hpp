@@ -20,6 +20,11 @@ std::vector<std::string> narrative_lines(std::string_view text, std::size_t widt
 // The columns of the terminal, at most kStoryWidth; kStoryWidth if `file` is not a terminal.
 std::size_t story_width(int file);
 
+// A list item: four spaces, `sign` (which takes `sign_columns`), and `text` next to it, wrapped to
+// `width` columns.
+std::vector<std::string> item_lines(std::string_view sign, std::size_t sign_columns,
+                                    std::string_view text, std::size_t width);
+
 // Numbered from 1, and wrapped to `width` columns.
 std::vector<std::string> choice_lines(const std::vector<std::string>& choices, std::size_t width,
                                       const Style& style);

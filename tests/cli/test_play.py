@@ -375,14 +375,49 @@ def test_player_sees_only_the_words_of_the_story(command):
         assert technical not in ran.out, ran
 
 
+def without_styles(shown):
+    return [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in shown.splitlines()]
+
+
+@pytest.mark.parametrize("options", [[], ["--verbose"]])
+def test_words_of_a_tool_wrap_at_the_width_of_the_terminal(command, options):
+    words = "the long way round the hill past the mill " * 3
+    story = command.story({"go": [plan("told")]}, {"told": said(done(summary=words))})
+    terminal = command.on_terminal("play", "--story", story, *options, "go", columns=40, env=environment(TERM="xterm"))
+    lines = without_styles(terminal.finish().out.replace("\r", ""))
+    begin = next(index for index, line in enumerate(lines) if "✓" in line)
+    told = lines[begin:begin + 4]
+    assert told[0].startswith("    ✓ the long way") and max(map(len, lines)) <= 40, lines
+    assert all(line.startswith("      ") for line in told[1:]), lines
+    assert " ".join(" ".join(told).replace("✓", "").split()).startswith(words.strip()), lines
+
+
+LONG = """import sys
+sys.stderr.write("e" * 9000 + "\\n" + "line\\n" * 900)
+print("x" * 9000, flush=True)
+sys.exit(3)
+"""
+
+
+def test_long_messages_of_a_narrator_are_shortened(command):
+    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+            '[plugins."narratoria.narrator_process"]\n'
+            f'command = ["{sys.executable}", "narrator.py"]\n')
+    story = command.story({}, toml=toml)
+    (story / "narrator.py").write_text(LONG)
+    ran = command("play", "--verbose", "--story", story, "go")
+    assert "exit status 3" in ran.out and "more lines …" in ran.out, ran
+    assert len(ran.lines) < 40 and max(map(len, ran.lines)) <= 420, ran
+
+
 @pytest.mark.parametrize("width", [30, 60])
 def test_opening_and_choices_wrap_at_the_width_of_the_terminal(command, width):
     words = "the long way round the hill past the mill and the old bridge " * 3
-    toml = f'title = "T"\n[opening]\ntext = "{words}"\nchoices = ["{words}"]\n'
+    toml = f'title = "{words}"\n[opening]\ntext = "{words}"\nchoices = ["{words}"]\n'
     terminal = command.on_terminal("play", "--no-store", "--story", command.story({}, toml=toml), columns=width,
                                    env=environment(TERM="xterm"))
     shown = terminal.read_until(PROMPT_SIGN)
-    lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in shown.splitlines()]
+    lines = without_styles(shown)
     assert max(map(len, lines)) <= width
     assert len(lines) > 2 * len(words) // width
     assert [line for line in lines if line.startswith("       ")], "the choice is not indented"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "display.hpp"
 #include "engine/drive.hpp"
@@ -162,7 +163,8 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
 }
 
 void Game::write_title(std::string_view title) {
-    const std::string shown = cut(printable(title), 74);
+    const std::string shown =
+        cut(printable(title), std::max<std::size_t>(story_width(STDOUT_FILENO), 12) - 2);
     std::string rule;
     for (std::size_t column = 0; column < columns(shown); ++column) rule += "─";
     write(fmt::format("  {}\n  {}\n", style_.title(shown), style_.dim(rule)));
@@ -259,10 +261,12 @@ void Game::on_log(std::uint32_t level, std::string_view message, std::string_vie
     if (write_error_ != 0) return;
     // The console has already shown why each plan failed, and the store's warning.
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
+    std::string text;
+    for (const std::string& line : excerpt(message)) (text += text.empty() ? "" : "\n") += line;
     if (is_open_) {
-        remark(message);
+        remark(text);
     } else {
-        early_log_.emplace_back(message);
+        early_log_.push_back(std::move(text));
     }
 }
 
