@@ -213,7 +213,8 @@ void add_script(Command application) {
     options->limits.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "Exit status: 0 the script ran to its end, 1 it failed (or --check found a fault), 2 it was\n"
+        "Exit status: 0 the script ran to its end, 1 it failed (or --check found a fault), 2 it "
+        "was\n"
         "not run, for example because it is not valid, 130 after Ctrl-C. --json prints the object\n"
         "in all of these cases.\n"
         "Example:\n"
