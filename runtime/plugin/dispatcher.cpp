@@ -552,11 +552,11 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
     return out;
 }
 
-bool Dispatcher::knows(std::string_view id) const {
-    return std::any_of(instances_.begin(), instances_.end(),
-                       [&](const auto& instance) { return instance->library().id == id; }) ||
-           std::any_of(refused_.begin(), refused_.end(),
-                       [&](const Refused& refused) { return refused.id == id; });
+std::vector<std::string_view> Dispatcher::known_ids() const {
+    std::vector<std::string_view> ids;
+    for (const auto& instance : instances_) ids.push_back(instance->library().id);
+    for (const Refused& refused : refused_) ids.push_back(refused.id);
+    return ids;
 }
 
 std::string Dispatcher::why_not(std::string_view id) const {

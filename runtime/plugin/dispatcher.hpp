@@ -97,8 +97,8 @@ public:
 
     // The reason why no plugin with this id is active; empty if one is.
     std::string why_not(std::string_view id) const;
-    // True if a plugin with this id was loaded, or refused with a logged reason.
-    bool knows(std::string_view id) const;
+    // The ids of the plugins that were loaded, or refused with a logged reason.
+    std::vector<std::string_view> known_ids() const;
 
     // The value that the active plugin `id` published under a name, or NULL.
     const std::string* published(std::string_view id, std::string_view name) const;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/plugin_setup.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "session/built_in_narrators.hpp"
 #include "state/tree.hpp"
 
@@ -62,10 +66,12 @@ void load_plugins(const SessionSettings& settings, engine::Engine& engine,
             own_settings);
     }
     for (const auto& [id, json] : settings.plugin_settings) {
-        if (dispatcher.knows(id)) continue;
-        engine.log(NAR_LOG_WARN, "plugin_settings has settings for \"" + id +
-                                     "\", but no plugin with that id was requested; list it in "
-                                     "plugins");
+        const std::vector<std::string_view> known = dispatcher.known_ids();
+        if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+        const std::string meant = did_you_mean(near_name(id, known));
+        engine.log(NAR_LOG_WARN, "plugin_settings has settings for " + json::quoted(id) +
+                                     ", but no plugin with that id was requested" +
+                                     (meant.empty() ? "; list it in plugins" : meant));
     }
 }
 

@@ -68,6 +68,8 @@ SessionTools::Found SessionTools::remove(std::string_view name, std::string& why
     why = "no registered tool has the name " + json::quoted(name);
     if (const auto file = file_named(name)) {
         why += "; it is " + tool::describe(file->origin) + ", not a registered tool";
+    } else {
+        why += did_you_mean(near_name(name, registry_.names()));
     }
     return Found::No;
 }

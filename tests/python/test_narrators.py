@@ -28,6 +28,18 @@ class TestNarrators:
         turn = session.play("Hello")
         assert turn.narrative == "As you say." and turn.result["t"].ok
 
+    @pytest.mark.parametrize("given, told", [(None, 5000), (1500, 1500), (0, None)])
+    def test_request_has_the_time_for_the_reply(self, given: int | None, told: int | None) -> None:
+        times = narratoria.Times(narrator_ms=given)
+        with narratoria.Session(times=times) as session:
+
+            @session.narrator
+            def tell(request: narratoria.NarratorRequest) -> str:
+                assert "timeoutMs" not in request.to_dict()
+                return str(request.timeout_ms)
+
+            assert session.play("x").narrative == str(told)
+
     def test_next_request_has_faults_of_previous_answer(self) -> None:
         session = narratoria.Session(on_narrator_error="fallback")
         requests = []

@@ -483,6 +483,23 @@ def test_project_tools_are_called_by_name(tmp_path: Path) -> None:
     assert [fault.line for fault in refused.value.faults] == [2]
 
 
+def test_missing_plugin_is_reported_once(caplog: pytest.LogCaptureFixture, torch: Any) -> None:
+    with pytest.raises(narratoria.NotFoundError, match="no folder has a plugin"):
+        narratoria.Session(plugins=["nope"])
+    with pytest.raises(narratoria.NotFoundError, match="no folder has a plugin"):
+        narratoria.Session(story=torch, narrator="nope")
+    assert caplog.text == ""
+    # Without an exception, the log is the only report.
+    narratoria.Session(plugins=["/dev/null"]).close()
+    assert caplog.text.count("left out") == 1
+
+
+def test_settings_for_a_misspelled_plugin_name_the_plugin(caplog: pytest.LogCaptureFixture) -> None:
+    settings = {"narratoria.consol": {"verbose": True}}
+    narratoria.Session(plugins=["narratoria.console"], plugin_settings=settings).close()
+    assert 'did you mean "narratoria.console"?' in caplog.text
+
+
 def test_unknown_plugin_and_a_wrong_strict_are_refused() -> None:
     with pytest.raises(narratoria.NotFoundError, match='did you mean "narratoria.web"'):
         narratoria.Session(plugins=["narratoria.wbe"])

@@ -76,6 +76,8 @@ class TestSinks:
         assert seen == ["plan_ended"]
         with pytest.raises(ValueError, match="tool_event"):
             session.add_sink(print, ["poem"])
+        with pytest.raises(ValueError, match="did you mean 'tool_ended'"):
+            session.add_sink(print, ["tool_endde"])
         with pytest.raises(ValueError, match="empty"):
             session.add_sink(print, [])
 

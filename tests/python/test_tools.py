@@ -209,6 +209,13 @@ class TestRegistering:
         with pytest.raises(KeyError, match="roll"):
             session.tools.remove("roll")
 
+    def test_misspelled_name_of_a_tool_gets_a_suggestion(self, session: Any) -> None:
+        session.tool(lambda: 1, name="roll_dice")
+        for look_up in (session.tools.__getitem__, session.tools.remove):
+            with pytest.raises(KeyError, match='did you mean "roll_dice"'):
+                look_up("roll_dise")
+        assert session.tools.get("roll_dise") is None
+
     def test_plugin_tool_is_not_replaced(self) -> None:
         plugin = BUILD / "tests/plugins/get_user_profile.so"
         if not plugin.exists():

@@ -71,6 +71,7 @@ class Narrators(SessionBase):
                 return
             try:
                 request = NarratorRequest.from_dict(reply.request)
+                request.timeout_ms = reply.timeout_ms
                 if may_invoke:
                     plan = function(request, invoke=self._invoker(reply))
                 else:

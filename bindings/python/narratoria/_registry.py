@@ -114,6 +114,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         try:
             if options["plugins"]:
                 self._require_plugins(options["plugins"])
+            self._core.log_left_out_plugins()
             for tool in tools:
                 self.use(tool)
             if callable(narrator):

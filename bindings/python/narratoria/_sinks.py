@@ -28,7 +28,9 @@ def kinds_mask(kinds: Iterable[str] | None) -> int:
     mask = 0
     for kind in [kinds] if isinstance(kinds, str) else kinds:
         if kind not in _KINDS:
-            raise ValueError(f"unknown kind of event {kind!r}; use one of {', '.join(_KINDS)}")
+            near = _core.near_name(kind, list(_KINDS)) if isinstance(kind, str) else None
+            advice = f"did you mean {near!r}?" if near else f"use one of {', '.join(_KINDS)}"
+            raise ValueError(f"unknown kind of event {kind!r}; {advice}")
         mask |= _KINDS[kind]
     if mask == 0:
         raise ValueError("kinds must not be empty; leave it out for all kinds")

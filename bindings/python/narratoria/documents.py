@@ -904,6 +904,8 @@ class NarratorRequest(Document):
         continuation: how many plans with `continue_` have succeeded in this turn, 0 to 4.
         random: a random number from 0 to 2**53 - 1, the same in all requests of a turn.
         previous_metadata: the `metadata` of the previous plan, as its narrator wrote it.
+        timeout_ms: the time for the reply to this request, in milliseconds; None: no limit. It
+            does not run while a tool that the narrator invoked runs. Not a member of the JSON.
 
     >>> prompt = PlayerPrompt("I light the torch", "2026-01-24T18:30:00Z", "s")
     >>> NarratorRequest("s", prompt)
@@ -925,6 +927,7 @@ class NarratorRequest(Document):
     continuation: int = 0
     random: int = 0
     previous_metadata: dict[str, Any] = field(default_factory=new_object)
+    timeout_ms: int | None = None
 
     _members = (
         Member("schema", string),

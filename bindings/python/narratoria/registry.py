@@ -115,8 +115,8 @@ class Tools(_Base):
             raise KeyError(name)
         try:
             return ToolInfo(self._use().find_tool(name))
-        except NotFoundError:
-            raise KeyError(name) from None
+        except NotFoundError as error:
+            raise KeyError(str(error)) from None
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):

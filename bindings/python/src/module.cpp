@@ -6,7 +6,12 @@
 #include <pybind11/stl.h>
 
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/near_name.hpp"
 #include "event.hpp"
 #include "narratoria/limits.h"
 #include "narratoria/narratoria.h"
@@ -118,6 +123,13 @@ PYBIND11_MODULE(_core, module) {
     module.attr("check_interpreter") =
         py::reinterpret_steal<py::object>(PyCFunction_New(&check_interpreter, nullptr));
     module.def("kind_name", [](std::uint32_t kind) { return nar_kind_name(kind); });
+    // The name that `name` probably misspells, or None.
+    module.def("near_name",
+               [](std::string_view name,
+                  const std::vector<std::string_view>& known) -> std::optional<std::string> {
+                   const std::string_view near = narratoria::near_name(name, known);
+                   return near.empty() ? std::nullopt : std::optional<std::string>(near);
+               });
     module.def("from_json", [](const py::object& text) {
         if (PyBytes_Check(text.ptr())) {
             return python::to_python(PyBytes_AS_STRING(text.ptr()),
@@ -193,6 +205,7 @@ PYBIND11_MODULE(_core, module) {
         .def("end", &python::Invocation::end, py::arg("lines") = "", py::arg("code") = "",
              py::arg("message") = "");
     py::class_<python::Reply, python::PendingCall, std::shared_ptr<python::Reply>>(module, "Reply")
+        .def_property_readonly("timeout_ms", &python::Reply::timeout_ms)
         .def("plan_text", &python::Reply::plan)
         .def("fail", &python::Reply::fail)
         .def("invoke", &python::Reply::invoke)
@@ -201,6 +214,7 @@ PYBIND11_MODULE(_core, module) {
     py::class_<python::Session>(module, "Session", py::custom_type_setup(make_collectable))
         .def(py::init<const py::dict&>())
         .def("close", &python::Session::close)
+        .def("log_left_out_plugins", &python::Session::log_left_out_plugins)
         .def_property_readonly("is_closed", &python::Session::is_closed)
         .def_property_readonly("is_foreign", &python::Session::is_foreign)
         .def_property_readonly("is_own_thread", &python::Session::is_own_thread)

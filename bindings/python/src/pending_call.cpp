@@ -71,6 +71,11 @@ void Invocation::end(std::string_view lines, std::string_view code, std::string_
     leave();
 }
 
+Reply::Reply(Session& session, const nar_host* host, const nar_narrator_request& request)
+    : PendingCall(session, host, request.token, to_python(detail::to_view(request.json))) {
+    if (request.timeout_ms != NAR_NONE) timeout_ms_ = request.timeout_ms;
+}
+
 bool Reply::settle(nar_status status) {
     const auto kept = session_->take_pending_call(token_);
     leave();

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "narratoria/engine.hpp"
@@ -57,7 +58,9 @@ private:
 
 class Reply : public PendingCall {
 public:
-    using PendingCall::PendingCall;
+    Reply(Session& session, const nar_host* host, const nar_narrator_request& request);
+    // Nothing if the time is unlimited.
+    std::optional<std::uint32_t> timeout_ms() const { return timeout_ms_; }
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
     // Runs a tool. `on_outcome` is called once, later, with its outcome. Returns 0 if the request has
@@ -68,6 +71,8 @@ public:
 private:
     struct Invoked;
     bool settle(nar_status status);
+
+    std::optional<std::uint32_t> timeout_ms_;
 };
 
 }  // namespace narratoria::python

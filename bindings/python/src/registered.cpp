@@ -120,8 +120,7 @@ void Session::Narrator::generate(void* instance, const nar_narrator_request* req
     auto& self = *static_cast<Narrator*>(instance);
     Session& session = *self.session;
     if (!session.pending_exception_ && session.call("the narrator", [&] {
-            const auto made = std::make_shared<Reply>(session, self.host, token,
-                                                      to_python(detail::to_view(request->json)));
+            const auto made = std::make_shared<Reply>(session, self.host, *request);
             session.open(made);
             call_python(self.function, py::cast(made));
         })) {

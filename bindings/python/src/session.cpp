@@ -63,8 +63,11 @@ Session::Session(const py::dict& options)
     engine_options.times = times_of(options["times"]);
     engine_options.limits = limits_of(options["limits"]);
     engine_options.log = [this](const LogLine& line) {
-        call("the log",
-             [&] { call_python(hooks_.attr("log"), py::int_(line.level), to_str(line.message)); });
+        if (left_out_plugins_ && line.code == "PLUGIN_LEFT_OUT") {
+            left_out_plugins_->emplace_back(line.level, line.message);
+        } else {
+            log(line.level, line.message);
+        }
     };
     auto json_option = [&](const char* name) {
         std::string json;
@@ -91,6 +94,16 @@ Session::Session(const py::dict& options)
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);
     all_sessions().insert(this);
+}
+
+void Session::log(std::uint32_t level, std::string_view message) {
+    call("the log", [&] { call_python(hooks_.attr("log"), py::int_(level), to_str(message)); });
+}
+
+void Session::log_left_out_plugins() {
+    const auto lines = std::exchange(left_out_plugins_, std::nullopt);
+    for (const auto& [level, message] : *lines) log(level, message);
+    throw_pending();
 }
 
 Session::~Session() {

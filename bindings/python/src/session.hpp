@@ -22,6 +22,7 @@
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "narratoria/engine.hpp"
@@ -56,6 +57,9 @@ public:
     Session& operator=(const Session&) = delete;
 
     void close();
+    // The constructor holds back the log lines about plugins that are not loaded, because the
+    // caller may raise an exception with the same text. This logs them.
+    void log_left_out_plugins();
     bool is_closed() const { return !engine_; }
     // True in a forked child: the session belongs to the parent.
     bool is_foreign() const { return process_ != ::getpid(); }
@@ -217,8 +221,12 @@ private:
         pending_calls_[opened->token()] = opened;
     }
     std::shared_ptr<PendingCall> take_pending_call(std::uint64_t token);
+    void log(std::uint32_t level, std::string_view message);
 
-    py::object hooks_;   // the module narratoria._hooks
+    py::object hooks_;  // the module narratoria._hooks
+    // Held back until log_left_out_plugins(): level and message.
+    std::optional<std::vector<std::pair<std::uint32_t, std::string>>> left_out_plugins_{
+        std::in_place};
     py::dict reported_;  // how often each exception has left a callback
     std::optional<Engine> engine_;
     std::optional<narratoria::Session> session_;
