@@ -182,6 +182,16 @@ TEST_F(OutputFolderTest, LatestFiveHundredAreKept) {
     EXPECT_TRUE(fs::exists(base + "/kept-session-501/torch.png"));
 }
 
+TEST_F(OutputFolderTest, FolderInUseIsNotRemovedForLaterOnes) {
+    const auto living = make("living", true);
+    ASSERT_NE(living, nullptr) << why;
+    set_age(living->path(), 20'000);
+    for (int i = 0; i < 502; ++i)
+        fs::create_directories(base + "/kept-session-" + std::to_string(i));
+    OutputFolder::remove_abandoned(base);
+    EXPECT_TRUE(fs::exists(living->path()));
+}
+
 TEST_F(OutputFolderTest, FoldersOfKilledHostsAreRemovedButNotThoseInUse) {
     const auto living = make("living");
     const auto living_kept = make("living", true);
@@ -189,10 +199,11 @@ TEST_F(OutputFolderTest, FoldersOfKilledHostsAreRemovedButNotThoseInUse) {
     set_age(living_kept->path(), 25 * 60 * 60);
     fs::create_directories(base + "/session-dead/deep");
     fs::create_directories(base + "/kept-session-dead");
+    set_age(base + "/kept-session-dead", 25 * 60 * 60);
     fs::create_directories(base + "/other");
     OutputFolder::remove_abandoned(base);
     EXPECT_FALSE(fs::exists(base + "/session-dead"));
-    EXPECT_FALSE(fs::exists(base + "/kept-session-dead")) << "empty kept folders are removed";
+    EXPECT_FALSE(fs::exists(base + "/kept-session-dead"));
     EXPECT_TRUE(fs::exists(base + "/other")) << "not an output folder";
     EXPECT_TRUE(fs::exists(living->path()));
     EXPECT_TRUE(fs::exists(living_kept->path()));
