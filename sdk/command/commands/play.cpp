@@ -342,7 +342,8 @@ void add_play(Command application) {
         .type_name("NAME")
         .not_empty();
     command.flag("--new", options->is_new, "Start a new game instead of continuing the last one");
-    command.flag("--no-store", options->no_store, "Do not save the game");
+    command.flag("--no-store", options->no_store,
+                 "Do not save the game and the history of the prompt");
     command.flag("--verbose", options->is_verbose,
                  "Also show what helps an author: tools with their times and errors, warnings, and "
                  "the files of pictures");
