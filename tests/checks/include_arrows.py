@@ -19,8 +19,9 @@ ORDER = [
     "event", "state", "asset", "http", "process", "base",
 ]
 INSIDERS = ("tests/unit/", "tests/fuzz/", "tests/bench/", "tests/grammar/")
-# The rule for similar names stands once; the command compiles these sources, too.
+# The rule for similar names exists once: these folders compile its sources, too.
 SHARED = {"base/near_name.hpp", "base/near_file.hpp"}
+SHARERS = ("sdk/command/", "bindings/python/src/")
 # The folders that headers are included from, besides that of the including file.
 BASES = ["runtime", "sdk", "sdk/command", "plugins", "plugins/web"]
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inl"}
@@ -63,7 +64,7 @@ def faults(tree):
                     continue
                 if folder != "runtime":
                     if not place.startswith(INSIDERS) and not (
-                            place.startswith("sdk/command/") and name in SHARED):
+                            place.startswith(SHARERS) and name in SHARED):
                         yield (f"{where}: {name} is a header of the runtime; outside runtime/ "
                                f"everything goes through abi/ and sdk/")
                     continue
