@@ -26,6 +26,7 @@ void declare(Command root) {
     add_session(root);
     add_replay(root);
     add_validate(root);
+    add_test(root);
     add_doctor(root);
     add_plugin(root);
 }

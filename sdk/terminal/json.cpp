@@ -62,6 +62,15 @@ std::string_view text(const Value& object, std::string_view name) {
     return {value->GetString(), value->GetStringLength()};
 }
 
+std::vector<std::string> texts(const Value* list) {
+    std::vector<std::string> out;
+    if (list == nullptr || !list->IsArray()) return out;
+    for (const Value& text : list->GetArray()) {
+        if (text.IsString()) out.emplace_back(text.GetString(), text.GetStringLength());
+    }
+    return out;
+}
+
 std::optional<double> number(const Value& object, std::string_view name) {
     const Value* value = member(object, name);
     if (value == nullptr || !value->IsNumber()) return std::nullopt;

@@ -24,6 +24,8 @@ Value read(std::string_view text, Document::AllocatorType& pool);
 const Value* member(const Value& object, std::string_view name);
 // A member's string, or the empty text if it is missing or not a string.
 std::string_view text(const Value& object, std::string_view name);
+// The strings of a list; NULL and other values have none.
+std::vector<std::string> texts(const Value* list);
 // A member's number, or nothing.
 std::optional<double> number(const Value& object, std::string_view name);
 // A member's whole number, or 0.

@@ -17,6 +17,7 @@ void add_script(Command application);
 void add_tool_run(Command tool);
 void add_tool_list(Command tool);
 void add_validate(Command application);
+void add_test(Command application);
 void add_doctor(Command application);
 void add_session(Command application);
 void add_replay(Command application);

@@ -26,15 +26,6 @@ namespace {
 // The plugin that shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
 
-std::vector<std::string> texts_in(const json::Value& array) {
-    std::vector<std::string> texts;
-    if (!array.IsArray()) return texts;
-    for (const json::Value& text : array.GetArray()) {
-        if (text.IsString()) texts.emplace_back(text.GetString(), text.GetStringLength());
-    }
-    return texts;
-}
-
 }  // namespace
 
 Game::Game(const GameOptions& options)
@@ -145,7 +136,8 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     Outcome outcome = Outcome::Cancelled;
     submit([&](Turn turn) {
         outcome = turn.outcome();
-        choices_ = texts_in(json::read(turn.choices()));
+        const json::Document choices = json::read(turn.choices());
+        choices_ = json::texts(&choices);
         if (!has_console_) write_narrative(turn.narrative());
     });
     begin();
@@ -179,7 +171,7 @@ void Game::load_current_turn(const TurnTree& turns) {
     const std::vector<const json::Value*> prompts = turns.prompts();
     if (prompts.empty()) return load_opening();
     narrative_ = json::text(*prompts.back(), "narrative");
-    choices_ = texts_in((*prompts.back())["choices"]);
+    choices_ = json::texts(json::member(*prompts.back(), "choices"));
 }
 
 void Game::load_opening() {
@@ -188,7 +180,7 @@ void Game::load_opening() {
     const json::Document opening = json::read(session_->opening());
     if (!opening.IsObject()) return;
     narrative_ = json::text(opening, "text");
-    choices_ = texts_in(opening["choices"]);
+    choices_ = json::texts(json::member(opening, "choices"));
 }
 
 void Game::write_current_narrative() {

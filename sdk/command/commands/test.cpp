@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// narratoria test: a story's own tests, and random walks through it.
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/command.hpp"
+#include "display.hpp"
+#include "io/faults.hpp"
+#include "io/file.hpp"
+#include "io/interruption.hpp"
+#include "io/message.hpp"
+#include "json.hpp"
+#include "narratoria/engine.hpp"
+#include "output.hpp"
+#include "story/folder.hpp"
+#include "story/transcript.hpp"
+#include "story/walks.hpp"
+
+namespace narratoria::command {
+namespace {
+
+constexpr const char* kEnding = ".transcript";
+
+struct TestOptions {
+    std::string story;
+    std::vector<std::string> transcripts;
+    bool updates = false;
+    std::uint32_t walks = 100;
+    std::uint64_t seed = 1;
+    std::uint32_t steps = 100;
+};
+
+std::vector<std::string> transcripts_of(const std::string& folder) {
+    std::vector<std::string> files;
+    std::error_code ignored;
+    for (const auto& each : std::filesystem::directory_iterator(folder + "/tests", ignored)) {
+        if (each.path().string().ends_with(kEnding)) files.push_back(each.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+void print(const std::string& text) { print_output(text + '\n', "the report"); }
+
+// Returns false if the transcript has faults or the story answers differently.
+bool test_transcript(Engine& engine, const std::string& folder, const std::string& file,
+                     bool updates) {
+    const std::string text = read_document(file, "the transcript");
+    std::vector<story::TranscriptFault> faults;
+    const story::Transcript transcript = story::read_transcript(text, faults);
+    if (faults.empty() && updates) {
+        const std::string updated = story::updated_transcript(engine, folder, text, transcript);
+        if (updated == text) return true;
+        Replacement replacement(file, "the transcript", Replacement::Durability::Atomic);
+        if (!write_all(replacement.descriptor(), updated)) {
+            throw Failed(fmt::format("cannot write {}: {}", display_path(file), reason(errno)));
+        }
+        replacement.commit();
+        print(fmt::format("{}: updated", display_path(file)));
+        return true;
+    }
+    if (faults.empty()) faults = story::play_transcript(engine, folder, transcript);
+    for (const story::TranscriptFault& each : faults) {
+        print(
+            fmt::format("{}:{}: {}", display_path(file), each.line, printable_lines(each.message)));
+    }
+    return faults.empty();
+}
+
+// Returns false if the walks found a problem.
+bool report_walks(const story::StoryParts& parts, const story::WalkReport& report) {
+    for (const story::WalkProblem& each : report.problems) {
+        print(fmt::format("{}: {} (--seed {} --walks 1)", each.what, printable(each.message),
+                          each.seed));
+        for (const std::string& step : each.steps) print("    > " + printable(step));
+    }
+    for (const auto& [error, count] : report.failed_tools) {
+        print(fmt::format("{}: failed {} {}", printable(error), count,
+                          count == 1 ? "time" : "times"));
+    }
+    print(fmt::format("{} {}, {} {}", report.walks, report.walks == 1 ? "walk" : "walks",
+                      report.turns, report.turns == 1 ? "turn" : "turns"));
+    for (const auto& [ending, count] : report.endings) {
+        print(fmt::format("    ending \"{}\": {}", printable(ending), count));
+    }
+    if (report.unfinished > 0) {
+        print(fmt::format("    not ended within --steps: {}", report.unfinished));
+    }
+    const auto covered = [](const auto& all, const auto& seen, const auto& name_of) {
+        return std::count_if(all.begin(), all.end(),
+                             [&](const auto& each) { return seen.contains(name_of(each)); });
+    };
+    if (parts.answers.empty()) return report.problems.empty();
+    print(fmt::format(
+        "    answers: {} of {}",
+        covered(parts.answers, report.answers, [](const auto& each) { return each.first; }),
+        parts.answers.size()));
+    for (const auto& [pointer, pattern] : parts.answers) {
+        if (report.answers.contains(pointer)) continue;
+        print(fmt::format("        not given: {}{}", pointer,
+                          pattern.empty() ? "" : " (" + printable(pattern) + ")"));
+    }
+    if (!parts.tools.empty()) {
+        print(fmt::format("    tools: {} of {}",
+                          covered(parts.tools, report.tools, [](const auto& each) { return each; }),
+                          parts.tools.size()));
+        for (const std::string& tool : parts.tools) {
+            if (!report.tools.contains(tool)) {
+                print(fmt::format("        not run: {}", printable(tool)));
+            }
+        }
+    }
+    return report.problems.empty();
+}
+
+int test(const TestOptions& options) {
+    require_standard_output("the report");
+    interruption::record_first();
+    const std::string folder = story::find_story(options.story, "test");
+    std::vector<std::string> files = options.transcripts;
+    if (files.empty()) files = transcripts_of(folder);
+    if (options.updates && files.empty()) {
+        throw Refused(
+            fmt::format("there is no transcript to update in {}/tests", display_path(folder)));
+    }
+    const auto is_stopped = [] { return interruption::received() != 0; };
+    EngineOptions engine_options;
+    engine_options.log = [](const LogLine& line) {
+        if (line.level >= NAR_LOG_ERROR) complain(printable(line.message));
+    };
+    Engine engine(engine_options);
+    bool is_good = true;
+    try {
+        std::size_t failed = 0;
+        for (const std::string& file : files) {
+            if (is_stopped()) break;
+            if (!test_transcript(engine, folder, file, options.updates)) ++failed;
+        }
+        if (!files.empty() && !options.updates) {
+            print(fmt::format("{} of {} {} passed", files.size() - failed, files.size(),
+                              files.size() == 1 ? "transcript" : "transcripts"));
+        }
+        is_good = failed == 0;
+        if (options.walks > 0 && !options.updates && !is_stopped()) {
+            const story::StoryParts parts = story::parts_of(folder);
+            const story::WalkReport report = story::walk(engine, folder, parts, options.walks,
+                                                         options.seed, options.steps, is_stopped);
+            is_good = report_walks(parts, report) && is_good;
+        }
+    } catch (const Error& error) {
+        refuse_session(error, folder, "", "the story was not tested");
+    }
+    if (is_stopped()) return kExitSignal + interruption::received();
+    return is_good ? kExitSuccess : kExitFailure;
+}
+
+}  // namespace
+
+void add_test(Command application) {
+    Command command =
+        application.subcommand("test", "Test a story: its transcripts and random walks");
+    auto options = std::make_shared<TestOptions>();
+    command.option("--story", options->story, "The story's folder; default: the working folder")
+        .type_name("FOLDER")
+        .not_empty();
+    command
+        .option("TRANSCRIPT", options->transcripts,
+                "Transcripts to play; default: all of the story's tests/")
+        .type_name("FILE");
+    command.flag("--update", options->updates,
+                 "Write what the story answers now into the transcripts; no walks");
+    command.option("--walks", options->walks, "Random walks through the story; default: 100");
+    command.option("--seed", options->seed, "The seed of the first walk; default: 1")
+        .within(1, UINT64_MAX);
+    command.option("--steps", options->steps, "The most prompts of a walk; default: 100");
+    command.footer(
+        "A transcript (tests/NAME.transcript) has lines \"> PROMPT\", and below each the text "
+        "that\n"
+        "is told, \"* CHOICE\", \"= /POINTER VALUE\" and \"! ENDING\". A walk takes random "
+        "choices, and\n"
+        "sometimes a hint, until the story ends. It reports dead ends, choices that are not\n"
+        "understood, turns that fail, and the answers and tools that no walk reached.\n"
+        "Exit status: 0 if all is well, 1 if a transcript differs or a walk found a problem, 2 if\n"
+        "the story cannot be played.\n"
+        "Example:\n  narratoria test --story my-story --walks 1000");
+    command.action([options] { return test(*options); });
+}
+
+}  // namespace narratoria::command

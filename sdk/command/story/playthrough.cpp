@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story/playthrough.hpp"
+
+#include <utility>
+
+#include "engine/drive.hpp"
+#include "json.hpp"
+
+namespace narratoria::command::story {
+
+using namespace terminal;
+
+Playthrough::Playthrough(Engine& engine, const std::string& folder, std::uint64_t seed,
+                         std::string_view state)
+    : engine_(engine), session_(engine, {.story = folder, .state = state, .seed = seed}) {
+    const json::Document opening = json::read(session_.opening());
+    if (opening.IsObject()) choices_ = json::texts(json::member(opening, "choices"));
+    session_.attach([this](Event event) { take(event); },
+                    kinds(Kind::ToolEvent, Kind::Narrative, Kind::PlanStarted, Kind::PlanEnded,
+                          Kind::ToolStarted, Kind::ToolEnded, Kind::Warning));
+}
+
+std::string Playthrough::opening_text() const {
+    const json::Document opening = json::read(session_.opening());
+    return opening.IsObject() ? std::string(json::text(opening, "text")) : std::string();
+}
+
+PlayedTurn Playthrough::prompt(std::string_view text) {
+    turn_ = {};
+    session_.prompt(text, [this](Turn turn) {
+        turn_.outcome = turn.outcome();
+        const json::Document choices = json::read(turn.choices());
+        turn_.choices = json::texts(&choices);
+    });
+    drive_until_idle(engine_, [] {});
+    for (const std::string& each : std::exchange(untold_, {})) tell(each);
+    choices_ = turn_.choices;
+    return std::move(turn_);
+}
+
+std::string Playthrough::state(std::string_view pointer) const {
+    try {
+        return std::string(session_.state(pointer).view());
+    } catch (const Error& error) {
+        if (error.status() != NAR_NOT_FOUND) throw;
+        return {};
+    }
+}
+
+void Playthrough::tell(std::string_view text) {
+    if (text.empty()) return;
+    if (!turn_.told.empty()) turn_.told += "\n\n";
+    turn_.told += text;
+}
+
+void Playthrough::take(const Event& event) {
+    const std::string id(event.tool_id());
+    if (event.kind() == Kind::ToolEvent && event.type() != Type::Done &&
+        event.type() != Type::Error) {
+        return;
+    }
+    const json::Document body = json::read(event.body());
+    switch (event.kind()) {
+        case Kind::PlanStarted: {
+            const json::Value* const plan = json::member(body, "plan");
+            const json::Value* const flag =
+                plan != nullptr ? json::member(*plan, "continue") : nullptr;
+            continues_ = flag != nullptr && flag->IsBool() && flag->GetBool();
+            const json::Value* const metadata =
+                plan != nullptr ? json::member(*plan, "metadata") : nullptr;
+            if (metadata == nullptr || !metadata->IsObject()) break;
+            if (const auto answer = json::text(*metadata, "answer"); !answer.empty()) {
+                turn_.answers.emplace_back(answer);
+            }
+            turn_.ending = json::text(*metadata, "ending");
+            break;
+        }
+        case Kind::Narrative:
+            untold_.clear();
+            tell(json::text(body, "text"));
+            break;
+        case Kind::ToolStarted:
+            paths_[id] = json::text(body, "toolPath");
+            summaries_.erase(id);
+            turn_.tools.push_back(paths_[id]);
+            break;
+        case Kind::ToolEvent:
+            summaries_[id] =
+                json::text(body, event.type() == Type::Done ? "summary" : "errorMessage");
+            break;
+        case Kind::ToolEnded:
+            if (json::text(body, "state") == "completed") {
+                if (continues_) untold_.push_back(summaries_[id]);
+                else tell(summaries_[id]);
+            } else if (json::text(body, "state") != "skipped") {
+                turn_.failed_tools.push_back(paths_[id] + ": " +
+                                             std::string(json::text(body, "error")));
+                tell(summaries_[id]);
+            }
+            break;
+        case Kind::PlanEnded: {
+            const json::Value* const success = json::member(body, "success");
+            if (success != nullptr && success->IsBool() && success->GetBool()) break;
+            for (const std::string& each : std::exchange(untold_, {})) tell(each);
+            break;
+        }
+        case Kind::Warning: turn_.warning = json::text(body, "message"); break;
+        default: break;
+    }
+}
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A story that is played without a terminal, to test it.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "narratoria/engine.hpp"
+
+namespace narratoria::command::story {
+
+struct PlayedTurn {
+    // What a player reads: the narratives, and what the tools say, as paragraphs.
+    std::string told;
+    std::vector<std::string> choices;
+    Outcome outcome = Outcome::Cancelled;
+    std::string ending;                // the name of the story's ending, or empty
+    std::vector<std::string> answers;  // JSON Pointers into prompts.json
+    std::vector<std::string> tools;    // the toolPaths that ran
+    // "tools/door: the lock is jammed", for each tool that failed.
+    std::vector<std::string> failed_tools;
+    std::string warning;  // the last one; why the turn did not succeed
+};
+
+// One game of a story, with all its tools.
+class Playthrough {
+public:
+    // `state`: a JSON object in place of the story's [state], or empty. Throws Error.
+    Playthrough(Engine& engine, const std::string& folder, std::uint64_t seed,
+                std::string_view state = {});
+
+    std::string opening_text() const;
+    // The choices of the opening, or of the last turn.
+    const std::vector<std::string>& choices() const noexcept { return choices_; }
+    PlayedTurn prompt(std::string_view text);
+    // The value at a JSON Pointer as JSON, or empty if the state has none.
+    std::string state(std::string_view pointer) const;
+
+private:
+    void take(const Event& event);
+    void tell(std::string_view text);
+
+    Engine& engine_;
+    Session session_;
+    std::vector<std::string> choices_;
+    PlayedTurn turn_;
+    bool continues_ = false;           // the running plan has "continue"
+    std::vector<std::string> untold_;  // summaries of tools of such a plan
+    std::map<std::string, std::string, std::less<>> summaries_;  // by toolId; or the last error
+    std::map<std::string, std::string, std::less<>> paths_;      // by toolId
+};
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Random walks through a story: they take any of its choices, and sometimes a hint, until it ends.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "narratoria/engine.hpp"
+
+namespace narratoria::command::story {
+
+// What a story for the template narrator consists of, for walks and their coverage.
+struct StoryParts {
+    // By JSON Pointer into prompts.json: the first pattern of the answer's entry.
+    std::map<std::string, std::string> answers;
+    std::set<std::string> tools;       // toolPaths without names
+    std::vector<std::string> hints;    // without names
+    std::vector<std::string> prompts;  // patterns without names
+    bool offers_choices = false;
+};
+// Empty for a story without a valid prompts.json.
+StoryParts parts_of(const std::string& folder);
+
+struct WalkProblem {
+    std::string what;  // "dead end", "turn failed", "not understood"
+    std::string message;
+    std::uint64_t seed;              // of the walk
+    std::vector<std::string> steps;  // the prompts of the shortest walk that found it
+};
+
+struct WalkReport {
+    std::uint64_t walks = 0;
+    std::uint64_t turns = 0;
+    std::uint64_t unfinished = 0;  // walks that did not end within their steps
+    std::map<std::string, std::uint64_t> endings;
+    std::vector<WalkProblem> problems;                  // each once
+    std::map<std::string, std::uint64_t> failed_tools;  // with their errors
+    std::set<std::string> answers;                      // that were given
+    std::set<std::string> tools;                        // that ran
+};
+
+// `is_stopped` ends the walks early.
+WalkReport walk(Engine& engine, const std::string& folder, const StoryParts& parts,
+                std::uint64_t walks, std::uint64_t seed, std::uint64_t steps,
+                const std::function<bool()>& is_stopped);
+
+}  // namespace narratoria::command::story

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria test: transcripts of a story, and random walks through it."""
+
+import json
+
+import pytest
+
+from harness import done
+
+TOML = """
+title = "The Door"
+[opening]
+choices = ["I open the door"]
+[state]
+torch = {lit = false}
+[tools]
+allow_paths = ["tools"]
+"""
+PROMPTS = [
+    {"patterns": ["I open the door"], "when": {"/torch/lit": True}, "answers": [
+        {"narrative": "It opens.", "ending": "Out"}]},
+    {"patterns": ["I open the door"], "answers": [
+        {"narrative": "Too dark.", "choices": ["I light the torch", "I open the door"]}]},
+    {"patterns": ["I light the torch"], "answers": [
+        {"plan": {"tools": [{"toolId": "light", "toolPath": "tools/light"}]}, "narrative": "Sparks.",
+         "success": "{light.summary} It burns.", "set": {"/torch/lit": True},
+         "choices": ["I open the door"]}]},
+    {"patterns": ["I sing"], "answers": [{"narrative": ["La.", "Li.", "Lo."],
+                                          "choices": ["I open the door"]}]},
+]
+
+
+@pytest.fixture
+def write(command):
+    def write(prompts=PROMPTS, transcript=None, **more):
+        folder = command.folder / "door"
+        (folder / "tools").mkdir(parents=True, exist_ok=True)
+        (folder / "tests").mkdir(exist_ok=True)
+        (folder / "story.toml").write_text(TOML)
+        (folder / "prompts.json").write_text(json.dumps({"prompts": prompts, **more}))
+        (folder / "tools" / "light").write_text(f"#!/bin/sh\necho '{done(summary='Click.')}'\n")
+        (folder / "tools" / "light").chmod(0o755)
+        if transcript is not None:
+            (folder / "tests" / "door.transcript").write_text(transcript)
+        return folder
+
+    return write
+
+
+GOOD = """# The torch opens the door.
+seed 3
+> I open the door
+Too dark.
+* I light the torch
+* I open the door
+> light torch
+Sparks.
+
+Click. ... burns.
+= /torch/lit true
+= /torch/oil none
+> I open the door
+! Out
+*
+"""
+
+
+def test_a_transcript_passes_if_the_story_answers_so(command, write):
+    ran = command("test", "--story", write(transcript=GOOD), "--walks", "0")
+    assert ran.status == 0, ran
+    assert ran.out == "1 of 1 transcript passed\n"
+
+
+@pytest.mark.parametrize(("old", "new", "line", "said"), [
+    ("Too dark.", "Dark.", 3, 'the text differs\n    expected: Dark.\n    found:    Too dark.'),
+    ("... burns.", "... burn", 7, "the text differs"),
+    ("* I open the door\n> light", "> light", 3,
+     'the choices differ\n    expected: "I light the torch"\n    found:    "I light the torch", "I open'),
+    ("lit true", "lit false", 11, "/torch/lit differs\n    expected: false\n    found:    true"),
+    ("oil none", "oil 3", 12, "/torch/oil differs\n    expected: 3\n    found:    none"),
+    ("! Out", "! In", 13, "the ending differs\n    expected: In\n    found:    Out"),
+    ("> I open the door\n! Out", "> I sing\n! Out", 13, "found:    the story goes on"),
+])
+def test_a_difference_is_reported_with_its_line(command, write, old, new, line, said):
+    folder = write(transcript=GOOD.replace(old, new))
+    ran = command("test", "--story", folder, "--walks", "0")
+    assert ran.status == 1, ran
+    assert f"{folder}/tests/door.transcript:{line}: after " in ran.out
+    assert said in ran.out
+    assert "0 of 1 transcript passed" in ran.out
+
+
+def test_a_transcript_may_begin_with_another_state(command, write):
+    text = 'state {"torch": {"lit": true}}\n> I open the door\nIt opens.\n'
+    assert command("test", "--story", write(transcript=text), "--walks", "0").status == 0
+
+
+def test_the_seed_determines_the_dice(command, write):
+    def told(seed):
+        folder = write(transcript=f"seed {seed}\n> I sing\n")
+        command("test", "--story", folder, "--update")
+        return (folder / "tests" / "door.transcript").read_text().splitlines()[2]
+
+    assert told(5) == told(5)
+    assert {told(seed) for seed in range(1, 20)} == {"La.", "Li.", "Lo."}
+
+
+def test_update_writes_what_the_story_answers_now(command, write):
+    folder = write(transcript=GOOD.replace("Too dark.", "Wrong").replace("lit true", "lit 7")
+                   .replace("* I open the door\n> light", "> light"))
+    assert command("test", "--story", folder, "--update").status == 0
+    text = (folder / "tests" / "door.transcript").read_text()
+    assert text == GOOD.replace("... burns.", "It burns.").replace("\n\nClick", "\nClick").replace(
+        "Click. It burns.\n", "Click. It burns.\n* I open the door\n").replace(
+        "! Out\n*\n", "It opens.\n! Out\n")
+    assert command("test", "--story", folder, "--walks", "0").status == 0
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("It opens.\n> I open the door\n", "1: the first prompt is missing"),
+    ("> \n", "1: a prompt is missing after >"),
+    ("seed 0\n", "1: the seed must be a whole number from 1"),
+    ("state [1]\n", "1: the state is not a JSON object"),
+    ("> a\n= torch true\n", "2: write a JSON Pointer and a value after ="),
+    ("> a\n= /torch lit\n", '2: "lit" is not a JSON value'),
+])
+def test_a_wrong_transcript_is_explained(command, write, text, said):
+    ran = command("test", "--story", write(transcript=text), "--walks", "0")
+    assert ran.status == 1, ran
+    assert f"door.transcript:{said}" in ran.out
+
+
+def test_walks_report_endings_and_coverage(command, write):
+    ran = command("test", "--story", write(), "--walks", "50")
+    assert ran.status == 0, ran
+    assert '    ending "Out": 50' in ran.out
+    assert "    answers: 4 of 4" in ran.out
+    assert "    tools: 1 of 1" in ran.out
+    assert ran.out == command("test", "--story", write(), "--walks", "50").out, "the seed determines it"
+
+
+def test_walks_find_dead_ends_with_the_way_to_them(command, write):
+    prompts = [*PROMPTS[:2], {"patterns": ["I light the torch"], "answers": [{"narrative": "No."}]}]
+    ran = command("test", "--story", write(prompts), "--walks", "50")
+    assert ran.status == 1, ran
+    assert 'dead end: after "I light the torch" there is no choice' in ran.out
+    assert "\n    > I light the torch\n50 walks" in ran.out, "the shortest walk"
+    assert "        not given: /prompts/0/answers/0 (I open the door)" in ran.out
+
+
+def test_walks_find_choices_that_are_not_understood(command, write):
+    ran = command("test", "--story", write(always=["I dance"]), "--walks", "50")
+    assert ran.status == 1, ran
+    assert 'not understood: the choice "I dance" is not understood' in ran.out
+
+
+def test_walks_report_failing_tools_and_turns(command, write):
+    folder = write()
+    (folder / "tools" / "light").write_text(f"#!/bin/sh\necho '{done(ok=False, summary='wet')}'\n")
+    ran = command("test", "--story", folder, "--walks", "5", "--steps", "5")
+    assert "tools/light: wet: failed" in ran.out
+    (folder / "n.nuwa").write_text("LET a = missing")
+    (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
+    ran = command("test", "--story", folder, "--walks", "2")
+    assert ran.status == 1, ran
+    assert 'turn failed: "I open the door" has no answer: ' in ran.out
+
+
+def test_a_story_with_faults_is_refused(command, write):
+    folder = write()
+    (folder / "prompts.json").write_text("{}")
+    ran = command("test", "--story", folder)
+    assert ran.status == 2, ran
+    assert "the story was not tested" in ran.err
