@@ -307,8 +307,9 @@ private:
         if (!answer.has_tools()) apply(answer.set);
         std::string text = names_.told(answer.narrative);
         if (!answer.plan) return tell(text, &answer);
-        const bool has_more =
-            answer.success || answer.set || answer.choices || answer.ending || prompts_.always;
+        const bool has_more = answer.success || answer.set || answer.ending ||
+                              depends_on_outcome(answer.choices) ||
+                              depends_on_outcome(prompts_.always);
         json::ObjectWriter writer(reply_.plan);
         if (!answer.plan.find("requestId")) writer.string("requestId", make_uuid());
         if (answer.narrative) writer.string("narrative", text);
@@ -317,12 +318,21 @@ private:
             writer.key(member.key);
             append_expanded(reply_.plan, member.value, names_);
         }
-        if (!answer.has_tools()) append_choices(writer, &answer);
-        else if (has_more) writer.boolean("continue", true);
+        if (answer.has_tools() && has_more) writer.boolean("continue", true);
+        else append_choices(writer, &answer);
         append_bookkeeping(writer, reply_.plan, answer.plan, names_, request_, &answer,
                            !answer.has_tools());
         writer.end();
         return std::move(reply_);
+    }
+
+    // True if choices may change while tools run: they have conditions or names.
+    static bool depends_on_outcome(json::Value choices) {
+        if (!choices) return false;
+        for (const json::Value each : choices.elements()) {
+            if (each.is_object() || each.text().find('{') != std::string_view::npos) return true;
+        }
+        return false;
     }
 
     // Replies without tools. `answer` may be NULL.

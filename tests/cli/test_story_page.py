@@ -37,6 +37,17 @@ def test_patterns_capture_and_other_prompts_are_unmatched(command, well):
     assert 'The well does not understand "Sing".' in played.out
 
 
-def test_failed_answer_falls_through_to_the_next_one(command, well):
+def test_a_failure_is_told(command, well):
     played = command("play", "--story", well("exit 1"), "Lower the bucket into the well.")
-    assert "The rope is stuck. The bucket stays where it is." in played.out
+    assert "The rope is stuck: the tool exited with status 1" in played.out
+
+
+def test_the_transcript_on_the_page_passes(command, well):
+    page = (SOURCE / "docs" / "writing-a-story.md").read_text(encoding="utf-8")
+    script = re.search(r"```sh\n#!/bin/sh\n(.*?)```", page, re.DOTALL).group(1)
+    transcript = re.search(r"```\n(# The rope gets.*?)```", page, re.DOTALL).group(1)
+    folder = well(script)
+    (folder / "tests").mkdir()
+    (folder / "tests" / "rope.transcript").write_text(transcript)
+    ran = command("test", "--story", folder, "--walks", "0")
+    assert ran.status == 0, ran

@@ -373,7 +373,16 @@ TEST(TemplateNarrator, AlwaysOffersSomeChoices) {
     EXPECT_EQ(Answered(narrator, {"a"}).choices(), (List{"b", "look"}));
     EXPECT_EQ(Answered(narrator, {.prompt = "?", .state = R"({"tired":true})"}).choices(),
               (List{"look", "sleep"}));
-    EXPECT_TRUE(Answered(narrator, {"t"}).plan().continues) << "offered when its tools have ended";
+    EXPECT_TRUE(Answered(narrator, {"t"}).plan().continues) << "they may depend on what it does";
+}
+
+TEST(TemplateNarrator, OffersPlainChoicesWithThePlan) {
+    const TemplateNarrator narrator(
+        prompts_with(R"({"prompts":[{"patterns":["t"],"answers":[{"choices":["b"],)"
+                     R"("plan":{"tools":[{"toolId":"x","toolPath":"x"}]}}]}],"always":["look"]})"));
+    const Answered answer(narrator, {"t"});
+    EXPECT_FALSE(answer.plan().continues);
+    EXPECT_EQ(answer.choices(), (List{"b", "look"}));
 }
 
 TEST(PromptPattern, MatchIgnoresCaseSpacesAndFinalPunctuation) {
