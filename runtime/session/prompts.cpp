@@ -429,7 +429,10 @@ private:
             if (!path || !path.is_string() || path.text().empty()) continue;
             TemplateProblem problem;
             const auto parts = parse_template(path.text(), problem);
-            if (!parts || parts->size() != 1 || parts->front().is_name) continue;
+            if (!parts || parts->size() != 1 || parts->front().is_name) {
+                prompts_.has_other_tools = true;
+                continue;
+            }
             std::string place = pointer + "/tools";
             json::append_pointer(place, number);
             prompts_.tool_paths.push_back(

@@ -61,6 +61,7 @@ struct Prompts {
 
     // The tools of the plans, except those with a path that depends on the prompt.
     std::vector<Mention> tool_paths;
+    bool has_other_tools = false;  // with such a path
     std::vector<Mention> choices;  // except those with names
     // JSON Pointers into the state. `operand` is a JSON value that the state's value is compared
     // with or set to; empty if the use does not determine the type.

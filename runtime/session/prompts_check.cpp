@@ -188,6 +188,28 @@ void check_answers(const std::vector<PromptAnswer>& answers, Faults& faults) {
     }
 }
 
+// ---- dead ends
+
+// Warns of answers after which a player, who was offered choices so far, has none.
+void check_dead_ends(const Story& story, const Prompts& prompts, Faults& faults) {
+    if (prompts.always) return;
+    std::vector<const PromptAnswer*> answers;
+    for (const PromptEntry& entry : prompts.entries) {
+        for (const PromptAnswer& each : entry.answers) answers.push_back(&each);
+    }
+    const bool offers = !story.mentions.choices.empty() ||
+                        std::any_of(answers.begin(), answers.end(),
+                                    [](const PromptAnswer* each) { return !!each->choices; });
+    if (!offers) return;
+    for (const PromptAnswer* each : answers) {
+        if (each->choices || each->ending || each->has_tools()) continue;
+        report(each->place, "story-dead-end",
+               "after this answer the player is offered nothing; give it \"choices\", or an "
+               "\"ending\" if the story ends here",
+               true, faults);
+    }
+}
+
 }  // namespace
 
 void check_state_schema(const Story& story, const Prompts& prompts, std::string_view text,
@@ -221,6 +243,7 @@ void check_prompts(const Story& story, const Prompts& prompts, Faults& faults) {
     check_shadows(prompts, faults);
     for (const PromptEntry& entry : prompts.entries) check_answers(entry.answers, faults);
     check_answers(prompts.unmatched, faults);
+    check_dead_ends(story, prompts, faults);
     check_names_of_state(story, prompts, faults);
 }
 

@@ -51,7 +51,7 @@ public:
             if (project) project_tools_ = project->tools;
             else is_project_broken_ = true;
         }
-        check_answers();
+        if (are_answers_known()) check_prompts(story_, prompts_, faults_);
         check_allowed_paths();
         check_plugins();
         check_tools();
@@ -66,16 +66,6 @@ private:
         fault.message = utf8::repaired(message);
         fault.is_warning = true;
         faults_.push_back(std::move(fault));
-    }
-
-    // Checks the template narrator only: other narrators do not use patterns.
-    void check_answers() {
-        if (story_.narrator != kTemplateNarrator || story_.prompts_text.empty()) return;
-        // The patterns of a faulty prompts.json are not all known.
-        const bool is_faulty = std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
-            return fault.file == kPromptsJson && !fault.is_warning;
-        });
-        if (!is_faulty) check_prompts(story_, prompts_, faults_);
     }
 
     void check_allowed_paths() {
@@ -160,6 +150,7 @@ private:
             resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
         }
         check_sandboxed(resolver);
+        check_unused(resolver);
         // Cached: stories repeat their tools, and looking for a similar name reads a folder.
         std::map<std::string_view, std::pair<const char*, std::string>> known;
         for (const Mention& mention : prompts_.tool_paths) {
@@ -174,6 +165,46 @@ private:
             if (message.empty()) continue;
             if (rule == kOfPlugin) warn_once(mention, message);
             else warn(mention, rule, message);
+        }
+    }
+
+    // The template narrator answers, and prompts.json has no fault: otherwise its patterns and tools
+    // are not all known.
+    bool are_answers_known() const {
+        return story_.narrator == kTemplateNarrator && !story_.prompts_text.empty() &&
+               std::none_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
+                   return fault.file == kPromptsJson && !fault.is_warning;
+               });
+    }
+
+    // Warns of programs in tools/ that no answer uses, although answers use others.
+    void check_unused(const tool::Resolver& resolver) {
+        if (!are_answers_known() || prompts_.tool_paths.empty() || prompts_.has_other_tools ||
+            !tool_plugins_.empty()) {
+            return;
+        }
+        std::set<std::string> used;
+        for (const Mention& mention : prompts_.tool_paths) {
+            std::string path = mention.text;
+            // A runner's program: the path after its schemes.
+            for (auto scheme = tool::scheme_of(path); !scheme.empty();
+                 scheme = tool::scheme_of(path)) {
+                path.erase(0, scheme.size() + 1);
+            }
+            const std::string file = resolver.resolve(path, story_.folder).target;
+            std::error_code error;
+            // The unused tool may be the one that is meant.
+            if (file.empty() || !fs::is_regular_file(file, error)) return;
+            used.insert(file);
+        }
+        for (const auto& file : tool::Registry(story_.folder + "/tools").list_all()) {
+            const std::string path = story_.folder + "/tools/" + file->name;
+            if (used.contains(path)) continue;
+            Mention place{file->name, {}};
+            place.place.file = utf8::repaired("tools/" + file->name);
+            place.place.has_position = false;
+            warn(place, "story-tool-unused",
+                 "no answer in prompts.json uses this tool; use it, or remove it");
         }
     }
 

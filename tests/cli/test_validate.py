@@ -340,3 +340,12 @@ def test_safe_mode_reports_the_plugins_it_leaves_out(command):
     assert ran.status == 0 and ran.out.count(said) == 1 and "NARRATORIA_SAFE_MODE" in ran.out, ran
     ran = command("validate", "story", story, env=safe)
     assert ran.status == 0 and ran.lines[0].startswith(f"{story}/plugins/own.so: warning: "), ran
+
+
+def test_strict_makes_warnings_faults(command):
+    story = command.story({"go": [{"narrative": "n"}, {"narrative": "never"}]})
+    assert command("validate", "story", story).status == 0
+    ran = command("validate", "story", "--strict", story)
+    assert ran.status == 1, ran
+    assert "[story-answer-unreached]" in ran.out
+    assert "no faults" not in ran.out

@@ -142,7 +142,7 @@ int run_validate(Document document, const std::string& what, const ValidateOptio
         const json::Document faults = json::read(one.faults);
         std::size_t own = 0;
         for (const json::Value& fault : faults.GetArray()) {
-            if (json::text(fault, "level") != "warning") ++own;
+            if (options.is_strict || json::text(fault, "level") != "warning") ++own;
         }
         fault_count += own;
         for (const std::string& line : fault_lines(faults, display_path(file))) text += line + "\n";
@@ -165,13 +165,15 @@ void add_document(Command command, Document document, const std::string& name,
         .required();
     kind.flag("--json", options->as_json, "Print the faults as JSON");
     if (document == Document::Story) {
+        kind.flag("--strict", options->is_strict, "Treat warnings as faults");
         kind.flag(
             "--plugins", options->with_plugins,
             "Also load the story's plugins, which runs their code, to find the tools they provide");
     }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
-        "is marked as one and is not a fault.\nExit status: 0 no faults, 1 faults, 2 a "
+        "is marked as one and is not a fault, unless --strict is given.\nExit status: 0 no faults, "
+        "1 faults, 2 a "
         "file cannot be read.\nExample:\n  {}",
         example));
     kind.action([=] { return run_validate(document, name, *options); });

@@ -13,6 +13,7 @@ struct ValidateOptions {
     std::vector<std::string> files;
     bool as_json = false;
     bool with_plugins = false;  // also load the plugins of stories
+    bool is_strict = false;     // a warning is a fault
 };
 
 // Prints the faults of each file and returns the exit status. `what` names the kind of document.

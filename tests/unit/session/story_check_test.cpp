@@ -120,7 +120,7 @@ TEST_F(StoryCheck, IgnoresToolPathsWithCapturesOrSchemes) {
     EXPECT_THAT(places(), IsEmpty()) << messages;
     tool("http:example");
     EXPECT_THAT(places(), IsEmpty()) << messages;
-    add("tools/a{b", kProgram);
+    std::filesystem::rename(folder / "tools/lamp", folder / "tools/a{b");
     tool("tools/a{{b");
     EXPECT_THAT(places(), IsEmpty()) << messages;
 }
@@ -352,6 +352,26 @@ TEST_F(StoryCheck, WarnsOfAnswersThatAreNeverGiven) {
     EXPECT_THAT(places(),
                 ElementsAre("prompts.json:4:1 /prompts/0/answers/3 story-answer-unreached",
                             "prompts.json:4:53 /unmatched/1 story-answer-unreached"));
+}
+
+TEST_F(StoryCheck, WarnsOfAnswersAfterWhichNothingIsOffered) {
+    write("prompts.json", R"({"prompts":[{"patterns":["a"],"answers":[
+{"narrative":"1","choices":["a"],"when":{"/x":1}},{"narrative":"2","when":{"/x":2}},
+{"narrative":"3","ending":"e"}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:2:51 /prompts/0/answers/1 story-dead-end"));
+    write("prompts.json", R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"1"}]}]})");
+    EXPECT_THAT(places(), IsEmpty()) << "players of this story type" << messages;
+}
+
+TEST_F(StoryCheck, WarnsOfToolsThatNothingUses) {
+    tool("tools/lamp");
+    add("tools/rope", kProgram);
+    write("tools/rope.tool.json", "{}");
+    EXPECT_THAT(places(), ElementsAre("tools/rope:0:0  story-tool-unused"));
+    tool("launcher:tools/rope");
+    EXPECT_THAT(places(), ElementsAre("tools/lamp:0:0  story-tool-unused"));
+    tool("tools/{where}");
+    EXPECT_THAT(places(), IsEmpty()) << "any tool may be meant" << messages;
 }
 
 TEST_F(StoryCheck, WarnsOfChoicesOfAnswersThatNothingMatches) {
