@@ -322,7 +322,7 @@ def test_missing_file_has_no_position(command):
 
 def test_opening_choice_without_a_pattern_is_a_warning(command):
     toml = 'title = "T"\n[opening]\nchoices = ["Go!", "fly away"]\n'
-    story = command.story({"go": [{"narrative": "Gone."}]}, toml=toml)
+    story = command.story({"go": [{"narrative": "Gone.", "choices": ["go"]}]}, toml=toml)
     ran = command("validate", "story", story)
     assert ran.status == 0 and len(ran.lines) == 2, ran
     assert ran.lines[0].startswith(f"{story}/story.toml:3:19: warning: /opening/choices/1: "), ran
