@@ -42,6 +42,15 @@ uint64_t number_in(json::Value object, std::string_view key) {
     return value ? static_cast<uint64_t>(value.integer().value_or(0)) : 0;
 }
 
+// The choices of the story's opening, as JSON.
+std::string first_choices(const SessionSettings& settings) {
+    json::Document opening;
+    json::ParseError error;
+    if (!settings.story || !opening.parse(settings.story->opening, error)) return "[]";
+    const json::Value choices = opening.root().find("choices");
+    return std::string(choices ? choices.raw() : "[]");
+}
+
 void require_prompt(const journal::TurnRow& turn) {
     if (turn.kind == journal::TurnKind::Prompt) return;
     throw journal::TurnError("NOT_A_PROMPT", "turn " + std::to_string(turn.id) +
@@ -67,7 +76,8 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       dispatcher_(*this, story_info(settings_), {registry_, runners_, *with_.processes}),
       presentation_(dispatcher_, assets_, stream_, loop(), settings_.times.try_ms),
       environment_(with_.engine.settings().environment),
-      random_(settings_.seed != 0 ? settings_.seed : hash_text(settings_.id, hash_seed())) {
+      random_(settings_.seed != 0 ? settings_.seed : hash_text(settings_.id, hash_seed())),
+      offered_(first_choices(settings_)) {
     stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {
         resolver_.restrict_to(with_.engine.settings().allow_paths,
@@ -264,8 +274,8 @@ void Session::begin_job() {
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
         TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store, registry_,
-                    resolver_, presentation_, random_.next(), fallbacks_, with_.journal.get(),
-                    current_.playback.get()},
+                    resolver_, presentation_, random_.next(), fallbacks_, offered_,
+                    with_.journal.get(), current_.playback.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },
@@ -387,6 +397,7 @@ void Session::on_turn_ended(TurnEnd end) {
             "FALLBACK");
     }
     turn_.reset();
+    offered_ = end.choices;
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
     if (handler) with_.engine.call_host([&] { handler(end); });
@@ -444,7 +455,7 @@ void Session::take_rest(const std::string& rest) {
         return std::string(value ? value.raw() : none);
     };
     told_ = member("narrative", "\"\"");
-    offered_ = member("choices", "[]");
+    offered_ = member("choices", is_read ? "[]" : first_choices(settings_));
     const json::Value described = is_read ? document.root().find("metadata") : json::Value();
     state::Metadata before = std::exchange(metadata_, {});
     if (!described || !described.is_object()) return;
@@ -620,7 +631,7 @@ void Session::end_replay() {
 std::string Session::rest(journal::TurnKind kind) {
     if (kind != journal::TurnKind::Host) {
         told_ = json::quoted(turn_ ? turn_->narrative() : "");
-        offered_ = presentation_.choices();
+        offered_ = turn_ ? turn_->choices() : presentation_.choices();
     }
     std::string out;
     json::ObjectWriter writer(out);
@@ -642,6 +653,7 @@ void Session::begin_turn(journal::TurnKind kind) {
 }
 
 void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
+    offered_ = presentation_.choices();
     if (!with_.journal) return then();
     with_.journal->end_turn(status, [then = std::move(then)](const auto&) { then(); });
 }

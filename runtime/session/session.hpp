@@ -319,9 +319,10 @@ private:
     uint64_t fallbacks_ = 0;
     Random random_;
     std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
-    // Narrative and choices of the last turn that was not the host's, as JSON. Requires a journal.
+    // Narrative and choices of the last turn that was not the host's, as JSON. The narrative
+    // requires a journal. Before the first turn, the choices are those of the opening.
     std::string told_ = "\"\"";
-    std::string offered_ = "[]";
+    std::string offered_;
 };
 
 }  // namespace narratoria::session

@@ -109,18 +109,25 @@ void Turn::end(TurnOutcome outcome) {
     is_ended_ = true;
     timer_.stop();
     if (with_.playback != nullptr) with_.playback->stop();
+    decide_choices(outcome);
     if (with_.journal == nullptr) return publish_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
                             [this, outcome](const auto& kept) { publish_end(outcome, kept); });
 }
 
+// A turn that did not succeed leaves the player where it began.
+void Turn::decide_choices(TurnOutcome outcome) {
+    if (outcome != TurnOutcome::Completed) with_.presentation.drop_choices();
+    choices_ = with_.presentation.choices();
+    if (outcome != TurnOutcome::Completed && choices_ == "[]") choices_ = with_.offered;
+}
+
 void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept) {
-    std::string choices = with_.presentation.choices();
     std::string body;
     json::ObjectWriter writer(body);
     writer.string("outcome", outcome_name(outcome))
         .number("generations", generation_)
-        .raw("choices", choices);
+        .raw("choices", choices_);
     if (with_.journal != nullptr) {
         writer.number("turn", kept.turn)
             .boolean("durable", kept.is_durable)
@@ -130,7 +137,7 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
-    tell({outcome, generation_, std::move(narrative_), std::move(choices), std::move(result_),
+    tell({outcome, generation_, std::move(narrative_), std::move(choices_), std::move(result_),
           std::move(fault_), kept});
 }
 

@@ -53,6 +53,7 @@ struct TurnContext {
     Presentation& presentation;
     const uint64_t random;        // for the narrator
     uint64_t& fallbacks;          // fallback narratives so far in this session
+    const std::string& offered;   // the choices at the end of the turn before, a JSON array
     journal::Journal* journal;    // may be NULL
     journal::Playback* playback;  // NULL: nothing is replayed
 };
@@ -95,6 +96,8 @@ public:
     const std::string& parent_plan_id() const { return parent_plan_id_; }
     const std::vector<std::string>& disabled_skills() const { return disabled_skills_; }
     const std::string& narrative() const { return narrative_; }
+    // The choices at its end, a JSON array.
+    const std::string& choices() const { return choices_; }
 
 private:
     void on_answer(NarratorAnswer answer) override;
@@ -117,6 +120,7 @@ private:
     NarratorRequest request() const;
     void go_on();
     void end(TurnOutcome outcome);
+    void decide_choices(TurnOutcome outcome);
     void publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept);
 
     const TurnContext with_;
@@ -136,6 +140,7 @@ private:
     std::string metadata_ = "{}";                              // of the last plan that was executed
     std::string told_;  // the narratives of the plans that were continued
     std::string narrative_;
+    std::string choices_ = "[]";
     Timer timer_;
     bool time_is_up_ = false;
     bool is_ended_ = false;

@@ -446,6 +446,25 @@ TEST_F(Branches, HostTurnKeepsTheNarrativeAndChoices) {
               R"({"turn":2,"narrative":"told","choices":["go"]})");
 }
 
+TEST_F(Branches, TurnThatDoesNotSucceedKeepsTheChoicesBeforeIt) {
+    folder.write("story/story.toml", "title = \"t\"\n[opening]\nchoices = [\"begin\"]\n");
+    folder.write("story/prompts.json", R"({"prompts":[]})");
+    const std::string story = folder / "story";
+    const auto offered = [&](uint64_t turn) {
+        stage->recorder.records.clear();
+        stage->session.go_to(turn);
+        return stage->recorder.one(Kind::SessionMoved).body["choices"].text();
+    };
+    open({.story = story});
+    play("fails");
+    EXPECT_EQ(offered(1), R"(["begin"])");
+    EXPECT_EQ(offered(NAR_TURN_BEGINNING), R"(["begin"])");
+    play("paints");
+    open({.story = story});
+    play("fails");
+    EXPECT_EQ(offered(3), R"(["go"])");
+}
+
 TEST_F(Branches, GoToAcceptsOnlyFinishedTurns) {
     open();
     EXPECT_EQ(status_of_going(1), NAR_NOT_FOUND);

@@ -402,6 +402,47 @@ TEST_F(SessionTurn, FallbackIsInTheStream) {
               R"({"outcome":"fallback","generations":5,"choices":[]})");
 }
 
+TEST_F(SessionTurn, TurnThatDoesNotSucceedOffersTheChoicesBeforeIt) {
+    set_up();
+    const auto choices_after = [&](std::function<void()> answer) {
+        narrator.on_asked = std::move(answer);
+        first.reset();
+        prompt("go", first);
+        stage->engine.run_until_idle();
+        EXPECT_EQ(stage->recorder.of(Kind::TurnEnded).back().body["choices"], first->choices);
+        return first->choices.text();
+    };
+    const auto fails = [&] { reply().fail("no plan"); };
+    const auto offers = [&] {
+        reply().plan(R"({"requestId":"one","tools":[],"choices":["Open","Leave"]})");
+    };
+    EXPECT_EQ(choices_after(fails), "[]");
+    EXPECT_EQ(choices_after(offers), R"(["Open","Leave"])");
+    EXPECT_EQ(choices_after(fails), R"(["Open","Leave"])");
+    EXPECT_EQ(choices_after([&] { stage->session.cancel(); }), R"(["Open","Leave"])");
+    EXPECT_EQ(choices_after([&] { reply().plan(tells("Nothing to choose.")); }), "[]");
+    EXPECT_EQ(choices_after(fails), "[]");
+}
+
+TEST_F(SessionTurn, CancelledTurnDoesNotOfferTheChoicesOfItsPlan) {
+    set_up();
+    stage->folder.says(
+        "asks",
+        {event("ui_event", R"("event":"narrative_choice","payload":{"choices":["Open"]})"), kDone});
+    narrator.on_asked = [&] {
+        reply().plan(plan_named("one", {entry("a", "asks"), entry("b", "hangs")}));
+    };
+    prompt("go", first);
+    drive_until(stage->engine, [&] {
+        return stage->recorder.of(Kind::ToolEnded).size() == 1 &&
+               stage->recorder.of(Kind::ToolEvent).size() == 3;
+    });
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    EXPECT_EQ(first->outcome, Outcome::Cancelled);
+    EXPECT_EQ(first->choices.text(), "[]");
+}
+
 TEST_F(SessionTurn, CancelledWaitingPromptIsInTheStream) {
     set_up();
     prompt("go", first);

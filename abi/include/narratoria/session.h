@@ -102,8 +102,10 @@ typedef struct nar_turn {
     uint32_t generations; /* requested plans, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
     nar_str narrative;    /* text for the player                                                 */
-    nar_str choices;      /* JSON array of strings: the choices of all narrative_choice events   */
-                          /* of the plan, without empty and repeated texts; or []               */
+    nar_str choices;      /* JSON array of strings: the choices of the plan and of all its       */
+                          /* narrative_choice events, without empty and repeated texts; or [].  */
+                          /* A turn that is not completed offers those of the turn before, at   */
+                          /* first those of the opening                                         */
     nar_result *result;   /* of the last plan that ran, or NULL; retain it to keep it            */
     uint64_t id;          /* in the session's store, from 1; 0: the session has no store         */
     uint64_t durable_seq; /* all records of the stream up to this one are on the disk            */
