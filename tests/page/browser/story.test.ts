@@ -102,6 +102,68 @@ test("the sample story by keyboard alone", async ({ stage }) => {
   await player.story.getByRole("article", { name: "You: Leave" }).waitFor();
 });
 
+test("a turn with a text after its tools reads as one, also after a reload", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [
+      {
+        says: "look",
+        answers: [
+          {
+            narrative: "You look around.",
+            tools: [{ toolId: "eye", steps: [progress(0.5, "Looking"), wait("seen"), done("Two doors.")] }],
+            success: "There are two doors, and both are shut.",
+            choices: ["Left", "Right"],
+          },
+        ],
+      },
+      { says: "left", answers: [{ narrative: "You push.", tools: [{ toolId: "hand", steps: [done("It opens.")] }], choices: ["Go in"] }] },
+      { says: "go in", answers: [{ narrative: "You go in.", tools: [{ toolId: "foot", steps: [wait("never")] }] }] },
+    ],
+  });
+  const player = await stage.play(story);
+  const told = async (prompt: string): Promise<string[]> =>
+    (await player.story.getByRole("article", { name: `You: ${prompt}` }).getByRole("paragraph").allInnerTexts()).filter((one) => one !== "");
+  const offered = (): Promise<string[]> => player.story.getByRole("list", { name: "What you can do" }).getByRole("listitem").allInnerTexts();
+  const heard = (): Promise<string[]> => player.page.getByRole("log", { name: "Narration" }).getByRole("paragraph").allInnerTexts();
+
+  await player.say("look");
+  await player.sees("Looking");
+  await player.page.reload();
+  await player.sees("Looking");
+  expect(await told("look")).toEqual(["You look around."]);
+  story.open("seen");
+  await player.sees("There are two doors, and both are shut.");
+  await player.isDone();
+  const texts = ["You look around.", "There are two doors, and both are shut."];
+  expect(await told("look")).toEqual(texts);
+  await expect.poll(offered).toEqual([expect.stringMatching(/^1\s*Left$/), expect.stringMatching(/^2\s*Right$/)]);
+  expect(await player.story.getByText("1 tool ran · details").count()).toBe(1);
+  await expect.poll(heard).toEqual(["There are two doors, and both are shut.", "You can choose: Left, Right"]);
+
+  // The answer tells nothing after the tool, so its summary is told.
+  await player.choice("Left").click();
+  await player.sees("It opens.");
+  await player.isDone();
+  expect(await told("Left")).toEqual(["You push.", "It opens."]);
+  expect((await heard()).slice(-3)).toEqual(["You push.", "It opens.", "You can choose: Go in"]);
+
+  // A turn that is stopped offers the choices before it again.
+  await player.choice("Go in").click();
+  await player.sees("You go in.");
+  await player.button("Stop").click();
+  await player.story.getByRole("button", { name: "Try again" }).waitFor();
+  await player.choice("Go in").waitFor();
+
+  await player.page.reload();
+  await player.choice("Go in").waitFor();
+  expect(await told("look")).toEqual(texts);
+  expect(await told("Left")).toEqual(["You push.", "It opens."]);
+
+  await player.go("Tools");
+  await player.main.getByRole("link", { name: /^Left/ }).click();
+  await player.main.getByRole("region", { name: "Plan 2 of 2, completed" }).getByText("continues plan 1").waitFor();
+});
+
 test("a choice becomes the prompt, and the choices disappear", async ({ stage }) => {
   const player = await stage.play(
     stage.story({

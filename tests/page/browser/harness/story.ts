@@ -65,6 +65,9 @@ export interface Answer {
   narrative?: string;
   tools?: Tool[];
   parallel?: boolean;
+  // Told when the tools have succeeded.
+  success?: string;
+  choices?: string[];
 }
 
 export interface Prompt {
@@ -116,8 +119,13 @@ export class Story {
     const text = (words: string): string => words.replace(/[{}]/g, "$&$&");
     const answers = (list: Answer[]): Json[] =>
       list.map((answer) => {
-        if (answer.tools === undefined) return { narrative: text(answer.narrative ?? "") };
+        const more = {
+          ...(answer.success === undefined ? {} : { success: text(answer.success) }),
+          ...(answer.choices === undefined ? {} : { choices: answer.choices.map(text) }),
+        };
+        if (answer.tools === undefined) return { narrative: text(answer.narrative ?? ""), ...more };
         return {
+          ...more,
           plan: {
             ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),
             narrative: text(answer.narrative ?? ""),

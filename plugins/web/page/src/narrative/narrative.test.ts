@@ -111,6 +111,63 @@ describe("the story", () => {
     expect(texts("narratoria-choices mdui-button")).toEqual(["1Open", "2Leave"]);
   });
 
+  it("reads as one turn if its plans continue each other", async () => {
+    const at = { planId: "p", toolId: "t", attempt: 1, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const emit = (kind: string, event: JsonObject, more: Partial<EventRecord> = {}): void =>
+      void session.take([{ ...at, ...more, seq: session.lastSeq + 1, kind, event }]);
+    const begin = (): void => {
+      emit("prompt", { text: "x" });
+      emit("plan_started", { plan: { continue: true } });
+      emit("narrative", { text: "You look.", source: "plan" });
+      emit("tool_started", { toolPath: "tools/t" });
+      emit("attempt_started", { attempt: 1 });
+      emit("tool_event", { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "a.png" });
+      emit("tool_event", { type: "done", ok: true, summary: "Two doors." });
+      emit("tool_ended", { state: "completed", ok: true });
+      emit("plan_ended", { success: true });
+      emit("plan_started", { plan: { tools: [] } }, { planId: "q" });
+    };
+    const end = (): void => {
+      emit("plan_ended", { success: true }, { planId: "q" });
+      emit("turn_ended", { outcome: "completed", generations: 1, choices: ["Left"] }, { planId: null });
+    };
+    begin();
+    emit("narrative", { text: "You see two doors.", source: "plan" }, { planId: "q" });
+    end();
+    await settled();
+    expect(all(".telling, narratoria-asset").map((one) => one.textContent?.trim())).toEqual(["You look.", "", "You see two doors."]);
+    expect(all("narratoria-tools-line summary").map((one) => one.textContent)).toEqual(["1 tool ran · details"]);
+    begin();
+    end();
+    await settled();
+    expect(texts(".telling p").slice(2)).toEqual(["You look.", "Two doors."]);
+    expect(all("narratoria-tools-line summary").length).toBe(2);
+    expect(texts("narratoria-choices mdui-button")).toEqual(["1Left"]);
+  });
+
+  it("has no line of tools for plans that neither tell nor run anything", async () => {
+    take(["prompt", { text: "x" }], ["plan_started", { plan: { tools: [], continue: true } }], ["plan_ended", { success: true }]);
+    take(["plan_started", { plan: { tools: [] } }], ["plan_ended", { success: true }]);
+    take(["turn_ended", { outcome: "completed", generations: 1, choices: [] }]);
+    await settled();
+    expect(all(".telling, narratoria-tools-line, narratoria-remark")).toEqual([]);
+  });
+
+  it("tells a summary before the failure of the same plan", async () => {
+    const at = { planId: "p", attempt: 1, time: "2026-01-24T18:30:00Z", sessionId: "s" };
+    const emit = (kind: string, event: JsonObject, toolId: string | null = null): void =>
+      void session.take([{ ...at, toolId, seq: session.lastSeq + 1, kind, event }]);
+    emit("prompt", { text: "x" });
+    emit("plan_started", { plan: { continue: true } });
+    emit("tool_event", { type: "done", ok: true, summary: "A well." }, "look");
+    emit("tool_ended", { state: "completed", ok: true }, "look");
+    emit("tool_event", { type: "done", ok: false, summary: "The rope tears." }, "pull");
+    emit("tool_ended", { state: "failed", ok: false }, "pull");
+    emit("plan_ended", { success: false, failedTools: ["pull"] });
+    await settled();
+    expect(texts(".telling p, .failure")).toEqual(["A well.", "The rope tears."]);
+  });
+
   it("has the language of the story on the story's texts only", async () => {
     session.open({ sessionId: "s", title: "Der Brunnen", language: "de", last: 0, state: {}, opening: { text: "Es ist dunkel.", choices: [] } });
     take(["prompt", { text: "Licht" }], ["narrative", { text: "Hell.", source: "plan" }]);

@@ -229,7 +229,7 @@ export class TurnView extends LitElement {
             >${counted(left, "earlier part")}</mdui-button
           >`
         : nothing}
-      ${repeat(left > 0 ? entries.slice(left) : entries, seqOf, (entry) => this.#entry(entry))}
+      ${repeat(left > 0 ? entries.slice(left) : entries, keyOf, (entry) => this.#entry(entry))}
       ${isThinking(turn) ? thinking() : nothing}
       ${remark === undefined
         ? nothing
@@ -309,18 +309,19 @@ function isShown(turn: Turn, entry: TurnEntry): boolean {
   );
 }
 
-function seqOf(entry: TurnEntry): number {
+// The end of a plan may be both a narrative and a failure.
+function keyOf(entry: TurnEntry): string {
   switch (entry.what) {
     case "narrative":
-      return entry.narrative.seq;
+      return `narrative ${entry.narrative.seq}`;
     case "asset":
-      return entry.asset.seq;
+      return `asset ${entry.asset.seq}`;
     case "placeholder":
-      return entry.placeholder.seq;
+      return `placeholder ${entry.placeholder.seq}`;
     case "failure":
-      return entry.seq;
+      return `failure ${entry.seq}`;
     case "plan":
-      return -1;
+      return "";
   }
 }
 

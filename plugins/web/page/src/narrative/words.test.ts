@@ -13,7 +13,7 @@ function stream(name: string): EventRecord[] {
   return text.trim().split("\n").map((line) => JSON.parse(line) as EventRecord);
 }
 
-function sessionWith(...parts: (EventRecord[] | { kind: string; event: EventRecord["event"] })[]): Session {
+function sessionWith(...parts: (EventRecord[] | (Pick<EventRecord, "kind" | "event"> & Partial<EventRecord>))[]): Session {
   const session = new Session(() => {});
   const records = parts.flatMap((part) =>
     Array.isArray(part) ? part : [{ seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s", ...part }],
@@ -66,6 +66,12 @@ describe("the remark of a turn", () => {
     expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator returned no plan."]);
   });
 
+  it("does not count plans that were continued", () => {
+    const first = { kind: "plan_started", planId: "p", event: { plan: { continue: true } } };
+    const turn = sessionWith(prompt, first, { kind: "plan_ended", planId: "p", event: { success: true } }, stream("lever"), ended("fallback", 5)).turns[0]!;
+    expect(turnDetails(turn)).toEqual(["The narrator could not continue: 5 further plans did not work."]);
+  });
+
   it("distinguishes stopped, stopped elsewhere and timed out", () => {
     const stopped = sessionWith(prompt, ended("cancelled")).turns[0]!;
     expect(remarkOf(stopped, true)?.words).toEqual(["You stopped this."]);
@@ -104,6 +110,22 @@ describe("a screen reader", () => {
     ]);
     expect(announcements(session, 1).map((one) => one.isStory)).toEqual([true, false, true, true, false]);
     expect(announcements(session, session.lastSeq)).toEqual([]);
+  });
+
+  it("announces a summary once, when the story tells it", () => {
+    const at = { planId: "p", toolId: "t", attempt: 1 };
+    const records = [
+      prompt,
+      { ...at, kind: "plan_started", event: { plan: { continue: true } } },
+      { ...at, kind: "tool_event", event: { type: "done", ok: true, summary: "A well." } },
+      { ...at, kind: "tool_ended", event: { state: "completed", ok: true } },
+      { ...at, kind: "plan_ended", event: { success: true } },
+    ];
+    expect(announcements(sessionWith(...records), 0)).toEqual([]);
+    const untold = sessionWith(...records, { kind: "turn_ended", event: { outcome: "completed", generations: 1, choices: ["Drink"] } });
+    expect(announcements(untold, 5).map((one) => one.text)).toEqual(["A well.", "You can choose: Drink"]);
+    const told = sessionWith(...records, { kind: "narrative", event: { text: "You see a well.", source: "plan" } }, ended("completed"));
+    expect(announcements(told, 0).map((one) => one.text)).toEqual(["You see a well."]);
   });
 
   it("announces a failure when it happens", () => {

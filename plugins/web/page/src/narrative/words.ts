@@ -111,7 +111,9 @@ export function refusalWords(asset: Asset): string {
 
 // Includes refused plans, which never ran.
 function plansWords(turn: Turn): string {
-  const count = Math.max(turn.generations ?? 0, turn.plans.length);
+  const continued = turn.plans.filter((plan) => plan.success === true && plan.isContinued).length;
+  const count = Math.max(turn.generations ?? 0, turn.plans.length - continued);
+  if (continued > 0) return `The narrator could not continue: ${counted(count, "further plan")} did not work.`;
   const did = turn.plans.length === 0 ? "could be used" : "worked";
   if (count === 0) return "The narrator returned no plan.";
   if (count === 1) return turn.plans.length === 0 ? "The narrator's plan could not be used." : "The narrator's plan did not work.";

@@ -9,6 +9,7 @@ export function blankTurn(index: number, seq: number, started: number): Turn {
     started,
     ended: undefined,
     narratives: [],
+    untold: [],
     plans: [],
     assets: [],
     placeholders: [],

@@ -76,6 +76,10 @@ export interface PlanRun {
   isOpen: boolean;
   generationAttempt: number;
   parentPlanId: string | null;
+  // "continue": after success the narrator is asked for the next plan of the turn.
+  isContinued: boolean;
+  // The plan of the turn that this one continues.
+  continues: PlanRun | undefined;
   started: number;
   ended: number | undefined;
   success: boolean | undefined;
@@ -93,7 +97,7 @@ export interface Narrative {
   time: number;
   planKey: string | undefined;
   text: string;
-  // "tool" for the summary of a tool, otherwise the record's source.
+  // "tool" for summaries of tools, otherwise the record's source.
   source: string;
 }
 
@@ -189,6 +193,8 @@ export interface Turn {
   started: number;
   ended: number | undefined;
   narratives: Narrative[];
+  // Summaries of the tools of continued plans. They are told at the end unless a narrative follows.
+  untold: string[];
   plans: PlanRun[];
   assets: Asset[];
   placeholders: UiPlaceholder[];

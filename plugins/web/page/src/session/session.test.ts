@@ -85,6 +85,91 @@ describe("tools invoked by a narrator before its reply", () => {
   });
 });
 
+// A turn whose plans continue each other: the first runs a tool for each of `summaries`.
+function continued(summaries: string[], ...rest: Draft[]): Draft[] {
+  const tools = summaries.flatMap((summary, index): Draft[] => [
+    { ...from("tool_event", { type: "done", ok: true, summary }, 1), toolId: `t${index}` },
+    { ...from("tool_ended", { state: "completed", ok: true }), toolId: `t${index}` },
+  ]);
+  return [
+    prompt("I look"),
+    plan("p", { narrative: "You look.", continue: true }),
+    tell("You look.", "p"),
+    ...tools,
+    { kind: "plan_ended", event: { success: true }, planId: "p" },
+    ...rest,
+  ];
+}
+const plan = (planId: string, members: JsonObject = {}): Draft => ({
+  kind: "plan_started",
+  event: { plan: { requestId: planId, tools: [], ...members }, generationAttempt: 1, parentPlanId: null },
+  planId,
+});
+const planEnded = (planId: string, success = true): Draft => ({ kind: "plan_ended", event: { success }, planId });
+const tell = (text: string, planId: string): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId });
+
+describe("a continued turn", () => {
+  const told = (...drafts: Draft[]): string[] => taken(numbered(drafts)).turns[0]!.entries.flatMap((one) => (one.what === "narrative" ? [one.narrative.text] : one.what === "failure" ? ["(failure)"] : []));
+
+  it("does not tell the summaries of tools if a narrative follows", () => {
+    const drafts = continued(["Two doors."], plan("q", { narrative: "You see two doors." }), tell("You see two doors.", "q"), planEnded("q"), ended("completed", 1));
+    expect(told(...drafts)).toEqual(["You look.", "You see two doors."]);
+  });
+
+  it("tells the summaries at its end if no narrative follows", () => {
+    const drafts = continued(["Two doors.", "A well."], plan("q"), planEnded("q"));
+    expect(told(...drafts)).toEqual(["You look."]);
+    expect(told(...drafts, ended("completed", 1))).toEqual(["You look.", "Two doors.\n\nA well."]);
+    const lost = taken(numbered(drafts));
+    lost.markLost(5);
+    expect(lost.turns[0]!.narratives.at(-1)?.text).toBe("Two doors.\n\nA well.");
+  });
+
+  it("tells the summaries before those of a later plan, and before its failure", () => {
+    const done: Draft[] = [
+      { ...from("tool_event", { type: "done", ok: true, summary: "It is deep." }, 1, "q"), toolId: "u" },
+      { ...from("tool_ended", { state: "completed", ok: true }, null, "q"), toolId: "u" },
+    ];
+    expect(told(...continued(["A well."], plan("q"), ...done))).toEqual(["You look.", "A well.\n\nIt is deep."]);
+    const failing = continued(["A well."], plan("q"), planEnded("q", false), tell("You stumble.", "r"), ended("completed", 2));
+    expect(told(...failing)).toEqual(["You look.", "A well.", "(failure)", "You stumble."]);
+  });
+
+  it("tells the summary of a plan without continue at once", () => {
+    expect(told(prompt("x"), plan("p"), from("tool_event", { type: "done", ok: true, summary: "A well." }, 1), from("tool_ended", { state: "completed", ok: true }))).toEqual(["A well."]);
+  });
+
+  it("knows which plan continues which", () => {
+    const [first, second, third] = taken(numbered(continued([], plan("q"), planEnded("q", false), plan("r"), planEnded("r"), ended("completed", 2)))).turns[0]!.plans;
+    expect([first!.continues, second!.continues, third!.continues]).toEqual([undefined, first, first]);
+    const replan = taken(numbered([prompt("x"), plan("p", { continue: true }), planEnded("p", false), plan("q")])).turns[0]!.plans[1]!;
+    expect(replan.continues).toBeUndefined();
+  });
+
+  it("keeps the question of its choices", () => {
+    const offer: Draft = from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { prompt: "Which door?", choices: ["Left"] } }, 1);
+    const drafts = continued([], plan("q"), planEnded("q"), ended("completed", 1, ["Left", "Back"]));
+    drafts.splice(3, 0, offer);
+    expect(taken(numbered(drafts)).turns[0]!.choices).toMatchObject({ prompt: "Which door?", choices: ["Left", "Back"] });
+  });
+
+  it("is the same however its records are batched", () => {
+    const records = numbered(continued(["A well."], plan("q"), planEnded("q"), ended("completed", 1, ["Left"])));
+    const one = taken([]);
+    for (const record of records) one.take([record]);
+    expect(one.turns[0]!.narratives).toEqual(taken(records).turns[0]!.narratives);
+  });
+});
+
+describe("choices", () => {
+  it("of a plan of the host are offered when it has succeeded", () => {
+    const offered = (success: boolean): string[] | undefined =>
+      taken(numbered([plan("p", { choices: ["Left", "Right"] }), planEnded("p", success)])).turns[0]!.choices?.choices;
+    expect(offered(true)).toEqual(["Left", "Right"]);
+    expect(offered(false)).toBeUndefined();
+  });
+});
+
 describe("a turn", () => {
   const session = taken(replanned);
 

@@ -10,6 +10,7 @@ import type {
   Conflict,
   Invocation,
   InvocationState,
+  Narrative,
   OpeningScene,
   Outcome,
   Patch,
@@ -195,9 +196,8 @@ export class Session {
 
   #narrative(record: EventRecord, time: number, text: string, source: string): void {
     const turn = this.#turnOf(record, time);
-    const narrative = { seq: record.seq, time, planKey: this.#planOf(record)?.key, text, source };
-    turn.narratives.push(narrative);
-    turn.entries.push({ what: "narrative", narrative });
+    turn.untold = [];
+    addNarrative(turn, { seq: record.seq, time, planKey: this.#planOf(record)?.key, text, source });
   }
 
   #turnEnded(record: EventRecord, time: number): void {
@@ -232,14 +232,18 @@ export class Session {
     const planId = record.planId ?? "";
     const execution = (this.#latest.get(planId)?.execution ?? 0) + 1;
     const turn = this.running ?? this.#newTurn(record, time);
+    const content = objectOf(record.event, "plan") ?? {};
+    const continues = turn.plans.findLast((one) => one.success === true && one.isContinued);
     const plan: PlanRun = {
       key: `${planId}#${execution}`,
       planId,
       execution,
-      plan: objectOf(record.event, "plan") ?? {},
+      plan: content,
       isOpen: flagOf(record.event, "open") === true,
       generationAttempt: numberOf(record.event, "generationAttempt") ?? 1,
       parentPlanId: textOf(record.event, "parentPlanId") ?? null,
+      isContinued: flagOf(content, "continue") === true,
+      continues,
       started: time,
       ended: undefined,
       success: undefined,
@@ -254,7 +258,7 @@ export class Session {
     this.plans.set(plan.key, plan);
     turn.plans.push(plan);
     turn.entries.push({ what: "plan", plan });
-    turn.choices = undefined;
+    turn.choices = continues === undefined || turn.choices === undefined ? undefined : { ...turn.choices, planKey: plan.key };
     turn.revision = record.seq;
   }
 
@@ -268,7 +272,10 @@ export class Session {
     plan.executionTime = numberOf(record.event, "executionTime");
     plan.revision = record.seq;
     plan.turn.revision = record.seq;
-    if (!plan.success) {
+    if (plan.success) {
+      offer(plan, record.seq, undefined, textsOf(plan.plan, "choices"), undefined);
+    } else {
+      tellUntold(plan.turn, record.seq, time);
       plan.turn.entries.push({ what: "failure", seq: record.seq, plan });
       // A failed plan offers no choices.
       plan.turn.choices = undefined;
@@ -349,8 +356,11 @@ export class Session {
     if (invocation.state === "failed" && invocation.errorCode === kCancelled) invocation.state = "stopped";
     // The text of a failed tool is part of the turn's remark instead.
     const summary = invocation.state === "completed" ? (invocation.summary ?? "").trim() : "";
-    const narrative = textOf(this.#planOf(record)?.plan ?? {}, "narrative") ?? "";
-    if (!narrative.includes(summary)) this.#narrative(record, time, summary, "tool");
+    const plan = this.#planOf(record);
+    const narrative = textOf(plan?.plan ?? {}, "narrative") ?? "";
+    if (plan === undefined || narrative.includes(summary)) return;
+    plan.turn.untold.push(summary);
+    if (!plan.isContinued) tellUntold(plan.turn, record.seq, time);
   }
 
   // The attempt of a record. The first record that names an attempt creates it.
@@ -431,13 +441,7 @@ export class Session {
         const plan = this.#planOf(record);
         const payload = objectOf(event, "payload");
         if (plan === undefined || payload === undefined || textOf(event, "event") !== "narrative_choice") break;
-        const more = textsOf(payload, "choices").filter((one) => one !== "");
-        if (more.length === 0) break;
-        // The choices of one plan form one list, in the order of arrival.
-        const before = plan.turn.choices?.planKey === plan.key ? plan.turn.choices : undefined;
-        const choices = [...new Set([...(before?.choices ?? []), ...more])];
-        const prompt = textOf(payload, "prompt") ?? before?.prompt;
-        plan.turn.choices = { seq: record.seq, planKey: plan.key, toolId: invocation.toolId, prompt, choices };
+        offer(plan, record.seq, invocation.toolId, textsOf(payload, "choices"), textOf(payload, "prompt"));
         break;
       }
       case "error":
@@ -579,7 +583,28 @@ export class Session {
   }
 }
 
+function addNarrative(turn: Turn, narrative: Narrative): void {
+  turn.narratives.push(narrative);
+  turn.entries.push({ what: "narrative", narrative });
+}
+
+function tellUntold(turn: Turn, seq: number, time: number): void {
+  if (turn.untold.length === 0) return;
+  addNarrative(turn, { seq, time, planKey: undefined, text: turn.untold.join("\n\n"), source: "tool" });
+  turn.untold = [];
+}
+
+// The choices of a plan, and of the plans that it continues, form one list, in the order of arrival.
+function offer(plan: PlanRun, seq: number, toolId: string | undefined, texts: string[], prompt: string | undefined): void {
+  const more = texts.filter((one) => one !== "");
+  if (more.length === 0) return;
+  const before = plan.turn.choices?.planKey === plan.key ? plan.turn.choices : undefined;
+  const choices = [...new Set([...(before?.choices ?? []), ...more])];
+  plan.turn.choices = { seq, planKey: plan.key, toolId: toolId ?? before?.toolId, prompt: prompt ?? before?.prompt, choices };
+}
+
 function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void {
+  tellUntold(turn, seq, time);
   turn.outcome = outcome;
   turn.ended = time;
   turn.endSeq = seq;

@@ -59,6 +59,25 @@ it("has a stop button only while a turn runs", async () => {
   expect(all(".stop")).toEqual([]);
 });
 
+it("says which plan continues which", async () => {
+  take("prompt", { text: "look" });
+  take("plan_started", { plan: { continue: true, narrative: "You look." } }, "p");
+  take("plan_ended", { success: true }, "p");
+  take("plan_started", { plan: {} }, "q");
+  take("plan_ended", { success: false }, "q");
+  take("plan_started", { plan: { narrative: "Two doors." } }, "r");
+  take("plan_ended", { success: true }, "r");
+  take("turn_ended", { outcome: "completed", generations: 2, choices: [] });
+  await settled();
+  const chips = all("section.plan").map((plan) => [...plan.querySelectorAll(".chip:not(.tone)")].map((one) => one.textContent?.trim()));
+  expect(chips).toEqual([[], ["continues plan 1"], ["continues plan 1"]]);
+  expect(all(".plan .none").map((one) => one.textContent)).toEqual([
+    "This plan has only a narrative and runs no tools.",
+    "This plan runs no tools.",
+    "This plan has only a narrative and runs no tools.",
+  ]);
+});
+
 it("is one tab stop; arrow keys move between turns", async () => {
   for (const name of ["one", "two", "three"]) tell(name);
   take("prompt", { text: "words alone" });

@@ -470,13 +470,14 @@ export class ToolsView extends SessionView {
             plan.executionTime === undefined ? nothing : html` · ${duration(plan.executionTime)}`
           }
         </span>
+        ${plan.continues === undefined ? nothing : html`<span class="chip">${icon("right")}continues plan ${plans.indexOf(plan.continues) + 1}</span>`}
         ${disabled.slice(0, 8).map((one) => html`<span class="chip" title="Disabled in this plan">${icon("block")}<span>without <span dir="auto">${shortened(one, 60)}</span></span></span>`)}
         ${disabled.length > 8 ? html`<span class="chip">and ${disabled.length - 8} more</span>` : nothing}
       </header>
       <p class="narrative" dir="auto" ?hidden=${narrative === "" && plans.length === 1}>${shortened(narrative, 300)}</p>
       ${
         plan.invocations.size === 0
-          ? html`<p class="card none">This plan has only a narrative and runs no tools.</p>`
+          ? html`<p class="card none">${narrative === "" ? "This plan runs no tools." : "This plan has only a narrative and runs no tools."}</p>`
           : this.mode === "table"
             ? html`<div class="card drawing"><narratoria-plan-table .plan=${plan} .revision=${plan.revision} .selected=${chosen}></narratoria-plan-table></div>`
             : html`<div class="card drawing">
