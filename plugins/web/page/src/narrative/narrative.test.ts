@@ -168,6 +168,18 @@ describe("the story", () => {
     expect(texts(".telling p, .failure")).toEqual(["A well.", "The rope tears."]);
   });
 
+  it("shows where the session went to, with the choices of that turn", async () => {
+    take(["session_moved", { turn: 0, narrative: "", choices: ["I begin"] }]);
+    await settled();
+    expect(texts(".moved")).toEqual(["The story goes on from its beginning."]);
+    expect(texts("narratoria-choices mdui-button")).toEqual(["1I begin"]);
+    take(["session_moved", { turn: 2, narrative: "It is dark.", choices: [] }]);
+    await settled();
+    expect(texts(".moved").at(-1)).toBe("The story goes on from turn 2.");
+    expect(texts(".telling p")).toEqual(["It is dark."]);
+    expect(texts("narratoria-choices mdui-button")).toEqual([]);
+  });
+
   it("has the language of the story on the story's texts only", async () => {
     session.open({ sessionId: "s", title: "Der Brunnen", language: "de", last: 0, state: {}, opening: { text: "Es ist dunkel.", choices: [] } });
     take(["prompt", { text: "Licht" }], ["narrative", { text: "Hell.", source: "plan" }]);

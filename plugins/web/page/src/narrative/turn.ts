@@ -12,7 +12,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./remark.ts";
 import "./tools_line.ts";
-import { failureWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
+import { failureWords, movedWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
@@ -104,7 +104,8 @@ export class TurnView extends LitElement {
         overflow-wrap: anywhere;
       }
 
-      .refused {
+      .refused,
+      .moved {
         margin: 0 0 1.25rem;
         font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
@@ -224,6 +225,7 @@ export class TurnView extends LitElement {
     const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
     return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
+      ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn.movedTo)}</p>`}
       ${left > 0
         ? html`<mdui-button variant="text" @click=${() => (this.shown += kEntries)}
             >${counted(left, "earlier part")}</mdui-button

@@ -128,6 +128,15 @@ describe("a screen reader", () => {
     expect(announcements(told, 0).map((one) => one.text)).toEqual(["You see a well."]);
   });
 
+  it("announces that the session went to a different turn", () => {
+    const session = sessionWith({ kind: "session_moved", event: { turn: 3, narrative: "It is dark.", choices: ["Wait"] } });
+    expect(announcements(session, 0)).toEqual([
+      { text: "The story goes on from turn 3.", isStory: false },
+      { text: "It is dark.", isStory: true },
+      { text: "You can choose: Wait", isStory: false },
+    ]);
+  });
+
   it("announces a failure when it happens", () => {
     const session = sessionWith(prompt, stream("lever"));
     expect(announcements(session, 2).map((one) => one.text)).toContain("The lever does not move.");

@@ -109,6 +109,11 @@ export function refusalWords(asset: Asset): string {
   return `${kinds[categoryOf(asset)]} could not be shown.`;
 }
 
+// "The story goes on from turn 3."
+export function movedWords(turn: number): string {
+  return turn === 0 ? "The story goes on from its beginning." : `The story goes on from turn ${turn.toLocaleString("en")}.`;
+}
+
 // Includes refused plans, which never ran.
 function plansWords(turn: Turn): string {
   const continued = turn.plans.filter((plan) => plan.success === true && plan.isContinued).length;

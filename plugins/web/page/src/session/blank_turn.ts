@@ -6,6 +6,7 @@ export function blankTurn(index: number, seq: number, started: number): Turn {
   return {
     index,
     prompt: undefined,
+    movedTo: undefined,
     started,
     ended: undefined,
     narratives: [],

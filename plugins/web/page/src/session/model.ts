@@ -190,6 +190,8 @@ export interface Turn {
   index: number;
   // undefined if the host ran a plan without a prompt.
   prompt: { seq: number; text: string; time: number } | undefined;
+  // The turn of the store, 0 for the beginning, that the host made the session go to. This turn repeats its end.
+  movedTo: number | undefined;
   started: number;
   ended: number | undefined;
   narratives: Narrative[];

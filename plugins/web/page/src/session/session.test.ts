@@ -168,6 +168,13 @@ describe("choices", () => {
     expect(offered(true)).toEqual(["Left", "Right"]);
     expect(offered(false)).toBeUndefined();
   });
+
+  it("and narrative of a turn that the session went to are shown", () => {
+    const session = taken(numbered([prompt("x"), ended("completed", 1, ["A"]), { kind: "session_moved", event: { turn: 1, narrative: "It is dark.", choices: ["B"] } }]));
+    const last = session.turns.at(-1)!;
+    expect([last.prompt, last.outcome, last.narratives.map((one) => one.text), last.choices?.choices]).toEqual([undefined, "completed", ["It is dark."], ["B"]]);
+    expect(session.busy).toBe(false);
+  });
 });
 
 describe("a turn", () => {

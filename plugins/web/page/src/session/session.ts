@@ -169,6 +169,7 @@ export class Session {
       case "state_conflict": return this.#conflict(record, time);
       case "warning": return this.#warning(record, time);
       case "turn_ended": return this.#turnEnded(record, time);
+      case "session_moved": return this.#sessionMoved(record, time);
     }
   }
 
@@ -220,6 +221,16 @@ export class Session {
             };
     }
     endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
+  }
+
+  #sessionMoved(record: EventRecord, time: number): void {
+    const turn = this.#newTurn(record, time);
+    turn.movedTo = numberOf(record.event, "turn") ?? 0;
+    const text = textOf(record.event, "narrative") ?? "";
+    if (text !== "") addNarrative(turn, { seq: record.seq, time, planKey: undefined, text, source: "plan" });
+    const choices = textsOf(record.event, "choices");
+    if (choices.length > 0) turn.choices = { seq: record.seq, planKey: undefined, toolId: undefined, prompt: undefined, choices };
+    endTurn(turn, "completed", record.seq, time);
   }
 
   // --- plans -----------------------------------------------------------------------------------------------------

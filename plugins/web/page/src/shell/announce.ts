@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The announcements of a session for screen readers: narration, assets, remarks and choices.
 import { altOf, categoryOf } from "../assets/asset_words.ts";
-import { failureWords, remarkOf } from "../narrative/words.ts";
+import { failureWords, movedWords, remarkOf } from "../narrative/words.ts";
 import type { Session, Turn } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 
@@ -24,6 +24,7 @@ export function announcements(session: Session, after: number, stopped: (turn: T
     const here: Announcement[] = [];
     const story = (text: string): void => void here.push({ text, isStory: true });
     const page = (text: string): void => void here.push({ text, isStory: false });
+    if (turn.movedTo !== undefined && (turn.endSeq ?? 0) > after) page(movedWords(turn.movedTo));
     for (const entry of turn.entries) {
       if (entry.what === "narrative" && entry.narrative.seq > after) story(entry.narrative.text);
       if (entry.what === "failure" && entry.seq > after) failureWords(turn, entry.plan).forEach(story);

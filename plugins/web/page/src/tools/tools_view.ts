@@ -8,6 +8,7 @@ import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
+import { movedWords } from "../narrative/words.ts";
 import type { Prompts } from "../prompts.ts";
 import type { PlanRun, Turn } from "../session/session.ts";
 import { textOf, textsOf } from "../session/record.ts";
@@ -543,6 +544,7 @@ function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean
 }
 
 function titleOf(turn: Turn): string {
+  if (turn.movedTo !== undefined) return movedWords(turn.movedTo);
   return turn.prompt === undefined ? "A plan of the host" : shortened(turn.prompt.text, 300);
 }
 
