@@ -224,8 +224,13 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
         const std::string_view words =
             tool.state == "completed" ? std::string_view(tool.text) : last_error;
         if (words.empty()) return;
-        if (continues_ && tool.state == "completed") untold_.emplace_back(words);
-        else say_item(sign, words);
+        if (continues_ && tool.state == "completed") {
+            untold_.emplace_back(words);
+            return;
+        }
+        // No narrative of this plan follows.
+        if (!continues_) say_untold();
+        say_item(sign, words);
         return;
     }
     std::string about = tool.name;

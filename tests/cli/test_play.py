@@ -457,6 +457,29 @@ def test_tool_invoked_by_a_narrator_is_shown_with_its_line(command):
     assert ran.out.index("The lamp burns.") < ran.out.index("It is bright.")
 
 
+CONTINUER = """
+import json, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    tool = "look" if message["request"]["continuation"] == 0 else "climb"
+    plan = {"requestId": tool, "tools": [{"toolId": tool, "toolPath": "tools/" + tool}], "continue": tool == "look"}
+    print(json.dumps({"id": message["id"], "plan": plan}), flush=True)
+"""
+
+
+def test_summaries_of_continued_plans_come_first(command):
+    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+            '[plugins."narratoria.narrator_process"]\n'
+            f'command = ["{sys.executable}", "narrator.py"]\n')
+    tools = {"look": said(done(summary="There is a well.")), "climb": said(done(summary="It is deep."))}
+    command.story({}, tools, toml=toml)
+    (command.folder / "story/narrator.py").write_text(CONTINUER)
+    ran = command("play", "--story", "story", "Look")
+    assert ran.status == 0, ran
+    assert ran.out.index("✓ There is a well.") < ran.out.index("✓ It is deep."), ran
+
+
 # covers: 003-13.3-narrative
 def test_narrative_is_shown_before_the_tools_end(command):
     story = command.story(

@@ -33,7 +33,7 @@ PlayedTurn Playthrough::prompt(std::string_view text) {
         turn_.choices = json::texts(&choices);
     });
     drive_until_idle(engine_, [] {});
-    for (const std::string& each : std::exchange(untold_, {})) tell(each);
+    tell_untold();
     choices_ = turn_.choices;
     return std::move(turn_);
 }
@@ -51,6 +51,10 @@ void Playthrough::tell(std::string_view text) {
     if (text.empty()) return;
     if (!turn_.told.empty()) turn_.told += "\n\n";
     turn_.told += text;
+}
+
+void Playthrough::tell_untold() {
+    for (const std::string& each : std::exchange(untold_, {})) tell(each);
 }
 
 void Playthrough::take(const Event& event) {
@@ -90,18 +94,23 @@ void Playthrough::take(const Event& event) {
             break;
         case Kind::ToolEnded:
             if (json::text(body, "state") == "completed") {
-                if (continues_) untold_.push_back(summaries_[id]);
-                else tell(summaries_[id]);
+                if (continues_) {
+                    untold_.push_back(summaries_[id]);
+                    break;
+                }
+                tell_untold();
+                tell(summaries_[id]);
             } else if (json::text(body, "state") != "skipped") {
                 turn_.failed_tools.push_back(paths_[id] + ": " +
                                              std::string(json::text(body, "error")));
+                if (!continues_) tell_untold();
                 tell(summaries_[id]);
             }
             break;
         case Kind::PlanEnded: {
             const json::Value* const success = json::member(body, "success");
             if (success != nullptr && success->IsBool() && success->GetBool()) break;
-            for (const std::string& each : std::exchange(untold_, {})) tell(each);
+            tell_untold();
             break;
         }
         case Kind::Warning: turn_.warning = json::text(body, "message"); break;

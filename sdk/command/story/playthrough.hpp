@@ -42,6 +42,7 @@ public:
 private:
     void take(const Event& event);
     void tell(std::string_view text);
+    void tell_untold();
 
     Engine& engine_;
     Session session_;
