@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story in docs/writing-a-story.md is valid and plays as the page says."""
+"""The stories in docs/writing-a-story.md are valid and play as the page says."""
 
+import json
 import re
 
 import pytest
 
 from harness import SOURCE
 
+PAGE = (SOURCE / "docs" / "writing-a-story.md").read_text(encoding="utf-8")
 DONE = 'echo \'{"version":"0","type":"done","ok":true}\''
 
 
 @pytest.fixture
 def well(command, tmp_path):
-    page = (SOURCE / "docs" / "writing-a-story.md").read_text(encoding="utf-8")
+    page = PAGE[PAGE.index("## story.toml") :]
     (tmp_path / "tools").mkdir()
     for language, file in (("toml", "story.toml"), ("json", "prompts.json")):
         text = re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1)
@@ -43,11 +45,54 @@ def test_a_failure_is_told(command, well):
 
 
 def test_the_transcript_on_the_page_passes(command, well):
-    page = (SOURCE / "docs" / "writing-a-story.md").read_text(encoding="utf-8")
-    script = re.search(r"```sh\n#!/bin/sh\n(.*?)```", page, re.DOTALL).group(1)
-    transcript = re.search(r"```\n(# The rope gets.*?)```", page, re.DOTALL).group(1)
+    script = re.search(r"```sh\n#!/bin/sh\n(.*?)```", PAGE, re.DOTALL).group(1)
+    transcript = re.search(r"```\n(# The rope gets.*?)```", PAGE, re.DOTALL).group(1)
     folder = well(script)
     (folder / "tests").mkdir()
     (folder / "tests" / "rope.transcript").write_text(transcript)
     ran = command("test", "--story", folder, "--walks", "0")
     assert ran.status == 0, ran
+
+
+@pytest.fixture
+def lamp(command, tmp_path):
+    """The story that the page builds step by step."""
+    page = PAGE[: PAGE.index("## story.toml")]
+
+    def blocks(language):
+        return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+    folder = tmp_path / "lamp"
+    for name in ("tools", "tests"):
+        (folder / name).mkdir(parents=True)
+    (folder / "story.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    first, door, manifest, window = map(json.loads, blocks("json"))
+    first["prompts"] += door + window
+    (folder / "prompts.json").write_text(json.dumps(first))
+    (folder / "tools" / "window").write_text(blocks("python")[0])
+    (folder / "tools" / "window").chmod(0o755)
+    (folder / "tools" / "window.tool.json").write_text(json.dumps(manifest))
+    transcript = re.search(r"```\n(> I open the door.*?)```", page, re.DOTALL).group(1)
+    (folder / "tests" / "away.transcript").write_text(transcript)
+    return folder
+
+
+def test_the_first_story_plays_as_the_page_says(command, lamp):
+    ran = command("validate", "story", "--strict", lamp)
+    assert ran.status == 0, ran
+    ran = command("play", "--story", lamp, "--verbose", "I open the door", "light lamp",
+                  "look out of window", "I open the door")
+    assert ran.status == 0, ran
+    assert "Ships that see your light: 1." in ran.out
+    assert re.search(r"◆ /\S+\.png \(image sea, image/png, 96 × 64\)", ran.out), ran
+    assert "Stairs lead down to the boat." in ran.out
+
+
+def test_the_first_story_passes_its_test_and_its_walks(command, lamp):
+    ran = command("test", "--story", lamp)
+    assert ran.status == 0, ran
+    assert "1 of 1 transcript passed" in ran.out
+    assert '    ending "Away": 100' in ran.out
+    assert "    answers: 4 of 4" in ran.out
+    assert command("test", "--story", lamp, "--update").status == 0
+    assert "Ships that see your light: 1." in (lamp / "tests" / "away.transcript").read_text()
