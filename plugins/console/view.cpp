@@ -30,11 +30,10 @@ std::string text_of(const json::Value& value, std::string_view name) {
     return printable(json::text(value, name));
 }
 
-// `body` is that of a PlanStarted.
-bool is_continued(const json::Document& body) {
+// A member of the plan that a PlanStarted has, or NULL.
+const json::Value* member_of_plan(const json::Document& body, std::string_view name) {
     const json::Value* plan = json::member(body, "plan");
-    const json::Value* flag = plan != nullptr ? json::member(*plan, "continue") : nullptr;
-    return flag != nullptr && flag->IsBool() && flag->GetBool();
+    return plan != nullptr ? json::member(*plan, name) : nullptr;
 }
 
 }  // namespace
@@ -81,11 +80,21 @@ void View::take(const plugin::Event& event) {
             in_turn_ = true;
             gap();
             break;
-        case Kind::PlanStarted:
-            // A plan may be large, and is rarely continued.
-            continues_ = event.body().find("\"continue\"") != std::string_view::npos &&
-                         is_continued(json::read(event.body()));
+        case Kind::PlanStarted: {
+            // A plan may be large, and few have these members.
+            continues_ = false;
+            ending_.clear();
+            if (event.body().find("\"continue\"") == std::string_view::npos &&
+                event.body().find("\"ending\"") == std::string_view::npos) {
+                break;
+            }
+            const json::Document body = json::read(event.body());
+            const json::Value* flag = member_of_plan(body, "continue");
+            continues_ = flag != nullptr && flag->IsBool() && flag->GetBool();
+            const json::Value* metadata = member_of_plan(body, "metadata");
+            if (metadata != nullptr) ending_ = text_of(*metadata, "ending");
             break;
+        }
         case Kind::Narrative: {
             const json::Document body = json::read(event.body());
             untold_.clear();
@@ -137,6 +146,12 @@ void View::take(const plugin::Event& event) {
         case Kind::TurnEnded:
             in_turn_ = false;
             say_untold();
+            if (!ending_.empty()) {
+                gap();
+                line("  " + style_.title("— " + ending_ + " —"));
+                gap();
+                ending_.clear();
+            }
             take_choices(event.body());
             say_choices();
             settle();

@@ -86,6 +86,7 @@ private:
     // nothing after it.
     bool continues_ = false;
     std::vector<std::string> untold_;
+    std::string ending_;                                   // of the story, if this turn ends it
     std::unordered_map<std::string, std::string> errors_;  // by tool id: its last error, as shown
     // Plan refusals since the last event of a different kind, with the count of each. A narrator
     // that ignores faults produces the same plan in all five attempts.

@@ -66,13 +66,16 @@ void ConditionReader::read(json::Value condition) const {
                    json::quoted(member.key) +
                        " is not a part of a condition; write a JSON Pointer into the state, such "
                        "as \"/torch/lit\", or \"not\", \"any\" or \"all\"");
+        } else if (member.key.find('{') != std::string_view::npos) {
+            report(member.value, "names are not replaced in " + json::quoted(member.key) +
+                                     "; a pointer must be written out");
         } else if (!json::is_pointer(member.key)) {
             report(member.value,
                    json::quoted(member.key) + " is not a JSON Pointer; ~ must be written as ~0");
         } else if (member.value.is_object()) {
             read_operators(member.key, member.value);
         } else {
-            mention(member.value, member.key, member.value);
+            mention(member.value, member.key, std::string(member.value.raw()));
         }
     }
 }
@@ -103,8 +106,18 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
         } else if (each.key == "exists" && !operand.is_boolean()) {
             report(operand, "\"exists\" must be true or false");
         }
+        const std::string text(operand.raw());
+        if (each.key == "in" && operand.is_array()) {
+            for (const json::Value value : operand.elements()) {
+                mention(value, pointer, std::string(value.raw()));
+            }
+            continue;
+        }
         const bool compares = each.key == "=" || each.key == "!=";
-        mention(operand, pointer, compares ? operand : json::Value());
+        mention(operand, pointer,
+                compares                 ? text
+                : each.key == "contains" ? "[" + text + "]"
+                                         : std::string());
     }
 }
 

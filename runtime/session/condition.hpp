@@ -16,11 +16,11 @@
 namespace narratoria::session {
 
 // Checks the form of a condition. Calls `report` for each fault, with the faulty value, and
-// `mention` for each test of a value with its pointer and the value that it is compared with; that
-// value is empty if the test says nothing about the type.
+// `mention` for each test of a value with its pointer and a JSON value that the state may have
+// there; it is empty if the test says nothing about the type.
 struct ConditionReader {
     std::function<void(json::Value at, std::string message)> report;
-    std::function<void(json::Value at, std::string_view pointer, json::Value operand)> mention;
+    std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
 
     void read(json::Value condition) const;
 

@@ -53,6 +53,9 @@ public:
     // The words that matter, with \x01 for each capture.
     const std::string& reduced() const { return reduced_text_; }
 
+    // True if it has no word of its own.
+    bool takes_anything() const { return reduced_text_ == "\x01"; }
+
     // On a match, these fill `captures` with views into the prompt and into this pattern. The first
     // one compares the exact forms, the second one the reduced forms if the exact ones differ.
     bool matches_exactly(const NormalizedPrompt& prompt, Bindings& captures) const {

@@ -87,7 +87,9 @@ private:
         if (!is(list, "/ignore", json::Type::Array, "\"ignore\" must be a list of words")) return;
         std::vector<std::string> words;
         each_element(list, "/ignore", [&](json::Value word, const std::string& place) {
-            if (has_words(word, place)) words.emplace_back(word.text());
+            if (is(word, place, json::Type::String, "a word must be a string")) {
+                words.emplace_back(word.text());
+            }
         });
         prompts_.vocabulary.ignore(words);
     }
@@ -100,8 +102,9 @@ private:
         for (const json::Member member : table.members()) {
             std::string place = "/synonyms";
             json::append_pointer(place, member.key);
-            if (Vocabulary::count_words(member.key) == 0) {
-                fault(member.value, place, "prompts-empty", "synonyms need a word that they mean");
+            if (prompts_.vocabulary.count_words(member.key) == 0) {
+                fault(member.value, place, "prompts-empty",
+                      "synonyms need a word that they mean, and that is not ignored");
                 continue;
             }
             if (!is(member.value, place, json::Type::Array, "synonyms must be a list of texts")) {
@@ -120,8 +123,8 @@ private:
 
     bool has_words(json::Value text, const std::string& place) {
         if (!is(text, place, json::Type::String, "it must be a string")) return false;
-        if (Vocabulary::count_words(text.text()) > 0) return true;
-        fault(text, place, "prompts-empty", "it has no word");
+        if (prompts_.vocabulary.count_words(text.text()) > 0) return true;
+        fault(text, place, "prompts-empty", "it has no word that is not ignored");
         return false;
     }
 
@@ -353,34 +356,29 @@ private:
                             is_valid = false;
                             fault(at, pointer_of(at), "prompts-condition", std::move(message));
                         },
-                        [&](json::Value at, std::string_view state, json::Value operand) {
-                            note_state(at, place, state, operand, false);
+                        [&](json::Value at, std::string_view state, std::string operand) {
+                            note_state(at, place, state, std::move(operand), false);
                         }}
             .read(condition);
         return is_valid ? condition : json::Value();
     }
 
     void read_set(json::Value set, const std::string& pointer, const Known& known) {
-        StateOperationsReader{
-            [&](json::Value at, std::string message) {
-                fault(at, pointer, "prompts-set", std::move(message));
-            },
-            [&](json::Value at, std::string_view state, json::Value operand) {
-                const bool has_type =
-                    operand && !operand.is_null() &&
-                    (!operand.is_string() || operand.text().find('{') == std::string_view::npos);
-                note_state(at, pointer, state, has_type ? operand : json::Value(), true);
-            }}
+        StateOperationsReader{[&](json::Value at, std::string message) {
+                                  fault(at, pointer_of(at), "prompts-set", std::move(message));
+                              },
+                              [&](json::Value at, std::string_view state, std::string operand) {
+                                  note_state(at, pointer, state, std::move(operand), true);
+                              }}
             .read(set);
         check_templates(set, pointer, known);
     }
 
     void note_state(json::Value at, const std::string& place, std::string_view state,
-                    json::Value operand, bool is_set) {
+                    std::string operand, bool is_set) {
         Mention mention = mention_of(at, place);
         mention.text = state;
-        prompts_.state_uses.push_back(
-            {std::move(mention), operand ? std::string(operand.raw()) : std::string(), is_set});
+        prompts_.state_uses.push_back({std::move(mention), std::move(operand), is_set});
     }
 
     Mention mention_of(json::Value at, const std::string& pointer) const {
@@ -468,7 +466,9 @@ private:
         for (const TemplatePart& part : *parts) {
             if (!part.is_name) continue;
             switch (kind_of(part.text)) {
-                case NameKind::State: note_state(value, pointer, part.text, {}, false); break;
+                case NameKind::State:
+                    note_state(value, pointer, part.text, std::string(), false);
+                    break;
                 case NameKind::Tool: check_tool_name(value, pointer, part.text, known); break;
                 case NameKind::Plain: check_name(value, pointer, part.text, known); break;
             }

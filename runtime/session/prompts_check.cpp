@@ -33,15 +33,16 @@ void warn(const Mention& mention, const char* rule, std::string message, Faults&
 
 // ---- the schema of the state
 
-// Returns what the schema says against the value, except that something is missing.
-std::string violations(const tool::Schema& schema, std::string_view value) {
+// Returns what the schema says against the value. `is_whole` false: it is only a part of the state,
+// so what it lacks is no fault.
+std::string violations(const tool::Schema& schema, std::string_view value, bool is_whole) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(value, error)) return {};
     tool::SchemaFaults found = schema.check(document.root());
-    std::erase_if(found, [](const tool::SchemaFault& each) {
-        return each.keyword == "required" || each.keyword == "minProperties" ||
-               each.keyword == "dependentRequired";
+    std::erase_if(found, [&](const tool::SchemaFault& each) {
+        return !is_whole && (each.keyword == "required" || each.keyword == "minProperties" ||
+                             each.keyword == "minItems" || each.keyword == "dependentRequired");
     });
     return found.empty() ? std::string() : tool::describe(found, "");
 }
@@ -108,9 +109,12 @@ void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
         Bindings captures;
         const bool is_matched = std::any_of(
             prompts.entries.begin(), prompts.entries.end(), [&](const PromptEntry& entry) {
-                return std::any_of(
-                    entry.patterns.begin(), entry.patterns.end(),
-                    [&](const PromptPattern& pattern) { return pattern.matches(words, captures); });
+                return std::any_of(entry.patterns.begin(), entry.patterns.end(),
+                                   [&](const PromptPattern& pattern) {
+                                       // With a condition, a pattern for anything is for an event.
+                                       return !(entry.when && pattern.takes_anything()) &&
+                                              pattern.matches(words, captures);
+                                   });
             });
         if (is_matched) continue;
         warn(mention, "story-choice-unmatched",
@@ -223,7 +227,7 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
         report(place, "story-state-schema", message + " (" + kStateSchema + ")", false, faults);
     };
     if (!story.state.empty()) {
-        const std::string message = violations(*schema, story.state);
+        const std::string message = violations(*schema, story.state, true);
         if (!message.empty()) refuse(story.mentions.state, "[state]: " + message);
     }
     for (const Prompts::StateUse& use : prompts.state_uses) {
@@ -233,7 +237,7 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
         }
         if (use.operand.empty()) continue;
         const std::string message =
-            violations(*schema, json::nested(use.pointer.text, use.operand));
+            violations(*schema, json::nested(use.pointer.text, use.operand), false);
         if (!message.empty()) refuse(use.pointer.place, message);
     }
 }

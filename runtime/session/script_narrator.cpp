@@ -105,6 +105,11 @@ private:
         writer.string("requestId", make_uuid());
         if (!narrative_.empty()) writer.string("narrative", narrative_);
         writer.raw("tools", "[]");
+        const script::Value ending = run_->variable("ending");
+        if (ending.is_string()) {
+            writer.key("metadata");
+            json::ObjectWriter(plan).string("ending", ending.text()).end();
+        }
         const std::vector<std::string> choices = offered();
         if (!choices.empty()) {
             writer.key("choices");

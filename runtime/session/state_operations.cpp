@@ -57,6 +57,11 @@ std::string list_with(json::Value list, json::Value element, bool is_wanted) {
     return out += ']';
 }
 
+bool has_name(json::Value value) {
+    return value.is_null() ||
+           (value.is_string() && value.text().find('{') != std::string_view::npos);
+}
+
 }  // namespace
 
 void StateOperationsReader::read(json::Value operations) const {
@@ -70,8 +75,13 @@ void StateOperationsReader::read(json::Value operations) const {
                               " is not a JSON Pointer into the state, such as \"/door/open\"");
             continue;
         }
+        if (member.key.find('{') != std::string_view::npos) {
+            report(value, "names are not replaced in " + json::quoted(member.key) +
+                              "; a pointer must be written out");
+            continue;
+        }
         if (!value.is_object()) {
-            mention(value, member.key, value);
+            mention(value, member.key, has_name(value) ? std::string() : std::string(value.raw()));
             continue;
         }
         const KnownKeys known(kOperations);
@@ -85,7 +95,10 @@ void StateOperationsReader::read(json::Value operations) const {
             } else if (each.key == "+" && !each.value.is_number()) {
                 report(each.value, "only a number can be added with +; \"add\" appends to a list");
             } else {
-                mention(each.value, member.key, each.key == "+" ? each.value : json::Value());
+                // A sum is not known before the answer is given.
+                const bool is_known = each.key != "+" && !has_name(each.value);
+                mention(each.value, member.key,
+                        is_known ? "[" + std::string(each.value.raw()) + "]" : std::string());
             }
         }
         if (count != 1) report(value, R"(write one operation, such as {"+": 1})");

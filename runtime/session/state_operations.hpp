@@ -16,11 +16,11 @@
 
 namespace narratoria::session {
 
-// Checks the form. Calls `report` for each fault, and `mention` for each pointer and its value, for
-// an operation with the operand.
+// Checks the form. Calls `report` for each fault, and `mention` for each pointer with a JSON value
+// that the state may then have there; it is empty if that is not known.
 struct StateOperationsReader {
     std::function<void(json::Value at, std::string message)> report;
-    std::function<void(json::Value at, std::string_view pointer, json::Value operand)> mention;
+    std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
 
     void read(json::Value operations) const;
 };

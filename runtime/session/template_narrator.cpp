@@ -350,7 +350,6 @@ private:
     void append_choices(json::ObjectWriter& writer, const PromptAnswer* answer) {
         if (answer != nullptr && answer->ending && !has_failed_) return;
         std::vector<std::string> texts;
-        if (is_unmatched_) texts = near();
         for (const json::Value list :
              {answer != nullptr ? answer->choices : json::Value(),
               is_unmatched_ ? prompts_.hints : json::Value(), prompts_.always}) {
@@ -361,20 +360,27 @@ private:
                 texts.push_back(names_.expanded(choice.text.text()));
             }
         }
+        if (is_unmatched_) {
+            const std::vector<std::string> meant = near(texts);
+            texts.insert(texts.begin(), meant.begin(), meant.end());
+        }
         if (texts.empty()) return;
         writer.key("choices");
         plan::append_strings(reply_.plan, texts);
     }
 
-    // The prompts that the player probably meant. A prompt that has no answer now is not one of
-    // them, because it would disclose what is to come.
-    std::vector<std::string> near() const {
+    // The prompts that the player probably meant, except those that `offered` has already. A prompt
+    // that has no answer now is not one of them, because it would disclose what is to come.
+    std::vector<std::string> near(const std::vector<std::string>& offered) const {
         std::vector<KnownPrompt> known;
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!holds(entry.when, names_.state()) || usable(entry.answers) == nullptr) continue;
+            if (!holds(entry.when, names_.state()) || usable(entry.answers) == nullptr ||
+                matches_any(entry, offered)) {
+                continue;
+            }
             for (size_t i = 0; i < entry.patterns.size(); ++i) {
                 const PromptPattern& pattern = entry.patterns[i];
-                if (!pattern.names().empty()) continue;
+                if (!pattern.names().empty() || pattern.reduced().empty()) continue;
                 known.push_back({pattern.reduced(), entry.mentions[i].text});
             }
         }
@@ -383,6 +389,16 @@ private:
             out.push_back(expand_template(each, {}));
         }
         return out;
+    }
+
+    bool matches_any(const PromptEntry& entry, const std::vector<std::string>& texts) const {
+        Bindings captures;
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+            const PlayerWords words(text, prompts_.vocabulary);
+            return std::any_of(
+                entry.patterns.begin(), entry.patterns.end(),
+                [&](const PromptPattern& pattern) { return pattern.matches(words, captures); });
+        });
     }
 
     const Prompts& prompts_;

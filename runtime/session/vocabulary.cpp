@@ -65,17 +65,16 @@ void Vocabulary::ignore(const std::vector<std::string>& words) {
 }
 
 bool Vocabulary::add_synonym(std::string_view synonym, std::string_view phrase) {
-    const std::vector<Word> key = split(synonym);
+    const std::vector<Word> key = kept(split(synonym));
     std::vector<std::string> words;
-    for (const Word& each : split(phrase)) words.push_back(each.text);
+    for (const Word& each : kept(split(phrase))) words.push_back(each.text);
     longest_ = std::max(longest_, key.size());
     const auto [found, is_new] = synonyms_.try_emplace(joined(key, 0, key.size()), words);
     return is_new || found->second == words;
 }
 
 std::vector<Word> Vocabulary::words_of(std::string_view text) const {
-    std::vector<Word> words = split(text);
-    std::erase_if(words, [&](const Word& each) { return ignored_.contains(each.text); });
+    std::vector<Word> words = kept(split(text));
     if (synonyms_.empty()) return words;
     std::vector<Word> out;
     for (size_t at = 0; at < words.size();) {
@@ -99,6 +98,11 @@ std::vector<Word> Vocabulary::words_of(std::string_view text) const {
     return out;
 }
 
-size_t Vocabulary::count_words(std::string_view text) { return split(text).size(); }
+size_t Vocabulary::count_words(std::string_view text) const { return kept(split(text)).size(); }
+
+std::vector<Word> Vocabulary::kept(std::vector<Word> words) const {
+    std::erase_if(words, [&](const Word& each) { return ignored_.contains(each.text); });
+    return words;
+}
 
 }  // namespace narratoria::session

@@ -25,16 +25,19 @@ public:
 
     // Replaces the ignored words.
     void ignore(const std::vector<std::string>& words);
-    // From now on `synonym` means the same as `phrase`. Both have at least one word. Returns false
+    // From now on `synonym` means the same as `phrase`. Both have at least one word that is not
+    // ignored, so call ignore() before. Returns false
     // if the synonym means something else already.
     bool add_synonym(std::string_view synonym, std::string_view phrase);
 
     // The words of a text that are not ignored, with synonyms replaced.
     std::vector<Word> words_of(std::string_view text) const;
-    // The number of all words of a text.
-    static size_t count_words(std::string_view text);
+    // The number of words of a text that are not ignored.
+    size_t count_words(std::string_view text) const;
 
 private:
+    std::vector<Word> kept(std::vector<Word> words) const;
+
     std::unordered_set<std::string> ignored_;
     std::unordered_map<std::string, std::vector<std::string>> synonyms_;  // words joined by spaces
     size_t longest_ = 0;  // words of the longest synonym

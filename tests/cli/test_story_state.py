@@ -37,6 +37,7 @@ PROMPTS = {
             {"plan": {"tools": [{"toolId": "push", "toolPath": "tools/push",
                                  "retryPolicy": {"maxRetries": 0}}]},
              "failure": "It does not move: {push.error}"}]},
+        {"patterns": ["I leave"], "answers": [{"narrative": "You go.", "ending": "Away"}]},
         {"patterns": ["call me {name}"], "answers": [
             {"narrative": "Well, {/player/name}.", "set": {"/player/name": "{name}"}}]},
     ],
@@ -94,6 +95,10 @@ def test_the_outcome_of_a_tool_is_told_in_place_of_its_summary(command, door):
 def test_a_summary_is_told_if_the_answer_tells_nothing_after_it(command, door):
     ran = command("play", "--story", door, "I throw")
     assert told(ran) == ["✓ The die shows four.", "1. I roll", "2. I open the door"]
+
+
+def test_an_ending_is_shown_and_nothing_is_offered(command, door):
+    assert told(command("play", "--story", door, "I leave")) == ["You go.", "— Away —"]
 
 
 def test_a_failure_has_a_text_of_its_own(command, door):

@@ -116,11 +116,21 @@ def test_update_writes_what_the_story_answers_now(command, write):
     assert command("test", "--story", folder, "--walks", "0").status == 0
 
 
+def test_update_leaves_what_is_right(command, write):
+    text = ("> I open the door\nToo ...\n# Two ways.\n\n* I light the torch\n* I open the door\n"
+            "> I light the torch\n")
+    folder = write(transcript=text)
+    command("test", "--story", folder, "--update")
+    assert (folder / "tests" / "door.transcript").read_text() == (
+        text + "Sparks.\nClick. It burns.\n* I open the door\n")
+
+
 @pytest.mark.parametrize(("text", "said"), [
     ("It opens.\n> I open the door\n", "1: the first prompt is missing"),
     ("> \n", "1: a prompt is missing after >"),
     ("seed 0\n", "1: the seed must be a whole number from 1"),
     ("state [1]\n", "1: the state is not a JSON object"),
+    ("> a\nstate {}\n", "2: seed and state belong before the first prompt"),
     ("> a\n= torch true\n", "2: write a JSON Pointer and a value after ="),
     ("> a\n= /torch lit\n", '2: "lit" is not a JSON value'),
 ])
@@ -172,3 +182,13 @@ def test_a_story_with_faults_is_refused(command, write):
     ran = command("test", "--story", folder)
     assert ran.status == 2, ran
     assert "the story was not tested" in ran.err
+
+
+def test_walks_of_a_script_end_with_its_endings(command, write):
+    folder = write()
+    (folder / "n.nuwa").write_text(
+        'PRINT("Well.") IF prompt == "I go" THEN LET ending = "Gone" ELSE LET choices = ["I go"] END')
+    (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
+    ran = command("test", "--story", folder, "--walks", "3")
+    assert ran.status == 0, ran
+    assert ran.out.endswith('    ending "Gone": 3\n'), "prompts.json is not used"

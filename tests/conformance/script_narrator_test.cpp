@@ -82,6 +82,12 @@ TEST_F(ScriptNarrator, VariableChoicesIsOfferedAfterTheChoicesOfTools) {
     EXPECT_EQ(ended.narrative, "true");
 }
 
+TEST_F(ScriptNarrator, VariableEndingNamesTheEndOfTheStory) {
+    open(R"(PRINT("You row away.") LET ending = "Away")");
+    prompt("go");
+    EXPECT_EQ(recorder.one(Kind::PlanStarted).body["plan"]["metadata"]["ending"].string(), "Away");
+}
+
 TEST_F(ScriptNarrator, ChoicesThatAreNotAListOfStringsGiveAWarning) {
     open(R"(PRINT("Well?") LET choices = ["I wait", 2])");
     const Ended ended = prompt("go");

@@ -86,6 +86,10 @@ public:
             take_value(rest);
         } else if (text.front() == '!') {
             out_.steps.back().ending = rest;
+        } else if (is_setting(text)) {
+            fault(
+                "seed and state belong before the first prompt; write another game into a file of "
+                "its own. For a text, begin the line with \\");
         } else {
             std::string& told = out_.steps.back().told;
             if (!told.empty()) told += '\n';
@@ -97,6 +101,12 @@ public:
 
 private:
     void fault(std::string message) { faults_.push_back({line_, std::move(message)}); }
+
+    static bool is_setting(std::string_view text) {
+        return text.starts_with("state {") ||
+               (text.starts_with("seed ") &&
+                text.find_first_not_of("0123456789", 5) == std::string_view::npos);
+    }
 
     void take_setting(std::string_view text) {
         const std::size_t space = std::min(text.find(' '), text.size());
@@ -204,6 +214,7 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
     std::string out;
     std::size_t next = 0;
     std::string empty_lines;  // kept before a prompt or a comment
+    bool is_right = false;    // the step says what the story answers, so it stays as it is
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::string_view given = take_line(text);
         const std::string_view kept = trimmed(given);
@@ -211,11 +222,17 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
             empty_lines += '\n';
             continue;
         }
-        if (kept.front() == '>' || kept.front() == '#') out += empty_lines;
+        if (is_right || kept.front() == '>' || kept.front() == '#') out += empty_lines;
         empty_lines.clear();
         if (next < transcript.steps.size() && transcript.steps[next].line == line) {
-            const PlayedTurn turn = game.prompt(transcript.steps[next++].prompt);
+            const TranscriptStep& step = transcript.steps[next++];
+            const PlayedTurn turn = game.prompt(step.prompt);
             (out += given) += '\n';
+            std::vector<TranscriptFault> differences;
+            compare(step, turn, game, differences);
+            is_right = differences.empty() && step.told.empty() == turn.told.empty() &&
+                       step.choices.empty() == turn.choices.empty() && step.ending == turn.ending;
+            if (is_right) continue;
             std::string_view told = turn.told;
             while (!told.empty()) {
                 const std::string_view each = trimmed(take_line(told));
@@ -227,6 +244,8 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
             }
             for (const std::string& choice : turn.choices) out += "* " + choice + '\n';
             if (!turn.ending.empty()) out += "! " + turn.ending + '\n';
+        } else if (is_right) {
+            (out += given) += '\n';
         } else if (next > 0 && kept.starts_with('=')) {
             const std::string_view rest = trimmed(kept.substr(1));
             const std::string pointer(rest.substr(0, rest.find(' ')));

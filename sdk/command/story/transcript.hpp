@@ -57,7 +57,8 @@ Transcript read_transcript(std::string_view text, std::vector<TranscriptFault>& 
 std::vector<TranscriptFault> play_transcript(Engine& engine, const std::string& folder,
                                              const Transcript& transcript);
 
-// Plays it, and returns its text with what the story answers now in place of what it expected.
+// Plays it, and returns its text with what the story answers now where it expected something else,
+// or nothing.
 std::string updated_transcript(Engine& engine, const std::string& folder, std::string_view text,
                                const Transcript& transcript);
 

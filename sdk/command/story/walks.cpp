@@ -19,6 +19,8 @@ using namespace terminal;
 
 namespace {
 
+constexpr const char* kNotUnderstood = "not understood";
+
 // One of this many prompts is typed: a hint, or any prompt that the story understands.
 constexpr std::uint64_t kTypedEvery = 8;
 
@@ -102,17 +104,23 @@ bool is_unmatched(const PlayedTurn& turn) {
 
 class Walker {
 public:
-    Walker(Engine& engine, const std::string& folder, const StoryParts& parts, WalkReport& report)
-        : engine_(engine), folder_(folder), parts_(parts), report_(report) {}
+    Walker(Engine& engine, const std::string& folder, const StoryParts& parts, WalkReport& report,
+           const std::function<bool()>& is_stopped)
+        : engine_(engine),
+          folder_(folder),
+          parts_(parts),
+          report_(report),
+          is_stopped_(is_stopped) {}
 
     void walk(std::uint64_t seed, std::uint64_t most) {
         random_.seed(seed);
         seed_ = seed;
         steps_.clear();
+        last_answer_.clear();
         Playthrough game(engine_, folder_, seed);
         ++report_.walks;
         const bool chooses = parts_.offers_choices || !game.choices().empty();
-        while (steps_.size() < most) {
+        while (steps_.size() < most && !is_stopped_()) {
             const std::vector<std::string>& typed =
                 parts_.hints.empty() || random_() % 2 == 0 ? parts_.prompts : parts_.hints;
             const bool types = !chooses || (!game.choices().empty() && !typed.empty() &&
@@ -126,7 +134,7 @@ public:
                                                   json::quoted(steps_.back())));
                 return;
             }
-            const std::string prompt = candidates[random_() % candidates.size()];
+            const std::string prompt = chosen_of(candidates);
             steps_.push_back(prompt);
             const PlayedTurn turn = game.prompt(prompt);
             if (!take(turn, prompt, !types)) return;
@@ -135,6 +143,22 @@ public:
     }
 
 private:
+    // Every other time the prompt that was tried least after the last answer, so that rare ways are
+    // found, too.
+    std::string chosen_of(const std::vector<std::string>& candidates) {
+        const auto tried = [&](const std::string& each) -> std::uint64_t& {
+            return tried_[last_answer_ + '\n' + each];
+        };
+        std::size_t chosen = random_() % candidates.size();
+        if (random_() % 2 == 0) {
+            for (std::size_t i = 0; i < candidates.size(); ++i) {
+                if (tried(candidates[i]) < tried(candidates[chosen])) chosen = i;
+            }
+        }
+        ++tried(candidates[chosen]);
+        return candidates[chosen];
+    }
+
     // False if the walk ends.
     bool take(const PlayedTurn& turn, const std::string& prompt, bool was_offered) {
         ++report_.turns;
@@ -146,7 +170,7 @@ private:
             note("turn failed", prompt,
                  fmt::format("{} has no answer: {}", json::quoted(prompt), turn.warning));
         } else if (was_offered && !parts_.answers.empty() && is_unmatched(turn)) {
-            note("not understood", prompt,
+            note(kNotUnderstood, prompt,
                  fmt::format("the choice {} is not understood", json::quoted(prompt)));
         }
         if (turn.ending.empty()) return true;
@@ -169,10 +193,12 @@ private:
     const std::string& folder_;
     const StoryParts& parts_;
     WalkReport& report_;
+    const std::function<bool()>& is_stopped_;
     std::mt19937_64 random_;
     std::uint64_t seed_ = 0;
     std::vector<std::string> steps_;
     std::string last_answer_;
+    std::map<std::string, std::uint64_t> tried_;   // by answer and prompt
     std::map<std::string, std::size_t> problems_;  // the index by what and where
 };
 
@@ -191,8 +217,13 @@ WalkReport walk(Engine& engine, const std::string& folder, const StoryParts& par
                 std::uint64_t walks, std::uint64_t seed, std::uint64_t steps,
                 const std::function<bool()>& is_stopped) {
     WalkReport report;
-    Walker walker(engine, folder, parts, report);
+    Walker walker(engine, folder, parts, report, is_stopped);
     for (std::uint64_t i = 0; i < walks && !is_stopped(); ++i) walker.walk(seed + i, steps);
+    // Another narrator than the template narrator has answered.
+    if (report.answers.empty()) {
+        std::erase_if(report.problems,
+                      [](const WalkProblem& each) { return each.what == kNotUnderstood; });
+    }
     return report;
 }
 

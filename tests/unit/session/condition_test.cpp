@@ -18,7 +18,7 @@ bool is_true(std::string_view condition) {
     EXPECT_TRUE(document.parse(condition, error)) << condition;
     std::string faults;
     ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
-                    [](json::Value, std::string_view, json::Value) {}}
+                    [](json::Value, std::string_view, const std::string&) {}}
         .read(document.root());
     EXPECT_EQ(faults, "") << condition;
     return holds(document.root(), state.root());

@@ -112,6 +112,14 @@ TEST(PromptPattern, SynonymsMeanTheSame) {
         << "a capture has the player's own words";
 }
 
+TEST(PromptPattern, SynonymsMayContainSmallWords) {
+    Vocabulary vocabulary;
+    EXPECT_TRUE(vocabulary.add_synonym("what do I carry", "the inventory"));
+    EXPECT_EQ(understood("inventory", "What do I carry?", vocabulary), "match");
+    EXPECT_EQ(understood("show the inventory", "show what do carry", vocabulary), "match");
+    EXPECT_EQ(vocabulary.count_words("the my"), 0u);
+}
+
 TEST(PromptPattern, IgnoredWordsCanBeReplaced) {
     Vocabulary vocabulary;
     vocabulary.ignore({"der", "Die", "das"});

@@ -317,6 +317,31 @@ TEST_F(StoryCheck, StateSchemaHoldsForTheBeginningAndForEveryUse) {
     EXPECT_THAT(places().back(), HasSubstr("state.schema.json:1:9 /type"));
 }
 
+TEST_F(StoryCheck, StateSchemaHoldsForElementsAndForTheWholeBeginning) {
+    toml("[state]\nplace = \"hall\"\n");
+    write("state.schema.json",
+          R"({"properties":{"place":{"enum":["hall","attic"]},)"
+          R"("bag":{"type":"array","items":{"enum":["rope"]},"minItems":2}},"required":["bag"]})");
+    write("prompts.json", R"({"prompts":[{"patterns":["a"],
+"when":{"/place":{"in":["hall","atic"]},"/bag":{"contains":"roap"}},
+"answers":[{"narrative":"n","set":{"/bag":{"add":"lamp"}}}]},
+{"patterns":["b"],"answers":[{"narrative":"n","set":{"/bag":{"add":"rope"}}}]}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:2:1 /state story-state-schema (fault)",
+                            "prompts.json:2:32 /prompts/0/when story-state-schema (fault)",
+                            "prompts.json:2:60 /prompts/0/when story-state-schema (fault)",
+                            "prompts.json:3:50 /prompts/0/answers/0/set "
+                            "story-state-schema (fault)"));
+}
+
+TEST_F(StoryCheck, APatternForAnythingWithAConditionIsNotForChoices) {
+    write("prompts.json", R"({"prompts":[
+{"patterns":["{anything}"],"when":{"/late":true},"answers":[{"narrative":"n","ending":"e"}]},
+{"patterns":["a"],"answers":[{"narrative":"n","choices":["b"]}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:3:58 /prompts/1/answers/0/choices/0 "
+                                      "story-choice-unmatched"));
+}
+
 TEST_F(StoryCheck, WarnsOfMisspelledNamesOfTheState) {
     toml("[state]\ntorch = {lit = true}\n");
     write("prompts.json", R"({"prompts":[{"patterns":["a"],"when":{"/torch/lt":true,"/mood":1},

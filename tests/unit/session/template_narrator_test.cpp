@@ -331,7 +331,8 @@ TEST(TemplateNarrator, DiceChooseTheVariant) {
 
 TEST(TemplateNarrator, OffersWhatThePlayerProbablyMeant) {
     const TemplateNarrator narrator(prompts_with(
-        R"({"prompts":[{"patterns":["I open the door","enter"],"answers":[{"narrative":"A"}]},)"
+        R"({"prompts":[{"patterns":["I open the door"],"answers":[{"narrative":"A"}]},)"
+        R"({"patterns":["enter","i"],"answers":[{"narrative":"A"}]},)"
         R"({"patterns":["open the tomb"],"when":{"/key":true},"answers":[{"narrative":"B"}]},)"
         R"({"patterns":["say {x}"],"answers":[{"narrative":"C"}]}],)"
         R"("hints":["enter",{"text":"sleep","when":{"/tired":true}}],"always":["wait"]})"));
