@@ -357,6 +357,10 @@ nar_status nar_session_create(nar_engine* engine, const nar_session_options* giv
             }
             settings.without_plugins = options.without_plugins != 0;
             settings.seed = options.seed;
+            if (options.watches_story > 1) {
+                return refuse_argument(error, "watches_story must be 0 or 1");
+            }
+            settings.watches_story = options.watches_story != 0;
             if (const nar_status status =
                     read_store_options(engine->engine, options, settings, error)) {
                 return status;

@@ -33,6 +33,7 @@ enum class Kind : uint32_t {
     TurnEnded = NAR_KIND_TURN_ENDED,
     StatePatched = NAR_KIND_STATE_PATCHED,
     SessionMoved = NAR_KIND_SESSION_MOVED,
+    StoryReloaded = NAR_KIND_STORY_RELOADED,
 };
 
 // The plan, tool and attempt of an event. Fields that do not apply are empty or 0.

@@ -146,8 +146,8 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
 }
 
 Instance* Dispatcher::add(const Library& library, std::string path, std::string settings) {
-    auto instance =
-        std::make_unique<Instance>(library, std::move(path), session_, std::move(settings), story_);
+    auto instance = std::make_unique<Instance>(library, std::move(path), session_,
+                                               std::move(settings), stories_.back());
     std::string reason, code;
     if (!instance->init(reason, code)) {
         note_refused(library.id, instance->path(), reason);
@@ -164,8 +164,32 @@ Instance* Dispatcher::add(const Library& library, std::string path, std::string 
     return keep(std::move(instance));
 }
 
+Instance* Dispatcher::replace(const Library& before, const Library& library, std::string settings) {
+    Instance* const made = add(library, "", std::move(settings));
+    if (made == nullptr) return nullptr;
+    const auto old = std::find_if(instances_.begin(), instances_.end(), [&](const auto& each) {
+        return &each->library() == &before && each.get() != made;
+    });
+    if (old != instances_.end()) {
+        forget_extensions(old->get());
+        instances_.erase(old);
+    }
+    return made;
+}
+
+void Dispatcher::set_story(const std::string& title, const std::string& opening) {
+    const StoryInfo& current = stories_.back();
+    if (current.title == title && current.opening == opening) return;
+    StoryInfo next = current;
+    next.title = title;
+    next.opening = opening;
+    stories_.push_back(std::move(next));
+    for (const auto& instance : instances_) instance->set_story(stories_.back());
+    if (own_ != nullptr) own_->set_story(stories_.back());
+}
+
 const Instance* Dispatcher::extend(OwnExtension own, std::string& reason) {
-    auto instance = std::make_unique<Instance>(std::move(own), session_, story_);
+    auto instance = std::make_unique<Instance>(std::move(own), session_, stories_.back());
     const Library& library = instance->library();
     // Strong guarantee: after a refusal or bad_alloc nothing has changed, and the host still owns
     // its data. The code after take_extensions() uses only memory that is reserved here.
@@ -404,7 +428,7 @@ Instance& Dispatcher::own_functions() {
     if (own_ == nullptr) {
         own_ = std::make_unique<Instance>(
             OwnExtension{kOwnId, NAR_EXTENSION_TOOL, nullptr, nullptr, nullptr, true}, session_,
-            story_);
+            stories_.back());
     }
     return *own_;
 }

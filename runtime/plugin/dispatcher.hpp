@@ -3,6 +3,7 @@
 // The plugins of one session, and the routing of events, assets and questions to them.
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,7 +44,7 @@ class Dispatcher {
 public:
     Dispatcher(SessionAccess& session, StoryInfo story, ToolPlaces tools)
         : session_(session),
-          story_(std::move(story)),
+          stories_{std::move(story)},
           tools_(tools),
           functions_(std::make_shared<FunctionRunner>(tools.processes)) {}
     ~Dispatcher();  // destroys the instances in reverse order
@@ -53,6 +54,11 @@ public:
     // Creates an instance. Returns NULL on failure, and records the reason. `path`: the library's
     // file, empty for a built-in plugin. `settings`: a JSON object.
     Instance* add(const Library& library, std::string path, std::string settings);
+    // Replaces the instance of the built-in plugin `before` by one of `library`. Returns NULL on
+    // failure; nothing has changed then. No question to the narrator may be open.
+    Instance* replace(const Library& before, const Library& library, std::string settings);
+    // Changes the story that plugins read.
+    void set_story(const std::string& title, const std::string& opening);
     // Registers a tool of the host (nar_session_tools_add) and returns the host for its calls. May
     // be called at any time. `given` is a complete struct with a valid owner. `definition` holds
     // the description, and `path` and `runner` if the tool is not a function. Returns NULL and a
@@ -148,7 +154,9 @@ private:
     bool take_tools(Instance& instance, std::string& reason);
 
     SessionAccess& session_;
-    StoryInfo story_;
+    // The last one is current. The others are kept, because plugins may hold views of them in any
+    // thread. Declared before the instances.
+    std::deque<StoryInfo> stories_;
     ToolPlaces tools_;
     std::shared_ptr<FunctionRunner> functions_;
     std::unique_ptr<Instance> own_;  // for all functions of the host; NULL until there is one

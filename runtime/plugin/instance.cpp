@@ -20,17 +20,17 @@ std::unique_ptr<const Library> library_of(const OwnExtension& own) {
 }  // namespace
 
 Instance::Instance(const Library& library, std::string path, SessionAccess& session,
-                   std::string settings, StoryInfo story)
+                   std::string settings, const StoryInfo& story)
     : Poster(kMaxPosts),
       library_(library),
       path_(std::move(path)),
       session_(session),
       inbox_(session.inbox()),
       settings_(std::move(settings)),
-      story_(std::move(story)),
+      story_(&story),
       handle_(make_host(*this)) {}
 
-Instance::Instance(OwnExtension own, SessionAccess& session, StoryInfo story)
+Instance::Instance(OwnExtension own, SessionAccess& session, const StoryInfo& story)
     : Poster(kMaxPosts),
       own_(std::make_unique<OwnExtension>(std::move(own))),
       own_library_(library_of(*own_)),
@@ -38,7 +38,7 @@ Instance::Instance(OwnExtension own, SessionAccess& session, StoryInfo story)
       session_(session),
       inbox_(session.inbox()),
       settings_("{}"),
-      story_(std::move(story)),
+      story_(&story),
       handle_(make_host(*this)),
       data_(own_->data),
       phase_(Phase::Active) {}

@@ -50,12 +50,12 @@ class Instance : public event::SinkWatcher, public Inbox::Poster {
 public:
     enum class Phase : uint8_t { Made, Init, Active, Deinit, Over };
 
-    // `settings`: a JSON object. `library` and `session` must outlive the instance.
+    // `settings`: a JSON object. `library`, `session` and `story` must outlive the instance.
     Instance(const Library& library, std::string path, SessionAccess& session, std::string settings,
-             StoryInfo story);
+             const StoryInfo& story);
     // Creates the instance of a host's extension. It is active immediately; `released` replaces
     // deinit.
-    Instance(OwnExtension own, SessionAccess& session, StoryInfo story);
+    Instance(OwnExtension own, SessionAccess& session, const StoryInfo& story);
     ~Instance() override;  // calls deinit if init succeeded
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -128,7 +128,9 @@ public:
     SessionAccess& session() { return session_; }
     Inbox& inbox() { return inbox_; }  // thread-safe
     const std::string& settings() const { return settings_; }
-    const StoryInfo& story() const { return story_; }
+    const StoryInfo& story() const { return *story_.load(); }  // thread-safe
+    // `story` must outlive the instance, and so must the one from before: the plugin may hold views.
+    void set_story(const StoryInfo& story) { story_.store(&story); }
 
     std::map<uint64_t, std::unique_ptr<Timer>> timers;
     std::map<uint64_t, std::unique_ptr<ForeignWatch>> polls;
@@ -152,7 +154,7 @@ private:
     SessionAccess& session_;
     Inbox& inbox_;
     std::string settings_;
-    StoryInfo story_;
+    std::atomic<const StoryInfo*> story_;
     HostHandle* handle_;
     void* data_ = nullptr;
     std::atomic<Phase> phase_{Phase::Made};

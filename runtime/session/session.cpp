@@ -101,8 +101,12 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         load_plugins(settings_, with_.engine, dispatcher_);
         if (const auto narrator = choose_narrator(settings_, dispatcher_, narrator_fault_)) {
             narrator_.set_narrator(*narrator);
+            if (!settings_.narrator && settings_.story) {
+                built_in_ = find_built_in(narrator_name(*settings_.story));
+            }
         }
         dispatcher_.attach_sinks(stream_);
+        if (settings_.watches_story && settings_.story && !replays()) watch_story();
     } catch (...) {
         // Close it before the members that it uses are destroyed.
         if (with_.journal) with_.journal->close();
@@ -115,6 +119,7 @@ const nar_host* Session::extend(plugin::OwnExtension own, std::string& reason) {
     if (instance == nullptr) return nullptr;
     if (const auto narrator = dispatcher_.narrator(*instance)) {
         narrator_.set_narrator(*narrator);
+        built_in_ = nullptr;
         narrator_fault_.clear();
     }
     return instance->host();
@@ -241,6 +246,10 @@ void Session::begin_soon() {
         begin_requested_ = false;
         // First: a job cancelled while it waited must not start.
         apply_cancel();
+        if (must_reload_ && !running_) {
+            reload_story();
+            if (life.ended()) return;
+        }
         begin_next();
     });
 }
@@ -414,6 +423,68 @@ void Session::on_script_ended(const ScriptEnd& end) {
         end_job();
         if (handler.ended) with_.engine.call_host([&] { handler.ended(end); });
     });
+}
+
+// ---- the story's files
+
+void Session::watch_story() {
+    story_watch_.emplace(loop(), settings_.story->folder, [this] {
+        must_reload_ = true;
+        begin_soon();
+    });
+    const std::string why = story_watch_->start();
+    if (!why.empty()) {
+        log(NAR_LOG_WARN,
+            "the story's files cannot be watched, so their changes take effect in a new session: " +
+                why,
+            "STORY_NOT_WATCHED");
+    }
+    if (built_in_ != nullptr) story_watch_->set_script(narrator_name(*settings_.story));
+}
+
+void Session::reload_story() {
+    must_reload_ = false;
+    Faults faults;
+    std::optional<Story> story = load_story(settings_.story->folder, faults);
+    if (story) take_story(std::move(*story), faults);
+    const Story& current = *settings_.story;
+    std::string body;
+    json::ObjectWriter writer(body);
+    writer.string("title", current.title)
+        .raw("opening", current.opening.empty() ? "null" : current.opening)
+        .key("faults");
+    append_faults(body, faults, "");
+    writer.end();
+    stream_.publish(event::Kind::StoryReloaded, {}, body);
+}
+
+void Session::take_story(Story story, Faults& faults) {
+    Story& current = *settings_.story;
+    if (built_in_ != nullptr) {
+        // Only a new session loads a plugin as narrator.
+        if (find_built_in(narrator_name(story)) == nullptr) story.narrator = current.narrator;
+        const std::string& name = narrator_name(story);
+        const BuiltInNarrator* const next = find_built_in(name);
+        std::string text;
+        if (is_script(name) && read_script(story, name, text, faults) == nullptr) return;
+        const plugin::Instance* const instance =
+            dispatcher_.replace(built_in_->library(), next->library(), next->settings(story, name));
+        if (instance == nullptr) {
+            faults.push_back({"story-script", "", 0,
+                              "the script exceeds a limit of this session; a new session reads the "
+                              "limits of story.toml",
+                              name, 1, 1});
+            return;
+        }
+        narrator_.set_narrator(*dispatcher_.narrator(*instance));
+        built_in_ = next;
+        current.narrator = story.narrator;
+        if (story_watch_) story_watch_->set_script(name);
+    }
+    current.title = std::move(story.title);
+    current.opening = std::move(story.opening);
+    current.fallback_templates = std::move(story.fallback_templates);
+    dispatcher_.set_story(current.title, current.opening);
 }
 
 // ---- the journal
@@ -665,7 +736,7 @@ void Session::end_job() {
     current_.invocations.reset();
     current_.playback.reset();
     running_ = false;
-    if (!jobs_.empty()) begin_soon();
+    if (!jobs_.empty() || must_reload_) begin_soon();
 }
 
 // ---- cancelling

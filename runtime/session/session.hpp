@@ -20,6 +20,7 @@
 #include "plan/execution.hpp"
 #include "plugin/dispatcher.hpp"
 #include "plugin/session_access.hpp"
+#include "session/built_in_narrators.hpp"
 #include "session/dependencies.hpp"
 #include "session/narrator_client.hpp"
 #include "session/output_folder.hpp"
@@ -27,6 +28,7 @@
 #include "session/script_run.hpp"
 #include "session/session_tools.hpp"
 #include "session/settings.hpp"
+#include "session/story_watch.hpp"
 #include "session/turn.hpp"
 #include "state/metadata.hpp"
 #include "state/store.hpp"
@@ -123,6 +125,10 @@ public:
     std::string_view story_opening() const {
         return settings_.story ? std::string_view(settings_.story->opening) : std::string_view();
     }
+    // Reads the story's folder again and publishes the outcome. No job may run. If the story has no
+    // fault, replaces its title, opening, fallback texts, and what its built-in narrator reads.
+    // Everything else stays as it was when the session began.
+    void reload_story();
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
     // True while a job runs or waits.
@@ -194,6 +200,13 @@ private:
         std::function<void()> on_replayed;
     };
 
+    void watch_story();
+    // Replaces what reload_story() replaces, or appends faults and changes nothing.
+    void take_story(Story story, Faults& faults);
+    // The name of the narrator that the host or this story names.
+    const std::string& narrator_name(const Story& story) const {
+        return settings_.narrator_id.empty() ? story.narrator : settings_.narrator_id;
+    }
     void submit(Job job);
     void begin_soon();
     void begin_next();
@@ -279,10 +292,12 @@ private:
     // Declared before dispatcher_, so destroyed after it: plugins may call in while they shut down.
     bool destroying_ = false;
     Lifetime lifetime_;
-    const SessionSettings settings_;
+    SessionSettings settings_;
     const std::string folder_;  // the base of relative paths in plans
     NarratorClient narrator_;
     std::string narrator_fault_;
+    // The built-in narrator in use; NULL: a plugin or the host narrates.
+    const BuiltInNarrator* built_in_ = nullptr;
     HostSinks host_sinks_{*this};
     event::Stream stream_;
     asset::Registry assets_;
@@ -295,6 +310,8 @@ private:
     Presentation presentation_;
     std::vector<std::string> environment_;
     const std::vector<std::string> none_disabled_;  // a script may call every skill
+    std::optional<StoryWatch> story_watch_;
+    bool must_reload_ = false;  // the story has changed; reload it when no job runs
     bool reported_no_supervisor_ = false;
     bool is_output_settled_ = false;
     std::unique_ptr<OutputFolder> output_;  // or NULL

@@ -16,7 +16,7 @@
 
 namespace narratoria::session {
 
-// Immutable once the session is created.
+// Immutable once the session is created, except what Session::reload_story() replaces.
 struct SessionSettings {
     std::string id;
     std::optional<Story> story;
@@ -33,6 +33,7 @@ struct SessionSettings {
     bool waits_for_store = true;  // a turn ends only when it is on disk
     bool replays = false;         // replays the turns of the store, which is opened read-only
     uint64_t seed = 0;            // of the narrator's random numbers; 0: chosen by the session
+    bool watches_story = false;   // changes of the story's files take effect between two turns
     bool must_be_new = false;     // an error if the store already has the session
 };
 

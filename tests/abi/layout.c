@@ -477,7 +477,7 @@ FIELD(nar_session_extension, functions, 40);
 FIELD(nar_session_extension, instance, 48);
 FIELD(nar_session_extension, released, 56);
 
-SIZE(nar_session_options, 176);
+SIZE(nar_session_options, 184);
 FIELD(nar_session_options, size, 0);
 FIELD(nar_session_options, reserved, 4);
 FIELD(nar_session_options, id, 8);
@@ -496,6 +496,8 @@ FIELD(nar_session_options, store, 144);
 FIELD(nar_session_options, durability, 160);
 FIELD(nar_session_options, replays, 164);
 FIELD(nar_session_options, seed, 168);
+FIELD(nar_session_options, watches_story, 176);
+FIELD(nar_session_options, reserved_2, 180);
 
 SIZE(nar_turn, 80);
 FIELD(nar_turn, size, 0);
@@ -652,6 +654,7 @@ CONSTANT(NAR_KIND_ASSET_PLACEHOLDER, 15);
 CONSTANT(NAR_KIND_TURN_ENDED, 16);
 CONSTANT(NAR_KIND_STATE_PATCHED, 17);
 CONSTANT(NAR_KIND_SESSION_MOVED, 18);
+CONSTANT(NAR_KIND_STORY_RELOADED, 19);
 CONSTANT(NAR_TYPE_LOG, 1);
 CONSTANT(NAR_TYPE_STATE_PATCH, 2);
 CONSTANT(NAR_TYPE_ASSET, 3);

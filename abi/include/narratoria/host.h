@@ -51,13 +51,14 @@ typedef struct nar_host_config {
     /* Returns the absolute path of the story's folder, or an empty view if there is no story. Valid
      * until deinit has returned. [thread-safe, init, active] */
     nar_str (*story)(const nar_host *host);
-    /* Returns the story's title, or an empty view if there is no story. Valid as long as the
-     * instance. [thread-safe, init, active] */
+    /* Returns the story's title, or an empty view if there is no story. It changes when the story is
+     * reloaded (NAR_KIND_STORY_RELOADED); the view stays valid as long as the instance.
+     * [thread-safe, init, active] */
     nar_str (*title)(const nar_host *host);
     /* Returns the story's opening, the table [opening] of story.toml, as a JSON object:
      *   {"text": "…", "choices": ["…"]}
-     * Both members are always present. An empty view if the story has no opening. Valid as long as
-     * the instance. [thread-safe, init, active] */
+     * Both members are always present. An empty view if the story has no opening. It changes when
+     * the story is reloaded; the view stays valid as long as the instance. [thread-safe, init, active] */
     nar_str (*opening)(const nar_host *host);
     /* Returns the language of the story's texts, `language` of story.toml, as a BCP 47 language
      * tag: "de", "pt-BR". An empty view if the story does not say. Valid as long as the instance.

@@ -47,6 +47,9 @@ typedef struct nar_session_options {
                                       scripts are refused (NAR_UNSUPPORTED).                      */
     uint64_t seed;                 /* determines the random numbers that narrators get; 0: chosen
                                       by the session                                             */
+    uint32_t watches_story;        /* 1: changes of the story's files take effect between two turns.
+                                      See below.                                                 */
+    uint32_t reserved_2;
 } nar_session_options;
 
 /* Values of nar_session_options.durability */
@@ -74,6 +77,19 @@ enum {
  *
  * If the store becomes unwritable, the session continues without it: the log and a WARNING record
  * say why, and turns are no longer durable.
+ */
+
+/*
+ * Watching a story (watches_story)
+ *
+ * When story.toml, prompts.json, state.schema.json, a script or a tool's manifest has changed, the
+ * session reads the story again, 50 ms after the last change and between two turns. Sinks receive
+ * NAR_KIND_STORY_RELOADED. If the story has no fault, its title, opening, fallback texts, and the
+ * prompts.json or the script of its narrator are replaced. The state, the saved game, and all other
+ * settings of story.toml stay; they change in a new session. If the story has faults, it stays as it
+ * is until a change without one.
+ * The session watches with inotify and needs no thread. If the system refuses to watch, a warning is
+ * logged (STORY_NOT_WATCHED), and the session goes on without watching.
  */
 
 /* Reads the story and creates a session, or continues one from a store. store.h lists the error
@@ -318,14 +334,15 @@ NAR_API nar_status nar_session_read_assets_after(nar_session *session, uint64_t 
 /* Returns the session's id, valid as long as the session. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_id(const nar_session *session);
 
-/* Returns the title of the session's story, empty if there is no story; valid as long as the
- * session. [engine-thread, callback-ok] */
+/* Returns the title of the session's story, empty if there is no story; valid until the story is
+ * reloaded (NAR_KIND_STORY_RELOADED) or the session ends. [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_title(const nar_session *session);
 
 /* Returns the opening of the session's story, the table [opening] of story.toml, as a JSON object:
  *   {"text": "…", "choices": ["…"]}
  * Show `text` before the first prompt; each of `choices` may be the first prompt. Both members are
- * always present. Empty if the story has no opening; valid as long as the session.
+ * always present. Empty if the story has no opening; valid until the story is reloaded or the
+ * session ends.
  * [engine-thread, callback-ok] */
 NAR_API nar_str nar_session_opening(const nar_session *session);
 

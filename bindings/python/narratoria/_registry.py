@@ -52,6 +52,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         durability: typing.Literal["turn", "lazy"] = "turn",
         must_be_new: bool = False,
         seed: int | None = None,
+        watch: bool = False,
         tools: Iterable[narratoria.Toolset | Callable[..., typing.Any]] = (),
         strict: bool = False,
         on_narrator_error: typing.Literal["raise", "fallback"] = "raise",
@@ -102,6 +103,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
             durability=durability,
             must_be_new=must_be_new,
             seed=seed,
+            watch=watch,
         )
         self._core = _core.Session(options)
         self._id = self._core.id()

@@ -58,6 +58,7 @@ def core_options(
     durability: str,
     must_be_new: bool,
     seed: int | None,
+    watch: bool,
 ) -> dict[str, Any]:
     """Returns the options of a `_core.Session`."""
     if state is not None and not hasattr(state, "keys"):
@@ -98,6 +99,7 @@ def core_options(
         "durability": _DURABILITIES.index(durability),
         "must_be_new": true_or_false("must_be_new", must_be_new),
         "seed": 0 if seed is None else whole_number("seed", seed, 1, 0xFFFF_FFFF_FFFF_FFFF),
+        "watch": true_or_false("watch", watch),
         "root": None if root is None else path_text("root", root),
         "environment": given_environment,
         "allow_paths": [path_text("each element of allow_paths", each) for each in allow_paths],

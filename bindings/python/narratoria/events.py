@@ -64,6 +64,7 @@ __all__ = [
     "StateConflict",
     "StatePatch",
     "StatePatched",
+    "StoryReloaded",
     "ToolEnded",
     "ToolEvent",
     "ToolPending",
@@ -671,6 +672,27 @@ class StatePatched(RuntimeEvent):
     record_kind = "state_patched"
 
 
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class StoryReloaded(RuntimeEvent):
+    """A file of the story has changed. The session watches it (`watch=True`).
+
+    Attributes:
+        title: the title of the story in use.
+        opening: the opening of the story in use, with `text` and `choices`, or None.
+        faults: empty if the next turn uses the changed story. Otherwise the faults of the changed
+            files, as of :func:`narratoria.validate`; the story from before stays in use.
+
+    >>> StoryReloaded("The Well", None, []).faults
+    []
+    """
+
+    title: str
+    opening: Mapping[str, Any] | None
+    faults: list[Mapping[str, Any]]
+
+    record_kind = "story_reloaded"
+
+
 @dataclass(slots=True, frozen=True, repr=False)
 class UnknownEvent:
     """An event of an unknown kind or type, from a later version.
@@ -726,6 +748,7 @@ RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
         TurnEnded,
         StatePatched,
         SessionMoved,
+        StoryReloaded,
     )
 }
 

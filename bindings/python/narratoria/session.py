@@ -216,6 +216,9 @@ class Session(Registry):
         must_be_new: fail if the store already has a session with this id.
         seed: determines ``request.random`` of narrators, and so the dice of a story; an int from 1
             to 2**64 - 1. Default: chosen by the session.
+        watch: read the story again when one of its files has changed. It takes effect between two
+            turns, if it has no fault, and sinks get a :class:`narratoria.events.StoryReloaded`.
+            The state stays; so do times, limits, plugins and allowed paths.
         tools: functions and toolsets to add to the session (see :meth:`use`).
         strict: refuse plans with warnings, such as a misspelled member; by default each warning is
             shown as a :class:`narratoria.NarratoriaWarning`.

@@ -90,6 +90,7 @@ Session::Session(const py::dict& options)
     session_options.durability = py::cast<std::uint32_t>(options["durability"]);
     session_options.must_be_new = py::cast<bool>(options["must_be_new"]);
     session_options.seed = py::cast<std::uint64_t>(options["seed"]);
+    session_options.watches_story = py::cast<bool>(options["watch"]);
 
     engine_.emplace(engine_options);
     session_.emplace(*engine_, session_options);

@@ -289,6 +289,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     description.must_be_new = options.must_be_new ? 1 : 0;
     description.replays = options.replays ? 1 : 0;
     description.seed = options.seed;
+    description.watches_story = options.watches_story ? 1 : 0;
 
     std::unique_ptr<BoundNarrator> bound_narrator;
     nar_narrator narrator{};

@@ -33,6 +33,7 @@ enum class Kind : std::uint32_t {
     TurnEnded = NAR_KIND_TURN_ENDED,
     StatePatched = NAR_KIND_STATE_PATCHED,
     SessionMoved = NAR_KIND_SESSION_MOVED,
+    StoryReloaded = NAR_KIND_STORY_RELOADED,
 };
 
 // The type of a tool's event, if the kind is ToolEvent (spec 000 §4.1 to §4.6).

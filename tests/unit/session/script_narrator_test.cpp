@@ -89,10 +89,11 @@ private:
 
 class ScriptNarratorTest : public ::testing::Test {
 protected:
+    const plugin::StoryInfo story;
     void open(std::string_view script) {
         std::string settings;
         json::ObjectWriter(settings).string("file", "tale.nuwa").string("source", script).end();
-        narrator.emplace(script_narrator_library(), "", session, settings, plugin::StoryInfo{});
+        narrator.emplace(script_narrator_library(), "", session, settings, story);
         std::string reason, code;
         ASSERT_TRUE(narrator->init(reason, code)) << reason;
     }
