@@ -96,7 +96,11 @@ int play_lines(Game& game, const std::string& history) {
         } else {
             interruption::record_first();
         }
+        if (asks) {
+            game.set_prompting([&reader](std::string_view text) { reader->write_above(text); });
+        }
         const auto ending = reader->read(game.prompt_sign(), line);
+        game.set_prompting({});
         if (ending == input::LineReader::Ending::Input) return kExitSuccess;
         if (ending == input::LineReader::Ending::Signal) {
             const int signal = interruption::received();
@@ -227,6 +231,7 @@ int play(PlayOptions options) {
             "game");
     }
     require_standard_output("the story");
+    options.watches_story = options.prompts.empty();
     std::optional<Game> game;
     if (is_saved) {
         std::string why;
@@ -350,7 +355,9 @@ void add_play(Command application) {
     options->log.add_to(command);
     options->groups.add_to(command);
     command.footer(
-        "Without prompts, it begins with the story's opening. A number selects one of the choices\n"
+        "Without prompts, it begins with the story's opening, and changes of the story's files "
+        "take\n"
+        "effect at the next prompt. A number selects one of the choices\n"
         "shown last. Ctrl-D or /quit ends the game; /help lists the commands.\nExit status "
         "with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "

@@ -65,7 +65,8 @@ public:
             session_.emplace(*engine_, SessionOptions{.story = options.story,
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator,
-                                                      .plugin_settings = settings});
+                                                      .plugin_settings = settings,
+                                                      .watches_story = true});
         } catch (const Error& error) {
             refuse_document(error, display_path(options.story), "story",
                             "the story was not served");

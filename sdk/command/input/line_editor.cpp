@@ -5,6 +5,7 @@
 
 #include <histedit.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,12 +32,15 @@ constexpr std::size_t kListedColumns = 78;
 // Encloses the parts of a prompt that set colours, so that libedit does not count their columns.
 constexpr char kNoColumns = '\1';
 
-std::string mark_colours(std::string_view prompt) {
+// `columns`: of the prompt on the terminal.
+std::string mark_colours(std::string_view prompt, std::size_t& columns) {
     std::string marked;
+    columns = 0;
     while (!prompt.empty()) {
         const std::size_t begin = std::min(prompt.find('\x1b'), prompt.size());
         const std::size_t end = std::min(prompt.find('m', begin), prompt.size() - 1) + 1;
         marked += prompt.substr(0, begin);
+        columns += terminal::columns(prompt.substr(0, begin));
         if (begin < end)
             ((marked += kNoColumns) += prompt.substr(begin, end - begin)) += kNoColumns;
         prompt.remove_prefix(end);
@@ -87,7 +91,7 @@ public:
     ~LibeditEditor() override { interruption::show_cursor_on(-1); }
 
     Ending read(const std::string& prompt, std::string& line) override {
-        prompt_ = mark_colours(prompt);
+        prompt_ = mark_colours(prompt, prompt_columns_);
         // Called before the prompt is shown, so that the terminal does not echo early input twice.
         el_set(editor_.get(), EL_PREP_TERM, 1);
         // Ctrl-\ would end the process without restoring the terminal.
@@ -105,6 +109,23 @@ public:
         line.assign(text, static_cast<std::size_t>(size));
         if (line.ends_with('\n')) line.pop_back();
         return Ending::Line;
+    }
+
+    void write_above(std::string_view text) override {
+        // Erase the rows of the prompt and the line. libedit draws them again.
+        const LineInfo* const line = el_line(editor_.get());
+        const std::size_t before =
+            prompt_columns_ + terminal::columns({line->buffer, line->cursor});
+        std::string out = "\r";
+        winsize window{};
+        const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+        if (const std::size_t rows = is_known ? before / window.ws_col : 0; rows > 0) {
+            out += "\x1b[" + std::to_string(rows) + 'A';
+        }
+        (out += "\x1b[J") += text;
+        std::fputs(out.c_str(), stdout);
+        std::fflush(stdout);
+        el_set(editor_.get(), EL_REFRESH);
     }
 
     void remember(const std::string& line) override {
@@ -248,6 +269,7 @@ private:
     const std::function<Completion(std::string_view)> complete_;
     HistoryFile file_;
     std::string prompt_;
+    std::size_t prompt_columns_ = 0;
     std::string discarded_;
     std::optional<char> kept_;  // a byte that was read ahead
     std::exception_ptr problem_;

@@ -28,6 +28,10 @@ public:
     // is the input that was discarded. On a terminal, the cursor is at the start of a line then.
     virtual Ending read(const std::string& prompt, std::string& line) = 0;
 
+    // Writes text above the line that the user is typing, which stays. The text ends with a newline.
+    // Call it only while read() drives the engine.
+    virtual void write_above(std::string_view text) = 0;
+
     // Adds the line to the history.
     virtual void remember(const std::string&) {}
 };

@@ -32,7 +32,8 @@ Game::Game(const GameOptions& options)
     : store_(options.store),
       style_(Style::for_descriptor(STDOUT_FILENO)),
       is_live_(is_capable_terminal(STDOUT_FILENO)),
-      log_level_(options.log.level(options.is_verbose ? NAR_LOG_WARN : NAR_LOG_ERROR)) {
+      log_level_(options.log.level(options.is_verbose ? NAR_LOG_WARN : NAR_LOG_ERROR)),
+      is_verbose_(options.is_verbose) {
     EngineOptions engine_options;
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
@@ -53,13 +54,16 @@ Game::Game(const GameOptions& options)
                                                   .plugin_settings = settings,
                                                   .project = options.project,
                                                   .store = options.store,
-                                                  .must_be_new = options.must_be_new});
+                                                  .must_be_new = options.must_be_new,
+                                                  .watches_story = options.watches_story});
     } catch (const Error& error) {
         if (error.code().starts_with("STORE_") || error.code() == "SESSION_EXISTS") throw;
         refuse_session(error, options.story, options.project, "the story was not played");
     }
     for (const std::string& plugin : options.plugins) require_active(plugin);
     has_console_ = console_is_active();
+    session_->attach([this](Event event) { on_story_reloaded(event.body()); },
+                     kinds(Kind::StoryReloaded));
     if (is_saved()) {
         load_current_turn(TurnTree(session_->turns()));
         describe_session(options);
@@ -102,7 +106,7 @@ void Game::write_prompt(std::string_view text) {
 std::string Game::prompt_sign() const { return style_.cyan("›") + " "; }
 
 void Game::remark(std::string_view text) {
-    std::string lines = "\n";
+    std::string lines;
     if (is_live_) {
         for (const std::string& line : narrative_lines(text, story_width(STDOUT_FILENO))) {
             lines += style_.dim(line) + '\n';
@@ -110,7 +114,8 @@ void Game::remark(std::string_view text) {
     } else {
         lines += fmt::format("  {}\n", printable(text));
     }
-    write(lines);
+    if (write_above_) write_above_(lines + '\n');
+    else write('\n' + lines);
 }
 
 std::optional<std::string> Game::to_prompt(const std::string& line) const {
@@ -244,6 +249,16 @@ void Game::read_write_error() {
     if (const auto error = session_->published(kConsole, "write_error")) {
         write_error_ = std::stoi(std::string(error->view()));
     }
+}
+
+void Game::on_story_reloaded(std::string_view body) {
+    std::string text;
+    const json::Document record = json::read(body);
+    for (const std::string& line : fault_lines(record["faults"], "")) {
+        text += (text.empty() ? "" : "\n") + line;
+    }
+    if (!text.empty()) remark(text);
+    else if (is_verbose_) remark("the story's files were read again");
 }
 
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {

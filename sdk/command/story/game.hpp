@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arguments/group_options.hpp"
@@ -30,6 +31,7 @@ struct GameOptions {
     bool must_be_new = false;         // the store must not have the session yet
     bool session_was_chosen = false;  // the command chose the session, not the player
     std::string played_elsewhere;  // the session that the command chose first, but that is locked
+    bool watches_story = false;    // changes of the story's files take effect between two turns
     bool is_verbose = false;       // also shows what helps an author
     LogOption log;
     GroupOptions groups;
@@ -63,6 +65,11 @@ public:
     std::string prompt_sign() const;
     // Writes a remark that is not part of the story.
     void remark(std::string_view text);
+    // While the player types, remarks go to `write`, which ends each with an empty line. Empty: to
+    // standard output.
+    void set_prompting(std::function<void(std::string_view text)> write) {
+        write_above_ = std::move(write);
+    }
 
     // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
     // Nothing if there is no choice with this number.
@@ -94,6 +101,7 @@ private:
     void write_current_narrative();
     // Reads why the console can no longer write, if that is so.
     void read_write_error();
+    void on_story_reloaded(std::string_view body);
     void on_log(std::uint32_t level, std::string_view message, std::string_view code);
 
     Store store_;
@@ -104,6 +112,8 @@ private:
     bool has_console_ = false;
     int write_error_ = 0;
     std::vector<std::string> early_log_;
+    const bool is_verbose_;
+    std::function<void(std::string_view text)> write_above_;
     std::string notice_;  // about the session
     // As of the last load_current_turn():
     std::uint64_t turn_ = 0;            // 0: the beginning

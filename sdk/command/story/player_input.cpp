@@ -18,11 +18,16 @@
 namespace narratoria::command::story {
 
 input::LineReader::Ending PlainReader::read(const std::string& prompt, std::string& line) {
+    prompt_ = prompt;
     if (asks_) write_all(STDOUT_FILENO, prompt);
     line.clear();
     if (take(line)) return Ending::Line;
     if (asks_) write_all(STDOUT_FILENO, "\n");
     return interruption::received() != 0 ? Ending::Signal : Ending::Input;
+}
+
+void PlainReader::write_above(std::string_view text) {
+    write_all(STDOUT_FILENO, "\n" + std::string(text) + prompt_);
 }
 
 bool PlainReader::take(std::string& line) {

@@ -19,6 +19,8 @@ public:
     PlainReader(Engine& engine, bool asks) : engine_(engine), asks_(asks) {}
 
     Ending read(const std::string& prompt, std::string& line) override;
+    // The terminal shows the typed part of the line above the text.
+    void write_above(std::string_view text) override;
 
 private:
     // True if a line was read.
@@ -26,6 +28,7 @@ private:
 
     Engine& engine_;
     const bool asks_;
+    std::string prompt_;
     std::string buffer_;
     bool ended_ = false;
 };
