@@ -146,7 +146,6 @@ public:
     explicit Web(const plugin::Host& host) : Web(host, endpoint_in(host)) {}
     Web(const plugin::Host& host, const Endpoint& endpoint)
         : host_(require_loop(host)),
-          title_(host.title().empty() ? "Narratoria" : host.title()),
           log_(kMaxInMemory,
                [host](const std::string& what) { host.log(plugin::Level::Warning, what); }),
           assets_(host),
@@ -335,7 +334,7 @@ private:
         std::string first = "retry: 1000\n\nevent: session\ndata: {\"sessionId\":";
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
         first += ",\"game\":" + plugin::quoted(game_);
-        first += ",\"title\":" + plugin::quoted(title_);
+        first += ",\"title\":" + plugin::quoted(host_.title().empty() ? "Narratoria" : host_.title());
         if (!host_.language().empty()) first += ",\"language\":" + plugin::quoted(host_.language());
         if (!host_.opening().empty()) first.append(",\"opening\":").append(host_.opening());
         first += ",\"after\":" + std::to_string(after) + ",\"last\":" + std::to_string(log_.last());
@@ -387,7 +386,6 @@ private:
     }
 
     const plugin::Host host_;
-    const std::string title_;
     const std::string game_ = random_hex(kGameBytes);
     std::string session_;
     std::shared_ptr<const std::string> first_state_;

@@ -48,6 +48,25 @@ def test_first_message_has_the_language_of_the_story(serve):
     assert page.stream().begin().session["language"] == "de"
 
 
+def test_saved_file_of_the_story_reaches_open_and_later_pages(serve, tmp_path):
+    page = serve()
+    stream = page.stream().begin()
+    (tmp_path / "story/story.toml").write_text('title = "A road"\n[opening]\ntext = "Dust."\n')
+    [record] = stream.batch()
+    jsonschema.validate(record, SCHEMA)
+    opening = {"text": "Dust.", "choices": []}
+    assert record["kind"] == "story_reloaded"
+    assert record["event"] == {"title": "A road", "opening": opening, "faults": []}
+    session = page.stream().begin().session
+    assert (session["title"], session["opening"]) == ("A road", opening)
+    (tmp_path / "story/story.toml").write_text("title = \n")
+    [record] = stream.batch()
+    jsonschema.validate(record, SCHEMA)
+    [fault] = record["event"]["faults"]
+    assert (fault["file"], fault["line"]) == ("story.toml", 1)
+    assert record["event"]["title"] == "A road"
+
+
 def test_only_a_stream_from_the_beginning_has_the_state(serve):
     page = serve({"go": [plan("set")]}, {"set": said(patch(lit=True), done())})
     page.prompt("go")

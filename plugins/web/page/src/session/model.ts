@@ -169,6 +169,13 @@ export interface Patch {
   nulls: JsonObject | undefined;
 }
 
+// A fault of the story's files, which the session reads again when they are saved.
+export interface StoryFault {
+  // "prompts.json:3:7", or "" for a fault of the whole story.
+  place: string;
+  message: string;
+}
+
 // The beginning of the story, before the first prompt: [opening] of story.toml.
 export interface OpeningScene {
   text: string;

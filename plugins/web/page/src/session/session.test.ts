@@ -383,6 +383,31 @@ describe("patches", () => {
   });
 });
 
+describe("a story that is reloaded", () => {
+  const reloaded = (faults: unknown[]): Draft => ({
+    kind: "story_reloaded",
+    event: { title: "The Road", opening: { text: "A road.", choices: ["Go"] }, faults } as Draft["event"],
+  });
+
+  it("has a new title and opening", () => {
+    const session = taken(numbered([reloaded([])]));
+    expect([session.title, session.opening]).toEqual(["The Road", { text: "A road.", choices: ["Go"] }]);
+    expect(session.storyFaults).toEqual([]);
+  });
+
+  it("shows its faults until a change without one", () => {
+    const fault = { file: "prompts.json", line: 3, column: 7, pointer: "", rule: "json-syntax", message: "a , is missing" };
+    const records = numbered([reloaded([fault, { rule: "story-folder", message: "gone" }]), reloaded([])]);
+    const session = taken(records.slice(0, 1));
+    expect(session.storyFaults).toEqual([
+      { place: "prompts.json:3:7", message: "a , is missing" },
+      { place: "", message: "gone" },
+    ]);
+    session.take(records);
+    expect(session.storyFaults).toEqual([]);
+  });
+});
+
 describe("records", () => {
   it("give the same session however they are batched", () => {
     const whole = seen(taken(replanned));
@@ -417,7 +442,7 @@ describe("records", () => {
             kind: fc.constantFrom(
               "tool_event", "prompt", "narrative", "plan_started", "plan_ended", "tool_pending", "tool_started",
               "tool_ended", "attempt_started", "attempt_ended", "asset_refused", "state_conflict", "warning",
-              "ui_placeholder", "asset_placeholder", "turn_ended", "state_patched", "unheard_of",
+              "ui_placeholder", "asset_placeholder", "turn_ended", "state_patched", "story_reloaded", "unheard_of",
             ),
             planId: fc.constantFrom(null, "p", "q", "__proto__"),
             toolId: fc.constantFrom(null, "t", "constructor"),
@@ -425,6 +450,7 @@ describe("records", () => {
             event: fc.dictionary(
               fc.constantFrom(
                 "type", "text", "plan", "state", "patch", "choices", "payload", "fields", "assetId", "event", "level",
+                "opening", "faults",
               ),
               fc.oneof(
                 fc.jsonValue(),

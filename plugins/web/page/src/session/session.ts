@@ -15,6 +15,7 @@ import type {
   Outcome,
   Patch,
   PlanRun,
+  StoryFault,
   Turn,
   UiPlaceholder,
   Warning,
@@ -23,6 +24,7 @@ import {
   type EventRecord,
   type JsonObject,
   flagOf,
+  isObject,
   member,
   numberOf,
   objectOf,
@@ -58,6 +60,8 @@ export class Session {
   // A BCP 47 language tag; "" if the story does not say.
   language = "";
   opening: OpeningScene = { text: "", choices: [] };
+  // Of the story's files as last saved. Until they are fixed, the session plays the story from before.
+  storyFaults: readonly StoryFault[] = [];
   initialState: JsonObject = {};
   lastSeq = 0;
   // True once all records that existed when the first stream opened have come.
@@ -168,6 +172,7 @@ export class Session {
       case "state_patched": return this.#patch(record, time, textOf(record.event, "by") ?? "");
       case "state_conflict": return this.#conflict(record, time);
       case "warning": return this.#warning(record, time);
+      case "story_reloaded": return this.#storyReloaded(record);
       case "turn_ended": return this.#turnEnded(record, time);
       case "session_moved": return this.#sessionMoved(record, time);
     }
@@ -575,6 +580,19 @@ export class Session {
       path: textOf(record.event, "path") ?? "",
       tools: textsOf(record.event, "tools"),
     });
+  }
+
+  #storyReloaded(record: EventRecord): void {
+    this.title = textOf(record.event, "title") ?? this.title;
+    const opening = objectOf(record.event, "opening") ?? {};
+    this.opening = { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") };
+    const faults = member(record.event, "faults");
+    this.storyFaults = (Array.isArray(faults) ? faults.filter(isObject) : []).map((fault) => ({
+      place: [textOf(fault, "file"), numberOf(fault, "line"), numberOf(fault, "column")]
+        .filter((part) => part !== undefined)
+        .join(":"),
+      message: textOf(fault, "message") ?? "",
+    }));
   }
 
   #warning(record: EventRecord, time: number): void {

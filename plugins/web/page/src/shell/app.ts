@@ -28,6 +28,8 @@ const icons = { narrative: "book", tools: "tools", assets: "assets", state: "tre
 const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", assets: "Assets", state: "State" };
 
 const wide = matchMedia("(min-width: 37.5rem)");
+// How many faults of the story the banner shows.
+const kShownFaults = 3;
 // How long the connection must be lost before the banner says so, in milliseconds.
 const kRequestTimeout = 1500;
 
@@ -158,6 +160,11 @@ export class App extends LitElement {
         min-height: 2rem;
       }
 
+      .banner.faults {
+        flex-direction: column;
+        overflow-wrap: anywhere;
+      }
+
       [role="status"] {
         grid-column: -2;
         min-width: 0;
@@ -278,7 +285,7 @@ export class App extends LitElement {
   // Keyed by the session, because a view's state (the turn being read, the selected patch) belongs to one session.
   override render(): unknown {
     return html`${this.isWide ? this.#rail() : nothing}
-      <div role="status">${this.#banner()}</div>
+      <div role="status">${this.#banner()}${this.#storyFaults()}</div>
       <main aria-label=${names[this.route.place]}>${keyed(this.session, this.#place())}</main>
       ${this.isWide ? nothing : this.#bar()}
       <narratoria-announcer .session=${this.session} .prompts=${this.prompts}></narratoria-announcer>
@@ -379,6 +386,19 @@ export class App extends LitElement {
     </div>`;
   }
 
+  #storyFaults(): unknown {
+    const faults = this.session.storyFaults;
+    if (faults.length === 0) return nothing;
+    const more = faults.length - kShownFaults;
+    return html`<div class="banner ended faults">
+      <span>The story's files have a fault. Until it is fixed, the story from before is played.</span>
+      ${faults.slice(0, kShownFaults).map(
+        ({ place, message }) => html`<span>${place === "" ? "" : `${place}: `}${shortened(message, 300)}</span>`,
+      )}
+      ${more > 0 ? html`<span>${more === 1 ? "1 more" : `${more} more`}</span>` : nothing}
+    </div>`;
+  }
+
   // mdui renders the link in the item's shadow root, so the attribute must be set there.
   async #markCurrent(): Promise<void> {
     const items = this.renderRoot.querySelectorAll<LitElement & { value: string }>(
@@ -398,15 +418,15 @@ export class App extends LitElement {
     this.#read = undefined;
     this.hasNews = false;
     const session = this.session;
-    let title = session.title;
+    let { title, storyFaults } = session;
     this.#unsubscribe = session.subscribe(() => {
       const isElsewhere = this.route.place !== "narrative";
       const newest = session.turns.at(-1)?.narratives.at(-1)?.seq ?? 0;
       if (!isElsewhere || !session.caughtUp || this.#read === undefined) this.#read = newest;
       this.hasNews = isElsewhere && newest > this.#read;
       this.hasRunningTools = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
-      if (title !== session.title) this.requestUpdate();
-      title = session.title;
+      if (title !== session.title || storyFaults !== session.storyFaults) this.requestUpdate();
+      ({ title, storyFaults } = session);
     });
   }
 
