@@ -25,6 +25,7 @@ void declare(Command root) {
     add_tool_list(tool);
     add_session(root);
     add_replay(root);
+    add_story(root);
     add_validate(root);
     add_test(root);
     add_doctor(root);

@@ -27,6 +27,20 @@ std::vector<const CLI::App*> named_chain(const CLI::App& application) {
     }
 }
 
+// The same for a command line with a mistake, as far as its first words are the names: CLI11 passes
+// over an unknown word and takes a later one as the command.
+std::vector<const CLI::App*> leading_chain(const CLI::App& application, int argument_count,
+                                           char** arguments) {
+    auto chain = named_chain(application);
+    std::size_t depth = 0;
+    while (depth < chain.size() && static_cast<int>(depth) + 1 < argument_count &&
+           chain[depth]->get_name() == arguments[depth + 1]) {
+        ++depth;
+    }
+    chain.resize(depth);
+    return chain;
+}
+
 std::string joined_names(const std::vector<const CLI::App*>& chain) {
     std::string names;
     for (const CLI::App* command : chain) names += (names.empty() ? "" : " ") + command->get_name();
@@ -61,10 +75,10 @@ std::vector<std::string> options_of(const CLI::App& command) {
 // a value.
 std::string describe_usage_error(const CLI::App& application, int argument_count,
                                  char** arguments) {
-    const auto chain = named_chain(application);
-    const CLI::App& named = chain.empty() ? application : *chain.back();
     const std::vector<std::string> words(arguments + std::min(argument_count, 1),
                                          arguments + argument_count);
+    const auto chain = leading_chain(application, argument_count, arguments);
+    const CLI::App& named = chain.empty() ? application : *chain.back();
     const std::vector<std::string> commands = commands_of(named);
     if (!commands.empty()) {
         std::string known;
@@ -288,8 +302,9 @@ Parsed CommandLine::parse(int argument_count, char** arguments) {
         return outcome(Parsed::Kind::Print, std::string(version.what()) + "\n");
     } catch (const CLI::ParseError& error) {
         std::string what = describe_usage_error(*application_, argument_count, arguments);
-        return outcome(Parsed::Kind::UsageError,
-                       what.empty() ? std::string(terminal::printable(error.what())) : what);
+        if (what.empty()) what = terminal::printable(error.what());
+        const auto chain = leading_chain(*application_, argument_count, arguments);
+        return Parsed{Parsed::Kind::UsageError, std::move(what), joined_names(chain), chosen_};
     }
 }
 

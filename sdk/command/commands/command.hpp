@@ -21,6 +21,8 @@ void add_test(Command application);
 void add_doctor(Command application);
 void add_session(Command application);
 void add_replay(Command application);
+// Adds the group `story`.
+void add_story(Command application);
 // Adds the group `plugin` with the subcommands of plugin_command.hpp.
 void add_plugin(Command application);
 

@@ -2,24 +2,16 @@
 // narratoria plugin new: creates a plugin that builds and passes its test unchanged.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "commands/plugin_command.hpp"
-#include "commands/plugin_template.hpp"
+#include "commands/templates.hpp"
 #include "display.hpp"
-#include "io/file.hpp"
 #include "io/message.hpp"
 
 namespace narratoria::command {
@@ -112,40 +104,6 @@ std::string release() {
     return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
-using Replacements = std::vector<std::pair<std::string_view, std::string>>;
-
-std::string substitute(std::string_view text, const Replacements& replacements) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t mark = text.find('@');
-        out += text.substr(0, mark);
-        if (mark == std::string_view::npos) break;
-        text.remove_prefix(mark);
-        const auto word =
-            std::find_if(replacements.begin(), replacements.end(), [text](const auto& one) {
-                return text.substr(1, one.first.size() + 1) == std::string(one.first) + '@';
-            });
-        if (word == replacements.end()) {
-            out += '@';
-            text.remove_prefix(1);
-        } else {
-            out += word->second;
-            text.remove_prefix(word->first.size() + 2);
-        }
-    }
-    return out;
-}
-
-void write_file(const std::filesystem::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-        throw Failed(fmt::format("cannot write {}: {}; nothing was created",
-                                 printable(path.string()), reason(errno)));
-    }
-}
-
 int plugin_new(const PluginNewOptions& options) {
     check_name(options.name);
     const PluginKind& kind = find_kind(options.kind);
@@ -170,40 +128,17 @@ int plugin_new(const PluginNewOptions& options) {
         {"RELEASE", release()},
     };
 
-    const std::filesystem::path folder = options.name;
-    std::error_code error;
-    // create_directory fails if the name exists, so nothing existing is changed.
-    if (!std::filesystem::create_directory(folder, error)) {
-        if (error) {
-            throw Refused(fmt::format("cannot create the folder {}: {}", options.name,
-                                      reason(error.value())));
-        }
-        throw Refused(fmt::format(
-            "the folder {} already exists; nothing was written; use a different name, or move it",
-            options.name));
-    }
-    const std::string source = fmt::format("{}.{}", kind.name, options.language);
-    const std::pair<std::string, std::string> files[] = {
-        {"CMakeLists.txt", "CMakeLists.txt"},
-        {source, fmt::format("{}.{}", options.name, options.language)},
-        {fmt::format("test/{}.c", kind.name), "test/plugin_test.c"},
-        {"test/host.h", "test/host.h"},
-        {"README.md", "README.md"},
-        {"gitignore", ".gitignore"},
-    };
-    try {
-        if (!std::filesystem::create_directory(folder / "test", error)) {
-            throw Failed(fmt::format("cannot create the folder {}/test: {}", options.name,
-                                     reason(error.value())));
-        }
-        for (const auto& [from, to] : files) {
-            write_file(folder / to, substitute(plugin_template(from), replacements));
-        }
-    } catch (const Failed&) {
-        // Every file in it was created here. An incomplete plugin would block the next attempt.
-        std::filesystem::remove_all(folder, error);
-        throw;
-    }
+    create_from_templates(options.name,
+                          {
+                              {"plugin/CMakeLists.txt", "CMakeLists.txt"},
+                              {fmt::format("plugin/{}.{}", kind.name, options.language),
+                               fmt::format("{}.{}", options.name, options.language)},
+                              {fmt::format("plugin/test/{}.c", kind.name), "test/plugin_test.c"},
+                              {"plugin/test/host.h", "test/host.h"},
+                              {"plugin/README.md", "README.md"},
+                              {"plugin/gitignore", ".gitignore"},
+                          },
+                          replacements);
 
     const std::string summary = fmt::format(
         "{0}/ is a plugin in {1}: {2}. It builds and passes its test unchanged:\n  cd {0}\n  cmake "
