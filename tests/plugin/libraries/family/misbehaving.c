@@ -232,7 +232,7 @@ static void sink_event(void *self, const nar_event *event) {
 #endif
 #if MISBEHAVIOUR_CRASHES_ON_UNKNOWN_KIND
     static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i",
-                                        "j",  "k", "l", "m", "n", "o", "p", "q", "r"};
+                                        "j",  "k", "l", "m", "n", "o", "p", "q", "r", "s"};
     const uint32_t known = event->kind <= NAR_KIND_STORY_RELOADED ? event->kind : 0;
     instance->events += *(const volatile unsigned char *)names[known];
 #endif
