@@ -450,9 +450,9 @@ void Session::reload_story() {
     const Story& current = *settings_.story;
     std::string body;
     json::ObjectWriter writer(body);
-    writer.string("title", current.title)
-        .raw("opening", current.opening.empty() ? "null" : current.opening)
-        .key("faults");
+    writer.string("title", current.title);
+    if (!current.opening.empty()) writer.raw("opening", current.opening);
+    writer.key("faults");
     append_faults(body, faults, "");
     writer.end();
     stream_.publish(event::Kind::StoryReloaded, {}, body);

@@ -99,7 +99,7 @@ TEST_F(StoryReload, FileThatIsWrittenInPlaceIsReadWhenItIsComplete) {
 TEST_F(StoryReload, TitleOpeningAndFallbackAreReplaced) {
     open();
     replace("story.toml", "title = \"The Road\"\n");
-    EXPECT_EQ(reloaded().text(), R"({"title":"The Road","opening":null,"faults":[]})");
+    EXPECT_EQ(reloaded().text(), R"({"title":"The Road","faults":[]})");
     EXPECT_EQ(session->title(), "The Road");
     EXPECT_EQ(session->opening(), "");
 }

@@ -45,12 +45,11 @@ enum {
     NAR_KIND_SESSION_MOVED = 18,  /* {turn, narrative, choices}: the session moved to the end of a
                                      turn (nar_session_go_to); 0: to its beginning. It now has the
                                      state, history and assets from that point.                  */
-    NAR_KIND_STORY_RELOADED = 19  /* {title, opening, faults}: a file of the story has changed
+    NAR_KIND_STORY_RELOADED = 19  /* {title[, opening], faults}: a file of the story has changed
                                      (watches_story of nar_session_options). If `faults` is empty,
                                      the next turn uses the changed story. Otherwise they are as in
-                                     nar_validate, and the story from before stays in use.
-                                     `title` and `opening` are those in use; `opening` is null if
-                                     the story has none.                                         */
+                                     nar_validate, and the story from before stays in use. `title`
+                                     and `opening` (nar_session_opening) are those in use.       */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */

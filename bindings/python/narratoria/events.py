@@ -678,17 +678,17 @@ class StoryReloaded(RuntimeEvent):
 
     Attributes:
         title: the title of the story in use.
-        opening: the opening of the story in use, with `text` and `choices`, or None.
         faults: empty if the next turn uses the changed story. Otherwise the faults of the changed
             files, as of :func:`narratoria.validate`; the story from before stays in use.
+        opening: the opening of the story in use, with `text` and `choices`, or None.
 
-    >>> StoryReloaded("The Well", None, []).faults
+    >>> StoryReloaded("The Well", []).faults
     []
     """
 
     title: str
-    opening: Mapping[str, Any] | None
-    faults: list[Mapping[str, Any]]
+    faults: list[dict[str, Any]]
+    opening: Mapping[str, Any] | None = None
 
     record_kind = "story_reloaded"
 
