@@ -241,13 +241,21 @@ void Session::submit(Job job) {
 void Session::begin_soon() {
     if (running_ || begin_requested_ || destroying_) return;
     begin_requested_ = true;
-    loop().defer([this, life = lifetime_.watch()] {
+    // A host that drives the loop for turns only must first read what has changed since the last
+    // turn. A driving call with a budget runs two rounds of tasks before it reads.
+    begin_after(story_watch_ ? 3 : 1);
+}
+
+void Session::begin_after(int rounds) {
+    loop().defer([this, life = lifetime_.watch(), rounds] {
         if (life.ended()) return;
+        if (rounds > 1) return begin_after(rounds - 1);
         begin_requested_ = false;
         // First: a job cancelled while it waited must not start.
         apply_cancel();
-        if (must_reload_ && !running_) {
-            reload_story();
+        const bool is_settling = story_watch_ && story_watch_->is_settling();
+        if (!running_ && (must_reload_ || is_settling)) {
+            reload_story(!is_settling);
             if (life.ended()) return;
         }
         begin_next();
@@ -442,11 +450,13 @@ void Session::watch_story() {
     if (built_in_ != nullptr) story_watch_->set_script(narrator_name(*settings_.story));
 }
 
-void Session::reload_story() {
+void Session::reload_story(bool is_settled) {
     must_reload_ = false;
     Faults faults;
     std::optional<Story> story = load_story(settings_.story->folder, faults);
     if (story) take_story(std::move(*story), faults);
+    if (!is_settled && !faults.empty()) return;
+    if (story_watch_) story_watch_->settle();
     const Story& current = *settings_.story;
     std::string body;
     json::ObjectWriter writer(body);

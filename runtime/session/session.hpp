@@ -125,10 +125,11 @@ public:
     std::string_view story_opening() const {
         return settings_.story ? std::string_view(settings_.story->opening) : std::string_view();
     }
-    // Reads the story's folder again and publishes the outcome. No job may run. If the story has no
+    // Reads the story's folder again and publishes the outcome. `is_settled` false: a file may be
+    // written just now, so a fault is not an outcome. No job may run. If the story has no
     // fault, replaces its title, opening, fallback texts, and what its built-in narrator reads.
     // Everything else stays as it was when the session began.
-    void reload_story();
+    void reload_story(bool is_settled);
     const plugin::Dispatcher& plugins() const { return dispatcher_; }
 
     // True while a job runs or waits.
@@ -209,6 +210,7 @@ private:
     }
     void submit(Job job);
     void begin_soon();
+    void begin_after(int rounds);
     void begin_next();
     void begin_job();
     void provide_output();

@@ -26,6 +26,10 @@ public:
 
     // Returns why the story cannot be watched, or an empty text.
     std::string start();
+    // True if a file has changed less than 50 ms ago, or since the loop last ran.
+    bool is_settling() const { return settles_.running(); }
+    // Drops the pending callback: the owner has read the story.
+    void settle() { settles_.stop(); }
     // Names the script that narrates the story, which may be in a subfolder.
     void set_script(const std::string& name);
 

@@ -104,6 +104,17 @@ TEST_F(StoryReload, TitleOpeningAndFallbackAreReplaced) {
     EXPECT_EQ(session->opening(), "");
 }
 
+TEST_F(StoryReload, HostThatDrivesTheLoopForTurnsOnlyGetsTheChange) {
+    open();
+    EXPECT_EQ(prompt("look"), "Water.");
+    replace("prompts.json", prompts("Dark water."));
+    EXPECT_EQ(prompt("look"), "Dark water.");
+    replace("prompts.json", "{");
+    EXPECT_EQ(prompt("look"), "Dark water.");
+    EXPECT_EQ(reloaded()["faults"].text(), "[]");
+    EXPECT_EQ(reloaded()["faults"][0]["file"].string(), "prompts.json");
+}
+
 TEST_F(StoryReload, FaultKeepsTheStoryUntilItIsFixed) {
     open();
     replace("prompts.json", "{\"prompts\": [}");

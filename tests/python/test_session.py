@@ -31,6 +31,24 @@ def test_sample_story_turn(torch: str) -> None:
         assert turn.narrative in repr(turn)
 
 
+def test_watched_story_is_changed_by_a_save(tmp_path: Path) -> None:
+    def save(narrative: str) -> None:
+        answer = {"patterns": ["look"], "answers": [{"narrative": narrative}]}
+        (tmp_path / "prompts.json").write_text(json.dumps({"prompts": [answer]}))
+
+    (tmp_path / "story.toml").write_text('title = "The Well"\n')
+    save("Water.")
+    seen: list[narratoria.Event] = []
+    with narratoria.Session(story=tmp_path, watch=True) as session:
+        session.add_sink(seen.append, ["story_reloaded"])
+        assert session.play("look").narrative == "Water."
+        save("Dark water.")
+        assert session.play("look").narrative == "Dark water."
+        assert [dict(event.body) for event in seen] == [{"title": "The Well", "faults": []}]
+    with pytest.raises(TypeError):
+        narratoria.Session(story=tmp_path, watch=1)  # type: ignore[arg-type]
+
+
 def test_opening_is_that_of_story(torch: str, tmp_path: Path) -> None:
     with narratoria.Session(story=torch) as session:
         opening = session.opening

@@ -83,7 +83,8 @@ enum {
  * Watching a story (watches_story)
  *
  * When story.toml, prompts.json, state.schema.json, a script or a tool's manifest has changed, the
- * session reads the story again, 50 ms after the last change and between two turns. Sinks receive
+ * session reads the story again, 50 ms after the last change and between two turns; for a prompt
+ * that is submitted earlier, at once, if the story has no fault then. Sinks receive
  * NAR_KIND_STORY_RELOADED. If the story has no fault, its title, opening, fallback texts, and the
  * prompts.json or the script of its narrator are replaced. The state, the saved game, and all other
  * settings of story.toml stay; they change in a new session. If the story has faults, it stays as it
