@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/condition.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/json/pointer.hpp"
@@ -52,6 +53,10 @@ bool satisfies(json::Value value, std::string_view key, json::Value operand) {
 
 }  // namespace
 
+bool is_too_deep(std::string_view pointer) {
+    return std::count(pointer.begin(), pointer.end(), '/') > 32;
+}
+
 void ConditionReader::read(json::Value condition) const {
     if (!condition.is_object()) {
         return report(condition, R"(a condition must be an object such as {"/torch/lit": true})");
@@ -69,6 +74,8 @@ void ConditionReader::read(json::Value condition) const {
         } else if (member.key.find('{') != std::string_view::npos) {
             report(member.value, "names are not replaced in " + json::quoted(member.key) +
                                      "; a pointer must be written out");
+        } else if (is_too_deep(member.key)) {
+            report(member.value, kPointerTooDeep);
         } else if (!json::is_pointer(member.key)) {
             report(member.value,
                    json::quoted(member.key) + " is not a JSON Pointer; ~ must be written as ~0");

@@ -5,7 +5,7 @@
 // A condition is an object, and all its members must hold. A key that begins with / is a JSON
 // Pointer into the state: its value equals the given one, or satisfies the given operators. The
 // other keys are "not" (a condition), "any" and "all" (lists of conditions). A value that the state
-// does not have counts as false, and as 0 in a comparison of numbers.
+// does not have counts as false, and as 0 for <, <=, > and >=.
 
 #include <functional>
 #include <string>
@@ -28,6 +28,10 @@ private:
     void read_list(json::Value list, std::string_view key) const;
     void read_operators(std::string_view pointer, json::Value operators) const;
 };
+
+// A pointer has at most 32 segments.
+inline constexpr const char* kPointerTooDeep = "a JSON Pointer of a story has at most 32 parts";
+bool is_too_deep(std::string_view pointer);
 
 // True if the state satisfies a condition whose form is valid. An empty Value always holds.
 bool holds(json::Value condition, json::Value state);

@@ -140,6 +140,15 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
         return std::nullopt;
     }
     pattern.reduced_text_ = NormalizedPrompt(marked, vocabulary).text();
+    // No reduced form without words of its own, unless the exact one has none either. And none if the
+    // mark is a word of the vocabulary or of the pattern.
+    const std::string& reduced = pattern.reduced_text_;
+    const auto marks = static_cast<size_t>(std::count(reduced.begin(), reduced.end(), kCapture));
+    const bool has_words = std::any_of(reduced.begin(), reduced.end(),
+                                       [](char c) { return c != kCapture && c != ' '; });
+    if (marks != pattern.names_.size() || (!has_words && Vocabulary::has_words(marked))) {
+        pattern.reduced_text_.clear();
+    }
     for (const char c : pattern.reduced_text_) {
         if (c == kCapture) pattern.reduced_.literals.emplace_back();
         else if (pattern.reduced_.literals.empty()) pattern.reduced_.before += c;

@@ -19,6 +19,8 @@
 namespace narratoria::session {
 namespace {
 
+constexpr const char* kTooManyWords = "a synonym has at most 8 words that are not ignored";
+
 class PromptsReader {
 public:
     PromptsReader(const json::Document& document, Prompts& prompts, Faults& faults)
@@ -102,6 +104,10 @@ private:
         for (const json::Member member : table.members()) {
             std::string place = "/synonyms";
             json::append_pointer(place, member.key);
+            if (prompts_.vocabulary.count_words(member.key) > Vocabulary::kMostWords) {
+                fault(member.value, place, "prompts-synonym", kTooManyWords);
+                continue;
+            }
             if (prompts_.vocabulary.count_words(member.key) == 0) {
                 fault(member.value, place, "prompts-empty",
                       "synonyms need a word that they mean, and that is not ignored");
@@ -111,8 +117,11 @@ private:
                 continue;
             }
             each_element(member.value, place, [&](json::Value synonym, const std::string& at) {
-                if (!has_words(synonym, at) ||
-                    prompts_.vocabulary.add_synonym(synonym.text(), member.key)) {
+                if (!has_words(synonym, at)) return;
+                if (prompts_.vocabulary.count_words(synonym.text()) > Vocabulary::kMostWords) {
+                    return fault(synonym, at, "prompts-synonym", kTooManyWords);
+                }
+                if (prompts_.vocabulary.add_synonym(synonym.text(), member.key)) {
                     return;
                 }
                 fault(synonym, at, "prompts-synonym",

@@ -127,8 +127,10 @@ void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
 }
 
 bool always_answers(const PromptEntry& entry) {
-    return !entry.when && std::any_of(entry.answers.begin(), entry.answers.end(),
-                                      [](const PromptAnswer& each) { return !each.when; });
+    return !entry.when &&
+           std::any_of(entry.answers.begin(), entry.answers.end(), [](const PromptAnswer& each) {
+               return !each.when && (!each.has_tools() || each.failure);
+           });
 }
 
 // A pattern is never used if an earlier one, whose entry always has an answer, matches every prompt

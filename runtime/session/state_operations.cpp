@@ -7,6 +7,7 @@
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/strict_keys.hpp"
+#include "session/condition.hpp"
 #include "state/tree.hpp"
 #include "tool/schema/same_value.hpp"
 
@@ -78,6 +79,10 @@ void StateOperationsReader::read(json::Value operations) const {
         if (member.key.find('{') != std::string_view::npos) {
             report(value, "names are not replaced in " + json::quoted(member.key) +
                               "; a pointer must be written out");
+            continue;
+        }
+        if (is_too_deep(member.key)) {
+            report(value, kPointerTooDeep);
             continue;
         }
         if (!value.is_object()) {

@@ -248,8 +248,10 @@ public:
                 apply(answer->set);
                 return tell(names_.told(answer->success), answer);
             }
-            has_failed_ = true;
-            if (answer->failure) return tell(names_.told(answer->failure), answer);
+            if (answer->failure) {
+                has_failed_ = true;
+                return tell(names_.told(answer->failure), answer);
+            }
         }
         for (const PromptEntry& entry : prompts_.entries) {
             if (!matches(entry) || !holds(entry.when, names_.state())) continue;

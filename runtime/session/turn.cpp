@@ -337,7 +337,9 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     narrative_ = joined(told_, latest->narrative);
     faults_ = "[]";
     parent_plan_id_ = latest->plan_id;
-    if (latest->success) return latest->continues ? go_on() : end(TurnOutcome::Completed);
+    if (latest->success) {
+        return latest->continues && !time_is_up_ ? go_on() : end(TurnOutcome::Completed);
+    }
     disabled_skills_ = latest->disabled_skills;
     fault_ = fault_of(*latest);
     generate();

@@ -100,6 +100,14 @@ std::vector<Word> Vocabulary::words_of(std::string_view text) const {
 
 size_t Vocabulary::count_words(std::string_view text) const { return kept(split(text)).size(); }
 
+bool Vocabulary::has_words(std::string_view text) {
+    const std::vector<Word> words = split(text);
+    return std::any_of(words.begin(), words.end(), [](const Word& each) {
+        return std::any_of(each.text.begin(), each.text.end(),
+                           [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
+    });
+}
+
 std::vector<Word> Vocabulary::kept(std::vector<Word> words) const {
     std::erase_if(words, [&](const Word& each) { return ignored_.contains(each.text); });
     return words;

@@ -35,6 +35,12 @@ public:
     // The number of words of a text that are not ignored.
     size_t count_words(std::string_view text) const;
 
+    // True if the text has a word, even an ignored one, other than control characters.
+    static bool has_words(std::string_view text);
+
+    // The most words of a synonym, and of what it means: replacing them costs their product.
+    static constexpr size_t kMostWords = 8;
+
 private:
     std::vector<Word> kept(std::vector<Word> words) const;
 

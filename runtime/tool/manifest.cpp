@@ -23,6 +23,8 @@ namespace {
 using json::Value;
 
 constexpr size_t kMaxEntries = 1000;
+// Each costs a copy of its part of the state for each attempt.
+constexpr size_t kMaxPointers = 100;
 
 class ManifestReader {
 public:
@@ -151,6 +153,9 @@ private:
             return;
         }
         for (const Value each : state.elements()) {
+            if (out_.state.size() == kMaxPointers) {
+                return fault(state, "manifest-range", "\"state\" has more than 100 JSON Pointers");
+            }
             if (each.is_string() && json::is_pointer(each.text())) {
                 out_.state.emplace_back(each.text());
                 continue;

@@ -112,7 +112,7 @@ def test_update_writes_what_the_story_answers_now(command, write):
     text = (folder / "tests" / "door.transcript").read_text()
     assert text == GOOD.replace("... burns.", "It burns.").replace("\n\nClick", "\nClick").replace(
         "Click. It burns.\n", "Click. It burns.\n* I open the door\n").replace(
-        "! Out\n*\n", "It opens.\n! Out\n")
+        "! Out\n*\n", "It opens.\n*\n! Out\n")
     assert command("test", "--story", folder, "--walks", "0").status == 0
 
 

@@ -125,6 +125,19 @@ TEST_F(ContinuedTurn, EndsWithWhatWasToldIfTheNarratorCannotGoOn) {
     EXPECT_THAT(codes(stage->recorder), SizeIs(5)) << "each refused plan is reported";
 }
 
+TEST_F(ContinuedTurn, IsNotContinuedWhenThePromptsTimeIsUp) {
+    narrator.emplace([](const Json&) { return looks("lingers"); });
+    SessionOptions options;
+    options.narrator = narrator->narrator();
+    options.times.emplace();
+    options.times->prompt_ms = 200;
+    stage.emplace(EngineOptions{}, options);
+    stage->folder.tool("lingers", "echo '" + kDone + "'\ntrap '' TERM\nsleep 0.6");
+    const Ended ended = turn(*stage, "go");
+    EXPECT_EQ(ended.outcome, Outcome::Completed);
+    EXPECT_THAT(narrator->requests, SizeIs(1));
+}
+
 TEST_F(ContinuedTurn, ChoicesOfAPlanAreOfferedAfterThoseOfItsTools) {
     answer_with({plan_of({entry("a", "offers")}, R"("choices":["Go on","Wait"])")});
     EXPECT_EQ(turn(*stage, "go").choices, Json(R"(["Wait","Go on"])"));

@@ -45,8 +45,8 @@ typedef struct nar_session_options {
                                       plugins (nar_session_replay). The store is only read, and must
                                       have the session (SESSION, NAR_NOT_FOUND). Prompts, plans and
                                       scripts are refused (NAR_UNSUPPORTED).                      */
-    uint64_t seed;                 /* determines the random numbers that narrators get; 0: chosen
-                                      by the session                                             */
+    uint64_t seed;                 /* determines the random numbers that narrators get from now on;
+                                      0: chosen by the session                                   */
     uint32_t watches_story;        /* 1: changes of the story's files take effect between two turns.
                                       See below.                                                 */
     uint32_t reserved_2;
@@ -157,9 +157,9 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is a sibling
  * of the old one. `turn` is the number of the old one, or NAR_TURN_CURRENT for the last prompt. If
  * `tools` is empty, the narrator is asked again. Otherwise it is a JSON array of toolIds of the
- * last plan of that turn: only these tools and their dependents run. The narrator is not asked, and
+ * last plan of that turn that has tools: only these tools and their dependents run. The narrator is not asked, and
  * the other tools are not started: their events and results come from the store. The narrator is
- * asked for a new plan only if the plan now fails. Patches that the host made while such a tool ran
+ * asked only if the plan now fails, or if it is to be continued ("continue"). Patches that the host made while such a tool ran
  * are not applied again, because the tool may cause them again when it runs. Errors: those of
  * nar_session_go_to; TOOL_MISSING (NAR_NOT_FOUND) if the plan has no such tool;
  * NAR_INVALID_ARGUMENT if the turn is not a prompt (NOT_A_PROMPT) or the session has no narrator

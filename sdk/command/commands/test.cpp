@@ -79,8 +79,7 @@ bool test_transcript(Engine& engine, const std::string& folder, const std::strin
 // Returns false if the walks found a problem.
 bool report_walks(const story::StoryParts& parts, const story::WalkReport& report) {
     for (const story::WalkProblem& each : report.problems) {
-        print(fmt::format("{}: {} (--seed {} --walks 1)", each.what, printable(each.message),
-                          each.seed));
+        print(fmt::format("{}: {} (walk {})", each.what, printable(each.message), each.walk));
         for (const std::string& step : each.steps) print("    > " + printable(step));
     }
     for (const auto& [error, count] : report.failed_tools) {

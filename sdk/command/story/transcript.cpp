@@ -243,6 +243,7 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
                 (out += each) += '\n';
             }
             for (const std::string& choice : turn.choices) out += "* " + choice + '\n';
+            if (turn.choices.empty() && !step.choices.empty()) out += "*\n";
             if (!turn.ending.empty()) out += "! " + turn.ending + '\n';
         } else if (is_right) {
             (out += given) += '\n';

@@ -114,7 +114,6 @@ public:
 
     void walk(std::uint64_t seed, std::uint64_t most) {
         random_.seed(seed);
-        seed_ = seed;
         steps_.clear();
         last_answer_.clear();
         Playthrough game(engine_, folder_, seed);
@@ -183,9 +182,9 @@ private:
         const auto [found, is_new] =
             problems_.try_emplace(what + '\n' + place, report_.problems.size());
         if (is_new) {
-            report_.problems.push_back({what, std::move(message), seed_, steps_});
+            report_.problems.push_back({what, std::move(message), report_.walks, steps_});
         } else if (report_.problems[found->second].steps.size() > steps_.size()) {
-            report_.problems[found->second] = {what, std::move(message), seed_, steps_};
+            report_.problems[found->second] = {what, std::move(message), report_.walks, steps_};
         }
     }
 
@@ -195,7 +194,6 @@ private:
     WalkReport& report_;
     const std::function<bool()>& is_stopped_;
     std::mt19937_64 random_;
-    std::uint64_t seed_ = 0;
     std::vector<std::string> steps_;
     std::string last_answer_;
     std::map<std::string, std::uint64_t> tried_;   // by answer and prompt

@@ -28,7 +28,7 @@ StoryParts parts_of(const std::string& folder);
 struct WalkProblem {
     std::string what;  // "dead end", "turn failed", "not understood"
     std::string message;
-    std::uint64_t seed;              // of the walk
+    std::uint64_t walk;              // its number, from 1
     std::vector<std::string> steps;  // the prompts of the shortest walk that found it
 };
 

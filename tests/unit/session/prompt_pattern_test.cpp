@@ -120,6 +120,22 @@ TEST(PromptPattern, SynonymsMayContainSmallWords) {
     EXPECT_EQ(vocabulary.count_words("the my"), 0u);
 }
 
+TEST(PromptPattern, ControlCharactersInTheVocabularyAreHarmless) {
+    Vocabulary ignoring;
+    ignoring.ignore({"\x01"});
+    EXPECT_EQ(understood("take {thing}", "take, lamp", ignoring), "no match");
+    Vocabulary replacing;
+    EXPECT_TRUE(replacing.add_synonym("\x01", "lamp"));
+    EXPECT_EQ(understood("take {thing}", "take, lamps", replacing), "no match");
+    EXPECT_EQ(understood("take \x01 {thing}", "take \x01, the lamp"), "no match");
+}
+
+TEST(PromptPattern, ACaptureWithSmallWordsDoesNotTakeEverything) {
+    EXPECT_EQ(understood("I {verb}", "sdfg sdfg"), "no match");
+    EXPECT_EQ(understood("I {verb}", "i dance"), "match dance");
+    EXPECT_EQ(understood("{anything}", "sdfg sdfg"), "match sdfg sdfg");
+}
+
 TEST(PromptPattern, IgnoredWordsCanBeReplaced) {
     Vocabulary vocabulary;
     vocabulary.ignore({"der", "Die", "das"});

@@ -367,6 +367,10 @@ TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
 {"patterns":["go"],"answers":[{"when":{"/lit":false},"narrative":"n"}]},
 {"patterns":["go"],"answers":[{"narrative":"n"}]}]})");
     EXPECT_THAT(places(), IsEmpty()) << "conditions let later ones through" << messages;
+    write("prompts.json", R"({"prompts":[
+{"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"a","toolPath":"tools/lamp"}]}}]},
+{"patterns":["go"],"answers":[{"narrative":"n"}]}]})");
+    EXPECT_THAT(places(), IsEmpty()) << "the tool may fail" << messages;
 }
 
 TEST_F(StoryCheck, WarnsOfAnswersThatAreNeverGiven) {

@@ -345,6 +345,18 @@ TEST(TemplateNarrator, OffersWhatThePlayerProbablyMeant) {
     EXPECT_EQ(Answered(narrator, {"say hi"}).choices(), (List{"wait"}));
 }
 
+TEST(TemplateNarrator, AnAnswerInPlaceOfAFailedOneMayEndTheStory) {
+    const TemplateNarrator narrator(
+        prompts_with(R"({"prompts":[{"patterns":["t"],"answers":[)"
+                     R"({"plan":{"tools":[{"toolId":"x","toolPath":"x"}]}},)"
+                     R"({"narrative":"Lost.","ending":"Lost"}]}]})"));
+    const Answered lost(narrator, {.prompt = "t",
+                                   .disabled = {"x"},
+                                   .result = R"({"success":false})",
+                                   .metadata = Answered(narrator, {"t"}).metadata()});
+    EXPECT_EQ(lost.root().find("metadata").find("ending").text(), "Lost");
+}
+
 TEST(TemplateNarrator, EndsTheStoryWithoutChoices) {
     const TemplateNarrator narrator(prompts_with(
         R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"A","ending":"Lost"}]},)"

@@ -66,6 +66,9 @@ TEST(Manifest, NamesPartsOfTheState) {
                 ElementsAre(HasSubstr("/state/0 must be a JSON Pointer"),
                             HasSubstr("/state/1 must be a JSON Pointer"),
                             HasSubstr("/state/2 must be a JSON Pointer")));
+    std::string many = R"({"state":[""])";
+    for (int i = 0; i < 101; ++i) many.insert(many.size() - 1, R"(,"/a")");
+    EXPECT_THAT(refusals_of(many + "}"), ElementsAre(HasSubstr("more than 100 JSON Pointers")));
     EXPECT_THAT(refusals_of(R"({"state":"/torch"})"), ElementsAre(HasSubstr("must be an array")));
 }
 
