@@ -334,7 +334,8 @@ private:
         std::string first = "retry: 1000\n\nevent: session\ndata: {\"sessionId\":";
         first += log_.last() == 0 ? "null" : plugin::quoted(session_);
         first += ",\"game\":" + plugin::quoted(game_);
-        first += ",\"title\":" + plugin::quoted(host_.title().empty() ? "Narratoria" : host_.title());
+        first +=
+            ",\"title\":" + plugin::quoted(host_.title().empty() ? "Narratoria" : host_.title());
         if (!host_.language().empty()) first += ",\"language\":" + plugin::quoted(host_.language());
         if (!host_.opening().empty()) first.append(",\"opening\":").append(host_.opening());
         first += ",\"after\":" + std::to_string(after) + ",\"last\":" + std::to_string(log_.last());

@@ -541,8 +541,9 @@ TEST(Part, HasOnlyTheValuesAtThePointersInTheirPlaces) {
     EXPECT_EQ(tree.part({"/torch/lit", "/torch/oil", "/no", "/x/y"}),
               R"({"torch":{"lit":true,"oil":null}})");
     EXPECT_EQ(tree.part({"/player/items/0"}), R"({"player":{"items":{"0":"rope"}}})");
-    EXPECT_EQ(tree.part({"/x", ""}),
-              R"({"x":1,"torch":{"lit":true,"oil":null},"player":{"name":"Ada","items":["rope"]}})");
+    EXPECT_EQ(
+        tree.part({"/x", ""}),
+        R"({"x":1,"torch":{"lit":true,"oil":null},"player":{"name":"Ada","items":["rope"]}})");
     EXPECT_EQ(tree.part({}), "{}");
 }
 
