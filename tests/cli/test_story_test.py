@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import done
+from harness import BUILD, SOURCE, done
 
 TOML = """
 title = "The Door"
@@ -192,3 +192,13 @@ def test_walks_of_a_script_end_with_its_endings(command, write):
     ran = command("test", "--story", folder, "--walks", "3")
     assert ran.status == 0, ran
     assert ran.out.endswith('    ending "Gone": 3\n'), "prompts.json is not used"
+
+
+@pytest.mark.parametrize("folder", [SOURCE / "examples" / "stories" / "lighthouse",
+                                    BUILD / "share" / "narratoria" / "stories" / "torch"],
+                         ids=["lighthouse", "torch"])
+def test_sample_stories_pass_their_tests(command, folder):
+    ran = command("validate", "story", "--strict", folder)
+    assert ran.status == 0, ran
+    ran = command("test", "--story", folder, "--walks", "20")
+    assert ran.status == 0, ran

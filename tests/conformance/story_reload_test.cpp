@@ -233,7 +233,7 @@ TEST_F(StoryReload, StoredGameWithAReloadIsReplayed) {
     session.reset();
     Session replays(
         *engine, SessionOptions{.id = id, .story = folder.path(), .store = store, .replays = true});
-    for (const uint64_t turn : {1, 2}) {
+    for (const uint64_t turn : {uint64_t{1}, uint64_t{2}}) {
         std::optional<nar_replayed> replayed;
         replays.replay(turn, [&](const nar_replayed& its) { replayed = its; });
         engine->run_until_idle();

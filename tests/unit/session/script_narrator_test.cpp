@@ -89,7 +89,7 @@ private:
 
 class ScriptNarratorTest : public ::testing::Test {
 protected:
-    const plugin::StoryInfo story;
+    const plugin::StoryInfo story{};
     void open(std::string_view script) {
         std::string settings;
         json::ObjectWriter(settings).string("file", "tale.nuwa").string("source", script).end();
