@@ -516,7 +516,9 @@ void Machine::execute() {
             }
             case Operation::Lookup: {
                 NUWA_SAVE();
-                if (!look_up(instruction, frame[instruction.a])) return;
+                uint64_t work = 0;
+                if (!look_up(instruction, frame[instruction.a], work)) return;
+                NUWA_CHARGE_AFTER(work / kBytesPerStep)
                 break;
             }
             case Operation::Fail:
@@ -783,7 +785,7 @@ bool Machine::format(const Value& text, const Value& object, Value& result) {
 }
 
 // HAS and GET: follows a path such as "exits.0.name" from member to member and element to element.
-bool Machine::look_up(const Instruction& instruction, Value& result) {
+bool Machine::look_up(const Instruction& instruction, Value& result, uint64_t& work) {
     const bool is_get = instruction.c == 3;
     const char* const name = is_get ? "GET" : "HAS";
     Value at = take(program_->operands_[instruction.b]);
@@ -799,6 +801,7 @@ bool Machine::look_up(const Instruction& instruction, Value& result) {
     }
     if (!path.is_string()) return refuse_argument("second", "a string", path);
     const std::string_view keys = path.text();
+    work = keys.size();
     bool found = true;
     for (size_t begin = 0; found && begin <= keys.size();) {
         const size_t end = std::min(keys.find('.', begin), keys.size());

@@ -115,7 +115,7 @@ private:
     bool call_tool(const Instruction& instruction);
     bool print(const Value& value);
     bool format(const Value& text, const Value& object, Value& result);
-    bool look_up(const Instruction& instruction, Value& result);
+    bool look_up(const Instruction& instruction, Value& result, uint64_t& work);
     void define(uint32_t variable);
 
     int64_t now_ms() const;

@@ -539,6 +539,12 @@ bool PromptAnswer::has_tools() const {
     return tools && tools.is_array() && !tools.empty();
 }
 
+bool PromptEntry::matches(const PlayerWords& words, Bindings& captures) const {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const PromptPattern& pattern) {
+        return pattern.matches(words, captures);
+    });
+}
+
 Prompts read_prompts(std::string_view text, Faults& faults) {
     Prompts prompts;
     const size_t first = faults.size();

@@ -48,6 +48,9 @@ struct PromptEntry {
     std::vector<Mention> mentions;      // of the patterns
     json::Value when;                   // a condition, or empty
     std::vector<PromptAnswer> answers;  // in order of preference
+
+    // True if a pattern matches; `captures` are then those of the first one.
+    bool matches(const PlayerWords& words, Bindings& captures) const;
 };
 
 // The content of a prompts.json.

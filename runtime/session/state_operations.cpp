@@ -58,7 +58,48 @@ std::string list_with(json::Value list, json::Value element, bool is_wanted) {
     return out += ']';
 }
 
+bool is_in_list(json::Value state, std::string_view pointer) {
+    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
+         slash = pointer.find('/', slash + 1)) {
+        const json::Value parent = json::find_pointer(state, pointer.substr(0, slash));
+        if (parent && parent.is_array()) return true;
+    }
+    return false;
+}
+
+// Appends a value with the names in its texts replaced.
+void append_expanded(std::string& out, json::Value value, const NameLookup& text_of,
+                     const NameLookup& json_of) {
+    if (value.is_array()) {
+        const size_t begin = out.size();
+        for (const json::Value element : value.elements()) {
+            out += out.size() == begin ? '[' : ',';
+            append_expanded(out, element, text_of, json_of);
+        }
+        out += out.size() == begin ? "[]" : "]";
+    } else if (value.is_string()) {
+        TemplateProblem problem;
+        const auto parts = parse_template(value.text(), problem);
+        if (parts && parts->size() == 1 && parts->front().is_name) {
+            if (const auto json = json_of(parts->front().text)) {
+                out += *json;
+                return;
+            }
+        }
+        json::append_string(out, expand_template(value.text(), text_of));
+    } else {
+        json::append_compact(out, value.raw());
+    }
+}
+
 bool has_name(json::Value value) {
+    if (value.is_array()) {
+        for (const json::Value each : value.elements()) {
+            if (has_name(each)) return true;
+        }
+        return false;
+    }
+
     return value.is_null() ||
            (value.is_string() && value.text().find('{') != std::string_view::npos);
 }
@@ -110,38 +151,33 @@ void StateOperationsReader::read(json::Value operations) const {
     }
 }
 
-std::string patch_of(json::Value operations, json::Value state, const NameLookup& text_of,
-                     const NameLookup& json_of) {
-    const auto expanded = [&](json::Value value) {
-        std::string out;
-        if (!value.is_string()) {
-            json::append_compact(out, value.raw());
-            return out;
-        }
-        TemplateProblem problem;
-        const auto parts = parse_template(value.text(), problem);
-        if (parts && parts->size() == 1 && parts->front().is_name) {
-            if (const auto json = json_of(parts->front().text)) return *json;
-        }
-        json::append_string(out, expand_template(value.text(), text_of));
-        return out;
-    };
+std::optional<std::string> patch_of(json::Value operations, json::Value state,
+                                    const NameLookup& text_of, const NameLookup& json_of,
+                                    std::string& why) {
     state::Tree patches;
     state::Patch patch;
     json::Document operand, document;
     for (const json::Member member : operations.members()) {
+        if (is_in_list(state, member.key)) {
+            why = json::quoted(member.key) +
+                  " is within a list, of which only the whole can be set; \"add\" and \"remove\" "
+                  "change a list";
+            return std::nullopt;
+        }
         std::string value;
         const json::Value before = json::find_pointer(state, member.key);
         if (!member.value.is_object()) {
-            value = expanded(member.value);
+            append_expanded(value, member.value, text_of, json_of);
         } else {
             for (const json::Member each : member.value.members()) {
-                if (!parse(expanded(each.value), operand)) return {};
+                std::string given;
+                append_expanded(given, each.value, text_of, json_of);
+                parse(given, operand);
                 value = each.key == "+" ? sum(before, operand.root())
                                         : list_with(before, operand.root(), each.key == "add");
             }
         }
-        if (!parse(json::nested(member.key, value), document)) return {};
+        parse(json::nested(member.key, value), document);
         patch.prepare_nulls(document.root());
         patches.merge(patch);
     }

@@ -8,6 +8,7 @@
 // removes from a list. A missing number is 0, and a missing list is empty.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,8 +27,11 @@ struct StateOperationsReader {
 };
 
 // Returns the patch (RFC 7396) for operations whose form is valid. `json_of` returns the value of a
-// name as JSON: a text that is one name only keeps the type of its value.
-std::string patch_of(json::Value operations, json::Value state, const NameLookup& text_of,
-                     const NameLookup& json_of);
+// name as JSON: a text that is one name only keeps the type of its value. Returns nothing and the
+// reason if the state does not allow an operation: a pointer into a list, because a patch can only
+// replace the whole list.
+std::optional<std::string> patch_of(json::Value operations, json::Value state,
+                                    const NameLookup& text_of, const NameLookup& json_of,
+                                    std::string& why);
 
 }  // namespace narratoria::session

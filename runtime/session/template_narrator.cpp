@@ -245,7 +245,7 @@ public:
             answer != nullptr && answer->has_tools()) {
             const json::Value success = request_.previous_result.find("success");
             if (success && success.boolean()) {
-                apply(answer->set);
+                apply(*answer);
                 return tell(names_.told(answer->success), answer);
             }
             if (answer->failure) {
@@ -254,7 +254,8 @@ public:
             }
         }
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!matches(entry) || !holds(entry.when, names_.state())) continue;
+            if (!entry.matches(words_, names_.captures) || !holds(entry.when, names_.state()))
+                continue;
             if (const PromptAnswer* const answer = usable(entry.answers)) return give(*answer);
         }
         names_.captures.clear();
@@ -265,12 +266,6 @@ public:
     }
 
 private:
-    bool matches(const PromptEntry& entry) {
-        return std::any_of(
-            entry.patterns.begin(), entry.patterns.end(),
-            [&](const PromptPattern& pattern) { return pattern.matches(words_, names_.captures); });
-    }
-
     const PromptAnswer* usable(const std::vector<PromptAnswer>& answers) const {
         const auto found =
             std::find_if(answers.begin(), answers.end(), [&](const PromptAnswer& each) {
@@ -292,21 +287,28 @@ private:
         for (const PromptEntry& entry : prompts_.entries) {
             const PromptAnswer* const found = in(entry.answers);
             if (found == nullptr) continue;
-            matches(entry);
+            entry.matches(words_, names_.captures);
             return found;
         }
         return in(prompts_.unmatched);
     }
 
-    void apply(json::Value set) {
-        if (!set) return;
-        reply_.patch = patch_of(set, names_.state(), names_.text_of(), names_.json_of());
+    void apply(const PromptAnswer& answer) {
+        if (!answer.set) return;
+        std::string why;
+        const auto patch =
+            patch_of(answer.set, names_.state(), names_.text_of(), names_.json_of(), why);
+        if (!patch) {
+            reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
+            return;
+        }
+        reply_.patch = *patch;
         names_.apply(reply_.patch);
     }
 
     // What follows the tools of an answer is told and offered when their outcome is known.
     TemplateNarrator::Reply give(const PromptAnswer& answer) {
-        if (!answer.has_tools()) apply(answer.set);
+        if (!answer.has_tools()) apply(answer);
         std::string text = names_.told(answer.narrative);
         if (!answer.plan) return tell(text, &answer);
         const bool has_more = answer.success || answer.set || answer.ending ||
@@ -374,10 +376,15 @@ private:
     // The prompts that the player probably meant, except those that `offered` has already. A prompt
     // that has no answer now is not one of them, because it would disclose what is to come.
     std::vector<std::string> near(const std::vector<std::string>& offered) const {
+        std::vector<PlayerWords> others;
+        for (const std::string& text : offered) others.emplace_back(text, prompts_.vocabulary);
+        Bindings captures;
         std::vector<KnownPrompt> known;
         for (const PromptEntry& entry : prompts_.entries) {
             if (!holds(entry.when, names_.state()) || usable(entry.answers) == nullptr ||
-                matches_any(entry, offered)) {
+                std::any_of(others.begin(), others.end(), [&](const PlayerWords& words) {
+                    return entry.matches(words, captures);
+                })) {
                 continue;
             }
             for (size_t i = 0; i < entry.patterns.size(); ++i) {
@@ -391,16 +398,6 @@ private:
             out.push_back(expand_template(each, {}));
         }
         return out;
-    }
-
-    bool matches_any(const PromptEntry& entry, const std::vector<std::string>& texts) const {
-        Bindings captures;
-        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-            const PlayerWords words(text, prompts_.vocabulary);
-            return std::any_of(
-                entry.patterns.begin(), entry.patterns.end(),
-                [&](const PromptPattern& pattern) { return pattern.matches(words, captures); });
-        });
     }
 
     const Prompts& prompts_;
@@ -455,13 +452,17 @@ void plugin_generate(void* instance, const nar_narrator_request* request) {
     const auto& self = *static_cast<const TemplatePlugin*>(instance);
     json::Document document;
     json::ParseError error;
-    if (document.parse(view(request->json), error, json::kDepthOfOwn)) {
-        const TemplateNarrator::Reply reply = self.narrator.answer(document.root());
-        if (!reply.patch.empty()) self.state->patch(self.host, view(reply.patch));
-        self.answers->reply(self.host, request->token, view(reply.plan));
-    } else {
-        self.answers->fail(self.host, request->token, view(error.message));
+    const auto fail = [&](std::string_view why) {
+        self.answers->fail(self.host, request->token, view(why));
+    };
+    if (!document.parse(view(request->json), error, json::kDepthOfOwn)) return fail(error.message);
+    const TemplateNarrator::Reply reply = self.narrator.answer(document.root());
+    if (!reply.fault.empty()) return fail(reply.fault);
+    // A text must not tell what has not become true. The session logs the reason.
+    if (!reply.patch.empty() && self.state->patch(self.host, view(reply.patch)) != NAR_OK) {
+        return fail("the state refuses what the answer sets");
     }
+    self.answers->reply(self.host, request->token, view(reply.plan));
 }
 
 const void* plugin_extension(nar_str id) {

@@ -21,6 +21,7 @@ public:
     struct Reply {
         std::string plan;   // Plan JSON
         std::string patch;  // of the state, to be applied before the plan; or empty
+        std::string fault;  // why there is no plan: what the answer sets is impossible; or empty
     };
     // Replies to a document of schema narrator-request/1. The plan never uses a skill that the
     // request disables (spec 003 §13.6).

@@ -573,9 +573,15 @@ TrialOutcome run_trial(const TrialOptions& options,
     // killed.
     alive_here.reset();
     const Clock::time_point closed = Clock::now();
-    while (page->decoy > 0 && waitpid(page->decoy, nullptr, WNOHANG) == 0 &&
+    int status = 0;
+    pid_t over = 0;
+    while (page->decoy > 0 && (over = waitpid(page->decoy, &status, WNOHANG)) == 0 &&
            seconds_since(closed) < 0.2) {
         poll(nullptr, 0, 1);
+    }
+    // A signal that was sent just before the end of the process may take effect only now.
+    if (page->finished && !ended && end.decoy.empty() && over > 0 && WIFSIGNALED(status)) {
+        end.decoy = "was ended by a signal";
     }
     end_trial(process);
     if (end.remains.empty()) end_all_children();

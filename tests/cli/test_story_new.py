@@ -10,7 +10,7 @@ import pytest
 
 from harness import DEADLINE, NARRATORIA, default_signals
 
-FILES = ["prompts.json", "story.toml", "tools/rope", "tools/rope.tool.json"]
+FILES = ["prompts.json", "story.toml", "tests/well.transcript", "tools/rope", "tools/rope.tool.json"]
 
 
 def tree(folder):
@@ -25,6 +25,9 @@ def test_new_story_has_no_warnings_and_plays(command):
     checked = command("validate", "story", "well")
     assert (checked.status, checked.out + checked.err) == (0, "well: no faults\n"), checked
     assert command("tool", "check", "well/tools/rope").status == 0
+    tested = command("test", "--story", "well")
+    assert tested.status == 0, tested
+    assert "1 of 1 transcript passed" in tested.out
     played = command("play", "--story", "well", "I lower the bucket", "pull up the bucket", "I call home",
                      "I throw the coin into the well")
     assert (played.status, played.err) == (0, ""), played

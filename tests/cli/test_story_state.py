@@ -30,7 +30,7 @@ PROMPTS = {
         {"patterns": ["I roll"], "answers": [
             {"plan": {"tools": [{"toolId": "roll", "toolPath": "tools/die"}]},
              "narrative": "You throw.", "success": "{roll.result.total}, with {roll.result.oil} oil.",
-             "choices": ["I roll"]}]},
+             "set": {"/rolled": "{roll.result.total}"}, "choices": ["I roll"]}]},
         {"patterns": ["I throw"], "answers": [
             {"plan": {"tools": [{"toolId": "roll", "toolPath": "tools/die"}]}, "choices": ["I roll"]}]},
         {"patterns": ["I force it"], "answers": [
@@ -136,6 +136,7 @@ def test_a_tool_that_runs_again_is_told_anew(command, door):
     (door / "tools" / "die").write_text(DIE.replace('"total": 4', '"total": 6'))
     ran = session("again", "1", "--tools", "roll")
     assert "6, with 2 oil." in ran.out, ran
+    assert session("state").result["rolled"] == 6, "the recorded change is not applied as well"
 
 
 def test_a_fallback_shows_the_state(command, door):
@@ -143,3 +144,17 @@ def test_a_fallback_shows_the_state(command, door):
     (door / "n.nuwa").write_text('IF HAS(state, "torch.lit") THEN CALL no_tool {} END')
     ran = command("play", "--story", door, "--narrator", "n.nuwa", "I open")
     assert "Not now, Ada." in ran.out, ran
+
+
+def test_an_answer_whose_change_is_refused_is_not_told(command, door):
+    prompts = json.loads((door / "prompts.json").read_text())
+    prompts["prompts"] += [
+        {"patterns": ["I write"], "answers": [{"narrative": "Written.", "set": {"/book": "x" * 500}}]},
+        {"patterns": ["I list"], "answers": [{"narrative": "Listed.", "set": {"/bag": ["rope"]}}]},
+        {"patterns": ["I swap"], "answers": [{"narrative": "Swapped.", "set": {"/bag/0": "lamp"}}]}]
+    (door / "prompts.json").write_text(json.dumps(prompts))
+    (door / "story.toml").write_text(TOML + "[limits]\nstate_bytes = 300\n")
+    ran = command("play", "--story", door, "--verbose", "I write", "I list", "I swap")
+    assert "Written." not in ran.out and "Listed." in ran.out and "Swapped." not in ran.out
+    assert "the state refuses what the answer sets" in ran.out
+    assert '/answers/0/set: "/bag/0" is within a list' in ran.out

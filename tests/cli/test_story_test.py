@@ -176,6 +176,12 @@ def test_walks_report_failing_tools_and_turns(command, write):
     assert 'turn failed: "I open the door" has no answer: ' in ran.out
 
 
+def test_a_missing_transcript_is_named(command, write):
+    ran = command("test", "--story", write(), "no.transcript")
+    assert ran.status == 2, ran
+    assert ran.err.startswith("narratoria test: cannot read the transcript from no.transcript: ")
+
+
 def test_a_story_with_faults_is_refused(command, write):
     folder = write()
     (folder / "prompts.json").write_text("{}")

@@ -196,6 +196,24 @@ TEST_F(PlayedAgain, FailureDuringARerunAsksTheNarrator) {
     EXPECT_EQ(narrator.requests[0]["previousResult"]["failedTools"].text(), R"(["tries"])");
 }
 
+TEST_F(PlayedAgain, RerunOfAContinuedPlanAsksHowItContinues) {
+    int asked = 0;
+    ScriptedNarrator continues([&](const Json& request) {
+        if (request["continuation"].integer() == 0) {
+            return plan_of({tool("a"), tool("c")}, R"("continue":true)");
+        }
+        const std::string told = std::to_string(++asked);
+        stage->session.patch_state("{\"told" + told + "\":true}");
+        return tells("told " + told, "told-" + told);
+    });
+    SessionOptions options;
+    options.narrator = continues.narrator();
+    open(options);
+    play("go");
+    EXPECT_EQ(again(1, R"(["a"])"), Outcome::Completed);
+    EXPECT_EQ(state(), Json(R"({"a":2,"c":1,"told2":true})")) << "not what it patched before";
+}
+
 TEST_F(PlayedAgain, ToolsAndTurnsThatCannotRunAgainAreRefused) {
     open();
     play("chain");

@@ -48,13 +48,14 @@ int story_new(const StoryNewOptions& options) {
                               {"story/prompts.json", "prompts.json"},
                               {"story/tools/rope", "tools/rope", true},
                               {"story/tools/rope.tool.json", "tools/rope.tool.json"},
+                              {"story/well.transcript", "tests/well.transcript"},
                           },
                           // A JSON string without control characters is a TOML string.
                           {{"TITLE", json::quoted(options.name)}});
     const std::string shown = shell_word(folder.front() == '-' ? "./" + folder : folder);
     print_output(fmt::format("{0} is a story that plays as it is:\n  narratoria play --story {0}\n"
                              "Change its files while it is played, and check them:\n"
-                             "  narratoria validate story {0}\n",
+                             "  narratoria validate story {0}\n  narratoria test --story {0}\n",
                              shown),
                  "what was created");
     return kExitSuccess;
@@ -70,8 +71,10 @@ void add_story(Command application) {
     command.option("NAME", options->name, "The story's title").required();
     command.option("FOLDER", options->folder, "The folder to create (default: NAME)").not_empty();
     command.footer(
-        "Creates story.toml, prompts.json, and a tool with its manifest. Existing files are never\n"
-        "changed.\nExit status: 0 created, 1 a file cannot be written, 2 the name cannot be used, "
+        "Creates story.toml, prompts.json, a tool with its manifest, and a test. Existing files "
+        "are\n"
+        "never changed.\nExit status: 0 created, 1 a file cannot be written, 2 the name cannot be "
+        "used, "
         "or "
         "the\nfolder exists.\nExample:\n  narratoria story new \"The Well\" well");
     command.action([options] { return story_new(*options); });

@@ -54,13 +54,13 @@ void print(const std::string& text) { print_output(text + '\n', "the report"); }
 // Returns false if the transcript has faults or the story answers differently.
 bool test_transcript(Engine& engine, const std::string& folder, const std::string& file,
                      bool updates) {
-    const std::string text = read_document(file, "the transcript");
+    const std::string text = read_document(file, "transcript");
     std::vector<story::TranscriptFault> faults;
     const story::Transcript transcript = story::read_transcript(text, faults);
     if (faults.empty() && updates) {
         const std::string updated = story::updated_transcript(engine, folder, text, transcript);
         if (updated == text) return true;
-        Replacement replacement(file, "the transcript", Replacement::Durability::Atomic);
+        Replacement replacement(file, "transcript", Replacement::Durability::Atomic);
         if (!write_all(replacement.descriptor(), updated)) {
             throw Failed(fmt::format("cannot write {}: {}", display_path(file), reason(errno)));
         }

@@ -21,7 +21,9 @@ std::string patch(std::string_view operations) {
         if (name == "roll.result.total") return "12";
         return std::nullopt;
     };
-    return patch_of(document.root(), state.root(), look_up_in(bindings), json_of);
+    std::string why;
+    return patch_of(document.root(), state.root(), look_up_in(bindings), json_of, why)
+        .value_or(why);
 }
 
 TEST(StateOperations, SetAndRemoveValues) {
@@ -49,6 +51,16 @@ TEST(StateOperations, ExpandNames) {
               R"({"said":"take a lamp","bag":["rope",1,"a lamp"]})");
     EXPECT_EQ(patch(R"({"/roll":"{roll.result.total}"})"), R"({"roll":12})")
         << "a name alone keeps the type of its value";
+    EXPECT_EQ(patch(R"({"/bag":["{thing}","{roll.result.total}",[],1]})"),
+              R"({"bag":["a lamp",12,[],1]})");
+}
+
+TEST(StateOperations, RefusePointersIntoLists) {
+    EXPECT_EQ(
+        patch(R"({"/coins":1,"/bag/0":"lamp"})"),
+        R"("/bag/0" is within a list, of which only the whole can be set; "add" and "remove" )"
+        "change a list");
+    EXPECT_EQ(patch(R"({"/shelf/0":"lamp"})"), R"({"shelf":{"0":"lamp"}})") << "there is no list";
 }
 
 }  // namespace

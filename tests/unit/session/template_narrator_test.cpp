@@ -345,6 +345,16 @@ TEST(TemplateNarrator, OffersWhatThePlayerProbablyMeant) {
     EXPECT_EQ(Answered(narrator, {"say hi"}).choices(), (List{"wait"}));
 }
 
+TEST(TemplateNarrator, SuggestsNothingThatAChoiceSaysAlready) {
+    const std::string prompts =
+        R"({"prompts":[{"patterns":["go door","I open the door"],"answers":[{"narrative":"A"}]}])";
+    const auto choices = [](const std::string& text) {
+        return Answered(TemplateNarrator(prompts_with(text)), {"go doro"}).choices();
+    };
+    EXPECT_EQ(choices(prompts + "}"), List{"go door"});
+    EXPECT_EQ(choices(prompts + R"(,"always":["I open the door"]})"), List{"I open the door"});
+}
+
 TEST(TemplateNarrator, AnAnswerInPlaceOfAFailedOneMayEndTheStory) {
     const TemplateNarrator narrator(
         prompts_with(R"({"prompts":[{"patterns":["t"],"answers":[)"
