@@ -71,6 +71,34 @@ void View::narrate(std::string_view text) {
     gap();
 }
 
+std::string View::write_pieces() {
+    const std::vector<std::string> lines = narrative_lines(pieces_, pieces_width_);
+    while (written_lines_ + 1 < lines.size()) line(lines[written_lines_++]);
+    return lines.empty() ? std::string() : lines.back();
+}
+
+bool View::complete_pieces(std::string_view text) {
+    const std::vector<std::string> told = narrative_lines(pieces_, pieces_width_);
+    const std::vector<std::string> lines = narrative_lines(text, pieces_width_);
+    const auto written = static_cast<std::ptrdiff_t>(written_lines_);
+    if (lines.size() < written_lines_ ||
+        !std::equal(lines.begin(), lines.begin() + written, told.begin())) {
+        return false;
+    }
+    pieces_.clear();
+    for (std::size_t at = written_lines_; at < lines.size(); ++at) line(lines[at]);
+    gap();
+    return true;
+}
+
+void View::take_back_pieces() {
+    const std::string last = write_pieces();
+    pieces_.clear();
+    if (!last.empty()) line(last);
+    line("  " + style_.dim("(taken back)"));
+    gap();
+}
+
 void View::take(const plugin::Event& event) {
     changed_ = true;
     if (event.kind() != Kind::Warning) say_refused();
@@ -98,11 +126,23 @@ void View::take(const plugin::Event& event) {
         case Kind::Narrative: {
             const json::Document body = json::read(event.body());
             untold_.clear();
-            narrate(json::text(body, "text"));
+            if (pieces_.empty() || !complete_pieces(json::text(body, "text"))) {
+                if (!pieces_.empty()) take_back_pieces();
+                narrate(json::text(body, "text"));
+            }
             // The fallback text ends the turn.
             if (json::text(body, "source") == "fallback") settle();
             break;
         }
+        case Kind::NarrativeDelta:
+            if (pieces_.empty()) {
+                gap();
+                pieces_width_ = width();
+                written_lines_ = 0;
+            }
+            pieces_ += json::text(json::read(event.body()), "text");
+            break;
+        case Kind::NarrativeRetracted: take_back_pieces(); break;
         case Kind::ToolEvent:
             if (event.type() == Type::Error) take_error(event);
             break;
@@ -340,6 +380,7 @@ void View::say_choices() {
 std::optional<milliseconds> View::refresh() {
     const auto now = std::chrono::steady_clock::now();
     if (!live_) {
+        if (!pieces_.empty()) write_pieces();
         flush();
         return std::nullopt;
     }
@@ -350,9 +391,16 @@ std::optional<milliseconds> View::refresh() {
     if (changed_ || board_.running() > 0) {
         keeper_.was_late = due_ != std::chrono::steady_clock::time_point() &&
                            now - due_ > kStoodStill && board_.running() > 0;
-        std::vector<std::string> lines =
-            board_.lines(style_, std::max<std::size_t>(width(), 5) - 4, live_->height());
-        for (std::string& one : lines) one.insert(0, "    ");
+        std::vector<std::string> lines;
+        if (!pieces_.empty()) {
+            std::string last = write_pieces();
+            if (gap_) lines.emplace_back();
+            lines.push_back(std::move(last));
+        }
+        const std::size_t room = live_->height() - std::min(live_->height(), lines.size());
+        for (std::string& one : board_.lines(style_, std::max<std::size_t>(width(), 5) - 4, room)) {
+            lines.push_back(one.insert(0, "    "));
+        }
         live_->draw(lines);
         changed_ = false;
     }

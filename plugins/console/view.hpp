@@ -30,7 +30,8 @@ public:
     static constexpr std::uint32_t kWanted =
         kinds(Kind::ToolEvent, Kind::Prompt, Kind::Narrative, Kind::PlanStarted, Kind::PlanEnded,
               Kind::ToolStarted, Kind::ToolEnded, Kind::AttemptStarted, Kind::AssetRefused,
-              Kind::Warning, Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded);
+              Kind::Warning, Kind::UiPlaceholder, Kind::AssetPlaceholder, Kind::TurnEnded,
+              Kind::NarrativeDelta, Kind::NarrativeRetracted);
     void take(const plugin::Event& event);
 
     // False if the payload is not a valid list of choices. Choices are shown when the turn ends, or
@@ -56,6 +57,12 @@ private:
     // Puts one empty line before the next output, however often it is called.
     void gap() { gap_ = true; }
     void narrate(std::string_view text);
+    // The narrative that is being told in pieces: writes its whole lines, and returns the last one,
+    // which may still grow.
+    std::string write_pieces();
+    // Writes what follows the pieces told so far; false if the text does not begin with them.
+    bool complete_pieces(std::string_view text);
+    void take_back_pieces();
     void take_error(const plugin::Event& event);
     void take_warning(const plugin::Event& event);
     void say_refused();
@@ -80,6 +87,9 @@ private:
     bool is_verbose_;
     std::function<void(int)> broken_;
     std::string text_;
+    std::string pieces_;             // of a narrative, told before it is whole
+    std::size_t pieces_width_ = 0;   // its width, which stays when the terminal is resized
+    std::size_t written_lines_ = 0;  // of its lines
     std::vector<std::string> choices_;
     bool in_turn_ = false;
     // The running plan has "continue": what its tools say is told only if the narrator tells

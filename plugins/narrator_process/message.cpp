@@ -39,6 +39,7 @@ public:
     }
     bool String(const char* text, SizeType length, bool) {
         if (depth_ == 1 && name_ == "error") message_.error.emplace(text, length);
+        if (depth_ == 1 && name_ == "delta") message_.delta.emplace(text, length);
         return scalar([=](auto& out) { return out.String(text, length); });
     }
     bool StartObject() {
@@ -60,6 +61,7 @@ public:
         // The last of duplicate keys wins.
         if (name_ == "id") message_.id.reset();
         if (name_ == "error") message_.error.reset();
+        if (name_ == "delta") message_.delta.reset();
         if (name_ == "call") message_.call.reset();
         is_copied_ = name_ == "plan" || name_ == "invoke";
         if (is_copied_) {

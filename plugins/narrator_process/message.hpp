@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Parses a line from a narrator's process: {"id": N, "plan": {…}}, {"id": N, "error": "text"} or
-// {"id": N, "call": M, "invoke": {…}}.
+// Parses a line from a narrator's process: {"id": N, "plan": {…}}, {"id": N, "error": "text"},
+// {"id": N, "delta": "text"} or {"id": N, "call": M, "invoke": {…}}.
 
 #include <cstdint>
 #include <optional>
@@ -14,6 +14,7 @@ struct Message {
     std::optional<std::uint64_t> id;
     std::optional<std::string> plan;  // any JSON value; the host validates it
     std::optional<std::string> error;
+    std::optional<std::string> delta;
     std::optional<std::uint64_t> call;
     std::optional<std::string> invoke;  // any JSON value; the host validates it
 };

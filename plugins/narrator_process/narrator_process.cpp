@@ -316,6 +316,12 @@ private:
             invoke(*message.id, message.call, *message.invoke);
             return;
         }
+        if (message.delta && !message.plan && !message.error) {
+            const auto pending = requests_.find(*message.id);
+            if (pending != requests_.end()) pending->second.reply.delta(*message.delta);
+            else note_stray(*message.id);
+            return;
+        }
         auto found = requests_.extract(*message.id);
         if (found.empty()) {
             note_stray(*message.id);

@@ -25,6 +25,8 @@ inline std::string read_times(const nar_times* given, engine::Times& times) {
     lay(read.narrator_ms, times.narrator_ms);
     lay(read.prompt_ms, times.prompt_ms);
     lay(read.grace_ms, times.grace_ms);
+    lay(read.narrator_first_ms, times.narrator_first_ms);
+    lay(read.narrator_between_ms, times.narrator_between_ms);
     return {};
 }
 

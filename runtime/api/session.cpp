@@ -180,6 +180,8 @@ void take_story(const session::Story& story, engine::Times& times, engine::Limit
     lay(story.times.narrator_ms, times.narrator_ms);
     lay(story.times.prompt_ms, times.prompt_ms);
     lay(story.times.grace_ms, times.grace_ms);
+    lay(story.times.narrator_first_ms, times.narrator_first_ms);
+    lay(story.times.narrator_between_ms, times.narrator_between_ms);
     tool::apply(story.limits, limits);
 #define NARRATORIA_LIMIT(name, type, least, text) \
     if (story.limits.name.value_or(0) != 0) limits.name = *story.limits.name;
@@ -268,20 +270,31 @@ nar_status give_text(nar_text** place, nar_error* error, Fill&& fill) {
     return status;
 }
 
-nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
-                  nar_error* error) {
+// Sends something of a narrator's with `send`, and describes its status.
+template <typename Send>
+nar_status send_of_narrator(nar_engine* engine, nar_error* error, const Send& send) {
     if (engine == nullptr) return refuse_argument(error, "engine must not be NULL");
     if (engine->engine.forked()) {
         return fail(error, NAR_FORKED, "FORKED",
                     "the engine was created before a fork; create a new one in the child");
     }
-    const nar_status status = engine->engine.inbox().send_end(
-        nullptr, token, session::NarratorAnswer{is_plan, copy(text)});
+    const nar_status status = send(engine->engine.inbox());
     if (status == NAR_OK) return NAR_OK;
     if (status == NAR_STALE) {
         return fail(error, NAR_STALE, "STALE", "the request already has a reply");
     }
+    if (status == NAR_BUSY) {
+        return fail(error, NAR_BUSY, "BUSY",
+                    "16 MiB of pieces are waiting; drive the engine before the next one");
+    }
     return fail(error, NAR_GONE, "GONE", "the request was cancelled, timed out, or never existed");
+}
+
+nar_status answer(nar_engine* engine, uint64_t token, bool is_plan, nar_str text,
+                  nar_error* error) {
+    return send_of_narrator(engine, error, [&](Inbox& inbox) {
+        return inbox.send_end(nullptr, token, session::NarratorAnswer{is_plan, copy(text)});
+    });
 }
 
 }  // namespace
@@ -870,6 +883,14 @@ nar_status nar_make_uuid(nar_text** uuid, nar_error* error) {
 
 nar_status nar_narrator_reply(nar_engine* engine, uint64_t token, nar_str plan, nar_error* error) {
     return guarded(error, [&] { return answer(engine, token, true, plan, error); });
+}
+
+nar_status nar_narrator_delta(nar_engine* engine, uint64_t token, nar_str text, nar_error* error) {
+    return guarded(error, [&] {
+        return send_of_narrator(engine, error, [&](Inbox& inbox) {
+            return inbox.send_output(nullptr, token, view(text), &typeid(session::NarratorAnswer));
+        });
+    });
 }
 
 nar_status nar_narrator_fail(nar_engine* engine, uint64_t token, nar_str message,

@@ -85,12 +85,14 @@ void Inbox::mark_ready(uint64_t number, Token& token) {
     if (!std::exchange(token.is_ready, true)) ready_.push_back(number);
 }
 
-nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_view bytes) {
+nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_view bytes,
+                              const std::type_info* end_type) {
     {
         const std::lock_guard lock(mutex_);
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
+        if (end_type != nullptr && *open->end_type != *end_type) return NAR_GONE;
         if (bytes.empty()) return NAR_OK;
         const size_t waiting = open->messages.output.size() - open->delivered;
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;

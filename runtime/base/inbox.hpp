@@ -83,7 +83,9 @@ public:
     void log(uint32_t level, std::string line, std::string session = {});
     nar_status post(Poster& from, const Post& post);
     // `owner` must be the one that opened the token; otherwise NAR_GONE.
-    nar_status send_output(const void* owner, uint64_t token, std::string_view bytes);
+    // `owner` NULL: any owner, for a token that was opened with this End type.
+    nar_status send_output(const void* owner, uint64_t token, std::string_view bytes,
+                           const std::type_info* end_type = nullptr);
     nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
     // `owner` NULL: any owner. NAR_GONE if the token was opened with a different End type.
     // `last_output` precedes the end and is not limited.

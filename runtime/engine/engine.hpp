@@ -37,6 +37,8 @@ struct Times {
     uint32_t narrator_ms = 5000;
     uint32_t prompt_ms = 300000;
     uint32_t grace_ms = 2000;
+    uint32_t narrator_first_ms = 0;
+    uint32_t narrator_between_ms = 0;
 };
 
 struct Limits : tool::Limits {

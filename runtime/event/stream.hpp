@@ -34,6 +34,8 @@ enum class Kind : uint32_t {
     StatePatched = NAR_KIND_STATE_PATCHED,
     SessionMoved = NAR_KIND_SESSION_MOVED,
     StoryReloaded = NAR_KIND_STORY_RELOADED,
+    NarrativeDelta = NAR_KIND_NARRATIVE_DELTA,
+    NarrativeRetracted = NAR_KIND_NARRATIVE_RETRACTED,
 };
 
 // The plan, tool and attempt of an event. Fields that do not apply are empty or 0.

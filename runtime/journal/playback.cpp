@@ -159,6 +159,7 @@ void Playback::read(StoreFile& file, int64_t session) {
                     if (!plans_.empty()) plans_.back().tools[record.tool_id].ended = record.body;
                     return;
                 case event::Kind::StatePatched: add(ItemKind::Patch); return;
+                case event::Kind::NarrativeDelta: add(ItemKind::Delta); return;
                 default: return;
             }
             if (plans_.empty()) return;
@@ -250,8 +251,10 @@ bool Playback::has_answer() const {
         [](const Item& item) { return item.kind == ItemKind::Answer && !item.is_delivered; });
 }
 
-void Playback::ask(std::function<void(const Answer& answer)> take,
+void Playback::ask(std::function<void(std::string_view text)> tell,
+                   std::function<void(const Answer& answer)> take,
                    std::function<void()> no_answer) {
+    tell_ = std::move(tell);
     take_ = std::move(take);
     no_answer_ = std::move(no_answer);
     // Earlier plans have ended or will not run: skip their undelivered items.
@@ -403,6 +406,14 @@ bool Playback::deliver_item(Item& item) {
             const bool was_interrupted = is_last && turn_.status == TurnStatus::Interrupted;
             take({item.body, (item.flags & kIsPlan) != 0, (item.flags & kIsFinal) != 0,
                   (item.flags & kIsTimeout) != 0, was_executed, !was_executed && !was_interrupted});
+            return true;
+        }
+        case ItemKind::Delta: {
+            if (!take_) return false;
+            item.is_delivered = true;
+            json::Document document;
+            const auto tell = tell_;
+            if (parse(document, item.body)) tell(text_member(document.root(), "text"));
             return true;
         }
         case ItemKind::Invocation: {

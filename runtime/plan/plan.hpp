@@ -75,6 +75,8 @@ public:
     void append(ToolInvocation invocation);
     // Removes all tools of an open execution.
     void clear();
+    // For a plan without a narrative.
+    void set_narrative(std::string text) { narrative = given_narrative_ = std::move(text); }
 
     // Warnings of undefined members with a name similar to a defined one. The plan is valid, and
     // the members are ignored. At most kMaxWarnings.
@@ -126,6 +128,7 @@ private:
     void look_for_typos(json::Value object, KnownKeys known);
 
     json::Document document_;
+    std::string given_narrative_;
     std::deque<ToolInvocation> appended_;
     Faults warnings_;
     std::vector<json::Value> entries_;           // the JSON object of each tool

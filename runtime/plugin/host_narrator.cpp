@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Services of narratoria/narrator.h.
+#include <functional>
 #include <string>
 
 #include "base/view.hpp"
@@ -9,7 +10,7 @@
 namespace narratoria::plugin {
 namespace {
 
-nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
+nar_status send(const nar_host* host, const std::function<nar_status(SessionAccess&)>& send) {
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!is_active(instance)) return NAR_GONE;
         if (!instance.is_narrator()) {
@@ -17,8 +18,7 @@ nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str te
                 "it replied to a narrator's request, but is not this session's narrator");
             return NAR_GONE;
         }
-        const nar_status status =
-            instance.session().answer(token, is_plan, std::string(view(text)));
+        const nar_status status = send(instance.session());
         if (status == NAR_STALE) {
             instance.report("it replied to a request twice; the first reply is used");
         } else if (status == NAR_GONE) {
@@ -26,6 +26,16 @@ nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str te
         }
         return status;
     });
+}
+
+nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
+    return send(host, [&](SessionAccess& session) {
+        return session.answer(token, is_plan, std::string(view(text)));
+    });
+}
+
+nar_status narrator_delta(const nar_host* host, uint64_t token, nar_str text) {
+    return send(host, [&](SessionAccess& session) { return session.delta(token, view(text)); });
 }
 
 nar_status narrator_reply(const nar_host* host, uint64_t token, nar_str plan) {
@@ -76,7 +86,7 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
 }  // namespace
 
 const nar_host_narrator narrator_service{sizeof(nar_host_narrator), 0, narrator_reply,
-                                         narrator_fail};
+                                         narrator_fail, narrator_delta};
 const nar_host_invoke invoke_service{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
 
 }  // namespace narratoria::plugin

@@ -7,13 +7,17 @@
 
 namespace narratoria::session {
 
-void NarratorClient::ask(const std::string& request, uint32_t timeout_ms, Listener& listener) {
+void NarratorClient::ask(const std::string& request, const engine::Times& times,
+                         Listener& listener) {
     listener_ = &listener;
+    times_ = &times;
+    cut_character_.clear();
     const uint64_t token = engine_.inbox().open<NarratorAnswer>(this, *this);
     token_ = token;
-    time_.start(timeout_ms, [this] { on_time(); });
+    limit(time_, times.narrator_ms, "did not reply", "narrator_ms");
+    limit(piece_time_, times.narrator_first_ms, "told nothing", "narrator_first_ms");
     const nar_narrator_request given{sizeof given,
-                                     timeout_ms == 0 ? NAR_NONE : timeout_ms,
+                                     times.narrator_ms == 0 ? NAR_NONE : times.narrator_ms,
                                      token,
                                      {request.data(), request.size()}};
     engine_.call_host([&] { narrator_.generate(narrator_.user, &given); });
@@ -32,7 +36,7 @@ nar_status NarratorClient::answer(uint64_t token, NarratorAnswer answer) {
 
 void NarratorClient::withdraw() {
     if (token_ == 0) return;
-    time_.stop();
+    stop_times();
     const uint64_t token = std::exchange(token_, 0);
     const bool is_answered = engine_.inbox().has_end(token);
     engine_.inbox().close(token);
@@ -41,15 +45,42 @@ void NarratorClient::withdraw() {
     }
 }
 
-void NarratorClient::on_time() {
+void NarratorClient::limit(Countdown& time, uint32_t milliseconds, const char* what,
+                           const char* setting) {
+    time.start(milliseconds, [this, milliseconds, what, setting] {
+        on_time(std::string("the narrator ") + what + " within " + std::to_string(milliseconds) +
+                " ms (" + setting + " of [times])");
+    });
+}
+
+void NarratorClient::stop_times() {
+    time_.stop();
+    piece_time_.stop();
+}
+
+void NarratorClient::on_time(const std::string& message) {
     // An answer that was sent before the timeout counts, even if it was not delivered yet.
     if (engine_.inbox().has_end(token_)) return;
     withdraw();
-    listener_->on_narrator_timeout();
+    listener_->on_narrator_timeout(message);
+}
+
+void NarratorClient::on_output(std::string bytes) {
+    limit(piece_time_, times_->narrator_between_ms, "did not continue its narrative",
+          "narrator_between_ms");
+    bytes.insert(0, cut_character_);
+    const size_t whole = utf8::whole_prefix(bytes);
+    cut_character_ = bytes.substr(whole);
+    bytes.resize(whole);
+    if (!bytes.empty()) listener_->on_delta(utf8::repaired(bytes));
 }
 
 void NarratorClient::on_ended(std::any answer) {
-    time_.stop();
+    stop_times();
+    if (!cut_character_.empty()) {
+        listener_->on_delta(utf8::repaired(std::exchange(cut_character_, {})));
+        if (token_ == 0) return;
+    }
     // The token stays open, so that a second answer is NAR_STALE until forget_questions().
     token_ = 0;
     listener_->on_answer(std::any_cast<NarratorAnswer>(std::move(answer)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Client of a narrator: sends one question at a time, and handles its token, timeout and answer.
+// Client of a narrator: sends one question at a time, and handles its token, timeouts, the pieces of
+// its narrative and its answer.
 
 #include <any>
 #include <cstdint>
@@ -23,17 +24,20 @@ struct NarratorAnswer {
 // Owned by a session, which destroys it on the engine thread. Engine thread only, except answer().
 class NarratorClient : private Inbox::Receiver {
 public:
-    // Receives one call, from the loop, for each question that is not withdrawn. Both functions may
-    // call ask().
+    // Receives from the loop, for each question that is not withdrawn, the pieces of the narrative
+    // and then one call of the other two functions, which may call ask().
     class Listener {
     public:
         virtual ~Listener() = default;
+        // `text` is valid UTF-8, and not empty. May withdraw the question, and ask the next one.
+        virtual void on_delta(std::string_view text) = 0;
         virtual void on_answer(NarratorAnswer answer) = 0;
-        virtual void on_narrator_timeout() = 0;
+        virtual void on_narrator_timeout(std::string message) = 0;
     };
 
     // `engine` must outlive the client.
-    explicit NarratorClient(engine::Engine& engine) : engine_(engine), time_(engine.loop()) {}
+    explicit NarratorClient(engine::Engine& engine)
+        : engine_(engine), time_(engine.loop()), piece_time_(engine.loop()) {}
     ~NarratorClient() override { forget_questions(); }
     NarratorClient(const NarratorClient&) = delete;
     NarratorClient& operator=(const NarratorClient&) = delete;
@@ -43,17 +47,22 @@ public:
     void set_narrator(const nar_narrator& narrator) { narrator_ = narrator; }
     bool has_narrator() const { return narrator_.generate != nullptr; }
 
-    // Sends a question. No other question may be open. `timeout_ms` 0: no timeout. `listener` must
-    // outlive the question.
-    void ask(const std::string& request, uint32_t timeout_ms, Listener& listener);
+    // Sends a question. No other question may be open. `times` and `listener` must outlive it.
+    void ask(const std::string& request, const engine::Times& times, Listener& listener);
     bool is_asking() const { return token_ != 0; }
     // True until an answer has been sent, delivered or not.
     bool is_open(uint64_t token) const {
         return token_ != 0 && token == token_ && !engine_.inbox().has_end(token);
     }
-    // Pause and resume the timeout of the open question.
-    void pause_time() { time_.pause(); }
-    void resume_time() { time_.resume(); }
+    // Pause and resume the timeouts of the open question.
+    void pause_time() {
+        time_.pause();
+        piece_time_.pause();
+    }
+    void resume_time() {
+        time_.resume();
+        piece_time_.resume();
+    }
     // Drops the open question, if there is one. Calls the narrator's cancel() unless an answer has
     // arrived.
     void withdraw();
@@ -62,18 +71,30 @@ public:
     // NAR_GONE after it. No question may be open.
     void forget_questions() { engine_.inbox().close_all(this); }
 
-    // Thread-safe. Delivers an answer to one of this client's questions.
+    // Thread-safe. Deliver the next piece of the narrative, and the answer, of one of this client's
+    // questions.
+    nar_status delta(uint64_t token, std::string_view text) {
+        return engine_.inbox().send_output(this, token, text);
+    }
     nar_status answer(uint64_t token, NarratorAnswer answer);
 
 private:
+    void on_output(std::string bytes) override;
     void on_ended(std::any answer) override;
-    void on_time();
+    void on_time(const std::string& message);
+    // `what` did not happen in time.
+    void limit(Countdown& time, uint32_t milliseconds, const char* what, const char* setting);
+    void stop_times();
 
     engine::Engine& engine_;
     nar_narrator narrator_{};
-    Listener* listener_ = nullptr;  // of the open question
-    uint64_t token_ = 0;            // of the open question; 0: none
+    // Of the open question.
+    Listener* listener_ = nullptr;
+    const engine::Times* times_ = nullptr;
+    uint64_t token_ = 0;  // 0: no question is open
     Countdown time_;
+    Countdown piece_time_;
+    std::string cut_character_;  // the bytes of a character that the last piece ended within
 };
 
 }  // namespace narratoria::session

@@ -960,6 +960,10 @@ nar_status Session::submit_prompt(std::string_view text, std::string_view by,
     return number ? NAR_OK : NAR_BUSY;
 }
 
+nar_status Session::delta(uint64_t token, std::string_view text) {
+    return narrator_.delta(token, text);
+}
+
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {
     return narrator_.answer(token, {is_plan, std::move(text)});
 }

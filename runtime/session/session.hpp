@@ -258,6 +258,7 @@ private:
     plugin::ProcessDefaults process_defaults() override {
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
+    nar_status delta(uint64_t token, std::string_view text) override;
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     void give_up(uint64_t token, std::string message) override;
     const tool::Registry& registry() const override { return registry_; }

@@ -30,6 +30,8 @@ struct Story {
         std::optional<uint32_t> narrator_ms;
         std::optional<uint32_t> prompt_ms;
         std::optional<uint32_t> grace_ms;
+        std::optional<uint32_t> narrator_first_ms;
+        std::optional<uint32_t> narrator_between_ms;
     };
     // 0 or unset: the story sets no limit.
     struct Limits : tool::LimitOverrides {

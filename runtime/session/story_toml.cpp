@@ -174,7 +174,8 @@ private:
         }
         if (const toml::table* times = table(root, "times")) {
             allow_keys(*times, "/times",
-                       {"try_ms", "plan_ms", "narrator_ms", "prompt_ms", "grace_ms"});
+                       {"try_ms", "plan_ms", "narrator_ms", "narrator_first_ms",
+                        "narrator_between_ms", "prompt_ms", "grace_ms"});
             const auto time = [&](const char* key, std::optional<uint32_t>& out) {
                 // The maximum is one less than NAR_NONE, which means "no timeout" in C.
                 number(*times, "times", key, "whole milliseconds (0: no timeout)", out, 0,
@@ -183,6 +184,8 @@ private:
             time("try_ms", story_.times.try_ms);
             time("plan_ms", story_.times.plan_ms);
             time("narrator_ms", story_.times.narrator_ms);
+            time("narrator_first_ms", story_.times.narrator_first_ms);
+            time("narrator_between_ms", story_.times.narrator_between_ms);
             time("prompt_ms", story_.times.prompt_ms);
             time("grace_ms", story_.times.grace_ms);
         }

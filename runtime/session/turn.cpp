@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint32_t kMaxExecutionsOfOnePlan = 3;
 constexpr uint32_t kMaxContinuations = 4;
+// Of a narrative that is told in pieces. It is more than anyone reads: the narrator does not end.
+constexpr size_t kMaxPieces = 1024 * 1024;
 
 constexpr const char* kFallback =
     "Nothing comes of it, and the moment passes. What do you do instead?";
@@ -109,6 +111,7 @@ void Turn::end(TurnOutcome outcome) {
     is_ended_ = true;
     timer_.stop();
     if (with_.playback != nullptr) with_.playback->stop();
+    if (outcome != TurnOutcome::Completed) retract();
     decide_choices(outcome);
     if (with_.journal == nullptr) return publish_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
@@ -142,6 +145,7 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
 }
 
 void Turn::generate() {
+    retract();
     // The choices of a generation that failed must not be offered to the player.
     with_.presentation.drop_choices();
     if (generation_ == plan::kMaxGenerations) return fall_back();
@@ -178,18 +182,19 @@ void Turn::ask() {
                              },
                              is_recorded ? with_.playback : nullptr});
     if (is_recorded) {
-        with_.playback->ask([this](const auto& answer) { on_recorded_answer(answer); },
+        with_.playback->ask([this](std::string_view text) { on_delta(text); },
+                            [this](const auto& answer) { on_recorded_answer(answer); },
                             [this] {
                                 end_invocations(plan::Stop::Cancelled);
                                 end(outcome_of(with_.playback->turn().status));
                             });
     } else {
-        with_.narrator.ask(question, with_.settings.times.narrator_ms, *this);
+        with_.narrator.ask(question, with_.settings.times, *this);
     }
 }
 
 void Turn::on_recorded_answer(const journal::Playback::Answer& answer) {
-    if (answer.is_timeout) return on_narrator_timeout();
+    if (answer.is_timeout) return on_narrator_timeout(std::string(answer.text));
     take_answer({answer.is_plan, std::string(answer.text), answer.is_final}, &answer);
 }
 
@@ -199,7 +204,14 @@ void Turn::end_invocations(plan::Stop reason) {
     if (const auto& result = invocations_->result()) disabled_skills_ = result->disabled_skills;
 }
 
+void Turn::retract() {
+    if (pieces_.empty()) return;
+    pieces_.clear();
+    with_.stream.publish(event::Kind::NarrativeRetracted, {}, "{}");
+}
+
 void Turn::fall_back() {
+    retract();
     // What was told has happened; only its continuation is missing.
     if (continuation_ > 0 && result_->success) return end(TurnOutcome::Completed);
     std::string text = kFallback;
@@ -227,6 +239,17 @@ void Turn::fall_back() {
     end(TurnOutcome::Fallback);
 }
 
+void Turn::on_delta(std::string_view text) {
+    if (pieces_.size() + text.size() > kMaxPieces) {
+        with_.narrator.withdraw();
+        return on_answer({false, "its narrative is longer than 1 MiB"});
+    }
+    pieces_ += text;
+    std::string body;
+    json::ObjectWriter(body).string("text", text).end();
+    with_.stream.publish(event::Kind::NarrativeDelta, {}, body);
+}
+
 void Turn::on_answer(NarratorAnswer answer) { take_answer(std::move(answer), nullptr); }
 
 void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* recorded) {
@@ -250,13 +273,11 @@ void Turn::take_answer(NarratorAnswer answer, const journal::Playback::Answer* r
     fall_back();
 }
 
-void Turn::on_narrator_timeout() {
+void Turn::on_narrator_timeout(std::string message) {
     end_invocations(plan::Stop::Abandoned);
-    if (with_.journal != nullptr) with_.journal->note_failure("", journal::kNarratorTimeout);
+    if (with_.journal != nullptr) with_.journal->note_failure(message, journal::kNarratorTimeout);
     // The player waits for each generation, so the warning says how many may follow.
-    refuse("NARRATOR_TIMEOUT", "narrator-time",
-           "the narrator did not reply within " + std::to_string(with_.settings.times.narrator_ms) +
-               " ms (narrator_ms of [times])",
+    refuse("NARRATOR_TIMEOUT", "narrator-time", message,
            " (generation " + std::to_string(generation_) + " of " +
                std::to_string(plan::kMaxGenerations) + ")");
 }
@@ -315,6 +336,8 @@ void Turn::take_plan(std::string_view text, const journal::Playback::Answer* rec
         with_.stream.warn(subject, "PARENT_PLAN",
                           "the plan's parentPlanId is not the requestId of the previous plan");
     }
+    if (plan->narrative.empty()) plan->set_narrative(std::move(pieces_));
+    pieces_.clear();
     metadata_ = plan->metadata;
     actions_.execute(std::move(plan));
 }

@@ -100,13 +100,16 @@ public:
     const std::string& choices() const { return choices_; }
 
 private:
+    void on_delta(std::string_view text) override;
     void on_answer(NarratorAnswer answer) override;
-    void on_narrator_timeout() override;
+    void on_narrator_timeout(std::string message) override;
     void on_recorded_answer(const journal::Playback::Answer& answer);
 
     void generate();
     void ask();
     void end_invocations(plan::Stop reason);
+    // Takes back the pieces of a narrative that no plan followed.
+    void retract();
     void fall_back();
     void refuse(std::string fault, std::string faults);
     // `progress` is appended to the player's warning, not to the narrator's fault.
@@ -138,7 +141,8 @@ private:
     std::unique_ptr<Invocations> invocations_;  // for the latest question; NULL before the first
     std::map<std::string, uint32_t, std::less<>> executions_;  // number by requestId
     std::string metadata_ = "{}";                              // of the last plan that was executed
-    std::string told_;  // the narratives of the plans that were continued
+    std::string told_;    // the narratives of the plans that were continued
+    std::string pieces_;  // of the narrative, told while the question is open
     std::string narrative_;
     std::string choices_ = "[]";
     Timer timer_;

@@ -90,6 +90,8 @@ constexpr Sample kSamples[] = {
     {NAR_KIND_STATE_PATCHED, 0, R"({"patch":{"torch":{"lit":true}},"by":""})"},
     {NAR_KIND_SESSION_MOVED, 0, R"({"turn":1,"narrative":"It is dark.","choices":["Look"]})"},
     {NAR_KIND_STORY_RELOADED, 0, R"({"title":"The Well","faults":[]})"},
+    {NAR_KIND_NARRATIVE_DELTA, 0, R"({"text":"The well "})"},
+    {NAR_KIND_NARRATIVE_RETRACTED, 0, "{}"},
     {NAR_KIND_TURN_ENDED, 0, R"({"outcome":"completed","generations":1,"choices":["Leave"]})"},
 };
 

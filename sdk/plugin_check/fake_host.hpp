@@ -165,6 +165,7 @@ private:
     template <typename Extension>
     void publish(const char* id, const Extension& functions);
     void publish_extensions();
+    NarratorRequest* open_request(std::uint64_t token, const char* function, nar_status& status);
     nar_status answer(std::uint64_t token, const char* function, nar_str text, bool is_plan);
     void stop_loop();
 
@@ -237,6 +238,7 @@ private:
     bool nothing_can_happen() const;
     void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
+    static nar_status narrator_delta(const nar_host* host, std::uint64_t token, nar_str text);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
     static nar_status invoke_tool(const nar_host* host, std::uint64_t token, nar_str invocation,
                                   void (*on_outcome)(void*, const nar_invoke_outcome*), void* user,

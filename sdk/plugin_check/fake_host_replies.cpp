@@ -85,27 +85,48 @@ nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, na
         return NAR_INVALID_ARGUMENT;
     }
     const std::lock_guard lock(mutex_);
+    nar_status status;
+    NarratorRequest* const request = open_request(token, function, status);
+    if (request == nullptr) return status;
+    ++request->answers;
+    if (status != NAR_OK) return status;
+    request->has_plan = is_plan;
+    (is_plan ? request->plan : request->message) = to_view(text);
+    wake();
+    return NAR_OK;
+}
+
+nar_status PluginCheckHost::narrator_delta(const nar_host* host, std::uint64_t token, nar_str) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "narrator.delta", kInActive, false, &status);
+    if (self == nullptr) return status;
+    const std::lock_guard lock(self->mutex_);
+    self->open_request(token, "narrator.delta", status);
+    return status;
+}
+
+// The request of the token, or NULL if there is none. The lock must be held.
+NarratorRequest* PluginCheckHost::open_request(std::uint64_t token, const char* function,
+                                               nar_status& status) {
+    status = NAR_GONE;
     const auto found = requests_.find(token);
     if (found == requests_.end()) {
         tell_unknown_token(report_, function, token);
-        return NAR_GONE;
+        return nullptr;
     }
     NarratorRequest& request = found->second;
-    if (request.answers++ > 0) {
+    status = NAR_OK;
+    if (request.answers > 0) {
         report_.add_finding("P36", fmt::format("{}: this request already has a reply", function));
-        return NAR_STALE;
-    }
-    if (request.is_cancelled) {
+        status = NAR_STALE;
+    } else if (request.is_cancelled) {
         if (request.was_notified &&
             (is_engine_thread() || seconds_since(request.cancelled_at) > kCrossing)) {
             report_.add_finding("P37", fmt::format("{}: this request was cancelled", function));
         }
-        return NAR_GONE;
+        status = NAR_GONE;
     }
-    request.has_plan = is_plan;
-    (is_plan ? request.plan : request.message) = to_view(text);
-    wake();
-    return NAR_OK;
+    return &request;
 }
 
 nar_status PluginCheckHost::narrator_reply(const nar_host* host, std::uint64_t token,

@@ -69,13 +69,15 @@ FIELD(nar_str, data, 0);
 FIELD(nar_str, size, 8);
 
 /* engine.h */
-SIZE(nar_times, 24);
+SIZE(nar_times, 32);
 FIELD(nar_times, size, 0);
 FIELD(nar_times, try_ms, 4);
 FIELD(nar_times, plan_ms, 8);
 FIELD(nar_times, narrator_ms, 12);
 FIELD(nar_times, prompt_ms, 16);
 FIELD(nar_times, grace_ms, 20);
+FIELD(nar_times, narrator_first_ms, 24);
+FIELD(nar_times, narrator_between_ms, 28);
 
 SIZE(nar_limits, 128);
 FIELD(nar_limits, size, 0);
@@ -402,11 +404,12 @@ FIELD(nar_narrator_extension, reserved, 4);
 FIELD(nar_narrator_extension, generate, 8);
 FIELD(nar_narrator_extension, cancel, 16);
 
-SIZE(nar_host_narrator, 24);
+SIZE(nar_host_narrator, 32);
 FIELD(nar_host_narrator, size, 0);
 FIELD(nar_host_narrator, reserved, 4);
 FIELD(nar_host_narrator, reply, 8);
 FIELD(nar_host_narrator, fail, 16);
+FIELD(nar_host_narrator, delta, 24);
 
 SIZE(nar_invoke_outcome, 40);
 FIELD(nar_invoke_outcome, size, 0);
@@ -655,6 +658,8 @@ CONSTANT(NAR_KIND_TURN_ENDED, 16);
 CONSTANT(NAR_KIND_STATE_PATCHED, 17);
 CONSTANT(NAR_KIND_SESSION_MOVED, 18);
 CONSTANT(NAR_KIND_STORY_RELOADED, 19);
+CONSTANT(NAR_KIND_NARRATIVE_DELTA, 20);
+CONSTANT(NAR_KIND_NARRATIVE_RETRACTED, 21);
 CONSTANT(NAR_TYPE_LOG, 1);
 CONSTANT(NAR_TYPE_STATE_PATCH, 2);
 CONSTANT(NAR_TYPE_ASSET, 3);

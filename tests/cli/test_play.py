@@ -124,6 +124,53 @@ def test_repeated_narrator_failure_is_reported_once(command):
     assert "    ! 5 times: the narrator returned no plan: the narrator's process ended with exit status 3" in ran.out
 
 
+def story_told_by(command, *messages):
+    """A story whose narrator answers each request with these messages. At a path of a FIFO it waits for a writer."""
+    program = ("import json, sys\n"
+               "for line in sys.stdin:\n"
+               "    if 'request' not in json.loads(line): continue\n"
+               f"    for message in {messages!r}:\n"
+               "        if isinstance(message, dict): print(json.dumps({'id': json.loads(line)['id'], **message}), flush=True)\n"
+               "        else: open(message).read()\n")
+    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+            '[plugins."narratoria.narrator_process"]\ncommand = ["python3", "-u", "teller.py"]\n')
+    story = command.story({}, toml=toml)
+    (story / "teller.py").write_text(program)
+    return story
+
+
+WORDS = "The old door creaks on its hinges while you push, and " * 3
+WRITTEN = {"plan": {"requestId": "p", "tools": []}}
+
+
+def test_narrative_in_pieces_is_told_once(command):
+    story = story_told_by(command, *({"delta": word + " "} for word in WORDS.split()), WRITTEN)
+    ran = command("play", "--story", story, "go")
+    assert ran.status == 0, ran
+    assert " ".join(ran.out.split()).count(WORDS.strip()) == 1 and "taken back" not in ran.out, ran
+
+
+def test_narrative_that_no_plan_follows_is_taken_back(command):
+    story = story_told_by(command, {"delta": WORDS}, {"error": "it broke"})
+    ran = command("play", "--story", story, "go")
+    assert ran.status == 1, ran
+    shown = " ".join(ran.out.split())
+    assert shown.count(WORDS + "(taken back)") == 5 and "Nothing comes of it" in shown, ran
+
+
+def test_narrative_appears_while_it_is_written(command, tmp_path):
+    fifo = tmp_path / "go-on"
+    os.mkfifo(fifo)
+    story = story_told_by(command, {"delta": WORDS + "then"}, str(fifo),
+                          {"plan": {"requestId": "p", "narrative": "It stays shut.", "tools": []}})
+    terminal = command.on_terminal("play", "--story", story, "go", env=environment(TERM="xterm-256color"))
+    shown = terminal.read_until("then")
+    fifo.write_text("")
+    ended = terminal.finish()
+    shown = " ".join(" ".join(screen(shown + ended.out)).split())
+    assert shown.endswith(WORDS + "then (taken back) It stays shut."), shown
+
+
 def test_plan_refused_after_a_failure_is_reported(command):
     # The plan of the first answer fails, so the second answer is used; its plan is refused.
     story = command.story(

@@ -174,6 +174,16 @@ TEST_F(NarratorProcessTest, PlanIsExecuted) {
 }
 
 // covers: 002-registry-format-state
+TEST_F(NarratorProcessTest, PiecesOfTheNarrativeAreToldBeforeThePlan) {
+    shell(R"(printf '{"id":%s,"delta":"It "}\n{"id":%s,"delta":"opens."}\n' $id $id
+printf '{"id":7777,"delta":"lost"}\n'
+printf '{"id":%s,"plan":{"requestId":"p","tools":[]}}\n' $id)");
+    EXPECT_EQ(prompt("push").narrative, "It opens.") << log;
+    std::string told;
+    for (const Record& each : recorder.of(Kind::NarrativeDelta)) told += each.body["text"].string();
+    EXPECT_EQ(told, "It opens.");
+}
+
 TEST_F(NarratorProcessTest, StateTextIsSentOnRequest) {
     shell("plan $id 'You wake up.'");
     session->set_state("gold", "5", {"coins of the \"player\""});

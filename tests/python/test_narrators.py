@@ -40,6 +40,55 @@ class TestNarrators:
 
             assert session.play("x").narrative == str(told)
 
+    def test_async_narrator_tells_pieces_while_it_thinks(self, session: Any) -> None:
+        told: list[tuple[str, str]] = []
+        session.add_sink(
+            lambda event: told.append((event.kind, event.body.get("text", ""))),
+            ["narrative_delta", "narrative", "narrative_retracted"],
+        )
+
+        @session.narrator
+        async def tell(request: narratoria.NarratorRequest, delta: Any) -> Any:
+            delta("It ")
+            while not told:
+                await asyncio.sleep(0)
+            delta("opens.")
+            return narratoria.Plan(tools=[])
+
+        assert session.play("Push").narrative == "It opens."
+        assert told == [
+            ("narrative_delta", "It "),
+            ("narrative_delta", "opens."),
+            ("narrative", "It opens."),
+        ]
+
+    def test_pieces_of_a_narrator_that_raises_are_taken_back(self) -> None:
+        session = narratoria.Session(on_narrator_error="fallback")
+        kinds: list[str] = []
+        session.add_sink(
+            lambda event: kinds.append(event.kind), ["narrative_delta", "narrative_retracted"]
+        )
+
+        @session.narrator
+        async def tell(request: narratoria.NarratorRequest, delta: Any) -> Any:
+            if request.generation_attempt > 1:
+                return "It stays shut."
+            with pytest.raises(TypeError, match="must be a str"):
+                delta(5)
+            delta("It ")
+            raise ValueError("no idea")
+
+        assert session.play("Push").narrative == "It stays shut."
+        assert kinds == ["narrative_delta", "narrative_retracted"]
+
+    def test_narrator_that_tells_pieces_must_be_async(self, session: Any) -> None:
+        @session.narrator
+        def tell(request: narratoria.NarratorRequest, delta: Any) -> str:
+            return "It opens."
+
+        with pytest.raises(TypeError, match="a narrator with a parameter delta must be async"):
+            session.play("Push")
+
     def test_next_request_has_faults_of_previous_answer(self) -> None:
         session = narratoria.Session(on_narrator_error="fallback")
         requests = []

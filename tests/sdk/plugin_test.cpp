@@ -445,6 +445,19 @@ TEST(PluginNarrator, AnswersAtOnce) {
     EXPECT_EQ(0, host.refused_calls);
 }
 
+TEST(PluginNarrator, TellsItsNarrativeInPiecesUntilItAnswers) {
+    FakeHost host;
+    const Loaded<Telling> loaded(host);
+    ask(loaded, 5, [](auto, const plugin::Reply& reply) {
+        EXPECT_TRUE(reply.delta("It "));
+        EXPECT_TRUE(reply.delta("opens."));
+        EXPECT_TRUE(reply.plan("{}"));
+        EXPECT_FALSE(reply.delta("Late."));
+    });
+    EXPECT_EQ("It opens.", host.deltas[5]);
+    EXPECT_EQ(0, host.refused_calls);
+}
+
 TEST(PluginNarrator, AnswersLaterFromAnotherThread) {
     FakeHost host;
     const Loaded<Telling> loaded(host);

@@ -36,6 +36,11 @@ typedef struct nar_times {
     uint32_t narrator_ms; /* one reply of a narrator          5,000 */
     uint32_t prompt_ms;   /* one prompt with its replans    300,000 */
     uint32_t grace_ms;    /* from SIGTERM to SIGKILL          2,000; NAR_NONE: SIGKILL at once */
+    /* For a narrator that tells its narrative in pieces (nar_narrator_delta): the time to the first
+     * piece or the reply, and from each piece to the next one or the reply. Default: only
+     * narrator_ms. */
+    uint32_t narrator_first_ms;
+    uint32_t narrator_between_ms;
 } nar_times;
 
 /* Resource limits, as limits.h lists them. 0 selects the default; NAR_NONE or UINT64_MAX means no limit. */

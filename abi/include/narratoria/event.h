@@ -18,7 +18,8 @@ extern "C" {
 enum {
     NAR_KIND_TOOL_EVENT = 1,      /* the tool's own object, byte for byte (spec 000 §3)          */
     NAR_KIND_PROMPT = 2,          /* {text, timestamp}                                           */
-    NAR_KIND_NARRATIVE = 3,       /* {text, source: "plan" | "fallback"}                         */
+    NAR_KIND_NARRATIVE = 3,       /* {text, source: "plan" | "fallback"}: replaces the pieces of
+                                     NAR_KIND_NARRATIVE_DELTA before it                          */
     NAR_KIND_PLAN_STARTED = 4,    /* {plan, generationAttempt, parentPlanId}                     */
     NAR_KIND_PLAN_ENDED = 5,      /* {success, executionTime, failedTools, canReplan}            */
     NAR_KIND_TOOL_PENDING = 6,    /* {toolPath, dependencies}                                    */
@@ -45,11 +46,16 @@ enum {
     NAR_KIND_SESSION_MOVED = 18,  /* {turn, narrative, choices}: the session moved to the end of a
                                      turn (nar_session_go_to); 0: to its beginning. It now has the
                                      state, history and assets from that point.                  */
-    NAR_KIND_STORY_RELOADED = 19  /* {title[, opening], faults}: a file of the story has changed
+    NAR_KIND_STORY_RELOADED = 19, /* {title[, opening], faults}: a file of the story has changed
                                      (watches_story of nar_session_options). If `faults` is empty,
                                      the next turn uses the changed story. Otherwise they are as in
                                      nar_validate, and the story from before stays in use. `title`
                                      and `opening` (nar_session_opening) are those in use.       */
+    NAR_KIND_NARRATIVE_DELTA = 20, /* {text}: the next piece of a narrative that the narrator is
+                                     still writing (nar_narrator_delta). NARRATIVE with the whole
+                                     text follows, or NARRATIVE_RETRACTED.                       */
+    NAR_KIND_NARRATIVE_RETRACTED = 21 /* {}: the pieces told so far do not count, because no plan
+                                     followed them. Another generation follows, or the turn ends. */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */

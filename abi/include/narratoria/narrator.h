@@ -51,6 +51,15 @@ NAR_API nar_status nar_narrator_reply(nar_engine *engine, uint64_t token, nar_st
 NAR_API nar_status nar_narrator_fail(nar_engine *engine, uint64_t token, nar_str message,
                                      nar_error *error);
 
+/* Tells the next piece of the narrative before the reply: sinks receive NAR_KIND_NARRATIVE_DELTA.
+ * The text is copied. A piece may end within a UTF-8 character, which the next one completes. If
+ * the plan of the reply has no "narrative", the pieces are its narrative; otherwise the plan's text
+ * replaces them. The reply is a failure if the pieces exceed 1 MiB. Each piece restarts
+ * narrator_between_ms of nar_times. NAR_BUSY: 16 MiB of pieces are waiting for the engine's loop.
+ * NAR_STALE and NAR_GONE as in nar_narrator_reply. [thread-safe, callback-ok] */
+NAR_API nar_status nar_narrator_delta(nar_engine *engine, uint64_t token, nar_str text,
+                                      nar_error *error);
+
 /* ---- Extension narratoria.narrator/1: a narrator in a plugin. */
 #define NAR_EXTENSION_NARRATOR "narratoria.narrator/1"
 
@@ -74,6 +83,8 @@ typedef struct nar_host_narrator {
     nar_status (*reply)(const nar_host *host, uint64_t token, nar_str plan);
     /* Like nar_narrator_fail. [thread-safe, active] */
     nar_status (*fail)(const nar_host *host, uint64_t token, nar_str message);
+    /* Like nar_narrator_delta. [thread-safe, active] */
+    nar_status (*delta)(const nar_host *host, uint64_t token, nar_str text);
 } nar_host_narrator;
 
 /* ---- narratoria.invoke/1: a narrator runs tools before it replies.

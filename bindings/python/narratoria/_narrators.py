@@ -44,7 +44,7 @@ class Narrators(SessionBase):
 
         An async narrator with a parameter ``invoke`` may run tools before it answers:
         ``await invoke(tool, **input)`` returns a :class:`narratoria.Outcome`. A failed
-        tool raises nothing. The narrator's timeout does not run while its tools run.
+        tool raises nothing. The narrator's timeouts do not run while its tools run.
 
         >>> with narratoria.Session() as session:
         ...     @session.tool
@@ -56,13 +56,31 @@ class Narrators(SessionBase):
         ...         return f"You rolled {rolled.result}."
         ...     session.play("Roll").narrative
         'You rolled 4.'
+
+        An async narrator with a parameter ``delta`` may tell its narrative in pieces, which sinks
+        receive as they come (:class:`narratoria.events.NarrativeDelta`). A plan without a
+        narrative keeps the pieces as its narrative.
+
+        >>> with narratoria.Session() as session:
+        ...     _ = session.add_sink(lambda event: print(event.body["text"]), ["narrative_delta"])
+        ...     @session.narrator
+        ...     async def slow(request, delta):
+        ...         delta("The door creaks.")
+        ...         return narratoria.Plan(tools=[])
+        ...     session.play("Open the door").narrative
+        The door creaks.
+        'The door creaks.'
         """
 
         from narratoria.documents import NarratorRequest
 
         require_callable("a narrator", function)
         import_for(function)
-        may_invoke = takes_parameter(function, "invoke")
+        given = {
+            name: make
+            for name, make in {"invoke": self._invoker, "delta": _teller}.items()
+            if takes_parameter(function, name)
+        }
 
         def generate(reply: _core.Reply) -> None:
             if self._narrator_error is not None:
@@ -72,14 +90,13 @@ class Narrators(SessionBase):
             try:
                 request = NarratorRequest.from_dict(reply.request)
                 request.timeout_ms = reply.timeout_ms
-                if may_invoke:
-                    plan = function(request, invoke=self._invoker(reply))
-                else:
-                    plan = function(request)
+                plan = function(request, **{name: make(reply) for name, make in given.items()})
                 if hasattr(plan, "__await__"):
                     self._spawn_narrator(plan, reply)
-                elif may_invoke:
-                    raise TypeError("a narrator with a parameter invoke must be async")
+                elif given:
+                    raise TypeError(
+                        f"a narrator with a parameter {next(iter(given))} must be async"
+                    )
                 else:
                     self._send_reply(reply, plan)
             except Exception as exception:
@@ -179,6 +196,14 @@ class Narrators(SessionBase):
     def _take_narrator_error(self) -> Exception | None:
         error, self._narrator_error = self._narrator_error, None
         return error
+
+
+def _teller(reply: _core.Reply) -> Callable[[str], None]:
+    def delta(text: str) -> None:
+        if not reply.delta(text_of("a piece of the narrative", text)):
+            raise GoneError("the request to the narrator has ended", code="GONE")
+
+    return delta
 
 
 # The codes of warnings about an answer of the narrator that was not used.

@@ -56,6 +56,8 @@ __all__ = [
     "EventRecord",
     "Log",
     "Narrative",
+    "NarrativeDelta",
+    "NarrativeRetracted",
     "PlanEnded",
     "PlanStarted",
     "Prompt",
@@ -693,6 +695,37 @@ class StoryReloaded(RuntimeEvent):
     record_kind = "story_reloaded"
 
 
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class NarrativeDelta(RuntimeEvent):
+    """The next piece of a narrative that the narrator is still writing.
+
+    A :class:`Narrative` with the whole text follows, or a :class:`NarrativeRetracted`.
+
+    Attributes:
+        text: follows the pieces before it directly.
+
+    >>> NarrativeDelta("The door ").text
+    'The door '
+    """
+
+    text: str
+
+    record_kind = "narrative_delta"
+
+
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class NarrativeRetracted(RuntimeEvent):
+    """The pieces told so far do not count, because no plan followed them.
+
+    Another generation follows, or the turn ends.
+
+    >>> NarrativeRetracted().to_dict()
+    {}
+    """
+
+    record_kind = "narrative_retracted"
+
+
 @dataclass(slots=True, frozen=True, repr=False)
 class UnknownEvent:
     """An event of an unknown kind or type, from a later version.
@@ -749,6 +782,8 @@ RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
         StatePatched,
         SessionMoved,
         StoryReloaded,
+        NarrativeDelta,
+        NarrativeRetracted,
     )
 }
 

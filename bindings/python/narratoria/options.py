@@ -26,6 +26,8 @@ class Times:
         prompt_ms: a prompt with its replans (300,000).
         grace_ms: from SIGTERM to SIGKILL; for a function in a thread, the time to return after its
             timeout, before its attempt ends (2,000).
+        narrator_first_ms: the first piece of a narrative that the narrator tells in pieces (none).
+        narrator_between_ms: from each piece to the next one, or to the reply (none).
 
     >>> Times(try_ms=500).to_dict()
     {'try_ms': 500}
@@ -36,6 +38,8 @@ class Times:
     narrator_ms: int | None = None
     prompt_ms: int | None = None
     grace_ms: int | None = None
+    narrator_first_ms: int | None = None
+    narrator_between_ms: int | None = None
 
     def to_dict(self) -> dict[str, int]:
         """Returns the values that are set.

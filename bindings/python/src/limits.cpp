@@ -9,11 +9,14 @@ namespace narratoria::python {
 
 Times times_of(const py::dict& given) {
     Times times;
-    const std::pair<const char*, std::uint32_t*> fields[] = {{"try_ms", &times.try_ms},
-                                                             {"plan_ms", &times.plan_ms},
-                                                             {"narrator_ms", &times.narrator_ms},
-                                                             {"prompt_ms", &times.prompt_ms},
-                                                             {"grace_ms", &times.grace_ms}};
+    const std::pair<const char*, std::uint32_t*> fields[] = {
+        {"try_ms", &times.try_ms},
+        {"plan_ms", &times.plan_ms},
+        {"narrator_ms", &times.narrator_ms},
+        {"prompt_ms", &times.prompt_ms},
+        {"grace_ms", &times.grace_ms},
+        {"narrator_first_ms", &times.narrator_first_ms},
+        {"narrator_between_ms", &times.narrator_between_ms}};
     for (const auto& [name, field] : fields) {
         if (!given.contains(name)) continue;
         const auto value = py::cast<std::uint32_t>(given[name]);

@@ -82,6 +82,11 @@ bool Reply::settle(nar_status status) {
     return status == NAR_OK;
 }
 
+bool Reply::delta(std::string_view text) {
+    return is_open() &&
+           narrator_functions(host_).delta(host_, token_, detail::to_c(text)) == NAR_OK;
+}
+
 bool Reply::plan(std::string_view plan) {
     return is_open() && settle(narrator_functions(host_).reply(host_, token_, detail::to_c(plan)));
 }

@@ -61,6 +61,8 @@ public:
     Reply(Session& session, const nar_host* host, const nar_narrator_request& request);
     // Nothing if the time is unlimited.
     std::optional<std::uint32_t> timeout_ms() const { return timeout_ms_; }
+    // Tells the next piece of the narrative. Returns false if the request has ended.
+    bool delta(std::string_view text);
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
     // Runs a tool. `on_outcome` is called once, later, with its outcome. Returns 0 if the request has

@@ -51,6 +51,26 @@ size_t valid_prefix(std::string_view text) {
     return i;
 }
 
+size_t whole_prefix(std::string_view text) {
+    constexpr size_t kLongest = 4;
+    size_t length = 0;  // of the character that the text ends with
+    while (length < std::min(text.size(), kLongest)) {
+        ++length;
+        const std::string_view last = text.substr(text.size() - length);
+        if (continues(last.front())) continue;
+        // Any continuation of a cut character has bytes from 80 to BF; two values are enough.
+        for (const char next : {'\x80', '\xBF'}) {
+            std::string whole(last);
+            while (whole.size() < kLongest) {
+                whole += next;
+                if (is_valid(whole)) return text.size() - length;
+            }
+        }
+        break;
+    }
+    return text.size();
+}
+
 std::string repaired(std::string_view text) {
     std::string out;
     out.reserve(text.size());

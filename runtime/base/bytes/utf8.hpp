@@ -13,6 +13,10 @@ size_t valid_prefix(std::string_view text);
 
 inline bool is_valid(std::string_view text) { return valid_prefix(text) == text.size(); }
 
+// Length of the longest prefix of `text` that does not end within a character. The rest, at most
+// three bytes, may become valid when more bytes follow.
+size_t whole_prefix(std::string_view text);
+
 // Returns `text` with each invalid byte replaced by U+FFFD.
 std::string repaired(std::string_view text);
 

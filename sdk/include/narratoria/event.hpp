@@ -34,6 +34,8 @@ enum class Kind : std::uint32_t {
     StatePatched = NAR_KIND_STATE_PATCHED,
     SessionMoved = NAR_KIND_SESSION_MOVED,
     StoryReloaded = NAR_KIND_STORY_RELOADED,
+    NarrativeDelta = NAR_KIND_NARRATIVE_DELTA,
+    NarrativeRetracted = NAR_KIND_NARRATIVE_RETRACTED,
 };
 
 // The type of a tool's event, if the kind is ToolEvent (spec 000 §4.1 to §4.6).

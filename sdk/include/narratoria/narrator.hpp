@@ -29,6 +29,12 @@ public:
     // The time for the reply, from the call of generate on; nothing: unlimited.
     std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
 
+    // Tells the next piece of the narrative before the reply: sinks receive NarrativeDelta. If the
+    // plan has no "narrative", the pieces are its narrative; otherwise its text replaces them. A
+    // piece may end within a character. Returns false if the request has ended. Throws Error with
+    // NAR_BUSY if 16 MiB of pieces are waiting for the loop.
+    bool delta(std::string_view text) const { return send(nar_narrator_delta, text); }
+
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const { return send(nar_narrator_reply, plan); }

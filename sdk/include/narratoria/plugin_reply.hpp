@@ -68,11 +68,20 @@ public:
     // Check it from time to time during long work.
     bool is_wanted() const noexcept { return !request_->is_cancelled(); }
 
+    // Tells the next piece of the narrative before the reply: sinks receive NarrativeDelta. If the
+    // plan has no "narrative", the pieces are its narrative; otherwise its text replaces them. A
+    // piece may end within a character. Returns false if the request has ended. Other failures, such
+    // as NAR_BUSY with 16 MiB of pieces waiting for the loop, are handled as in plan().
+    bool delta(std::string_view text) const {
+        return send(false, [&](const nar_host_narrator& host_side, const nar_host* host) {
+            return host_side.delta(host, token(), detail::to_c(text));
+        });
+    }
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // Another failure throws Error on the engine thread, and is logged on other threads.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const {
-        return send([&](const nar_host_narrator& host_side, const nar_host* host) {
+        return send(true, [&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.reply(host, token(), detail::to_c(plan));
         });
     }
@@ -150,8 +159,9 @@ private:
     };
 
     template <class Call>
-    bool send(Call&& function) const {
-        return is_wanted() && request_->call<nar_host_narrator>(true, std::forward<Call>(function));
+    bool send(bool is_final, Call&& function) const {
+        return is_wanted() &&
+               request_->call<nar_host_narrator>(is_final, std::forward<Call>(function));
     }
 
     std::shared_ptr<Request> request_;

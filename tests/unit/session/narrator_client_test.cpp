@@ -36,11 +36,16 @@ protected:
 
     void on_answer(NarratorAnswer answer) override {
         calls.push_back((answer.is_plan ? "plan " : "failure ") + answer.text);
-        if (asks_again) client.ask("{}", 0, *this);
+        if (asks_again) ask(0);
     }
-    void on_narrator_timeout() override {
-        calls.emplace_back("timeout");
-        if (asks_again) client.ask("{}", 0, *this);
+    void on_delta(std::string_view text) override { calls.push_back("piece " + std::string(text)); }
+    void on_narrator_timeout(std::string message) override {
+        calls.push_back("timeout: " + message);
+        if (asks_again) ask(0);
+    }
+    void ask(uint32_t narrator_ms) {
+        times.narrator_ms = narrator_ms;
+        client.ask("{}", times, *this);
     }
     static engine::EngineSettings settings(Clock& clock) {
         engine::EngineSettings made;
@@ -52,6 +57,7 @@ protected:
     test::FakeClock clock;
     engine::Engine engine{settings(clock)};
     NarratorClient client{engine};
+    engine::Times times;
     std::vector<uint64_t> tokens;
     std::vector<uint32_t> timeouts;
     std::vector<uint64_t> cancelled;
@@ -61,14 +67,14 @@ protected:
 };
 
 TEST_F(NarratorClientTest, RequestTellsTheTimeForTheReply) {
-    client.ask("{}", 700, *this);
+    ask(700);
     client.withdraw();
-    client.ask("{}", 0, *this);
+    ask(0);
     EXPECT_THAT(timeouts, ElementsAre(700, NAR_NONE));
 }
 
 TEST_F(NarratorClientTest, AnswerFromAnotherThreadIsDeliveredByTheLoop) {
-    client.ask("{}", 0, *this);
+    ask(0);
     EXPECT_TRUE(client.is_asking());
     EXPECT_EQ(depth, 1u) << "the narrator is called as a callback of the host";
     std::thread([this] { EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_OK); }).join();
@@ -81,14 +87,14 @@ TEST_F(NarratorClientTest, AnswerFromAnotherThreadIsDeliveredByTheLoop) {
 }
 
 TEST_F(NarratorClientTest, LongReasonIsCut) {
-    client.ask("{}", 0, *this);
+    ask(0);
     client.answer(tokens[0], {false, std::string(5000, 'x')});
     engine.run_for(0);
     EXPECT_THAT(calls, ElementsAre("failure " + std::string(4096, 'x') + "… (5000 bytes)"));
 }
 
 TEST_F(NarratorClientTest, WithdrawnQuestionCannotBeAnswered) {
-    client.ask("{}", 1000, *this);
+    ask(1000);
     client.withdraw();
     client.withdraw();
     EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
@@ -99,19 +105,51 @@ TEST_F(NarratorClientTest, WithdrawnQuestionCannotBeAnswered) {
 
 TEST_F(NarratorClientTest, LateNarratorIsCancelledBeforeTheNextQuestion) {
     asks_again = true;
-    client.ask("{}", 1000, *this);
+    ask(1000);
     clock.advance(1000);
-    EXPECT_THAT(calls, ElementsAre("timeout"));
+    const std::string late =
+        "timeout: the narrator did not reply within 1000 ms (narrator_ms of [times])";
+    EXPECT_THAT(calls, ElementsAre(late));
     ASSERT_EQ(tokens.size(), 2u);
     EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
     asks_again = false;
     EXPECT_EQ(client.answer(tokens[1], {false, "no"}), NAR_OK);
     engine.run_for(0);
-    EXPECT_THAT(calls, ElementsAre("timeout", "failure no"));
+    EXPECT_THAT(calls, ElementsAre(late, "failure no"));
+}
+
+TEST_F(NarratorClientTest, EachPieceHasItsOwnTime) {
+    times.narrator_first_ms = 100;
+    times.narrator_between_ms = 10;
+    ask(0);
+    clock.advance(99);
+    client.delta(tokens[0], "one");
+    engine.run_for(0);
+    clock.advance(9);
+    client.delta(tokens[0], "two");
+    engine.run_for(0);
+    client.pause_time();
+    clock.advance(1000);
+    client.resume_time();
+    clock.advance(9);
+    EXPECT_THAT(calls, ElementsAre("piece one", "piece two"));
+    clock.advance(1);
+    EXPECT_THAT(calls, ElementsAre("piece one", "piece two",
+                                   "timeout: the narrator did not continue its narrative within "
+                                   "10 ms (narrator_between_ms of [times])"));
+    EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
+}
+
+TEST_F(NarratorClientTest, FirstPieceHasItsOwnTime) {
+    times.narrator_first_ms = 100;
+    ask(1000);
+    clock.advance(100);
+    EXPECT_THAT(calls, ElementsAre("timeout: the narrator told nothing within 100 ms "
+                                   "(narrator_first_ms of [times])"));
 }
 
 TEST_F(NarratorClientTest, AnsweredQuestionsAreStaleUntilForgotten) {
-    client.ask("{}", 0, *this);
+    ask(0);
     client.answer(tokens[0], {true, "p"});
     engine.run_for(0);
     EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_STALE);
@@ -121,7 +159,7 @@ TEST_F(NarratorClientTest, AnsweredQuestionsAreStaleUntilForgotten) {
 
 TEST_F(NarratorClientTest, QuestionOfAnotherClientIsGone) {
     NarratorClient other(engine);
-    client.ask("{}", 0, *this);
+    ask(0);
     EXPECT_EQ(other.answer(tokens[0], {true, "p"}), NAR_GONE);
     EXPECT_EQ(client.answer(tokens[0], {true, "p"}), NAR_OK);
 }

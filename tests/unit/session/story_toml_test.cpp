@@ -266,7 +266,8 @@ TEST(StoryToml, CountsColumnsInCharactersAndBytesInBytes) {
 
 TEST(StoryToml, MessagesSayWhatIsAllowed) {
     EXPECT_EQ(message_of(kTitle + "[times]\ntry = 1\n"),
-              "\"try\" is not a key of [times]; there are try_ms, plan_ms, narrator_ms, prompt_ms, "
+              "\"try\" is not a key of [times]; there are try_ms, plan_ms, narrator_ms, "
+              "narrator_first_ms, narrator_between_ms, prompt_ms, "
               "grace_ms");
     EXPECT_EQ(message_of(kTitle + "time = 1\n"),
               "\"time\" is not a key of story.toml; did you mean \"times\"?");

@@ -231,9 +231,9 @@ static void sink_event(void *self, const nar_event *event) {
     instance->kept = event->body;
 #endif
 #if MISBEHAVIOUR_CRASHES_ON_UNKNOWN_KIND
-    static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i",
-                                        "j",  "k", "l", "m", "n", "o", "p", "q", "r", "s"};
-    const uint32_t known = event->kind <= NAR_KIND_STORY_RELOADED ? event->kind : 0;
+    static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                        "k",  "l", "m", "n", "o", "p", "q", "r", "s", "t", "u"};
+    const uint32_t known = event->kind <= NAR_KIND_NARRATIVE_RETRACTED ? event->kind : 0;
     instance->events += *(const volatile unsigned char *)names[known];
 #endif
 #if MISBEHAVIOUR_WRITES_RECORD

@@ -111,6 +111,18 @@ describe("the story", () => {
     expect(texts("narratoria-choices mdui-button")).toEqual(["1Open", "2Leave"]);
   });
 
+  it("shows a narrative while it is told, and marks what is taken back", async () => {
+    take(["prompt", { text: "x" }], ["narrative_delta", { text: "One.\n\nAnd " }]);
+    await settled();
+    expect([texts(".telling p"), all(".thinking").length]).toEqual([["One.", "And"], 0]);
+    take(["narrative_retracted", {}]);
+    await settled();
+    expect([texts("del p"), all(".thinking").length]).toEqual([["One.", "And"], 1]);
+    take(["narrative_delta", { text: "Two" }], ["narrative", { text: "Two.", source: "plan" }]);
+    await settled();
+    expect(texts(".telling > p")).toEqual(["Two."]);
+  });
+
   it("reads as one turn if its plans continue each other", async () => {
     const at = { planId: "p", toolId: "t", attempt: 1, time: "2026-01-24T18:30:00Z", sessionId: "s" };
     const emit = (kind: string, event: JsonObject, more: Partial<EventRecord> = {}): void =>

@@ -77,6 +77,11 @@ export class TurnView extends LitElement {
         margin-bottom: 0;
       }
 
+      .retracted {
+        color: rgb(var(--mdui-color-on-surface-variant));
+        text-decoration: line-through;
+      }
+
       .new {
         animation: reveal 0.9s cubic-bezier(0.2, 0, 0.4, 1);
         mask-image: linear-gradient(to bottom, #000 calc(var(--reveal) - 40%), #0000 calc(var(--reveal) + 10%));
@@ -276,11 +281,17 @@ export class TurnView extends LitElement {
   }
 
   #telling(narrative: Narrative): unknown {
-    return html`<div lang=${this.language || nothing} class="telling ${narrative.seq > this.newAfter ? "new" : ""}">
-      ${narrative.text.length > kShort
+    const isNew = narrative.pieces === undefined && narrative.seq > this.newAfter;
+    const words =
+      narrative.text.length > kShort
         ? html`<narratoria-long-text .text=${narrative.text}></narratoria-long-text>`
-        : paragraphs(narrative.text).map((one) => html`<p dir="auto">${one}</p>`)}
-    </div>`;
+        : paragraphs(narrative.text).map((one) => html`<p dir="auto">${one}</p>`);
+    if (narrative.pieces === "retracted") {
+      return html`<div class="telling">
+        <span class="unseen">Taken back: </span><del class="retracted" lang=${this.language || nothing}>${words}</del>
+      </div>`;
+    }
+    return html`<div lang=${this.language || nothing} class="telling ${isNew ? "new" : ""}">${words}</div>`;
   }
 
   // A UI event that no plugin can show: its name, with its content folded (spec 000 §4.4).
@@ -329,7 +340,7 @@ function keyOf(entry: TurnEntry): string {
 
 // True if no plan is running, so the narrator is generating one.
 function isThinking(turn: Turn): boolean {
-  if (turn.outcome !== undefined) return false;
+  if (turn.outcome !== undefined || turn.narratives.at(-1)?.pieces === "open") return false;
   return turn.plans.every((plan) => plan.ended !== undefined);
 }
 

@@ -40,7 +40,7 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
 // What the failed tools of a plan say, for the place in the story where the plan failed. Words that the turn tells
 // anyway, in its narration or for an earlier plan, are not repeated.
 export function failureWords(turn: Turn, plan: PlanRun): string[] {
-  const told = new Set(turn.narratives.map((one) => withStop(one.text.trim())));
+  const told = new Set(turn.narratives.filter((one) => one.pieces !== "retracted").map((one) => withStop(one.text.trim())));
   for (const earlier of turn.plans.slice(0, turn.plans.indexOf(plan))) {
     if (earlier.success === false) for (const one of failuresOf(earlier)) told.add(storyWords(one));
   }

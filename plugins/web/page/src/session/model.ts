@@ -99,6 +99,10 @@ export interface Narrative {
   text: string;
   // "tool" for summaries of tools, otherwise the record's source.
   source: string;
+  // The narrator told it in pieces, and may be telling it still. "retracted": no plan followed.
+  pieces?: "open" | "whole" | "retracted";
+  // What a screen reader says, with the record that completed it: sentence by sentence while it is told in pieces.
+  spoken: { seq: number; text: string }[];
 }
 
 export interface Choices {

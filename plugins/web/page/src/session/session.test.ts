@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
+import { announcements } from "../shell/announce.ts";
 import { Session } from "./session.ts";
 
 type Draft = Pick<EventRecord, "kind" | "event"> & Partial<EventRecord>;
@@ -408,6 +409,48 @@ describe("a story that is reloaded", () => {
   });
 });
 
+describe("a narrative that is told in pieces", () => {
+  const piece = (text: string): Draft => ({ kind: "narrative_delta", event: { text } });
+  const whole = (text: string): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId: "p" });
+  const told = (session: Session): unknown => session.turns[0]!.narratives.map((one) => [one.text, one.pieces]);
+  const spoken = (records: Draft[]): string[] =>
+    announcements(taken(numbered([prompt("x"), ...records])), 0).map((one) => one.text);
+
+  it("grows, and is whole when its plan starts", () => {
+    const records = numbered([prompt("x"), piece("The door "), piece("creaks."), started(), whole("The door creaks.")]);
+    expect(told(taken(records.slice(0, 2)))).toEqual([["The door ", "open"]]);
+    expect(told(taken(records.slice(0, 3)))).toEqual([["The door creaks.", "open"]]);
+    expect(told(taken(records))).toEqual([["The door creaks.", "whole"]]);
+  });
+
+  it("has the words of its plan if they differ", () => {
+    expect(told(taken(numbered([prompt("x"), piece("A door."), started(), whole("A gate.")])))).toEqual([["A gate.", "whole"]]);
+  });
+
+  it("stays, marked, if it is retracted", () => {
+    const retracted: Draft = { kind: "narrative_retracted", event: {} };
+    expect(told(taken(numbered([prompt("x"), piece("One."), retracted, piece("Two")])))).toEqual([
+      ["One.", "retracted"],
+      ["Two", "open"],
+    ]);
+    expect(spoken([piece("A door. And"), retracted, piece("A gate"), started(), whole("A gate.")])).toEqual([
+      "A door.",
+      "The narrator takes that back.",
+      "A gate.",
+    ]);
+  });
+
+  it("is spoken sentence by sentence", () => {
+    expect(spoken(["The do", "or", " creaks. “Who’s", " there?” she", " asks.\n", "The end"].map(piece))).toEqual([
+      "The door creaks.",
+      "“Who’s there?”",
+      "she asks.",
+    ]);
+    expect(spoken([piece("It is 3.5 m. Yes"), started(), whole("It is 3.5 m. Yes.")])).toEqual(["It is 3.5 m.", "Yes."]);
+    expect(spoken([piece("A door. "), started(), whole("A gate.")])).toEqual(["A door.", "A gate."]);
+  });
+});
+
 describe("records", () => {
   it("give the same session however they are batched", () => {
     const whole = seen(taken(replanned));
@@ -442,7 +485,8 @@ describe("records", () => {
             kind: fc.constantFrom(
               "tool_event", "prompt", "narrative", "plan_started", "plan_ended", "tool_pending", "tool_started",
               "tool_ended", "attempt_started", "attempt_ended", "asset_refused", "state_conflict", "warning",
-              "ui_placeholder", "asset_placeholder", "turn_ended", "state_patched", "story_reloaded", "unheard_of",
+              "ui_placeholder", "asset_placeholder", "turn_ended", "state_patched", "story_reloaded", "narrative_delta",
+              "narrative_retracted", "unheard_of",
             ),
             planId: fc.constantFrom(null, "p", "q", "__proto__"),
             toolId: fc.constantFrom(null, "t", "constructor"),

@@ -159,6 +159,8 @@ export class Session {
       case "tool_event": return this.#toolEvent(record, time);
       case "prompt": return this.#prompt(record, time);
       case "narrative": return this.#narrative(record, time, textOf(record.event, "text") ?? "", textOf(record.event, "source") ?? "");
+      case "narrative_delta": return this.#narrativeDelta(record, time, textOf(record.event, "text") ?? "");
+      case "narrative_retracted": return this.#narrativeRetracted(record, time);
       case "plan_started": return this.#planStarted(record, time);
       case "plan_ended": return this.#planEnded(record, time);
       case "tool_pending": return this.#toolPending(record, time);
@@ -203,7 +205,38 @@ export class Session {
   #narrative(record: EventRecord, time: number, text: string, source: string): void {
     const turn = this.#turnOf(record, time);
     turn.untold = [];
-    addNarrative(turn, { seq: record.seq, time, planKey: this.#planOf(record)?.key, text, source });
+    const planKey = this.#planOf(record)?.key;
+    const open = openNarrative(turn);
+    if (open === undefined) {
+      addNarrative(turn, { seq: record.seq, time, planKey, text, source });
+      return;
+    }
+    const isSpoken = text.startsWith(open.text);
+    const rest = isSpoken ? text.slice(spokenLength(open)) : text;
+    Object.assign(open, { text, planKey, source, pieces: "whole" });
+    if (rest.trim() !== "") open.spoken.push({ seq: record.seq, text: rest });
+  }
+
+  #narrativeDelta(record: EventRecord, time: number, text: string): void {
+    const turn = this.#turnOf(record, time);
+    let open = openNarrative(turn);
+    if (open === undefined) {
+      open = { seq: record.seq, time, planKey: undefined, text: "", source: "plan", pieces: "open", spoken: [] };
+      turn.narratives.push(open);
+      turn.entries.push({ what: "narrative", narrative: open });
+    }
+    open.text += text;
+    // Whole sentences only.
+    const rest = open.text.slice(spokenLength(open));
+    const end = /^[^]*(?:[.!?…][^\p{L}\p{N}\s]*\s|[。！？]|\n)/u.exec(rest)?.[0];
+    if (end !== undefined && end.trim() !== "") open.spoken.push({ seq: record.seq, text: end });
+  }
+
+  #narrativeRetracted(record: EventRecord, time: number): void {
+    const open = openNarrative(this.#turnOf(record, time));
+    if (open === undefined) return;
+    open.pieces = "retracted";
+    open.spoken.push({ seq: record.seq, text: "" });
   }
 
   #turnEnded(record: EventRecord, time: number): void {
@@ -612,9 +645,20 @@ export class Session {
   }
 }
 
-function addNarrative(turn: Turn, narrative: Narrative): void {
+function addNarrative(turn: Turn, given: Omit<Narrative, "spoken">): void {
+  const narrative: Narrative = { ...given, spoken: [{ seq: given.seq, text: given.text }] };
   turn.narratives.push(narrative);
   turn.entries.push({ what: "narrative", narrative });
+}
+
+// The narrative that the narrator is telling in pieces.
+function openNarrative(turn: Turn): Narrative | undefined {
+  const last = turn.narratives.at(-1);
+  return last?.pieces === "open" ? last : undefined;
+}
+
+function spokenLength(narrative: Narrative): number {
+  return narrative.spoken.reduce((sum, one) => sum + one.text.length, 0);
 }
 
 function tellUntold(turn: Turn, seq: number, time: number): void {

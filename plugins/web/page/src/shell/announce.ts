@@ -26,7 +26,13 @@ export function announcements(session: Session, after: number, stopped: (turn: T
     const page = (text: string): void => void here.push({ text, isStory: false });
     if (turn.movedTo !== undefined && (turn.endSeq ?? 0) > after) page(movedWords(turn.movedTo));
     for (const entry of turn.entries) {
-      if (entry.what === "narrative" && entry.narrative.seq > after) story(entry.narrative.text);
+      if (entry.what === "narrative") {
+        for (const one of entry.narrative.spoken) {
+          if (one.seq <= after) continue;
+          if (one.text === "") page("The narrator takes that back.");
+          else story(one.text.trim());
+        }
+      }
       if (entry.what === "failure" && entry.seq > after) failureWords(turn, entry.plan).forEach(story);
       if (entry.what === "asset" && entry.asset.seq > after && entry.asset.refused === undefined) {
         page(`${kinds[categoryOf(entry.asset)]}: ${altOf(entry.asset)}`);
