@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <optional>
 
 #include "base/duplicates.hpp"
@@ -18,6 +19,9 @@
 
 namespace narratoria::session {
 namespace {
+
+// Of the text that stays in memory.
+constexpr size_t kKeptBytes = size_t{1} << 20;
 
 constexpr const char* kTooManyWords = "a synonym has at most 8 words that are not ignored";
 
@@ -545,8 +549,15 @@ bool PromptEntry::matches(const PlayerWords& words, Bindings& captures) const {
     });
 }
 
-Prompts read_prompts(std::string_view text, Faults& faults) {
-    Prompts prompts;
+std::shared_ptr<const Prompts> read_prompts(std::string_view text, Faults& faults) {
+    static std::mutex mutex;
+    static std::shared_ptr<const Prompts> last;
+    {
+        const std::lock_guard lock(mutex);
+        if (last != nullptr && last->document->text() == text) return last;
+    }
+    const auto made = std::make_shared<Prompts>();
+    Prompts& prompts = *made;
     const size_t first = faults.size();
     const auto document = std::make_shared<json::Document>();
     json::ParseError error;
@@ -578,7 +589,11 @@ Prompts read_prompts(std::string_view text, Faults& faults) {
     place_faults(places, 0, text);
     size_t next = 0;
     each_mention([&](Fault& place) { place = std::move(places[next++]); });
-    return prompts;
+    if (faults.size() == first && text.size() <= kKeptBytes) {
+        const std::lock_guard lock(mutex);
+        last = made;
+    }
+    return made;
 }
 
 }  // namespace narratoria::session

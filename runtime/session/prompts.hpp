@@ -79,7 +79,11 @@ struct Prompts {
 };
 
 // Parses the text of a prompts.json. Faults, warnings and mentions have a line and column. Faults
-// are sorted by position.
-Prompts read_prompts(std::string_view text, Faults& faults);
+// are sorted by position. Thread-safe.
+//
+// The last text without faults stays in memory, unless it is very long: if it is read again, the
+// result is the same object. A session reads its prompts twice, as the host and as the narrator, and
+// the next session of the story reads them again.
+std::shared_ptr<const Prompts> read_prompts(std::string_view text, Faults& faults);
 
 }  // namespace narratoria::session

@@ -232,15 +232,18 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
         const std::string message = violations(*schema, story.state, true);
         if (!message.empty()) refuse(story.mentions.state, "[state]: " + message);
     }
+    // Stories repeat their values.
+    std::unordered_map<std::string, std::string> checked;
     for (const Prompts::StateUse& use : prompts.state_uses) {
         if (const std::string part = unknown_part(*schema, use.pointer.text); !part.empty()) {
             refuse(use.pointer.place, "the state has no " + json::quoted(part));
             continue;
         }
         if (use.operand.empty()) continue;
-        const std::string message =
-            violations(*schema, json::nested(use.pointer.text, use.operand), false);
-        if (!message.empty()) refuse(use.pointer.place, message);
+        const auto [known, is_new] =
+            checked.try_emplace(json::nested(use.pointer.text, use.operand));
+        if (is_new) known->second = violations(*schema, known->first, false);
+        if (!known->second.empty()) refuse(use.pointer.place, known->second);
     }
 }
 

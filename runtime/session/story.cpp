@@ -89,7 +89,8 @@ void check_script(Story& story, Faults& faults) {
 }
 
 // Reads as much of the story as can be read. False if its folder cannot be entered.
-bool read_story(const std::string& folder, Story& story, Prompts& prompts, Faults& faults) {
+bool read_story(const std::string& folder, Story& story, std::shared_ptr<const Prompts>& prompts,
+                Faults& faults) {
     struct stat status {};
     const bool has_nul = folder.find('\0') != std::string::npos;
     if (folder.empty() || has_nul || ::stat(folder.c_str(), &status) != 0) {
@@ -146,7 +147,7 @@ bool read_story(const std::string& folder, Story& story, Prompts& prompts, Fault
         case FileReading::Failed: break;
     }
     if (read_file(story.folder, kStateSchema, kStorySizeLimit, text, faults) == FileReading::Read) {
-        check_state_schema(story, prompts, text, faults);
+        check_state_schema(story, *prompts, text, faults);
     }
     if (is_script(story.narrator)) check_script(story, faults);
     check_manifests(story.folder, faults);
@@ -199,17 +200,17 @@ std::shared_ptr<const script::Program> read_script(const Story& story, const std
 std::optional<Story> load_story(const std::string& folder, Faults& faults) {
     const size_t before = faults.size();
     Story story;
-    Prompts prompts;
+    auto prompts = std::make_shared<const Prompts>();
     if (!read_story(folder, story, prompts, faults) || faults.size() != before) return std::nullopt;
     return story;
 }
 
 void check_story(const std::string& folder, Faults& faults) {
     Story story;
-    Prompts prompts;
+    auto prompts = std::make_shared<const Prompts>();
     if (!read_story(folder, story, prompts, faults)) return;
-    faults.insert(faults.end(), prompts.warnings.begin(), prompts.warnings.end());
-    check_mentions(story, prompts, faults);
+    faults.insert(faults.end(), prompts->warnings.begin(), prompts->warnings.end());
+    check_mentions(story, *prompts, faults);
     if (tool::project::is_project(story.folder)) {
         tool::project::check(story.folder,
                              tool::project::surroundings(engine::tool_environment({})), faults);

@@ -412,7 +412,7 @@ private:
 }  // namespace
 
 TemplateNarrator::Reply TemplateNarrator::answer(json::Value document) const {
-    return Answering(prompts_, document).reply();
+    return Answering(*prompts_, document).reply();
 }
 
 // ---------------------------------------------------------------- as a plugin
@@ -431,7 +431,7 @@ nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
     const auto* config = static_cast<const nar_host_config*>(extension(NAR_HOST_CONFIG));
     json::Document settings;
     json::ParseError error;
-    Prompts prompts;
+    auto prompts = std::make_shared<const Prompts>();
     if (settings.parse(view(config->settings(host)), error)) {
         if (const json::Value text = settings.root().find("prompts")) {
             // Faults are ignored: load_story() has validated the text.

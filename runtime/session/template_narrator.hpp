@@ -3,6 +3,7 @@
 // The built-in narrator. Answers prompts from the patterns of a story's prompts.json, synchronously
 // and without a model (spec 003 §14.1 "Narrator AI Stub").
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,8 @@ namespace narratoria::session {
 // Immutable, so thread-safe.
 class TemplateNarrator {
 public:
-    explicit TemplateNarrator(Prompts prompts) : prompts_(std::move(prompts)) {}
+    explicit TemplateNarrator(std::shared_ptr<const Prompts> prompts)
+        : prompts_(std::move(prompts)) {}
 
     struct Reply {
         std::string plan;   // Plan JSON
@@ -28,7 +30,7 @@ public:
     Reply answer(json::Value request) const;
 
 private:
-    Prompts prompts_;
+    std::shared_ptr<const Prompts> prompts_;  // not NULL
 };
 
 // The narrator as a built-in plugin without a file. Sessions use this form, so all narrators share

@@ -2,6 +2,7 @@
 """narratoria test: transcripts of a story, and random walks through it."""
 
 import json
+import os
 
 import pytest
 
@@ -147,6 +148,16 @@ def test_walks_report_endings_and_coverage(command, write):
     assert "    answers: 4 of 4" in ran.out
     assert "    tools: 1 of 1" in ran.out
     assert ran.out == command("test", "--story", write(), "--walks", "50").out, "the seed determines it"
+
+
+def test_the_number_of_cores_does_not_change_the_walks(command, write):
+    on_all = command("test", "--story", write(), "--walks", "50", "--seed", "9").out
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        assert command("test", "--story", write(), "--walks", "50", "--seed", "9").out == on_all
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def test_walks_find_dead_ends_with_the_way_to_them(command, write):

@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
     Faults prompt_faults;
     const session::TemplateNarrator narrator(
-        story->prompts_text.empty() ? session::Prompts()
+        story->prompts_text.empty() ? std::make_shared<const session::Prompts>()
                                     : session::read_prompts(story->prompts_text, prompt_faults));
     REQUIRE(prompt_faults.empty());  // load_story has read them already
     for (const char* const words : {"I light the torch", "open \\\"door\\\" {x}", "a b c d e"}) {

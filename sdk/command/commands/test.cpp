@@ -151,8 +151,9 @@ int test(const TestOptions& options) {
         is_good = failed == 0;
         if (options.walks > 0 && !options.updates && !is_stopped()) {
             const story::StoryParts parts = story::parts_of(folder);
-            const story::WalkReport report = story::walk(engine, folder, parts, options.walks,
-                                                         options.seed, options.steps, is_stopped);
+            const story::WalkReport report =
+                story::walk(engine_options, folder, parts, options.walks, options.seed,
+                            options.steps, is_stopped);
             is_good = report_walks(parts, report) && is_good;
         }
     } catch (const Error& error) {

@@ -4,10 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "json.hpp"
@@ -23,6 +26,10 @@ constexpr const char* kNotUnderstood = "not understood";
 
 // One of this many prompts is typed: a hint, or any prompt that the story understands.
 constexpr std::uint64_t kTypedEvery = 8;
+
+// The walks of a round run at the same time. All of them see the tries of the rounds before, so the
+// number of cores does not change the walks.
+constexpr std::size_t kRound = 16;
 
 std::vector<std::string> plain_texts(const json::Value* list) {
     std::vector<std::string> out;
@@ -102,21 +109,19 @@ bool is_unmatched(const PlayedTurn& turn) {
                        [](const std::string& each) { return each.starts_with("/unmatched"); });
 }
 
+// How often a prompt was tried after an answer. The key is both.
+using Tries = std::map<std::string, std::uint64_t>;
+
+// One walk. `tried` has the tries of the walks before.
 class Walker {
 public:
-    Walker(Engine& engine, const std::string& folder, const StoryParts& parts, WalkReport& report,
+    Walker(const std::string& folder, const StoryParts& parts, const Tries& tried,
            const std::function<bool()>& is_stopped)
-        : engine_(engine),
-          folder_(folder),
-          parts_(parts),
-          report_(report),
-          is_stopped_(is_stopped) {}
+        : folder_(folder), parts_(parts), tried_(tried), is_stopped_(is_stopped) {}
 
-    void walk(std::uint64_t seed, std::uint64_t most) {
+    void walk(Engine& engine, std::uint64_t seed, std::uint64_t most) {
         random_.seed(seed);
-        steps_.clear();
-        last_answer_.clear();
-        Playthrough game(engine_, folder_, seed);
+        Playthrough game(engine, folder_, seed);
         ++report_.walks;
         const bool chooses = parts_.offers_choices || !game.choices().empty();
         while (steps_.size() < most && !is_stopped_()) {
@@ -141,20 +146,30 @@ public:
         ++report_.unfinished;
     }
 
+    const WalkReport& report() const { return report_; }
+    const Tries& own_tries() const { return own_tries_; }
+
 private:
     // Every other time the prompt that was tried least after the last answer, so that rare ways are
     // found, too.
     std::string chosen_of(const std::vector<std::string>& candidates) {
-        const auto tried = [&](const std::string& each) -> std::uint64_t& {
-            return tried_[last_answer_ + '\n' + each];
+        const auto key = [&](std::size_t i) { return last_answer_ + '\n' + candidates[i]; };
+        const auto tries = [&](std::size_t i) {
+            std::uint64_t sum = 0;
+            for (const Tries* const each : {&tried_, &std::as_const(own_tries_)}) {
+                if (const auto found = each->find(key(i)); found != each->end()) {
+                    sum += found->second;
+                }
+            }
+            return sum;
         };
         std::size_t chosen = random_() % candidates.size();
         if (random_() % 2 == 0) {
             for (std::size_t i = 0; i < candidates.size(); ++i) {
-                if (tried(candidates[i]) < tried(candidates[chosen])) chosen = i;
+                if (tries(i) < tries(chosen)) chosen = i;
             }
         }
-        ++tried(candidates[chosen]);
+        ++own_tries_[key(chosen)];
         return candidates[chosen];
     }
 
@@ -177,28 +192,42 @@ private:
         return false;
     }
 
-    // Keeps the shortest walk that finds the problem.
     void note(const std::string& what, const std::string& place, std::string message) {
-        const auto [found, is_new] =
-            problems_.try_emplace(what + '\n' + place, report_.problems.size());
-        if (is_new) {
-            report_.problems.push_back({what, std::move(message), report_.walks, steps_});
-        } else if (report_.problems[found->second].steps.size() > steps_.size()) {
-            report_.problems[found->second] = {what, std::move(message), report_.walks, steps_};
-        }
+        report_.problems.push_back({what, place, std::move(message), report_.walks, steps_});
     }
 
-    Engine& engine_;
     const std::string& folder_;
     const StoryParts& parts_;
-    WalkReport& report_;
+    const Tries& tried_;
     const std::function<bool()>& is_stopped_;
+    WalkReport report_;
+    Tries own_tries_;
     std::mt19937_64 random_;
     std::vector<std::string> steps_;
     std::string last_answer_;
-    std::map<std::string, std::uint64_t> tried_;   // by answer and prompt
-    std::map<std::string, std::size_t> problems_;  // the index by what and where
 };
+
+// Appends a walk's report. Of each problem it keeps the shortest walk that found it.
+void append(WalkReport& all, const WalkReport& walk) {
+    for (const WalkProblem& each : walk.problems) {
+        const auto same =
+            std::find_if(all.problems.begin(), all.problems.end(), [&](const WalkProblem& other) {
+                return other.what == each.what && other.place == each.place;
+            });
+        const bool is_new = same == all.problems.end();
+        if (!is_new && same->steps.size() <= each.steps.size()) continue;
+        WalkProblem& kept = is_new ? all.problems.emplace_back() : *same;
+        kept = each;
+        kept.walk += all.walks;
+    }
+    all.walks += walk.walks;
+    all.turns += walk.turns;
+    all.unfinished += walk.unfinished;
+    for (const auto& [ending, count] : walk.endings) all.endings[ending] += count;
+    for (const auto& [error, count] : walk.failed_tools) all.failed_tools[error] += count;
+    all.answers.insert(walk.answers.begin(), walk.answers.end());
+    all.tools.insert(walk.tools.begin(), walk.tools.end());
+}
 
 }  // namespace
 
@@ -211,12 +240,36 @@ StoryParts parts_of(const std::string& folder) {
     return parts;
 }
 
-WalkReport walk(Engine& engine, const std::string& folder, const StoryParts& parts,
+WalkReport walk(const EngineOptions& options, const std::string& folder, const StoryParts& parts,
                 std::uint64_t walks, std::uint64_t seed, std::uint64_t steps,
                 const std::function<bool()>& is_stopped) {
     WalkReport report;
-    Walker walker(engine, folder, parts, report, is_stopped);
-    for (std::uint64_t i = 0; i < walks && !is_stopped(); ++i) walker.walk(seed + i, steps);
+    Tries tried;
+    std::vector<Engine> engines;
+    // Two for each core, because a walk often waits for a tool.
+    const std::size_t most = 2 * std::max<std::size_t>(1, std::thread::hardware_concurrency());
+    while (engines.size() < std::min(most, kRound)) engines.emplace_back(options);
+    for (std::uint64_t first = 0; first < walks && !is_stopped(); first += kRound) {
+        std::vector<Walker> round(std::min<std::uint64_t>(kRound, walks - first),
+                                  Walker(folder, parts, tried, is_stopped));
+        std::atomic<std::size_t> next = 0;
+        std::vector<std::future<void>> threads;
+        for (Engine& engine : engines) {
+            threads.push_back(std::async(std::launch::async, [&] {
+                engine.adopt_thread();
+                for (std::size_t i = next++; i < round.size() && !is_stopped(); i = next++) {
+                    round[i].walk(engine, seed + first + i, steps);
+                }
+            }));
+        }
+        for (const std::future<void>& each : threads) each.wait();
+        for (Engine& engine : engines) engine.adopt_thread();
+        for (std::future<void>& each : threads) each.get();
+        for (const Walker& each : round) {
+            append(report, each.report());
+            for (const auto& [key, count] : each.own_tries()) tried[key] += count;
+        }
+    }
     // Another narrator than the template narrator has answered.
     if (report.answers.empty()) {
         std::erase_if(report.problems,

@@ -26,7 +26,8 @@ struct StoryParts {
 StoryParts parts_of(const std::string& folder);
 
 struct WalkProblem {
-    std::string what;  // "dead end", "turn failed", "not understood"
+    std::string what;   // "dead end", "turn failed", "not understood"
+    std::string place;  // the prompt or the answer; a problem is reported once for each
     std::string message;
     std::uint64_t walk;              // its number, from 1
     std::vector<std::string> steps;  // the prompts of the shortest walk that found it
@@ -43,8 +44,9 @@ struct WalkReport {
     std::set<std::string> tools;                        // that ran
 };
 
-// `is_stopped` ends the walks early.
-WalkReport walk(Engine& engine, const std::string& folder, const StoryParts& parts,
+// Plays on several threads, each with an engine with these options. `is_stopped` ends the walks
+// early; it and the engines' log are called on all of these threads.
+WalkReport walk(const EngineOptions& options, const std::string& folder, const StoryParts& parts,
                 std::uint64_t walks, std::uint64_t seed, std::uint64_t steps,
                 const std::function<bool()>& is_stopped);
 

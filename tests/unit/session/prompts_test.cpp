@@ -37,6 +37,20 @@ TEST(Prompts, MatchTheVerdictsOfTheCorpus) {
     EXPECT_GT(documents.size(), 35u);
 }
 
+TEST(Prompts, TheSameTextIsParsedOnce) {
+    const std::string text = R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"b"}]}]})";
+    Faults faults;
+    const auto first = read_prompts(text, faults);
+    EXPECT_EQ(read_prompts(std::string(text), faults), first);
+    EXPECT_NE(read_prompts(text + " ", faults), first);
+    EXPECT_TRUE(faults.empty());
+}
+
+TEST(Prompts, FaultsAreReportedEachTime) {
+    EXPECT_EQ(faults_of("{}"), faults_of("{}"));
+    EXPECT_EQ(faults_of("{}").size(), 1u);
+}
+
 TEST(Prompts, InvalidJsonIsReportedWithItsPosition) {
     EXPECT_EQ(faults_of("{\n  \"prompts\": [\n}"), List{"prompts.json:3:1  json-syntax"});
     EXPECT_EQ(faults_of(""), List{"prompts.json:1:1  json-empty"});

@@ -128,9 +128,9 @@ TEST(Story, ExamplesAreValid) {
     ASSERT_TRUE(story) << describe_faults(faults, "");
     EXPECT_EQ(story->title, "The Torch and the Door");
     faults.clear();
-    const session::Prompts prompts = session::read_prompts(story->prompts_text, faults);
-    EXPECT_GT(prompts.entries.size(), 3u);
-    EXPECT_FALSE(prompts.unmatched.empty());
+    const auto prompts = session::read_prompts(story->prompts_text, faults);
+    EXPECT_GT(prompts->entries.size(), 3u);
+    EXPECT_FALSE(prompts->unmatched.empty());
 }
 
 TEST(Story, ManifestsOfItsToolsAreChecked) {

@@ -19,9 +19,9 @@ using namespace narratoria;
 using namespace std::string_literals;
 using session::TemplateNarrator;
 
-session::Prompts prompts_with(std::string_view text) {
+std::shared_ptr<const session::Prompts> prompts_with(std::string_view text) {
     Faults faults;
-    session::Prompts prompts = session::read_prompts(text, faults);
+    auto prompts = session::read_prompts(text, faults);
     if (!faults.empty()) throw std::runtime_error(describe_faults(faults, ""));
     return prompts;
 }
@@ -197,7 +197,7 @@ TEST(TemplateNarrator, AnswersUnmatchedPrompts) {
     EXPECT_EQ(Answered(plan, {"x"}).plan().tools.size(), 1u);
     EXPECT_TRUE(Answered(plan, {"x", {"t"}}).plan().tools.empty());
 
-    const TemplateNarrator empty{session::Prompts()};
+    const TemplateNarrator empty(std::make_shared<const session::Prompts>());
     EXPECT_NE(Answered(empty, {"x"}).narrative().find("prompts.json"), std::string::npos);
 }
 
