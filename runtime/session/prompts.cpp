@@ -23,6 +23,10 @@ namespace {
 // Of the text that stays in memory.
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
+constexpr std::string_view kMediaEndings[] = {".png",  ".jpg", ".jpeg", ".gif", ".webp", ".svg",
+                                              ".avif", ".wav", ".mp3",  ".ogg", ".oga",  ".opus",
+                                              ".flac", ".m4a", ".mp4",  ".webm"};
+
 constexpr const char* kTooManyWords = "a synonym has at most 8 words that are not ignored";
 
 class PromptsReader {
@@ -382,6 +386,7 @@ private:
                               },
                               [&](json::Value at, std::string_view state, std::string operand) {
                                   note_state(at, pointer, state, std::move(operand), true);
+                                  note_media(at);
                               }}
             .read(set);
         check_templates(set, pointer, known);
@@ -437,6 +442,9 @@ private:
         for (const json::Value tool : tools.elements()) {
             const size_t number = position++;
             const json::Value path = tool.is_object() ? tool.find("toolPath") : json::Value();
+            if (const json::Value input = tool.is_object() ? tool.find("input") : json::Value()) {
+                note_media(input);
+            }
             if (!path || !path.is_string() || path.text().empty()) continue;
             TemplateProblem problem;
             const auto parts = parse_template(path.text(), problem);
@@ -448,6 +456,22 @@ private:
             json::append_pointer(place, number);
             prompts_.tool_paths.push_back(
                 {parts->front().text, {"", place + "/toolPath", byte_of(path), "", kPromptsJson}});
+        }
+    }
+
+    // A text with a name or a URL is not the path of a file that is known.
+    void note_media(json::Value value) {
+        if (value.is_object()) {
+            for (const json::Member member : value.members()) note_media(member.value);
+        } else if (value.is_array()) {
+            for (const json::Value element : value.elements()) note_media(element);
+        } else if (value.is_string() &&
+                   std::any_of(
+                       std::begin(kMediaEndings), std::end(kMediaEndings),
+                       [&](std::string_view each) { return value.text().ends_with(each); }) &&
+                   value.text().find_first_of("{}\n") == std::string_view::npos &&
+                   value.text().find("://") == std::string_view::npos) {
+            prompts_.media_files.push_back(mention_of(value, pointer_of(value)));
         }
     }
 
@@ -577,6 +601,7 @@ std::shared_ptr<const Prompts> read_prompts(std::string_view text, Faults& fault
     Faults places;
     const auto each_mention = [&](auto&& use) {
         for (Mention& each : prompts.tool_paths) use(each.place);
+        for (Mention& each : prompts.media_files) use(each.place);
         for (Mention& each : prompts.choices) use(each.place);
         for (Prompts::StateUse& each : prompts.state_uses) use(each.pointer.place);
         for (PromptEntry& entry : prompts.entries) {

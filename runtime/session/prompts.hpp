@@ -65,6 +65,9 @@ struct Prompts {
     // The tools of the plans, except those with a path that depends on the prompt.
     std::vector<Mention> tool_paths;
     bool has_other_tools = false;  // with such a path
+    // Texts that a tool gets, or that the state does, and that look like the path of a picture, a
+    // sound or a video.
+    std::vector<Mention> media_files;
     std::vector<Mention> choices;  // except those with names
     // JSON Pointers into the state. `operand` is a JSON value that the state's value is compared
     // with or set to; empty if the use does not determine the type.

@@ -36,6 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOfPlugin = "story-tool-plugin";
+constexpr size_t kMostFiles = 100'000;
 
 class Checker {
 public:
@@ -56,6 +57,7 @@ public:
         check_plugins();
         check_tools();
         check_script();
+        check_media_files();
     }
 
 private:
@@ -166,6 +168,40 @@ private:
             if (rule == kOfPlugin) warn_once(mention, message);
             else warn(mention, rule, message);
         }
+    }
+
+    // Only a tool knows from which folder it reads a file, so each file of the story with the
+    // given path, or with this path at its end, is the one that is meant.
+    void check_media_files() {
+        if (!are_answers_known() || prompts_.media_files.empty()) return;
+        const std::vector<std::string> files = files_of_story();
+        const std::vector<std::string_view> known(files.begin(), files.end());
+        for (const Mention& mention : prompts_.media_files) {
+            const std::string path = fs::path(mention.text).lexically_normal();
+            std::error_code error;
+            const bool exists =
+                path.front() == '/'
+                    ? fs::exists(path, error)
+                    : std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+                          return ("/" + file).ends_with("/" + path);
+                      });
+            if (exists) continue;
+            warn(mention, "story-media-missing",
+                 "the story has no file " + json::quoted(mention.text) +
+                     (near_name(path, known).empty() ? "; add it, or correct the path"
+                                                     : did_you_mean(near_name(path, known))));
+        }
+    }
+
+    // Relative to the story's folder. A folder that is too large is not read to its end.
+    std::vector<std::string> files_of_story() const {
+        std::vector<std::string> files;
+        std::error_code failure;
+        for (fs::recursive_directory_iterator each(story_.folder, failure), end;
+             !failure && each != end && files.size() < kMostFiles; each.increment(failure)) {
+            files.push_back(each->path().lexically_relative(story_.folder));
+        }
+        return files;
     }
 
     // The template narrator answers, and prompts.json has no fault: otherwise its patterns and tools

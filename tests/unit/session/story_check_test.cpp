@@ -97,6 +97,33 @@ TEST_F(StoryCheck, FindsNothingInAValidStory) {
     EXPECT_THAT(places(), IsEmpty()) << messages << "the story's tools/ is also searched";
 }
 
+TEST_F(StoryCheck, NamesAMissingPictureAndTheNearestFile) {
+    std::filesystem::create_directory(folder / "pictures");
+    write("pictures/door.png", "x");
+    const auto show = [&](const std::string& input) {
+        plan(R"({"tools":[{"toolId":"a","toolPath":"tools/lamp","input":)" + input + "}]}");
+    };
+    show(R"({"image":"pictures/dor.png"})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:2:66 /prompts/0/answers/0/plan/tools/0/input/"
+                                      "image story-media-missing"));
+    EXPECT_THAT(messages, HasSubstr("the story has no file \"pictures/dor.png\"; did you mean "
+                                    "\"pictures/door.png\"?"));
+    show(R"({"layers":[{"file":"/nowhere/sea.WAV"},{"file":"/nowhere/sea.wav"}]})");
+    EXPECT_THAT(warning(), HasSubstr("\"/nowhere/sea.wav\"; add it, or correct the path"));
+    for (const char* const path : {"pictures/door.png", "./pictures/door.png", "door.png",
+                                   "pictures/{where}.png", "https://a.example/b.png", "sea"}) {
+        show(R"({"image":")" + std::string(path) + "\"}");
+        EXPECT_THAT(places(), IsEmpty()) << messages;
+    }
+}
+
+TEST_F(StoryCheck, NamesAMissingPictureThatAnAnswerPutsIntoTheState) {
+    write("prompts.json", R"({"prompts":[{"patterns":["go"],"answers":[{"narrative":"n","set":
+{"/picture":"sea.svg"}}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:2:13 /prompts/0/answers/0/set/~1picture "
+                                      "story-media-missing"));
+}
+
 TEST_F(StoryCheck, NamesAMissingToolAndTheNearestFile) {
     tool("tools/lmap");
     EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-missing"));
