@@ -6,6 +6,7 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "tool/schema/same_value.hpp"
 
@@ -58,8 +59,11 @@ bool is_too_deep(std::string_view pointer) {
 }
 
 void ConditionReader::read(json::Value condition) const {
+    if (condition.is_string()) return read_name(condition);
     if (!condition.is_object()) {
-        return report(condition, R"(a condition must be an object such as {"/torch/lit": true})");
+        return report(condition,
+                      R"(a condition must be an object such as {"/torch/lit": true}, or the name )"
+                      R"(of one in "conditions")");
     }
     for (const json::Member member : condition.members()) {
         if (member.key == "not") {
@@ -85,6 +89,14 @@ void ConditionReader::read(json::Value condition) const {
             mention(member.value, member.key, std::string(member.value.raw()));
         }
     }
+}
+
+void ConditionReader::read_name(json::Value name) const {
+    if (std::find(names.begin(), names.end(), name.text()) != names.end()) return;
+    const std::string meant = did_you_mean(near_name(name.text(), names));
+    report(name,
+           "there is no condition " + json::quoted(name.text()) +
+               (meant.empty() ? "; define it in \"conditions\", above those that use it" : meant));
 }
 
 void ConditionReader::read_list(json::Value list, std::string_view key) const {
@@ -128,20 +140,27 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
     }
 }
 
-bool holds(json::Value condition, json::Value state) {
+NamedConditions evaluate(json::Value conditions, json::Value state) {
+    NamedConditions named;
+    if (!conditions) return named;
+    for (const json::Member member : conditions.members()) {
+        named[member.key] = holds(member.value, state, named);
+    }
+    return named;
+}
+
+bool holds(json::Value condition, json::Value state, const NamedConditions& named) {
     if (!condition) return true;
+    if (condition.is_string()) return named.at(condition.text());
+    const auto is_true = [&](json::Value each) { return holds(each, state, named); };
     for (const json::Member member : condition.members()) {
         const json::Value wanted = member.value;
         if (member.key == "not") {
-            if (holds(wanted, state)) return false;
+            if (is_true(wanted)) return false;
         } else if (member.key == "any") {
-            if (!any_of(wanted.elements(), [&](json::Value each) { return holds(each, state); })) {
-                return false;
-            }
+            if (!any_of(wanted.elements(), is_true)) return false;
         } else if (member.key == "all") {
-            if (any_of(wanted.elements(), [&](json::Value each) { return !holds(each, state); })) {
-                return false;
-            }
+            if (any_of(wanted.elements(), std::not_fn(is_true))) return false;
         } else {
             const json::Value value = json::find_pointer(state, member.key);
             if (!wanted.is_object()) {

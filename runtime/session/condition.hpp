@@ -5,26 +5,31 @@
 // A condition is an object, and all its members must hold. A key that begins with / is a JSON
 // Pointer into the state: its value equals the given one, or satisfies the given operators. The
 // other keys are "not" (a condition), "any" and "all" (lists of conditions). A value that the state
-// does not have counts as false, and as 0 for <, <=, > and >=.
+// does not have counts as false, and as 0 for <, <=, > and >=. In place of a condition a text may
+// stand, the name of a condition.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json/tape.hpp"
 
 namespace narratoria::session {
 
-// Checks the form of a condition. Calls `report` for each fault, with the faulty value, and
+// Checks the form of a condition. `names`: of the known conditions. Calls `report` for each fault, with the faulty value, and
 // `mention` for each test of a value with its pointer and a JSON value that the state may have
 // there; it is empty if the test says nothing about the type.
 struct ConditionReader {
     std::function<void(json::Value at, std::string message)> report;
     std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
+    const std::vector<std::string_view>& names;
 
     void read(json::Value condition) const;
 
 private:
+    void read_name(json::Value name) const;
     void read_list(json::Value list, std::string_view key) const;
     void read_operators(std::string_view pointer, json::Value operators) const;
 };
@@ -33,7 +38,14 @@ private:
 inline constexpr const char* kPointerTooDeep = "a JSON Pointer of a story has at most 32 parts";
 bool is_too_deep(std::string_view pointer);
 
+// Whether each named condition holds.
+using NamedConditions = std::map<std::string_view, bool>;
+
 // True if the state satisfies a condition whose form is valid. An empty Value always holds.
-bool holds(json::Value condition, json::Value state);
+bool holds(json::Value condition, json::Value state, const NamedConditions& named);
+
+// `conditions`: an object of valid conditions by name, each of which names only those before it; or
+// empty. Each is evaluated once, so conditions that name others cannot take exponential time.
+NamedConditions evaluate(json::Value conditions, json::Value state);
 
 }  // namespace narratoria::session

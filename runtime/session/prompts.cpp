@@ -36,10 +36,14 @@ public:
 
     void read(json::Value root) {
         if (!is(root, "", json::Type::Object, "prompts.json must contain an object")) return;
-        allow_keys(root, "", {"prompts", "unmatched", "always", "hints", "synonyms", "ignore"});
+        allow_keys(root, "",
+                   {"prompts", "unmatched", "after", "conditions", "always", "hints", "synonyms",
+                    "ignore"});
+        if (const json::Value conditions = root.find("conditions")) read_conditions(conditions);
         if (const json::Value ignored = root.find("ignore")) read_ignored(ignored);
         if (const json::Value synonyms = root.find("synonyms")) read_synonyms(synonyms);
         if (const json::Value unmatched = root.find("unmatched")) read_unmatched(unmatched);
+        if (const json::Value after = root.find("after")) read_after(after);
         if (const json::Value always = root.find("always")) {
             prompts_.always = read_choices(always, "/always", {});
         }
@@ -143,6 +147,44 @@ private:
         if (prompts_.vocabulary.count_words(text.text()) > 0) return true;
         fault(text, place, "prompts-empty", "it has no word that is not ignored");
         return false;
+    }
+
+    void read_conditions(json::Value table) {
+        if (!is(table, "/conditions", json::Type::Object,
+                "\"conditions\" must be an object such as {\"dark\": {\"/torch/lit\": false}}")) {
+            return;
+        }
+        bool is_valid = true;
+        for (const json::Member member : table.members()) {
+            std::string place = "/conditions";
+            json::append_pointer(place, member.key);
+            if (!check_condition(member.value, place)) is_valid = false;
+            condition_names_.push_back(member.key);
+        }
+        if (is_valid) prompts_.conditions = table;
+    }
+
+    void read_after(json::Value list) {
+        if (!is(list, "/after", json::Type::Array, "\"after\" must be a list of rules")) return;
+        each_element(list, "/after", [&](json::Value value, const std::string& pointer) {
+            PromptAnswer rule;
+            rule.pointer = pointer;
+            rule.place = mention_of(value, pointer).place;
+            if (!is(value, pointer, json::Type::Object,
+                    "a rule must be an object such as {\"set\": {\"/minutes\": {\"+\": 5}}}")) {
+                return;
+            }
+            allow_keys(value, pointer, {"when", "narrative", "set", "choices", "ending"});
+            rule.when = read_condition(value, pointer);
+            rule.narrative = value.find("narrative");
+            if (!rule.narrative && !value.find("set") && !value.find("choices") &&
+                !value.find("ending")) {
+                fault(value, pointer, "prompts-answer",
+                      "a rule needs \"narrative\", \"set\", \"choices\" or \"ending\"");
+            }
+            read_what_is_told(value, pointer, {}, {}, rule);
+            prompts_.after.push_back(std::move(rule));
+        });
     }
 
     void read_unmatched(json::Value unmatched) {
@@ -267,7 +309,6 @@ private:
             check_templates(answer.plan, pointer + "/plan", known);
             if (answer.plan.is_object()) read_plan_of_answer(answer, pointer, tools);
         }
-        read_text(answer.narrative, pointer + "/narrative", known);
         Known later = known;
         if (answer.has_tools()) later.tools = &tools;
         for (const char* const key : {"success", "failure"}) {
@@ -280,6 +321,14 @@ private:
                       " is told after the tools of a plan, and this answer has "
                       "none; write the text as \"narrative\"");
         }
+        read_what_is_told(value, pointer, known, later, answer);
+        return answer;
+    }
+
+    // The members that answers and rules have. `later`: what is known after the tools.
+    void read_what_is_told(json::Value value, const std::string& pointer, const Known& known,
+                           const Known& later, PromptAnswer& answer) {
+        read_text(answer.narrative, pointer + "/narrative", known);
         if (const json::Value set = value.find("set")) {
             answer.set = set;
             read_set(set, pointer + "/set", later);
@@ -294,7 +343,6 @@ private:
         if (const json::Value choices = value.find("choices")) {
             answer.choices = read_choices(choices, pointer + "/choices", later);
         }
-        return answer;
     }
 
     void read_plan_of_answer(const PromptAnswer& answer, const std::string& pointer,
@@ -367,7 +415,10 @@ private:
     json::Value read_condition(json::Value owner, const std::string& pointer) {
         const json::Value condition = owner.find("when");
         if (!condition) return {};
-        const std::string place = pointer + "/when";
+        return check_condition(condition, pointer + "/when") ? condition : json::Value();
+    }
+
+    bool check_condition(json::Value condition, const std::string& place) {
         bool is_valid = true;
         ConditionReader{[&](json::Value at, std::string message) {
                             is_valid = false;
@@ -375,9 +426,10 @@ private:
                         },
                         [&](json::Value at, std::string_view state, std::string operand) {
                             note_state(at, place, state, std::move(operand), false);
-                        }}
+                        },
+                        condition_names_}
             .read(condition);
-        return is_valid ? condition : json::Value();
+        return is_valid;
     }
 
     void read_set(json::Value set, const std::string& pointer, const Known& known) {
@@ -558,6 +610,7 @@ private:
     std::string_view text_;
     Prompts& prompts_;
     Faults& faults_;
+    std::vector<std::string_view> condition_names_;  // that conditions from here on may use
 };
 
 }  // namespace
@@ -609,6 +662,7 @@ std::shared_ptr<const Prompts> read_prompts(std::string_view text, Faults& fault
             for (PromptAnswer& each : entry.answers) use(each.place);
         }
         for (PromptAnswer& each : prompts.unmatched) use(each.place);
+        for (PromptAnswer& each : prompts.after) use(each.place);
     };
     each_mention([&](Fault& place) { places.push_back(std::move(place)); });
     place_faults(places, 0, text);

@@ -17,7 +17,7 @@ namespace narratoria::session {
 
 inline constexpr const char* kPromptsJson = "prompts.json";
 
-// One answer. The values are empty or point into Prompts::document; names in braces are not
+// One answer, or a rule of "after", which has no plan. The values are empty or point into Prompts::document; names in braces are not
 // expanded yet. A text is a string, or a list of variants.
 struct PromptAnswer {
     std::string pointer;    // in prompts.json
@@ -58,6 +58,8 @@ struct Prompts {
     std::shared_ptr<const json::Document> document;  // empty if it could not be parsed
     std::vector<PromptEntry> entries;
     std::vector<PromptAnswer> unmatched;  // in order of preference
+    std::vector<PromptAnswer> after;      // rules that follow each answer of an entry
+    json::Value conditions;               // by name, see evaluate(); or empty
     json::Value always;                   // choices that every answer offers; or empty
     json::Value hints;                    // choices for a prompt that nothing matches; or empty
     Vocabulary vocabulary;

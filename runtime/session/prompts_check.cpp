@@ -194,11 +194,26 @@ void check_answers(const std::vector<PromptAnswer>& answers, Faults& faults) {
     }
 }
 
+void check_rules(const std::vector<PromptAnswer>& rules, Faults& faults) {
+    const auto last = std::find_if(rules.begin(), rules.end(), [](const PromptAnswer& each) {
+        return !each.when && each.ending;
+    });
+    if (last == rules.end()) return;
+    for (auto each = last + 1; each != rules.end(); ++each) {
+        report(each->place, "story-answer-unreached",
+               "this rule is never applied, because a rule before it always ends the story; move "
+               "it up, or give the other one a condition",
+               true, faults);
+    }
+}
+
 // ---- dead ends
 
 // Warns of answers after which a player, who was offered choices so far, has none.
 void check_dead_ends(const Story& story, const Prompts& prompts, Faults& faults) {
-    if (prompts.always) return;
+    const bool a_rule_offers = std::any_of(prompts.after.begin(), prompts.after.end(),
+                                           [](const PromptAnswer& each) { return !!each.choices; });
+    if (prompts.always || a_rule_offers) return;
     std::vector<const PromptAnswer*> answers;
     for (const PromptEntry& entry : prompts.entries) {
         for (const PromptAnswer& each : entry.answers) answers.push_back(&each);
@@ -252,6 +267,7 @@ void check_prompts(const Story& story, const Prompts& prompts, Faults& faults) {
     check_shadows(prompts, faults);
     for (const PromptEntry& entry : prompts.entries) check_answers(entry.answers, faults);
     check_answers(prompts.unmatched, faults);
+    check_rules(prompts.after, faults);
     check_dead_ends(story, prompts, faults);
     check_names_of_state(story, prompts, faults);
 }

@@ -186,4 +186,19 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
     return out;
 }
 
+std::string merged_patch(const std::string& first, const std::string& second) {
+    state::Tree patches;
+    state::Patch patch;
+    json::Document document;
+    for (const std::string* const each : {&first, &second}) {
+        if (each->empty()) continue;
+        parse(*each, document);
+        patch.prepare_nulls(document.root());
+        patches.merge(patch);
+    }
+    std::string out;
+    patches.append_json(out);
+    return out;
+}
+
 }  // namespace narratoria::session

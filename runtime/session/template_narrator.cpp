@@ -29,6 +29,7 @@ constexpr std::string_view kNoPrompts =
 // Members of a plan's metadata: the answer that it is from, and the ending of the story.
 constexpr std::string_view kAnswer = "answer";
 constexpr std::string_view kEnding = "ending";
+constexpr std::string_view kRules = "rules";  // the pointers of those that were applied
 
 // The fields of a request that this narrator reads.
 struct Request {
@@ -81,12 +82,17 @@ struct Request {
 // The values of the names in an answer's texts.
 class Names {
 public:
-    explicit Names(const Request& request)
-        : request_(request), state_(request.state), dice_(request.random) {}
+    Names(const Request& request, json::Value conditions)
+        : request_(request),
+          conditions_(conditions),
+          state_(request.state),
+          named_(evaluate(conditions, state_)),
+          dice_(request.random) {}
 
     Bindings captures;
 
     json::Value state() const { return state_; }
+    bool holds(json::Value condition) const { return session::holds(condition, state_, named_); }
     // From now on the state is the one after this patch.
     void apply(const std::string& patch) {
         state::Tree tree;
@@ -97,6 +103,7 @@ public:
         std::string text;
         tree.append_json(text);
         if (after_.parse(text, error, json::kDepthOfOwn)) state_ = after_.root();
+        named_ = evaluate(conditions_, state_);
     }
 
     std::string expanded(std::string_view text) const { return expand_template(text, text_of()); }
@@ -148,8 +155,10 @@ private:
     }
 
     const Request& request_;
+    json::Value conditions_;
     json::Value state_;
     json::Document after_;
+    NamedConditions named_;
     Random dice_;
 };
 
@@ -191,46 +200,6 @@ bool selects_disabled_skill(json::Value plan, const Names& names, const Request&
     return false;
 }
 
-// Appends the plan fields that depend on the request: the disabled skills, the parent plan, and the
-// answer, which may be NULL. `is_last`: nothing of the answer follows this plan.
-void append_bookkeeping(json::ObjectWriter& writer, std::string& out, json::Value plan,
-                        const Names& names, const Request& request, const PromptAnswer* answer,
-                        bool is_last) {
-    std::vector<std::string> skills;
-    auto add = [&](std::string skill) {
-        if (std::find(skills.begin(), skills.end(), skill) == skills.end()) {
-            skills.push_back(std::move(skill));
-        }
-    };
-    const json::Value own = plan ? plan.find("disabledSkills") : json::Value();
-    if (own && own.is_array()) {
-        for (const json::Value skill : own.elements()) {
-            if (skill.is_string()) add(names.expanded(skill.text()));
-        }
-    }
-    for (const std::string_view skill : request.disabled_skills) add(std::string(skill));
-    writer.key("disabledSkills");
-    plan::append_strings(out, skills);
-
-    writer.key("metadata");
-    json::ObjectWriter metadata(out);
-    const json::Value noted = plan ? plan.find("metadata") : json::Value();
-    if (noted && noted.is_object()) {
-        for (const json::Member member : noted.members()) {
-            if (member.key == "generationAttempt" || member.key == "parentPlanId") continue;
-            metadata.key(member.key);
-            append_expanded(out, member.value, names);
-        }
-    }
-    metadata.number("generationAttempt", request.generation_attempt);
-    metadata.raw("parentPlanId", request.parent_plan_id);
-    if (answer != nullptr) metadata.string(kAnswer, answer->pointer);
-    if (answer != nullptr && answer->ending && is_last) {
-        metadata.string(kEnding, names.expanded(answer->ending.text()));
-    }
-    metadata.end();
-}
-
 // The reply to one request.
 class Answering {
 public:
@@ -238,7 +207,7 @@ public:
         : prompts_(prompts),
           request_(document),
           words_(request_.prompt, prompts.vocabulary),
-          names_(request_) {}
+          names_(request_, prompts.conditions) {}
 
     TemplateNarrator::Reply reply() {
         if (const PromptAnswer* const answer = previous_answer();
@@ -254,8 +223,7 @@ public:
             }
         }
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!entry.matches(words_, names_.captures) || !holds(entry.when, names_.state()))
-                continue;
+            if (!entry.matches(words_, names_.captures) || !names_.holds(entry.when)) continue;
             if (const PromptAnswer* const answer = usable(entry.answers)) return give(*answer);
         }
         names_.captures.clear();
@@ -269,7 +237,7 @@ private:
     const PromptAnswer* usable(const std::vector<PromptAnswer>& answers) const {
         const auto found =
             std::find_if(answers.begin(), answers.end(), [&](const PromptAnswer& each) {
-                return holds(each.when, names_.state()) &&
+                return names_.holds(each.when) &&
                        !(each.plan && selects_disabled_skill(each.plan, names_, request_));
             });
         return found == answers.end() ? nullptr : &*found;
@@ -294,7 +262,7 @@ private:
     }
 
     void apply(const PromptAnswer& answer) {
-        if (!answer.set) return;
+        if (!answer.set || !reply_.fault.empty()) return;
         std::string why;
         const auto patch =
             patch_of(answer.set, names_.state(), names_.text_of(), names_.json_of(), why);
@@ -302,30 +270,71 @@ private:
             reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
             return;
         }
-        reply_.patch = *patch;
-        names_.apply(reply_.patch);
+        reply_.patch = merged_patch(reply_.patch, *patch);
+        names_.apply(*patch);
+    }
+
+    // The rules of "after", each on the state that the answer and the rules before it have left. An
+    // ending is the last one. A prompt that no entry answers is not a turn of the story.
+    void apply_rules(std::string& text, const PromptAnswer* answer) {
+        if (answer == nullptr) return;
+        if (!has_failed_) ending_ = answer->ending;
+        if (answer->pointer.starts_with("/unmatched")) return;
+        for (const PromptAnswer& rule : prompts_.after) {
+            if (ending_) return;
+            if (!names_.holds(rule.when)) continue;
+            apply(rule);
+            rules_.push_back(&rule);
+            ending_ = rule.ending;
+            if (!rule.narrative) continue;
+            // A text after the tools replaces their summaries, and a rule must not.
+            if (text.empty()) text = summaries();
+            append_paragraph(text, names_.told(rule.narrative));
+        }
+    }
+
+    static void append_paragraph(std::string& text, std::string_view paragraph) {
+        if (!text.empty() && !paragraph.empty()) text += "\n\n";
+        text += paragraph;
+    }
+
+    // Of the tools that have just run.
+    std::string summaries() const {
+        std::string all;
+        const json::Value tools =
+            request_.previous_result ? request_.previous_result.find("toolResults") : json::Value();
+        if (!tools || !tools.is_array()) return all;
+        for (const json::Value tool : tools.elements()) {
+            const json::Value summary = tool.is_object() ? tool.find("summary") : json::Value();
+            if (summary && summary.is_string()) append_paragraph(all, summary.text());
+        }
+        return all;
     }
 
     // What follows the tools of an answer is told and offered when their outcome is known.
     TemplateNarrator::Reply give(const PromptAnswer& answer) {
         if (!answer.has_tools()) apply(answer);
-        std::string text = names_.told(answer.narrative);
-        if (!answer.plan) return tell(text, &answer);
+        if (!answer.plan) return tell(names_.told(answer.narrative), &answer);
+        std::string text =
+            names_.told(answer.narrative ? answer.narrative : answer.plan.find("narrative"));
         const bool has_more = answer.success || answer.set || answer.ending ||
-                              depends_on_outcome(answer.choices) ||
+                              !prompts_.after.empty() || depends_on_outcome(answer.choices) ||
                               depends_on_outcome(prompts_.always);
+        if (!answer.has_tools()) apply_rules(text, &answer);
         json::ObjectWriter writer(reply_.plan);
         if (!answer.plan.find("requestId")) writer.string("requestId", make_uuid());
-        if (answer.narrative) writer.string("narrative", text);
+        if (!text.empty()) writer.string("narrative", text);
         for (const json::Member member : answer.plan.members()) {
-            if (member.key == "metadata" || member.key == "disabledSkills") continue;
+            if (member.key == "metadata" || member.key == "disabledSkills" ||
+                member.key == "narrative") {
+                continue;
+            }
             writer.key(member.key);
             append_expanded(reply_.plan, member.value, names_);
         }
         if (answer.has_tools() && has_more) writer.boolean("continue", true);
         else append_choices(writer, &answer);
-        append_bookkeeping(writer, reply_.plan, answer.plan, names_, request_, &answer,
-                           !answer.has_tools());
+        append_bookkeeping(writer, answer.plan, &answer);
         writer.end();
         return std::move(reply_);
     }
@@ -340,27 +349,73 @@ private:
     }
 
     // Replies without tools. `answer` may be NULL.
-    TemplateNarrator::Reply tell(const std::string& narrative, const PromptAnswer* answer) {
+    TemplateNarrator::Reply tell(std::string narrative, const PromptAnswer* answer) {
+        apply_rules(narrative, answer);
         json::ObjectWriter writer(reply_.plan);
         writer.string("requestId", make_uuid());
         if (!narrative.empty()) writer.string("narrative", narrative);
         writer.raw("tools", "[]");
         append_choices(writer, answer);
-        append_bookkeeping(writer, reply_.plan, {}, names_, request_, answer, !has_failed_);
+        append_bookkeeping(writer, {}, answer);
         writer.end();
         return std::move(reply_);
     }
 
+    // Appends the plan fields that depend on the request: the disabled skills, the parent plan, and
+    // the answer, which may be NULL.
+    void append_bookkeeping(json::ObjectWriter& writer, json::Value plan,
+                            const PromptAnswer* answer) {
+        std::vector<std::string> skills;
+        auto add = [&](std::string skill) {
+            if (std::find(skills.begin(), skills.end(), skill) == skills.end()) {
+                skills.push_back(std::move(skill));
+            }
+        };
+        const json::Value own = plan ? plan.find("disabledSkills") : json::Value();
+        if (own && own.is_array()) {
+            for (const json::Value skill : own.elements()) {
+                if (skill.is_string()) add(names_.expanded(skill.text()));
+            }
+        }
+        for (const std::string_view skill : request_.disabled_skills) add(std::string(skill));
+        writer.key("disabledSkills");
+        plan::append_strings(reply_.plan, skills);
+
+        writer.key("metadata");
+        json::ObjectWriter metadata(reply_.plan);
+        const json::Value noted = plan ? plan.find("metadata") : json::Value();
+        if (noted && noted.is_object()) {
+            for (const json::Member member : noted.members()) {
+                if (member.key == "generationAttempt" || member.key == "parentPlanId") continue;
+                metadata.key(member.key);
+                append_expanded(reply_.plan, member.value, names_);
+            }
+        }
+        metadata.number("generationAttempt", request_.generation_attempt);
+        metadata.raw("parentPlanId", request_.parent_plan_id);
+        if (answer != nullptr) metadata.string(kAnswer, answer->pointer);
+        if (!rules_.empty()) {
+            std::vector<std::string> pointers;
+            for (const PromptAnswer* const each : rules_) pointers.push_back(each->pointer);
+            metadata.key(kRules);
+            plan::append_strings(reply_.plan, pointers);
+        }
+        if (ending_) metadata.string(kEnding, names_.expanded(ending_.text()));
+        metadata.end();
+    }
+
     void append_choices(json::ObjectWriter& writer, const PromptAnswer* answer) {
-        if (answer != nullptr && answer->ending && !has_failed_) return;
+        if (ending_) return;
         std::vector<std::string> texts;
-        for (const json::Value list :
-             {answer != nullptr ? answer->choices : json::Value(),
-              is_unmatched_ ? prompts_.hints : json::Value(), prompts_.always}) {
+        std::vector<json::Value> lists{answer != nullptr ? answer->choices : json::Value(),
+                                       is_unmatched_ ? prompts_.hints : json::Value()};
+        for (const PromptAnswer* const each : rules_) lists.push_back(each->choices);
+        lists.push_back(prompts_.always);
+        for (const json::Value list : lists) {
             if (!list) continue;
             for (const json::Value each : list.elements()) {
                 const PromptChoice choice(each);
-                if (!holds(choice.when, names_.state())) continue;
+                if (!names_.holds(choice.when)) continue;
                 texts.push_back(names_.expanded(choice.text.text()));
             }
         }
@@ -381,7 +436,7 @@ private:
         Bindings captures;
         std::vector<KnownPrompt> known;
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!holds(entry.when, names_.state()) || usable(entry.answers) == nullptr ||
+            if (!names_.holds(entry.when) || usable(entry.answers) == nullptr ||
                 std::any_of(others.begin(), others.end(), [&](const PlayerWords& words) {
                     return entry.matches(words, captures);
                 })) {
@@ -406,7 +461,9 @@ private:
     Names names_;
     TemplateNarrator::Reply reply_;
     bool is_unmatched_ = false;
-    bool has_failed_ = false;  // the plan of the previous answer
+    bool has_failed_ = false;                 // the plan of the previous answer
+    std::vector<const PromptAnswer*> rules_;  // of "after" that were applied
+    json::Value ending_;                      // of the answer or of a rule, or empty
 };
 
 }  // namespace

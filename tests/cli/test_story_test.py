@@ -160,6 +160,15 @@ def test_the_number_of_cores_does_not_change_the_walks(command, write):
         os.sched_setaffinity(0, cores)
 
 
+def test_rules_count_as_answers_of_a_walk(command, write):
+    after = [{"set": {"/turns": {"+": 1}}}, {"when": {"/turns": 99}, "narrative": "Enough."}]
+    folder = write(after=after, transcript="> I open the door\nToo dark.\n= /turns 1\n> sing!\n...\n"
+                   "= /turns 2\n> I dance\n= /turns 2\n")
+    ran = command("test", "--story", folder, "--walks", "50")
+    assert ran.status == 0, ran
+    assert "    answers: 5 of 6\n        not given: /after/1\n" in ran.out
+
+
 def test_walks_find_dead_ends_with_the_way_to_them(command, write):
     prompts = [*PROMPTS[:2], {"patterns": ["I light the torch"], "answers": [{"narrative": "No."}]}]
     ran = command("test", "--story", write(prompts), "--walks", "50")

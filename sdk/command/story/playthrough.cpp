@@ -76,6 +76,7 @@ void Playthrough::take(const Event& event) {
             if (const auto answer = json::text(*metadata, "answer"); !answer.empty()) {
                 turn_.answers.emplace_back(answer);
             }
+            turn_.rules = json::texts(json::member(*metadata, "rules"));
             turn_.ending = json::text(*metadata, "ending");
             break;
         }

@@ -19,6 +19,7 @@ struct PlayedTurn {
     Outcome outcome = Outcome::Cancelled;
     std::string ending;                // the name of the story's ending, or empty
     std::vector<std::string> answers;  // JSON Pointers into prompts.json
+    std::vector<std::string> rules;    // the same, of those in "after" that were applied
     std::vector<std::string> tools;    // the toolPaths that ran
     // "tools/door: the lock is jammed", for each tool that failed.
     std::vector<std::string> failed_tools;

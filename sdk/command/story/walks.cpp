@@ -56,6 +56,8 @@ public:
             entries != nullptr && entries->IsArray()) {
             for (rapidjson::SizeType i = 0; i < entries->Size(); ++i) read_entry((*entries)[i], i);
         }
+        const json::Value* const after = json::member(root, "after");
+        if (after != nullptr && after->IsArray()) read_answers(*after, "/after", "");
         const json::Value* const unmatched = json::member(root, "unmatched");
         if (unmatched != nullptr && unmatched->IsArray())
             read_answers(*unmatched, "/unmatched", "");
@@ -177,6 +179,7 @@ private:
     bool take(const PlayedTurn& turn, const std::string& prompt, bool was_offered) {
         ++report_.turns;
         report_.answers.insert(turn.answers.begin(), turn.answers.end());
+        report_.answers.insert(turn.rules.begin(), turn.rules.end());
         report_.tools.insert(turn.tools.begin(), turn.tools.end());
         for (const std::string& each : turn.failed_tools) ++report_.failed_tools[each];
         last_answer_ = turn.answers.empty() ? prompt : turn.answers.back();

@@ -15,7 +15,8 @@ namespace narratoria::command::story {
 
 // What a story for the template narrator consists of, for walks and their coverage.
 struct StoryParts {
-    // By JSON Pointer into prompts.json: the first pattern of the answer's entry.
+    // By JSON Pointer into prompts.json: the first pattern of the answer's entry. Also the rules of
+    // "after".
     std::map<std::string, std::string> answers;
     std::set<std::string> tools;       // toolPaths without names
     std::vector<std::string> hints;    // without names
@@ -40,7 +41,7 @@ struct WalkReport {
     std::map<std::string, std::uint64_t> endings;
     std::vector<WalkProblem> problems;                  // each once
     std::map<std::string, std::uint64_t> failed_tools;  // with their errors
-    std::set<std::string> answers;                      // that were given
+    std::set<std::string> answers;                      // that were given, and rules
     std::set<std::string> tools;                        // that ran
 };
 

@@ -11,23 +11,44 @@ namespace {
 const char* const kState = R"({"torch":{"lit":true,"oil":2},"door":{"open":false},"name":"Ada",
     "bag":["rope",1.0],"gone":null})";
 
-bool is_true(std::string_view condition) {
-    json::Document document, state;
+bool is_true(std::string_view condition, std::string_view named = "{}") {
+    json::Document document, state, conditions;
     json::ParseError error;
     EXPECT_TRUE(state.parse(kState, error));
     EXPECT_TRUE(document.parse(condition, error)) << condition;
+    EXPECT_TRUE(conditions.parse(named, error));
     std::string faults;
+    std::vector<std::string_view> names;
+    for (const json::Member each : conditions.root().members()) names.push_back(each.key);
     ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
-                    [](json::Value, std::string_view, const std::string&) {}}
+                    [](json::Value, std::string_view, const std::string&) {}, names}
         .read(document.root());
     EXPECT_EQ(faults, "") << condition;
-    return holds(document.root(), state.root());
+    return holds(document.root(), state.root(), evaluate(conditions.root(), state.root()));
 }
 
 TEST(Condition, AllMembersMustHold) {
     EXPECT_TRUE(is_true(R"({"/torch/lit":true,"/name":"Ada"})"));
     EXPECT_FALSE(is_true(R"({"/torch/lit":true,"/name":"Bob"})"));
     EXPECT_TRUE(is_true("{}"));
+}
+
+TEST(Condition, ANameStandsForItsCondition) {
+    const char* const named = R"({"lit":{"/torch/lit":true},"dark":{"not":"lit"},
+        "ready":{"all":["lit",{"/torch/oil":2}]}})";
+    EXPECT_TRUE(is_true(R"("lit")", named));
+    EXPECT_FALSE(is_true(R"("dark")", named));
+    EXPECT_TRUE(is_true(R"("ready")", named));
+    EXPECT_TRUE(is_true(R"({"any":["dark","lit"],"not":"dark"})", named));
+}
+
+TEST(Condition, NamesTakeNoExponentialTime) {
+    std::string named = R"({"0":{"/torch/lit":true})";
+    for (int i = 1; i < 200; ++i) {
+        const std::string before = '"' + std::to_string(i - 1) + '"';
+        named += ",\"" + std::to_string(i) + "\":{\"all\":[" + before + "," + before + "]}";
+    }
+    EXPECT_TRUE(is_true(R"("199")", named + "}"));
 }
 
 TEST(Condition, AMissingValueCountsAsFalse) {

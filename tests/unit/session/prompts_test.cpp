@@ -122,6 +122,37 @@ TEST(Prompts, NamesAreCheckedInEveryStringOfAPlan) {
         << "keys are not replaced, so they are not checked";
 }
 
+TEST(Prompts, RulesAndNamedConditionsAreChecked) {
+    EXPECT_EQ(faults_of(R"({"prompts":[],
+"conditions":{"dark":{"/lit":false},"b":{"not":"drak"},"c":{"/a":{">":"x"}}},
+"after":[{"wen":"dark","set":{}},{"when":"drak","narrative":"n"},{"when":"dark"},
+ {"when":{"any":["dark","lit"]},"set":{"/a":{"plus":1}},"ending":1,"choices":[1]},{"narrative":"{x}"},7]})"),
+              (List{"prompts.json:2:48 /conditions/b/not prompts-condition",
+                    "prompts.json:2:71 /conditions/c/~1a/> prompts-condition",
+                    "prompts.json:3:11 /after/0/wen prompts-key",
+                    "prompts.json:3:42 /after/1/when prompts-condition",
+                    "prompts.json:3:66 /after/2 prompts-answer",
+                    "prompts.json:4:25 /after/3/when/any/1 prompts-condition",
+                    "prompts.json:4:53 /after/3/set/~1a/plus prompts-set",
+                    "prompts.json:4:66 /after/3/ending prompts-type",
+                    "prompts.json:4:79 /after/3/choices/0 prompts-type",
+                    "prompts.json:4:96 /after/4/narrative prompts-name",
+                    "prompts.json:4:103 /after/5 prompts-type"}));
+    const auto rule = [](const std::string& text) {
+        return message_of(R"({"prompts":[],"conditions":{"dark":{"/lit":false}},"after":[)" + text +
+                          "]}");
+    };
+    EXPECT_EQ(rule(R"({"when":"drak","set":{}})"),
+              "there is no condition \"drak\"; did you mean \"dark\"?");
+    EXPECT_EQ(
+        rule(R"({"when":"noon","set":{}})"),
+        "there is no condition \"noon\"; define it in \"conditions\", above those that use it");
+    EXPECT_EQ(rule(R"({"narative":"n","set":{}})"),
+              "\"narative\" is not a key here; did you mean \"narrative\"?");
+    EXPECT_EQ(rule(R"({"when":"dark"})"),
+              "a rule needs \"narrative\", \"set\", \"choices\" or \"ending\"");
+}
+
 TEST(Prompts, MessagesSayWhatToDo) {
     auto pattern = [](const std::string& text) {
         return message_of(R"({"prompts":[{"patterns":[")" + text +

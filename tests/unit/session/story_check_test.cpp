@@ -259,6 +259,22 @@ TEST_F(StoryCheck, NamesAnOpeningChoiceThatMatchesNoPattern) {
     EXPECT_THAT(warning(), HasSubstr("the narrator \"")) << "another narrator may know it";
 }
 
+TEST_F(StoryCheck, NamesRulesThatAreNeverApplied) {
+    write("prompts.json", R"({"prompts":[],"after":[
+{"when":{"/late":true},"narrative":"n","ending":"A"},
+{"set":{"/late":true},"ending":"B"},
+{"narrative":"n"}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:4:1 /after/2 story-answer-unreached"));
+}
+
+TEST_F(StoryCheck, KnowsTheStateAndTheChoicesOfRulesAndNamedConditions) {
+    write("prompts.json", R"({"prompts":[],"conditions":{"late":{"/mintes":1}},"after":[
+{"when":"late","set":{"/minutes":{"+":1}},"choices":["dance"]}]})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:1:47 /conditions/late story-state-unknown",
+                            "prompts.json:2:54 /after/0/choices/0 story-choice-unmatched"));
+}
+
 TEST_F(StoryCheck, NamesAMissingAllowedPath) {
     toml("[tools]\nallow_paths = [\"tools\", \"tool/\",\n \"tools/*\"]\n");
     EXPECT_THAT(places(),

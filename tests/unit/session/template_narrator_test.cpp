@@ -317,6 +317,83 @@ TEST(TemplateNarrator, TellsTheOutcomeOfItsTools) {
     EXPECT_EQ(failure.patch(), "");
 }
 
+// ---- rules after each answer
+
+const char* const kClock = R"({
+  "prompts": [
+    {"patterns": ["wait"], "answers": [{"narrative": "You wait.", "choices": ["go"]}]},
+    {"patterns": ["rest"], "answers": [{"narrative": "You rest.", "set": {"/minutes": {"+": 30}}}]},
+    {"patterns": ["leave"], "answers": [{"narrative": "You leave.", "ending": "Gone"}]},
+    {"patterns": ["roll"], "answers": [
+      {"plan": {"narrative": "It rolls.", "tools": [{"toolId": "r", "toolPath": "tools/roll"}]}}]},
+    {"patterns": ["plan"], "answers": [{"plan": {"narrative": "You plan.", "tools": []}}]}
+  ],
+  "conditions": {"late": {"/minutes": {">=": 60}}, "early": {"not": "late"}},
+  "after": [
+    {"set": {"/minutes": {"+": 5}}},
+    {"when": {"all": ["late", {"/hour": 9}]}, "narrative": "It strikes {/hour}.",
+     "set": {"/hour": {"+": 1}}, "choices": ["count", {"text": "sleep", "when": "early"}]},
+    {"when": {"/hour": 11}, "narrative": "Too late.", "ending": "Late"},
+    {"narrative": "The sea is loud."}
+  ],
+  "always": ["look"]
+})";
+const char* const kBeforeTheHour = R"({"minutes":55,"hour":9})";
+
+TEST(TemplateNarrator, RulesFollowTheAnswerInOrder) {
+    const TemplateNarrator narrator(prompts_with(kClock));
+    const Answered early(narrator, {.prompt = "wait", .state = R"({"minutes":0,"hour":9})"});
+    EXPECT_EQ(early.narrative(), "You wait.\n\nThe sea is loud.");
+    EXPECT_EQ(early.patch(), R"({"minutes":5})");
+    EXPECT_EQ(early.choices(), (List{"go", "look"}));
+    const Answered late(narrator, {.prompt = "wait", .state = kBeforeTheHour});
+    EXPECT_EQ(late.narrative(), "You wait.\n\nIt strikes 10.\n\nThe sea is loud.")
+        << "each on the state of the rules before";
+    EXPECT_EQ(late.patch(), R"({"minutes":60,"hour":10})");
+    EXPECT_EQ(late.choices(), (List{"go", "count", "look"}));
+    EXPECT_NE(late.metadata().find(R"("rules":["/after/0","/after/1","/after/3"])"),
+              std::string::npos)
+        << late.metadata();
+    EXPECT_EQ(Answered(narrator, {.prompt = "rest", .state = kBeforeTheHour}).patch(),
+              R"({"minutes":90,"hour":10})")
+        << "and of the answer";
+    EXPECT_EQ(Answered(narrator, {.prompt = "plan", .state = kBeforeTheHour}).narrative(),
+              "You plan.\n\nIt strikes 10.\n\nThe sea is loud.");
+}
+
+TEST(TemplateNarrator, ARuleCanEndTheStory) {
+    const TemplateNarrator narrator(prompts_with(kClock));
+    const Answered ended(narrator, {.prompt = "wait", .state = R"({"hour":11})"});
+    EXPECT_EQ(ended.narrative(), "You wait.\n\nToo late.") << "no rule follows an ending";
+    EXPECT_NE(ended.metadata().find(R"("ending":"Late")"), std::string::npos);
+    EXPECT_EQ(ended.choices(), List{});
+}
+
+TEST(TemplateNarrator, NoRuleFollowsAnEndingOrAPromptThatIsNotUnderstood) {
+    const TemplateNarrator narrator(prompts_with(kClock));
+    for (const char* const prompt : {"leave", "dance"}) {
+        const Answered answered(narrator, {.prompt = prompt, .state = kBeforeTheHour});
+        EXPECT_EQ(answered.patch(), "") << prompt;
+        EXPECT_EQ(answered.narrative().find("strikes"), std::string::npos) << prompt;
+    }
+}
+
+TEST(TemplateNarrator, RulesFollowTheToolsOfAnAnswer) {
+    const TemplateNarrator narrator(prompts_with(kClock));
+    const Answered first(narrator, {.prompt = "roll", .state = kBeforeTheHour});
+    EXPECT_EQ(first.narrative(), "It rolls.");
+    EXPECT_TRUE(first.plan().continues);
+    EXPECT_EQ(first.patch(), "");
+    const Answered then(narrator, {.prompt = "roll",
+                                   .state = kBeforeTheHour,
+                                   .result = R"({"success":true,"toolResults":[{"toolId":"r",)"
+                                             R"("ok":true,"summary":"A four."}]})",
+                                   .metadata = first.metadata()});
+    EXPECT_EQ(then.narrative(), "A four.\n\nIt strikes 10.\n\nThe sea is loud.")
+        << "what the tools said is told, too";
+    EXPECT_EQ(then.patch(), R"({"minutes":60,"hour":10})");
+}
+
 TEST(TemplateNarrator, DiceChooseTheVariant) {
     const TemplateNarrator narrator(prompts_with(kDoor));
     std::set<std::string> told;
