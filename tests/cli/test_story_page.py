@@ -54,6 +54,33 @@ def test_the_transcript_on_the_page_passes(command, well):
     assert ran.status == 0, ran
 
 
+def test_rules_and_named_conditions_on_the_page_are_valid(command, well):
+    folder = well(DONE)
+    page = PAGE[PAGE.index("## story.toml"):]
+    prompts, conditions, after, _ = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    prompts |= conditions | after
+    (folder / "prompts.json").write_text(json.dumps(prompts))
+    assert command("validate", "story", folder).status == 0
+    played = command("play", "--story", folder, *["I lower the bucket"] * 12)
+    assert played.out.count("The clock strikes ten.") == 1
+
+
+def test_the_tool_on_the_page_shows_a_picture_file(command, well):
+    folder = well(DONE)
+    page = PAGE[PAGE.index("**Picture files.**"):]
+    (folder / "tools" / "show").write_text(re.search(r"```sh\n(.*?)```", page, re.DOTALL).group(1))
+    (folder / "tools" / "show").chmod(0o755)
+    answer = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL).group(1))
+    (folder / "prompts.json").write_text(json.dumps({"prompts": [], "unmatched": answer}))
+    ran = command("validate", "story", folder)
+    assert 'the story has no file "pictures/door.png"' in ran.err + ran.out
+    (folder / "pictures").mkdir()
+    (folder / "pictures" / "door.png").write_bytes(b"x")
+    assert "pictures/door.png" not in str(command("validate", "story", folder))
+    played = command("play", "--story", folder, "--verbose", "I look")
+    assert f"◆ {folder}/pictures/door.png (image pictures/door.png, image/png" in played.out, played
+
+
 @pytest.fixture
 def lamp(command, tmp_path):
     """The story that the page builds step by step."""
