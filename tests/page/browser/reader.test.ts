@@ -117,6 +117,39 @@ test("a long story is searchable and printed without the page", async ({ stage }
   expect((pdf.toString("latin1").match(/\/Type\s*\/Page\b(?!s)/g) ?? []).length).toBeGreaterThan(8);
 });
 
+for (const viewport of [{ width: 800, height: 500 }, { width: 320, height: 256 }]) {
+  test(`the page keeps the position of a reader who scrolls, ${viewport.width} × ${viewport.height}`, async ({ stage }) => {
+    const player = await stage.play(stage.story({ prompts: walk(6) }), { viewport });
+    const isLastTurnShown = async (): Promise<boolean> => {
+      const box = await player.story.getByRole("article").last().boundingBox();
+      return box !== null && box.y >= 0 && box.y < viewport.height / 2;
+    };
+    await walked(player, 5);
+    for (const when of ["after a turn", "after a load"]) {
+      await expect.poll(isLastTurnShown, { message: when }).toBe(true);
+      for (const words of ["Milestone 1.", "Milestone 2."]) {
+        const line = player.story.getByText(words);
+        // As assistive technology and the browser's search do: without an input event that the page sees.
+        await line.evaluate((one) => one.scrollIntoView({ block: "center" }));
+        // Any later scroll of the page happens in these frames.
+        const { top, bottom } = await line.evaluate(async (one) => {
+          for (let frame = 0; frame < 5; ++frame) await new Promise((resolve) => requestAnimationFrame(resolve));
+          return one.getBoundingClientRect();
+        });
+        expect([top < viewport.height / 2, bottom > viewport.height / 3], `${words} ${when}`).toEqual([true, true]);
+      }
+      await player.page.reload();
+      await expect.poll(() => player.story.getByRole("article").count()).toBe(5);
+    }
+    // The next turn is shown from its beginning.
+    await player.story.getByText("Milestone 1.").evaluate((one) => one.scrollIntoView());
+    await player.say("step 5");
+    await player.isDone();
+    await expect.poll(() => player.story.getByRole("article").count()).toBe(6);
+    await expect.poll(isLastTurnShown).toBe(true);
+  });
+}
+
 test("the position after a load does not depend on pictures", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "flame.png": flame() },

@@ -51,9 +51,11 @@ export class NarrativeView extends LitElement {
   // True while new text scrolls the story.
   #follows = true;
   #lastTop = 0;
+  // The position that the page last scrolled to, or is scrolling to.
+  #goal = 0;
   // True once the reader has scrolled. Until then the position is computed from the story, however late pictures and
   // fonts load.
-  #isTouched = false;
+  @state() private isTouched = false;
   // Records after this number are new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
   #turnsAtLoad = 0;
@@ -97,6 +99,11 @@ export class NarrativeView extends LitElement {
         overflow-y: auto;
         overscroll-behavior: contain;
         scrollbar-color: rgb(var(--mdui-color-outline-variant)) transparent;
+      }
+
+      /* The page itself keeps the position. Otherwise the browser's changes would be taken for the reader's. */
+      .scroller.loading {
+        overflow-anchor: none;
       }
 
       @media (max-height: 20rem) {
@@ -334,7 +341,9 @@ export class NarrativeView extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#follows = true;
-    this.#isTouched = false;
+    this.isTouched = false;
+    this.#lastTop = 0;
+    this.#goal = 0;
     this.#newAfter = Number.MAX_SAFE_INTEGER;
     this.addEventListener("scroll", this.#scrolled);
     addEventListener("keydown", this.#pressed);
@@ -376,7 +385,7 @@ export class NarrativeView extends LitElement {
     const last = turns.length - 1;
     const offer = isQuiet && session.caughtUp ? this.#offer(session) : undefined;
     return html`<div
-        class="scroller"
+        class="scroller ${this.isLoading ? "loading" : ""}"
         tabindex="0"
         role="region"
         aria-label="The story"
@@ -543,17 +552,20 @@ export class NarrativeView extends LitElement {
   // Scrolls down with the story, but never past the beginning of the last turn, where reading starts.
   #follow(): void {
     const scroller = this.scroller;
+    // The event of the reader's scroll may come later than this.
+    this.#noteScroll();
     if (this.#follows) {
-      const end = scroller.scrollHeight - scroller.clientHeight;
-      const top = Math.min(end, Math.max(0, this.#lastTurnTop() - kHeadroom));
-      const isLoading = !this.#isTouched && this.#turnsAtLoad === this.session?.turns.length;
+      const top = Math.min(this.#end, Math.max(0, this.#lastTurnTop() - kHeadroom));
+      const isLoading = this.isLoading;
       if (Math.abs(scroller.scrollTop - top) > 1 && (isLoading || top > scroller.scrollTop)) {
         const calm =
           isLoading ||
           this.#newAfter === Number.MAX_SAFE_INTEGER ||
           top - scroller.scrollTop > 2 * scroller.clientHeight ||
           matchMedia("(prefers-reduced-motion: reduce)").matches;
+        this.#goal = top;
         scroller.scrollTo({ top, behavior: calm ? "instant" : "smooth" });
+        if (calm) this.#lastTop = scroller.scrollTop;
       }
     }
     this.#look();
@@ -567,20 +579,37 @@ export class NarrativeView extends LitElement {
   }
 
   #touched = (): void => {
-    this.#isTouched = true;
+    this.isTouched = true;
   };
 
   #scrolled = (): void => {
-    const top = this.scroller.scrollTop;
-    if (this.#isTouched && top < this.#lastTop - 1) this.#follows = false;
-    this.#lastTop = top;
-    if (this.#distance() < kNear || top >= this.#lastTurnTop() - kHeadroom - 1) this.#follows = true;
+    this.#noteScroll();
+    if (this.#distance() < kNear || this.#lastTop >= this.#lastTurnTop() - kHeadroom - 1) this.#follows = true;
     this.#look();
   };
 
+  // Assistive technology, the browser's search, the focus and the scrollbar scroll without an input event. The page
+  // itself scrolls from the last position to its goal only, and the browser to the end if the content shrinks.
+  #noteScroll(): void {
+    const top = this.scroller.scrollTop;
+    const isUp = top < Math.min(this.#lastTop, this.#end) - 1;
+    if (isUp) this.#follows = false;
+    if (isUp || top > Math.max(this.#lastTop, this.#goal) + 1) this.isTouched = true;
+    this.#lastTop = top;
+  }
+
+  // The story is as it was loaded, and the reader has not scrolled.
+  private get isLoading(): boolean {
+    return !this.isTouched && this.#turnsAtLoad === this.session?.turns.length;
+  }
+
+  // The largest position.
+  get #end(): number {
+    return this.scroller.scrollHeight - this.scroller.clientHeight;
+  }
+
   #distance(): number {
-    const scroller = this.scroller;
-    return scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+    return this.#end - this.scroller.scrollTop;
   }
 
   #look(): void {
@@ -592,14 +621,14 @@ export class NarrativeView extends LitElement {
   #leaf = (event: KeyboardEvent): void => {
     if (event.key !== "PageUp" && event.key !== "PageDown") return;
     event.preventDefault();
-    this.#isTouched = true;
+    this.isTouched = true;
     const page = 0.85 * this.scroller.clientHeight;
     this.scroller.scrollBy({ top: event.key === "PageUp" ? -page : page });
   };
 
   #toTheEnd = (): void => {
     this.#follows = true;
-    this.#isTouched = true;
+    this.isTouched = true;
     this.region.focus({ preventScroll: true });
     void this.updateComplete.then(() => this.scroller.scrollTo({ top: this.scroller.scrollHeight }));
   };
