@@ -180,6 +180,28 @@ describe("the story", () => {
     expect(texts(".telling p, .failure")).toEqual(["A well.", "The rope tears."]);
   });
 
+  it("names the story's ending after the turn's last text", async () => {
+    const emit = (kind: string, event: JsonObject, planId: string | null = "p"): void =>
+      void session.take([{ planId, time: "2026-01-24T18:30:00Z", sessionId: "s", seq: session.lastSeq + 1, kind, event }]);
+    emit("prompt", { text: "I leave" }, null);
+    emit("plan_started", { plan: { metadata: { ending: hostile } } });
+    emit("narrative", { text: "You go.", source: "plan" });
+    emit("plan_ended", { success: true });
+    await settled();
+    expect(texts(".ending")).toEqual([]);
+    emit("turn_ended", { outcome: "completed", generations: 1, choices: [] }, null);
+    await settled();
+    expect(all(".telling p, .ending").map((one) => one.textContent)).toEqual(["You go.", `The end: ${hostile}`]);
+    expect(all("img, script").length).toBe(0);
+    // The player may write on.
+    emit("prompt", { text: "I look back" }, null);
+    emit("plan_started", { plan: {} }, "q");
+    emit("plan_ended", { success: true }, "q");
+    emit("turn_ended", { outcome: "completed", generations: 1, choices: [] }, null);
+    await settled();
+    expect(texts(".ending").length).toBe(1);
+  });
+
   it("shows where the session went to, with the choices of that turn", async () => {
     take(["session_moved", { turn: 0, narrative: "", choices: ["I begin"] }]);
     await settled();

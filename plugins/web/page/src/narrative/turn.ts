@@ -12,7 +12,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./remark.ts";
 import "./tools_line.ts";
-import { failureWords, movedWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
+import { endingOf, failureWords, movedWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
 
 const kShort = 3000;
 const kEntries = 60;
@@ -107,6 +107,29 @@ export class TurnView extends LitElement {
         font-style: italic;
         color: rgb(var(--mdui-color-on-surface-variant));
         overflow-wrap: anywhere;
+      }
+
+      /* The name between two lines that fade. */
+      .ending {
+        display: flex;
+        align-items: center;
+        gap: 1em;
+        margin: 2em 0;
+        text-align: center;
+        overflow-wrap: anywhere;
+        color: rgb(var(--mdui-color-tertiary));
+      }
+
+      .ending::before,
+      .ending::after {
+        content: "";
+        flex: 1 0 1.5em;
+        height: 0.0625rem;
+        background: linear-gradient(to right, transparent, rgb(var(--mdui-color-outline)));
+      }
+
+      .ending::after {
+        transform: scaleX(-1);
       }
 
       .refused,
@@ -238,6 +261,7 @@ export class TurnView extends LitElement {
         : nothing}
       ${repeat(left > 0 ? entries.slice(left) : entries, keyOf, (entry) => this.#entry(entry))}
       ${isThinking(turn) ? thinking() : nothing}
+      ${this.#ending(endingOf(turn))}
       ${remark === undefined
         ? nothing
         : html`<narratoria-remark
@@ -292,6 +316,11 @@ export class TurnView extends LitElement {
       </div>`;
     }
     return html`<div lang=${this.language || nothing} class="telling ${isNew ? "new" : ""}">${words}</div>`;
+  }
+
+  #ending(name: string | undefined): unknown {
+    if (name === undefined) return nothing;
+    return html`<p class="ending"><span><span class="unseen">The end: </span><span dir="auto" lang=${this.language || nothing}>${name}</span></span></p>`;
   }
 
   // A UI event that no plugin can show: its name, with its content folded (spec 000 §4.4).

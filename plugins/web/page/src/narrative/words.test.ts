@@ -137,6 +137,20 @@ describe("a screen reader", () => {
     ]);
   });
 
+  it("announces the ending after the text, and only if its plan succeeds", () => {
+    const end = (success: boolean, outcome: string): Session =>
+      sessionWith(
+        prompt,
+        { planId: "p", kind: "plan_started", event: { plan: { metadata: { ending: "Away" } } } },
+        { planId: "p", kind: "narrative", event: { text: "You go.", source: "plan" } },
+        { planId: "p", kind: "plan_ended", event: { success } },
+        { kind: "turn_ended", event: { outcome, generations: 1, choices: [] } },
+      );
+    expect(announcements(end(true, "completed"), 0).map((one) => one.text)).toEqual(["You go.", "The end: Away"]);
+    expect(announcements(end(false, "fallback"), 0).map((one) => one.text)).toEqual(["You go."]);
+    expect(announcements(end(true, "cancelled"), 0).map((one) => one.text)).toEqual(["You go.", "This was stopped."]);
+  });
+
   it("announces a failure when it happens", () => {
     const session = sessionWith(prompt, stream("lever"));
     expect(announcements(session, 2).map((one) => one.text)).toContain("The lever does not move.");

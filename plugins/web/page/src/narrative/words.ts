@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages about problems in a turn: remarks for the reader, and details of tools and narrator on demand.
 import { categoryOf } from "../assets/asset_words.ts";
+import { objectOf, textOf } from "../session/record.ts";
 import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
@@ -13,6 +14,7 @@ export interface Remark {
 }
 
 const kWords = 300;
+const kEnding = 200;
 const kFailures = 5;
 
 // Returns undefined for a turn without problems. `stoppedHere`: this window cancelled the turn.
@@ -35,6 +37,15 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
     default:
       return failed.some((plan) => failuresOf(plan).length > 0) ? remark() : undefined;
   }
+}
+
+// The name of the story's ending, if the story ends with this turn. Only the last plan of a turn names it, and the story
+// goes on if that plan fails.
+export function endingOf(turn: Turn): string | undefined {
+  const plan = turn.plans.at(-1);
+  if (turn.outcome !== "completed" || plan?.success !== true) return undefined;
+  const name = textOf(objectOf(plan.plan, "metadata") ?? {}, "ending")?.trim() ?? "";
+  return name === "" ? undefined : shortened(name, kEnding);
 }
 
 // What the failed tools of a plan say, for the place in the story where the plan failed. Words that the turn tells

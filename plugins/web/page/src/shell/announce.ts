@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The announcements of a session for screen readers: narration, assets, remarks and choices.
+// The announcements of a session for screen readers: narration, assets, the ending, remarks and choices.
 import { altOf, categoryOf } from "../assets/asset_words.ts";
-import { failureWords, movedWords, remarkOf } from "../narrative/words.ts";
+import { endingOf, failureWords, movedWords, remarkOf } from "../narrative/words.ts";
 import type { Session, Turn } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 
@@ -39,6 +39,8 @@ export function announcements(session: Session, after: number, stopped: (turn: T
       }
     }
     if ((turn.endSeq ?? 0) > after) {
+      const ending = endingOf(turn);
+      if (ending !== undefined) page(`The end: ${ending}`);
       const words = remarkOf(turn, stopped(turn))?.words ?? [];
       if (words.length > 0) page(words.join(" "));
       if (turn.choices !== undefined) {
