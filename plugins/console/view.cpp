@@ -192,6 +192,7 @@ void View::take(const plugin::Event& event) {
                 gap();
                 ending_.clear();
             }
+            if (is_verbose_) say_usage(event.body());
             take_choices(event.body());
             say_choices();
             settle();
@@ -363,6 +364,21 @@ void View::end_plan(bool success) {
     choices_.clear();
     gap();
     settle();
+}
+
+void View::say_usage(std::string_view turn) {
+    if (turn.find("\"usage\"") == std::string_view::npos) return;
+    const json::Document body = json::read(turn);
+    const json::Value* usage = json::member(body, "usage");
+    if (usage == nullptr || !usage->IsObject()) return;
+    const auto of = [&](std::string_view name) { return json::number(*usage, name).value_or(0); };
+    std::string said = fmt::format("the narrator took {:.0f} tokens ({:.0f} of them cached) and wrote "
+                                   "{:.0f}",
+                                   of("inputTokens"), of("cachedTokens"), of("outputTokens"));
+    if (json::member(*usage, "cost") != nullptr) {
+        said += fmt::format(", for {:g} {}", of("cost"), text_of(*usage, "currency"));
+    }
+    line("    " + style_.dim(said));
 }
 
 void View::say_untold() {

@@ -74,6 +74,7 @@ private:
     void say_asset(std::string_view path, std::string_view kind, std::string_view id,
                    std::string_view media_type, std::string_view metadata);
     void say_untold();
+    void say_usage(std::string_view turn);
     void say_choices();
     void end_plan(bool success);
     // Removes the live lines; the next output takes their place.

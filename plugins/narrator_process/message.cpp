@@ -14,7 +14,7 @@ namespace {
 
 using rapidjson::SizeType;
 
-// Copies the plan or the invocation while parsing. Numbers keep their spelling, whatever their
+// Copies the plan, the invocation or the usage while parsing. Numbers keep their spelling, whatever their
 // size, and no DOM is built.
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
 public:
@@ -63,7 +63,7 @@ public:
         if (name_ == "error") message_.error.reset();
         if (name_ == "delta") message_.delta.reset();
         if (name_ == "call") message_.call.reset();
-        is_copied_ = name_ == "plan" || name_ == "invoke";
+        is_copied_ = copy_of(name_) != nullptr;
         if (is_copied_) {
             copy_.Clear();
             writer_.Reset(copy_);
@@ -72,6 +72,12 @@ public:
     }
 
 private:
+    // The member of the message that is copied as JSON, or NULL.
+    std::optional<std::string>* copy_of(std::string_view name) {
+        if (name == "plan") return &message_.plan;
+        if (name == "invoke") return &message_.invoke;
+        return name == "usage" ? &message_.usage : nullptr;
+    }
     template <class Write>
     bool scalar(Write&& write) {
         if (depth_ == 0) return false;
@@ -94,8 +100,7 @@ private:
     void value_has_ended() {
         if (depth_ != 1) return;
         if (is_copied_) {
-            (name_ == "plan" ? message_.plan : message_.invoke)
-                .emplace(copy_.GetString(), copy_.GetSize());
+            copy_of(name_)->emplace(copy_.GetString(), copy_.GetSize());
         }
         if (name_ == "error" && !message_.error) message_.error = "its \"error\" is not a string";
         is_copied_ = false;

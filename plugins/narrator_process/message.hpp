@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Parses a line from a narrator's process: {"id": N, "plan": {…}}, {"id": N, "error": "text"},
-// {"id": N, "delta": "text"} or {"id": N, "call": M, "invoke": {…}}.
+// {"id": N, "delta": "text"}, {"id": N, "usage": {…}} or {"id": N, "call": M, "invoke": {…}}.
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +15,7 @@ struct Message {
     std::optional<std::string> plan;  // any JSON value; the host validates it
     std::optional<std::string> error;
     std::optional<std::string> delta;
+    std::optional<std::string> usage;  // any JSON value; the host validates it
     std::optional<std::uint64_t> call;
     std::optional<std::string> invoke;  // any JSON value; the host validates it
 };

@@ -53,6 +53,8 @@ std::string without_ends_of_lines(std::string_view text) {
 
 class ProcessNarrator final : public plugin::Narrator {
 public:
+    static constexpr bool kDetailed = true;
+
     // With invalid settings, each request fails with the reason. If the constructor threw instead,
     // the session would only report that there is no such narrator.
     explicit ProcessNarrator(const plugin::Host& host) : host_(host) {
@@ -69,13 +71,10 @@ public:
         log_lines_left_ = kMaxLogLines;
         if (!process_.is_running()) start();
         const std::uint64_t id = reply.token();
-        std::string line =
-            "{\"id\":" + std::to_string(id) + ",\"request\":" + without_ends_of_lines(request);
-        if (tells_state_) {
-            line += ",\"stateForPrompt\":" +
-                    plugin::quoted(plugin::Context(host_).format_state_for_prompt());
-        }
-        Request pending{std::move(reply), line + "}\n", false};
+        Request pending{std::move(reply),
+                        "{\"id\":" + std::to_string(id) +
+                            ",\"request\":" + without_ends_of_lines(request) + "}\n",
+                        false};
         // If the process has closed its input or exited, the host reports that, and note_end()
         // decides what happens to the request.
         if (process_.write(pending.line) == plugin::Written::Busy) {
@@ -101,11 +100,10 @@ private:
 
     void read(const Settings& settings) {
         for (const std::string& name :
-             settings.unknown_keys({"command", "environment", "restart", "state_for_prompt"})) {
+             settings.unknown_keys({"command", "environment", "restart"})) {
             host_.log(plugin::Level::Warning,
                       "there is no setting \"" + name +
-                          "\"; the settings are command, environment, restart and "
-                          "state_for_prompt");
+                          "\"; the settings are command, environment and restart");
         }
         auto command = settings.command("command", kCommandExample);
         if (!command) {
@@ -122,7 +120,6 @@ private:
             }
         }
         restart_ = settings.flag("restart", "restart = true").value_or(true);
-        tells_state_ = settings.flag("state_for_prompt", "state_for_prompt = true").value_or(false);
     }
 
     // The environment of the host's process, overridden by the setting "environment".
@@ -316,10 +313,14 @@ private:
             invoke(*message.id, message.call, *message.invoke);
             return;
         }
-        if (message.delta && !message.plan && !message.error) {
+        if ((message.delta || message.usage) && !message.plan && !message.error) {
             const auto pending = requests_.find(*message.id);
-            if (pending != requests_.end()) pending->second.reply.delta(*message.delta);
-            else note_stray(*message.id);
+            if (pending == requests_.end()) {
+                note_stray(*message.id);
+                return;
+            }
+            if (message.usage) report_usage(pending->second.reply, *message.usage);
+            if (message.delta) pending->second.reply.delta(*message.delta);
             return;
         }
         auto found = requests_.extract(*message.id);
@@ -337,6 +338,14 @@ private:
         else if (message.error) text = std::move(*message.error);
         else text = "the narrator's reply has neither \"plan\" nor \"error\"";
         collected_.push_back({std::move(reply), is_plan, std::move(text)});
+    }
+
+    static void report_usage(const plugin::Reply& reply, const std::string& usage) {
+        try {
+            reply.usage(usage);
+        } catch (const narratoria::Error&) {
+            // It is not valid, and the host has logged why.
+        }
     }
 
     // ---- tools that it invokes

@@ -11,6 +11,7 @@
 #include "base/json/writer.hpp"
 #include "base/uuid.hpp"
 #include "plugin/given_metadata.hpp"
+#include "plugin/narrator_usage.hpp"
 #include "session/plugin_setup.hpp"
 
 using namespace narratoria;
@@ -164,6 +165,7 @@ nar_status read_handler(const nar_turn_handler* handler, session::TurnHandler& o
         turn.id = static_cast<uint64_t>(end.kept.turn);
         turn.durable_seq = end.kept.durable_seq;
         turn.durable = end.kept.is_durable ? 1 : 0;
+        turn.usage = view(end.usage);
         read.ended(read.user, &turn);
         nar_result_release(turn.result);
     };
@@ -889,6 +891,19 @@ nar_status nar_narrator_delta(nar_engine* engine, uint64_t token, nar_str text, 
     return guarded(error, [&] {
         return send_of_narrator(engine, error, [&](Inbox& inbox) {
             return inbox.send_output(nullptr, token, view(text), &typeid(session::NarratorAnswer));
+        });
+    });
+}
+
+nar_status nar_narrator_usage(nar_engine* engine, uint64_t token, nar_str usage, nar_error* error) {
+    return guarded(error, [&] {
+        std::string line;
+        if (const std::string why = plugin::check_usage(view(usage), line); !why.empty()) {
+            return fail(error, NAR_INVALID_DOCUMENT, "USAGE", "the usage is not valid: " + why);
+        }
+        return send_of_narrator(engine, error, [&](Inbox& inbox) {
+            return inbox.send_diagnostics(nullptr, token, line + '\n',
+                                          &typeid(session::NarratorAnswer));
         });
     });
 }

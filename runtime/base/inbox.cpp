@@ -105,12 +105,14 @@ nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_vie
     return NAR_OK;
 }
 
-nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::string_view bytes) {
+nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::string_view bytes,
+                                   const std::type_info* end_type) {
     {
         const std::lock_guard lock(mutex_);
         nar_status status = NAR_OK;
         Token* const open = find_open(owner, token, status);
         if (open == nullptr) return status;
+        if (end_type != nullptr && *open->end_type != *end_type) return NAR_GONE;
         const size_t waiting = open->messages.diagnostics.size();
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->messages.diagnostics.append(bytes);

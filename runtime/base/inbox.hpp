@@ -83,10 +83,12 @@ public:
     void log(uint32_t level, std::string line, std::string session = {});
     nar_status post(Poster& from, const Post& post);
     // `owner` must be the one that opened the token; otherwise NAR_GONE.
-    // `owner` NULL: any owner, for a token that was opened with this End type.
+    // `owner` NULL: any owner, for a token that was opened with this End type. So in
+    // send_diagnostics().
     nar_status send_output(const void* owner, uint64_t token, std::string_view bytes,
                            const std::type_info* end_type = nullptr);
-    nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes);
+    nar_status send_diagnostics(const void* owner, uint64_t token, std::string_view bytes,
+                                const std::type_info* end_type = nullptr);
     // `owner` NULL: any owner. NAR_GONE if the token was opened with a different End type.
     // `last_output` precedes the end and is not limited.
     template <typename End>

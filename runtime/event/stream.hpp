@@ -36,6 +36,7 @@ enum class Kind : uint32_t {
     StoryReloaded = NAR_KIND_STORY_RELOADED,
     NarrativeDelta = NAR_KIND_NARRATIVE_DELTA,
     NarrativeRetracted = NAR_KIND_NARRATIVE_RETRACTED,
+    NarratorUsage = NAR_KIND_NARRATOR_USAGE,
 };
 
 // The plan, tool and attempt of an event. Fields that do not apply are empty or 0.

@@ -123,6 +123,13 @@ Journal::Restored Journal::restore_from(StoreFile& file, uint64_t history_limit,
                                         state::Store& state, asset::Registry& assets) {
     Restored restored;
     restored.rest = journal::restore(file, row_, current_, history_limit, state, assets);
+    for (std::optional<TurnId> at = current_; at && restored.prompts.size() < kMaxPastPrompts;) {
+        TurnRow turn = file.require_turn(row_, *at);
+        if (turn.kind == TurnKind::Prompt) {
+            restored.prompts.push_front({std::move(turn.prompt), file.rest(row_, turn.id)});
+        }
+        at = turn.parent;
+    }
     for (TurnId turn = last_; turn > 0 && restored.latest_rest.empty(); --turn) {
         restored.latest_rest = file.rest(row_, turn);
         if (!restored.latest_rest.empty()) break;

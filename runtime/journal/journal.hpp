@@ -5,6 +5,7 @@
 // Nothing else writes to the store.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +39,11 @@ public:
         bool must_be_new = false;
     };
     // The data that a restored session needs in addition to state, history and assets.
+    struct PastPrompt {
+        std::string prompt;
+        std::string rest;  // TurnEnd::rest
+    };
+    static constexpr size_t kMaxPastPrompts = 20;
     struct Restored {
         // TurnEnd::rest of the current turn, and of the newest turn; or empty.
         std::string rest;
@@ -46,6 +52,8 @@ public:
         // the newest turn that has a `rest`.
         uint64_t interrupted_seq = 0;
         uint64_t interrupted_executions = 0;
+        // The last prompts up to the current turn, the oldest first.
+        std::deque<PastPrompt> prompts;
     };
     struct StoredTurn {
         TurnId turn = 0;  // 0: the store does not have it

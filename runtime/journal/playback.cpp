@@ -160,6 +160,7 @@ void Playback::read(StoreFile& file, int64_t session) {
                     return;
                 case event::Kind::StatePatched: add(ItemKind::Patch); return;
                 case event::Kind::NarrativeDelta: add(ItemKind::Delta); return;
+                case event::Kind::NarratorUsage: add(ItemKind::Usage); return;
                 default: return;
             }
             if (plans_.empty()) return;
@@ -251,10 +252,9 @@ bool Playback::has_answer() const {
         [](const Item& item) { return item.kind == ItemKind::Answer && !item.is_delivered; });
 }
 
-void Playback::ask(std::function<void(std::string_view text)> tell,
-                   std::function<void(const Answer& answer)> take,
+void Playback::ask(Telling telling, std::function<void(const Answer& answer)> take,
                    std::function<void()> no_answer) {
-    tell_ = std::move(tell);
+    telling_ = std::move(telling);
     take_ = std::move(take);
     no_answer_ = std::move(no_answer);
     // Earlier plans have ended or will not run: skip their undelivered items.
@@ -412,10 +412,15 @@ bool Playback::deliver_item(Item& item) {
             if (!take_) return false;
             item.is_delivered = true;
             json::Document document;
-            const auto tell = tell_;
+            const auto tell = telling_.on_delta;
             if (parse(document, item.body)) tell(text_member(document.root(), "text"));
             return true;
         }
+        case ItemKind::Usage:
+            if (!take_) return false;
+            item.is_delivered = true;
+            telling_.on_usage(item.body);
+            return true;
         case ItemKind::Invocation: {
             if (turn_.kind == TurnKind::Prompt && !take_) return false;
             item.is_delivered = true;

@@ -77,11 +77,15 @@ public:
         bool was_refused = false;   // the plan was refused
     };
     bool has_answer() const;
-    // Calls from the loop `tell` with each piece of the narrative, and then `take` with the
-    // narrator's next answer, or `no_answer` if everything has been delivered and there is no
-    // answer.
-    void ask(std::function<void(std::string_view text)> tell,
-             std::function<void(const Answer& answer)> take, std::function<void()> no_answer);
+    // What precedes an answer: pieces of the narrative, and reports of the narrator's usage.
+    struct Telling {
+        std::function<void(std::string_view text)> on_delta;
+        std::function<void(std::string_view line)> on_usage;
+    };
+    // Calls from the loop those of `telling`, and then `take` with the narrator's next answer, or
+    // `no_answer` if everything has been delivered and there is no answer.
+    void ask(Telling telling, std::function<void(const Answer& answer)> take,
+             std::function<void()> no_answer);
     // The turn has ended: nothing more is delivered.
     void stop();
     // The number of the turn's first record; 0 if it has none.
@@ -96,7 +100,17 @@ public:
 
 private:
     class RecordedAttempt;
-    enum class ItemKind : uint8_t { Question, Answer, Delta, Invocation, Patch, Start, Event, End };
+    enum class ItemKind : uint8_t {
+        Question,
+        Answer,
+        Delta,
+        Usage,
+        Invocation,
+        Patch,
+        Start,
+        Event,
+        End
+    };
     struct Item {
         ItemKind kind;
         uint8_t flags = 0;  // only for an answer
@@ -148,7 +162,7 @@ private:
     std::set<std::string, std::less<>> live_;  // tools of the current plan that really run
     std::vector<RecordedAttempt*> started_;
     int64_t skipped_attempts_ = 0;  // skipped ones that run at this place of the recording
-    std::function<void(std::string_view text)> tell_;  // from ask()
+    Telling telling_;               // from ask()
     std::function<void(const Answer& answer)> take_;
     std::function<void()> no_answer_;
     std::function<void()> wake_;  // from begin()

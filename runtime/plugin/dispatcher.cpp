@@ -326,6 +326,10 @@ bool Dispatcher::take_narrator(Instance& instance, std::string& reason) {
         reason = "its narrator has no function";
         return false;
     }
+    if ((narrator->extension.flags & ~uint32_t{NAR_NARRATOR_DETAILED}) != 0) {
+        reason = "its narrator has unknown flags; the known one is NAR_NARRATOR_DETAILED";
+        return false;
+    }
     narrators_.push_back(std::move(narrator));
     return true;
 }
@@ -553,6 +557,7 @@ std::optional<nar_narrator> Dispatcher::narrator(const Instance& its) const {
     out.size = sizeof out;
     out.id = {(*found)->instance->library().id.data(), (*found)->instance->library().id.size()};
     out.user = found->get();
+    out.flags = (*found)->extension.flags;
     out.generate = [](void* user, const nar_narrator_request* request) {
         auto& narrator = *static_cast<Narrator*>(user);
         Instance& instance = *narrator.instance;

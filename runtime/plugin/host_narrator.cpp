@@ -6,6 +6,7 @@
 #include "base/view.hpp"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
+#include "plugin/narrator_usage.hpp"
 
 namespace narratoria::plugin {
 namespace {
@@ -83,10 +84,22 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
     });
 }
 
+nar_status narrator_usage(const nar_host* host, uint64_t token, nar_str usage) {
+    std::string line;
+    const std::string why = check_usage(view(usage), line);
+    if (why.empty()) {
+        return send(host, [&](SessionAccess& session) { return session.usage(token, line); });
+    }
+    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+        instance.report("its report of usage is not valid: " + why);
+        return NAR_INVALID_DOCUMENT;
+    });
+}
+
 }  // namespace
 
-const nar_host_narrator narrator_service{sizeof(nar_host_narrator), 0, narrator_reply,
-                                         narrator_fail, narrator_delta};
+const nar_host_narrator narrator_service{
+    sizeof(nar_host_narrator), 0, narrator_reply, narrator_fail, narrator_delta, narrator_usage};
 const nar_host_invoke invoke_service{sizeof(nar_host_invoke), 0, invoke_tool, invoke_cancel};
 
 }  // namespace narratoria::plugin

@@ -106,6 +106,8 @@ public:
 
     // Thread-safe. Answers a question to the narrator.
     virtual nar_status delta(uint64_t token, std::string_view text) = 0;
+    // `line` is a valid report on one line.
+    virtual nar_status usage(uint64_t token, std::string_view line) = 0;
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;
     // Invokes a tool for the narrator while its question is open. On NAR_OK `on_outcome` is called
     // once, from the loop, before the plugins are destroyed. Otherwise `why` holds the reason.

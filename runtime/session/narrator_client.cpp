@@ -65,6 +65,14 @@ void NarratorClient::on_time(const std::string& message) {
     listener_->on_narrator_timeout(message);
 }
 
+void NarratorClient::on_diagnostics(std::string_view lines) {
+    while (!lines.empty()) {
+        const size_t end = lines.find('\n');
+        listener_->on_usage(lines.substr(0, end));
+        lines.remove_prefix(end + 1);
+    }
+}
+
 void NarratorClient::on_output(std::string bytes) {
     limit(piece_time_, times_->narrator_between_ms, "did not continue its narrative",
           "narrator_between_ms");

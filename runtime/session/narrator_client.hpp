@@ -24,13 +24,15 @@ struct NarratorAnswer {
 // Owned by a session, which destroys it on the engine thread. Engine thread only, except answer().
 class NarratorClient : private Inbox::Receiver {
 public:
-    // Receives from the loop, for each question that is not withdrawn, the pieces of the narrative
+    // Receives from the loop, for each question that is not withdrawn, its pieces and its usage
     // and then one call of the other two functions, which may call ask().
     class Listener {
     public:
         virtual ~Listener() = default;
         // `text` is valid UTF-8, and not empty. May withdraw the question, and ask the next one.
         virtual void on_delta(std::string_view text) = 0;
+        // `line` is from check_usage().
+        virtual void on_usage(std::string_view line) = 0;
         virtual void on_answer(NarratorAnswer answer) = 0;
         virtual void on_narrator_timeout(std::string message) = 0;
     };
@@ -46,6 +48,8 @@ public:
     // and `user` must stay valid as long as the client.
     void set_narrator(const nar_narrator& narrator) { narrator_ = narrator; }
     bool has_narrator() const { return narrator_.generate != nullptr; }
+    // It wants NarratorRequest::details.
+    bool is_detailed() const { return (narrator_.flags & NAR_NARRATOR_DETAILED) != 0; }
 
     // Sends a question. No other question may be open. `times` and `listener` must outlive it.
     void ask(const std::string& request, const engine::Times& times, Listener& listener);
@@ -76,9 +80,14 @@ public:
     nar_status delta(uint64_t token, std::string_view text) {
         return engine_.inbox().send_output(this, token, text);
     }
+    // `line` is from check_usage().
+    nar_status usage(uint64_t token, std::string_view line) {
+        return engine_.inbox().send_diagnostics(this, token, std::string(line) + '\n');
+    }
     nar_status answer(uint64_t token, NarratorAnswer answer);
 
 private:
+    void on_diagnostics(std::string_view lines) override;
     void on_output(std::string bytes) override;
     void on_ended(std::any answer) override;
     void on_time(const std::string& message);

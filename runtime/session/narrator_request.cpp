@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "session/story_so_far.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -43,7 +44,18 @@ void append_result(std::string& out, const plan::Result& result, bool with_event
     result.write(output, with_events && result.event_bytes() <= kMaxShownEvents);
 }
 
-void append_tools(std::string& out, const tool::Registry& registry) {
+void append_details(json::ObjectWriter& entry, std::string& out, const tool::Definition& tool) {
+    if (tool.result != nullptr) entry.raw("resultSchema", tool.result->text());
+    if (tool.try_ms) entry.number("tryMs", *tool.try_ms);
+    if (!tool.repeatable) entry.boolean("repeatable", false);
+    if (!tool.resources.empty()) entry.raw("resources", tool.resources);
+    if (!tool.state.empty()) {
+        entry.key("state");
+        plan::append_strings(out, tool.state);
+    }
+}
+
+void append_tools(std::string& out, const tool::Registry& registry, bool is_detailed) {
     out += '[';
     for (const auto& tool : registry.list()) {
         if (out.back() != '[') out += ',';
@@ -54,6 +66,7 @@ void append_tools(std::string& out, const tool::Registry& registry) {
             entry.string("description", tool->description);
         }
         if (tool->input != nullptr) entry.raw("inputSchema", tool->input->text());
+        if (is_detailed) append_details(entry, out, *tool);
         entry.end();
     }
     out += ']';
@@ -92,7 +105,14 @@ std::string NarratorRequest::write(bool with_session) const {
         request.key("state");
         state.tree().append_json(out);
         request.key("tools");
-        append_tools(out, registry);
+        append_tools(out, registry, details != nullptr);
+        if (details != nullptr) {
+            request.key("turns");
+            details->story_so_far.append_json(out);
+            std::string text;
+            details->format_state(text);
+            request.string("stateForPrompt", text);
+        }
     }
     request.end();
     return out;

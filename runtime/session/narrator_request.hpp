@@ -3,6 +3,7 @@
 // Writes the question for a narrator: a document of schema narrator-request/1, on one line.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,15 @@
 #include "tool/registry.hpp"
 
 namespace narratoria::session {
+
+class StorySoFar;
+
+// What a narrator with NAR_NARRATOR_DETAILED gets.
+struct NarratorDetails {
+    const StorySoFar& story_so_far;
+    // Appends the text of ToolContext.format_state_for_prompt (spec 002).
+    std::function<void(std::string& out)> format_state;
+};
 
 // Borrows all its data, which only write() reads. Engine thread only.
 struct NarratorRequest {
@@ -30,6 +40,7 @@ struct NarratorRequest {
     std::string_view plan_faults;  // a JSON array
     const state::Store& state;
     const tool::Registry& registry;
+    const NarratorDetails* details = nullptr;
 
     // `with_session` false leaves out the state, the tools and the events of results, which the
     // session stores elsewhere.

@@ -291,8 +291,8 @@ void Session::begin_job() {
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
         TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store, registry_,
-                    resolver_, presentation_, random_.next(), fallbacks_, offered_,
-                    with_.journal.get(), current_.playback.get()},
+                    resolver_, presentation_, random_.next(), narrator_details_, fallbacks_,
+                    offered_, with_.journal.get(), current_.playback.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },
@@ -415,6 +415,9 @@ void Session::on_turn_ended(TurnEnd end) {
     }
     turn_.reset();
     offered_ = end.choices;
+    if (end.generations > 0) {
+        story_so_far_.add({current_.text, end.narrative, end.choices, end.tools});
+    }
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
     if (handler) with_.engine.call_host([&] { handler(end); });
@@ -511,7 +514,7 @@ void Session::restore_from_journal() {
     }
     stream_.continue_after(std::max(stream_.last_number(), past.interrupted_seq));
     executions_ += past.interrupted_executions;
-    take_rest(past.rest);
+    take_rest(past);
     journal.listen({*with_.store, assets_, stream_,
                     [this](journal::TurnKind kind) { return rest(kind); },
                     [this](const journal::StoreFailure& failure) {
@@ -526,9 +529,18 @@ void Session::restore_from_journal() {
                     }});
 }
 
-void Session::take_rest(const std::string& rest) {
+void Session::take_rest(const journal::Journal::Restored& past) {
     json::Document document;
-    const bool is_read = read_rest(rest, document);
+    story_so_far_.clear();
+    for (const journal::Journal::PastPrompt& each : past.prompts) {
+        if (!read_rest(each.rest, document)) continue;
+        const json::Value narrative = document.root().find("narrative");
+        const json::Value choices = document.root().find("choices");
+        const json::Value tools = document.root().find("tools");
+        story_so_far_.add({each.prompt, narrative && narrative.is_string() ? narrative.text() : "",
+                           choices ? choices.raw() : "[]", tools ? tools.raw() : "[]"});
+    }
+    const bool is_read = read_rest(past.rest, document);
     fallbacks_ = is_read ? number_in(document.root(), "fallbacks") : 0;
     with_.store->set_patches(is_read ? number_in(document.root(), "patches") : 0);
     auto member = [&](std::string_view key, std::string_view none) {
@@ -559,7 +571,7 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
         with_.journal->go_to(turn, settings_.limits.history_patches, state, assets);
     with_.store->take_from(std::move(state));
     assets_.take_from(std::move(assets));
-    take_rest(past.rest);
+    take_rest(past);
     presentation_.forget_choices();
     std::string body;
     json::ObjectWriter writer(body);
@@ -623,13 +635,14 @@ void Session::replay(journal::TurnId turn, std::function<void(const Replayed& re
     if (!replayed_ || replayed_ != kept.parent) {
         state::Store state(settings_.limits.history_patches);
         asset::Registry assets(with_.engine.settings().root);
-        const std::string rest = journal::restore(file, row, kept.parent,
-                                                  settings_.limits.history_patches, state, assets);
+        journal::Journal::Restored past;
+        past.rest = journal::restore(file, row, kept.parent, settings_.limits.history_patches,
+                                     state, assets);
         with_.store->take_from(std::move(state));
         assets_.take_from(std::move(assets));
-        take_rest(rest);
+        take_rest(past);
         json::Document document;
-        executions_ = read_rest(rest, document) ? number_in(document.root(), "executions") : 0;
+        executions_ = read_rest(past.rest, document) ? number_in(document.root(), "executions") : 0;
     }
     if (const uint64_t first = job.playback->first_seq(); first > 0) {
         stream_.continue_after(first - 1);
@@ -718,6 +731,7 @@ std::string Session::rest(journal::TurnKind kind) {
     json::ObjectWriter writer(out);
     writer.raw("narrative", told_)
         .raw("choices", offered_)
+        .raw("tools", turn_ ? std::string_view(turn_->tools()) : "[]")
         .number("fallbacks", static_cast<int64_t>(fallbacks_))
         .number("executions", static_cast<int64_t>(executions_))
         .number("patches", static_cast<int64_t>(with_.store->patches()))
@@ -962,6 +976,10 @@ nar_status Session::submit_prompt(std::string_view text, std::string_view by,
 
 nar_status Session::delta(uint64_t token, std::string_view text) {
     return narrator_.delta(token, text);
+}
+
+nar_status Session::usage(uint64_t token, std::string_view line) {
+    return narrator_.usage(token, line);
 }
 
 nar_status Session::answer(uint64_t token, bool is_plan, std::string text) {

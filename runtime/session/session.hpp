@@ -28,6 +28,7 @@
 #include "session/script_run.hpp"
 #include "session/session_tools.hpp"
 #include "session/settings.hpp"
+#include "session/story_so_far.hpp"
 #include "session/story_watch.hpp"
 #include "session/turn.hpp"
 #include "state/metadata.hpp"
@@ -259,6 +260,7 @@ private:
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
     nar_status delta(uint64_t token, std::string_view text) override;
+    nar_status usage(uint64_t token, std::string_view line) override;
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     void give_up(uint64_t token, std::string message) override;
     const tool::Registry& registry() const override { return registry_; }
@@ -280,7 +282,7 @@ private:
     // Restores the session from its journal. Requires a journal.
     void restore_from_journal();
     // Applies the output of rest().
-    void take_rest(const std::string& rest);
+    void take_rest(const journal::Journal::Restored& past);
     // `playback` may be NULL.
     void play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                     TurnHandler handler);
@@ -342,6 +344,9 @@ private:
     // Narrative and choices of the last turn that was not the host's, as JSON. The narrative
     // requires a journal. Before the first turn, the choices are those of the opening.
     std::string told_ = "\"\"";
+    StorySoFar story_so_far_;
+    const NarratorDetails narrator_details_{
+        story_so_far_, [this](std::string& out) { format_state_for_prompt(out); }};
     std::string offered_;
 };
 

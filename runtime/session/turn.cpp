@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
 #include "session/plan_faults.hpp"
+#include "session/story_so_far.hpp"
 #include "session/text_template.hpp"
 
 namespace narratoria::session {
@@ -113,6 +114,7 @@ void Turn::end(TurnOutcome outcome) {
     if (with_.playback != nullptr) with_.playback->stop();
     if (outcome != TurnOutcome::Completed) retract();
     decide_choices(outcome);
+    tools_ = said_by_tools(result_.get());
     if (with_.journal == nullptr) return publish_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
                             [this, outcome](const auto& kept) { publish_end(outcome, kept); });
@@ -131,6 +133,8 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
     writer.string("outcome", outcome_name(outcome))
         .number("generations", generation_)
         .raw("choices", choices_);
+    const std::string usage = usage_.is_empty() ? std::string() : usage_.json();
+    if (!usage.empty()) writer.raw("usage", usage);
     if (with_.journal != nullptr) {
         writer.number("turn", kept.turn)
             .boolean("durable", kept.is_durable)
@@ -140,8 +144,8 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
-    tell({outcome, generation_, std::move(narrative_), std::move(choices_), std::move(result_),
-          std::move(fault_), kept});
+    tell({outcome, generation_, std::move(narrative_), std::move(choices_), std::move(tools_),
+          std::move(result_), usage, std::move(fault_), kept});
 }
 
 void Turn::generate() {
@@ -182,12 +186,14 @@ void Turn::ask() {
                              },
                              is_recorded ? with_.playback : nullptr});
     if (is_recorded) {
-        with_.playback->ask([this](std::string_view text) { on_delta(text); },
-                            [this](const auto& answer) { on_recorded_answer(answer); },
-                            [this] {
-                                end_invocations(plan::Stop::Cancelled);
-                                end(outcome_of(with_.playback->turn().status));
-                            });
+        with_.playback->ask(
+            {[this](std::string_view text) { on_delta(text); },
+             [this](std::string_view line) { on_usage(line); }},
+            [this](const auto& answer) { on_recorded_answer(answer); },
+            [this] {
+                end_invocations(plan::Stop::Cancelled);
+                end(outcome_of(with_.playback->turn().status));
+            });
     } else {
         with_.narrator.ask(question, with_.settings.times, *this);
     }
@@ -248,6 +254,11 @@ void Turn::on_delta(std::string_view text) {
     std::string body;
     json::ObjectWriter(body).string("text", text).end();
     with_.stream.publish(event::Kind::NarrativeDelta, {}, body);
+}
+
+void Turn::on_usage(std::string_view line) {
+    usage_.add(line);
+    with_.stream.publish(event::Kind::NarratorUsage, {}, line);
 }
 
 void Turn::on_answer(NarratorAnswer answer) { take_answer(std::move(answer), nullptr); }
@@ -382,7 +393,8 @@ NarratorRequest Turn::request() const {
                            invocations_ ? invocations_->result().get() : nullptr,
                            faults_,
                            with_.state,
-                           with_.registry};
+                           with_.registry,
+                           with_.narrator.is_detailed() ? &with_.details : nullptr};
 }
 
 }  // namespace narratoria::session

@@ -17,6 +17,7 @@
 #include "journal/journal.hpp"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
+#include "plugin/narrator_usage.hpp"
 #include "session/invocations.hpp"
 #include "session/narrator_client.hpp"
 #include "session/narrator_request.hpp"
@@ -35,7 +36,9 @@ struct TurnEnd {
     uint32_t generations;
     std::string narrative;
     std::string choices;  // JSON array
+    std::string tools;    // said_by_tools()
     std::shared_ptr<const plan::Result> result;
+    std::string usage;  // NarratorUsage::json(); empty: nothing was reported
     std::string fault;  // human-readable fault of the last plan; set for a fallback only
     journal::Journal::StoredTurn kept;
 };
@@ -51,7 +54,8 @@ struct TurnContext {
     const tool::Registry& registry;
     const tool::Resolver& resolver;
     Presentation& presentation;
-    const uint64_t random;        // for the narrator
+    const uint64_t random;  // for the narrator
+    const NarratorDetails& details;
     uint64_t& fallbacks;          // fallback narratives so far in this session
     const std::string& offered;   // the choices at the end of the turn before, a JSON array
     journal::Journal* journal;    // may be NULL
@@ -98,9 +102,12 @@ public:
     const std::string& narrative() const { return narrative_; }
     // The choices at its end, a JSON array.
     const std::string& choices() const { return choices_; }
+    // See said_by_tools().
+    const std::string& tools() const { return tools_; }
 
 private:
     void on_delta(std::string_view text) override;
+    void on_usage(std::string_view line) override;
     void on_answer(NarratorAnswer answer) override;
     void on_narrator_timeout(std::string message) override;
     void on_recorded_answer(const journal::Playback::Answer& answer);
@@ -145,6 +152,8 @@ private:
     std::string pieces_;  // of the narrative, told while the question is open
     std::string narrative_;
     std::string choices_ = "[]";
+    std::string tools_ = "[]";
+    plugin::NarratorUsage usage_;
     Timer timer_;
     bool time_is_up_ = false;
     bool is_ended_ = false;

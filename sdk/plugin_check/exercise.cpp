@@ -92,6 +92,7 @@ constexpr Sample kSamples[] = {
     {NAR_KIND_STORY_RELOADED, 0, R"({"title":"The Well","faults":[]})"},
     {NAR_KIND_NARRATIVE_DELTA, 0, R"({"text":"The well "})"},
     {NAR_KIND_NARRATIVE_RETRACTED, 0, "{}"},
+    {NAR_KIND_NARRATOR_USAGE, 0, R"({"inputTokens":900,"outputTokens":120})"},
     {NAR_KIND_TURN_ENDED, 0, R"({"outcome":"completed","generations":1,"choices":["Leave"]})"},
 };
 

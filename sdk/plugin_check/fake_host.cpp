@@ -115,7 +115,7 @@ void PluginCheckHost::publish_extensions() {
             nar_host_process{0, 0, process_start, process_write, process_close_input,
                              process_terminate, process_release});
     publish(NAR_EXTENSION_NARRATOR,
-            nar_host_narrator{0, 0, narrator_reply, narrator_fail, narrator_delta});
+            nar_host_narrator{0, 0, narrator_reply, narrator_fail, narrator_delta, narrator_usage});
     publish(NAR_HOST_INVOKE, nar_host_invoke{0, 0, invoke_tool, invoke_cancel});
     publish(NAR_HOST_INVOCATION,
             nar_host_invocation{0, 0, invocation_output, invocation_diagnostics, invocation_ended,

@@ -239,6 +239,7 @@ private:
     void run_chained(ChainLength chain, const char* name, const std::function<void()>& ask);
     static nar_status narrator_reply(const nar_host* host, std::uint64_t token, nar_str plan);
     static nar_status narrator_delta(const nar_host* host, std::uint64_t token, nar_str text);
+    static nar_status narrator_usage(const nar_host* host, std::uint64_t token, nar_str usage);
     static nar_status narrator_fail(const nar_host* host, std::uint64_t token, nar_str message);
     static nar_status invoke_tool(const nar_host* host, std::uint64_t token, nar_str invocation,
                                   void (*on_outcome)(void*, const nar_invoke_outcome*), void* user,

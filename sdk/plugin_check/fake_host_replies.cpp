@@ -105,6 +105,17 @@ nar_status PluginCheckHost::narrator_delta(const nar_host* host, std::uint64_t t
     return status;
 }
 
+nar_status PluginCheckHost::narrator_usage(const nar_host* host, std::uint64_t token,
+                                           nar_str usage) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "narrator.usage", kInActive, false, &status);
+    if (self == nullptr) return status;
+    if (!self->text_is_good(usage, "narrator.usage", "the usage")) return NAR_INVALID_ARGUMENT;
+    const std::lock_guard lock(self->mutex_);
+    self->open_request(token, "narrator.usage", status);
+    return status;
+}
+
 // The request of the token, or NULL if there is none. The lock must be held.
 NarratorRequest* PluginCheckHost::open_request(std::uint64_t token, const char* function,
                                                nar_status& status) {

@@ -391,7 +391,7 @@ FIELD(nar_narrator_request, json, 16);
 
 SIZE(nar_narrator, 56);
 FIELD(nar_narrator, size, 0);
-FIELD(nar_narrator, reserved, 4);
+FIELD(nar_narrator, flags, 4);
 FIELD(nar_narrator, id, 8);
 FIELD(nar_narrator, user, 24);
 FIELD(nar_narrator, generate, 32);
@@ -400,16 +400,17 @@ FIELD(nar_narrator, released, 48);
 
 SIZE(nar_narrator_extension, 24);
 FIELD(nar_narrator_extension, size, 0);
-FIELD(nar_narrator_extension, reserved, 4);
+FIELD(nar_narrator_extension, flags, 4);
 FIELD(nar_narrator_extension, generate, 8);
 FIELD(nar_narrator_extension, cancel, 16);
 
-SIZE(nar_host_narrator, 32);
+SIZE(nar_host_narrator, 40);
 FIELD(nar_host_narrator, size, 0);
 FIELD(nar_host_narrator, reserved, 4);
 FIELD(nar_host_narrator, reply, 8);
 FIELD(nar_host_narrator, fail, 16);
 FIELD(nar_host_narrator, delta, 24);
+FIELD(nar_host_narrator, usage, 32);
 
 SIZE(nar_invoke_outcome, 40);
 FIELD(nar_invoke_outcome, size, 0);
@@ -658,8 +659,10 @@ CONSTANT(NAR_KIND_TURN_ENDED, 16);
 CONSTANT(NAR_KIND_STATE_PATCHED, 17);
 CONSTANT(NAR_KIND_SESSION_MOVED, 18);
 CONSTANT(NAR_KIND_STORY_RELOADED, 19);
+CONSTANT(NAR_NARRATOR_DETAILED, 1);
 CONSTANT(NAR_KIND_NARRATIVE_DELTA, 20);
 CONSTANT(NAR_KIND_NARRATIVE_RETRACTED, 21);
+CONSTANT(NAR_KIND_NARRATOR_USAGE, 22);
 CONSTANT(NAR_TYPE_LOG, 1);
 CONSTANT(NAR_TYPE_STATE_PATCH, 2);
 CONSTANT(NAR_TYPE_ASSET, 3);

@@ -76,6 +76,7 @@ public:
     bool cancel(uint64_t) override { return false; }
     void cancel_all() override {}
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
+    nar_status usage(uint64_t, std::string_view) override { return NAR_GONE; }
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
     nar_status invoke(uint64_t, std::string_view, std::function<void(uint64_t, std::string_view)>,
                       uint64_t&, std::string&) override {

@@ -21,13 +21,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What the player sees: "+text" a piece, "text" a narrative, "-" taken back.
+// What the player sees: "+text" a piece, "text" a narrative, "-" taken back; and reports of usage.
 std::vector<std::string> shown(const Recorder& recorder) {
     std::vector<std::string> out;
     for (const Record& each : recorder.records) {
         if (each.kind == Kind::NarrativeDelta) out.push_back("+" + each.body["text"].string());
         if (each.kind == Kind::Narrative) out.push_back(each.body["text"].string());
         if (each.kind == Kind::NarrativeRetracted) out.emplace_back("-");
+        if (each.kind == Kind::NarratorUsage) out.push_back(each.text);
     }
     return out;
 }
@@ -254,6 +255,7 @@ TEST_F(NarrativeDelta, PiecesAreReplayed) {
                   },
                   [](const NarratorReply& reply) {
                       reply.delta("Right");
+                      reply.usage(R"({"outputTokens":2})");
                       reply.delta(".");
                       reply.plan(plan_without_narrative());
                   },
@@ -264,7 +266,8 @@ TEST_F(NarrativeDelta, PiecesAreReplayed) {
     stage->session.cancel();
     stage->engine.run_until_idle();
     const std::vector<std::string> before = shown(stage->recorder);
-    EXPECT_THAT(before, ElementsAre("+Wrong.", "-", "+Right.", "Right.", "+Cut", "-"));
+    EXPECT_THAT(before, ElementsAre("+Wrong.", "-", R"({"outputTokens":2})", "+Right.", "Right.",
+                                    "+Cut", "-"));
 
     stage.reset();
     stage.emplace(EngineOptions{},

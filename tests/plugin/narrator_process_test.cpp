@@ -177,24 +177,29 @@ TEST_F(NarratorProcessTest, PlanIsExecuted) {
 TEST_F(NarratorProcessTest, PiecesOfTheNarrativeAreToldBeforeThePlan) {
     shell(R"(printf '{"id":%s,"delta":"It "}\n{"id":%s,"delta":"opens."}\n' $id $id
 printf '{"id":7777,"delta":"lost"}\n'
+printf '{"id":%s,"usage":{"outputTokens":3}}\n{"id":%s,"usage":{"outputToken":3}}\n' $id $id
 printf '{"id":%s,"plan":{"requestId":"p","tools":[]}}\n' $id)");
     EXPECT_EQ(prompt("push").narrative, "It opens.") << log;
     std::string told;
     for (const Record& each : recorder.of(Kind::NarrativeDelta)) told += each.body["text"].string();
     EXPECT_EQ(told, "It opens.");
+    ASSERT_EQ(recorder.of(Kind::NarratorUsage).size(), 1u);
+    EXPECT_EQ(recorder.of(Kind::NarratorUsage)[0].body["outputTokens"].integer(), 3);
+    EXPECT_THAT(log, HasSubstr("its report of usage is not valid: \"outputToken\" is not a member of "
+                               "it; did you mean \"outputTokens\"?"));
 }
 
-TEST_F(NarratorProcessTest, StateTextIsSentOnRequest) {
+TEST_F(NarratorProcessTest, RequestHasTheDetailsForAModel) {
     shell("plan $id 'You wake up.'");
-    session->set_state("gold", "5", {"coins of the \"player\""});
-    prompt("look");
-    EXPECT_FALSE(Json(heard().at(0)).has("stateForPrompt"));
-    shell("plan $id 'You wake up.'", "state_for_prompt = true\n");
     session->set_state("gold", "5", {"coins of the \"player\""});
     session->set_state("hp", "7");
     EXPECT_EQ(prompt("look").outcome, Outcome::Completed) << log;
-    EXPECT_EQ(Json(heard().back())["stateForPrompt"].string(),
+    EXPECT_EQ(Json(heard().back())["request"]["stateForPrompt"].string(),
               "gold: 5 (coins of the \"player\")\nhp: 7");
+    prompt("on");
+    const Json turn = Json(heard().back())["request"]["turns"][0];
+    EXPECT_EQ(turn["prompt"].string(), "look");
+    EXPECT_EQ(turn["narrative"].string(), "You wake up.");
 }
 
 TEST_F(NarratorProcessTest, PythonNarratorReadsAndWritesUtf8) {

@@ -89,7 +89,11 @@ def values(schema, name):
         )
     if types == "object" or "properties" in schema:
         return objects(schema, name)
-    simple = {"boolean": st.booleans(), "null": st.none(), "number": st.floats(-9, 9)}
+    simple = {
+        "boolean": st.booleans(),
+        "null": st.none(),
+        "number": st.floats(schema.get("minimum", -9), 9),
+    }
     return simple.get(types, json_values)
 
 

@@ -106,8 +106,9 @@ public:
     std::map<std::uint64_t, Waiting> polls;
     std::map<std::uint64_t, Running> processes;
     std::map<std::uint64_t, Requested> requests;
-    std::vector<std::int64_t> released;             // the grace period of each released process
-    std::map<std::uint64_t, std::string> deltas;    // by token
+    std::vector<std::int64_t> released;           // the grace period of each released process
+    std::map<std::uint64_t, std::string> deltas;  // by token
+    std::vector<std::string> usages;
     std::map<std::uint64_t, std::string> plans;     // by token
     std::map<std::uint64_t, std::string> failures;  // by token
     std::map<std::uint64_t, Invoked> invoked;       // by number
@@ -369,6 +370,12 @@ private:
         if (status == NAR_OK) of(host).deltas[token] += one[token];
         return status;
     }
+    static nar_status usage(const nar_host* host, std::uint64_t token, nar_str report) {
+        std::map<std::uint64_t, std::string> one;
+        const nar_status status = of(host).answer(one, token, report);
+        if (status == NAR_OK) of(host).usages.push_back(one[token]);
+        return status;
+    }
     static nar_status fail(const nar_host* host, std::uint64_t token, nar_str message) {
         return of(host).answer(of(host).failures, token, message);
     }
@@ -465,8 +472,8 @@ private:
         &start_process,           &write_process,
         &close_process_input,     &terminate_process,
         &release_process};
-    static constexpr nar_host_narrator narrator_functions = {sizeof(nar_host_narrator), 0, &reply,
-                                                             &fail, &delta};
+    static constexpr nar_host_narrator narrator_functions = {
+        sizeof(nar_host_narrator), 0, &reply, &fail, &delta, &usage};
     static constexpr nar_host_invoke invoke_functions = {sizeof(nar_host_invoke), 0, &invoke,
                                                          &cancel_invocation};
     static constexpr nar_host_invocation invocation_functions = {sizeof(nar_host_invocation),

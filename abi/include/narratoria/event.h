@@ -36,8 +36,9 @@ enum {
                                         rendered it. UI_ and ASSET_PLACEHOLDER occur only in
                                         sessions with plugins that handle ui_events or assets. */
     NAR_KIND_TURN_ENDED = 16,     /* {outcome: "completed" | "fallback" | "cancelled" | "timeout",
-                                     generations, choices}: ends the turn of the last PROMPT. With
-                                     a store also {turn, durable, durableSeq}, as in nar_turn    */
+                                     generations, choices[, usage]}: ends the turn of the last
+                                     PROMPT. With a store also {turn, durable, durableSeq}, as in
+                                     nar_turn                                                    */
     NAR_KIND_STATE_PATCHED = 17,  /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
                                      would loop forever: after 1,000 of them in a row the stream
@@ -54,8 +55,11 @@ enum {
     NAR_KIND_NARRATIVE_DELTA = 20, /* {text}: the next piece of a narrative that the narrator is
                                      still writing (nar_narrator_delta). NARRATIVE with the whole
                                      text follows, or NARRATIVE_RETRACTED.                       */
-    NAR_KIND_NARRATIVE_RETRACTED = 21 /* {}: the pieces told so far do not count, because no plan
+    NAR_KIND_NARRATIVE_RETRACTED = 21, /* {}: the pieces told so far do not count, because no plan
                                      followed them. Another generation follows, or the turn ends. */
+    NAR_KIND_NARRATOR_USAGE = 22 /* {[model, inputTokens, outputTokens, cachedTokens, firstMs,
+                                     totalMs, cost, currency]}: what a reply of the narrator took
+                                     (nar_narrator_usage)                                        */
 };
 
 /* Values of nar_event.type for NAR_KIND_TOOL_EVENT (spec 000 §4.1 to §4.6). 0 for other kinds. */

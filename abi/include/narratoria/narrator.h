@@ -22,7 +22,15 @@ typedef struct nar_narrator_request {
     nar_str json;        /* abi/schemas/narrator-request-1.schema.json                           */
 } nar_narrator_request;
 
+/* Bits of `flags` of a narrator. */
+enum {
+    NAR_NARRATOR_DETAILED = 1 /* its requests also have `turns`, `stateForPrompt`, and in `tools` what
+                                 is known of each tool: what a language model needs. They take more
+                                 time to write and to read.                                      */
+};
+
 /*
+ *   flags     NAR_NARRATOR_… or 0; refused if another bit is set
  *   id        its name in messages
  *   generate  [engine-thread] receives a request. Reply with nar_narrator_reply or
  *             nar_narrator_fail, now or later.
@@ -31,7 +39,7 @@ typedef struct nar_narrator_request {
  */
 typedef struct nar_narrator {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags;
     nar_str id;
     void *user;
     void (*generate)(void *user, const nar_narrator_request *request);
@@ -60,12 +68,21 @@ NAR_API nar_status nar_narrator_fail(nar_engine *engine, uint64_t token, nar_str
 NAR_API nar_status nar_narrator_delta(nar_engine *engine, uint64_t token, nar_str text,
                                       nar_error *error);
 
+/* Reports what the reply to a request takes, before the reply: a JSON object
+ * (abi/schemas/narrator-usage-1.schema.json), which is copied:
+ *   {"model": "small", "inputTokens": 900, "outputTokens": 120, "cost": 0.002, "currency": "EUR"}
+ * Sinks receive it as NAR_KIND_NARRATOR_USAGE; nar_turn.usage is the sum of a turn.
+ * NAR_INVALID_DOCUMENT: it is not valid. NAR_BUSY, NAR_STALE and NAR_GONE as in nar_narrator_delta.
+ * [thread-safe, callback-ok] */
+NAR_API nar_status nar_narrator_usage(nar_engine *engine, uint64_t token, nar_str usage,
+                                      nar_error *error);
+
 /* ---- Extension narratoria.narrator/1: a narrator in a plugin. */
 #define NAR_EXTENSION_NARRATOR "narratoria.narrator/1"
 
 typedef struct nar_narrator_extension {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags; /* NAR_NARRATOR_… or 0; the plugin is refused if another bit is set           */
     /* Receives a request. Reply once through nar_host_narrator, now or later.
      * [engine-thread, active] */
     void (*generate)(void *instance, const nar_narrator_request *request);
@@ -85,6 +102,8 @@ typedef struct nar_host_narrator {
     nar_status (*fail)(const nar_host *host, uint64_t token, nar_str message);
     /* Like nar_narrator_delta. [thread-safe, active] */
     nar_status (*delta)(const nar_host *host, uint64_t token, nar_str text);
+    /* Like nar_narrator_usage. What is not valid is logged with the reason. [thread-safe, active] */
+    nar_status (*usage)(const nar_host *host, uint64_t token, nar_str usage);
 } nar_host_narrator;
 
 /* ---- narratoria.invoke/1: a narrator runs tools before it replies.

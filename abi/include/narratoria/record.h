@@ -21,14 +21,14 @@ extern "C" {
 
 /* The name of a kind in JSON, for example "tool_event"; NULL for a kind from a later version. */
 static inline const char *nar_record_kind(uint32_t kind) {
-    static const char *const names[NAR_KIND_NARRATIVE_RETRACTED + 1] = {
+    static const char *const names[NAR_KIND_NARRATOR_USAGE + 1] = {
         NULL,              "tool_event",         "prompt",         "narrative",
         "plan_started",    "plan_ended",         "tool_pending",   "tool_started",
         "tool_ended",      "attempt_started",    "attempt_ended",  "asset_refused",
         "state_conflict",  "warning",            "ui_placeholder", "asset_placeholder",
         "turn_ended",      "state_patched",      "session_moved",  "story_reloaded",
-        "narrative_delta", "narrative_retracted"};
-    return kind <= NAR_KIND_NARRATIVE_RETRACTED ? names[kind] : NULL;
+        "narrative_delta", "narrative_retracted", "narrator_usage"};
+    return kind <= NAR_KIND_NARRATOR_USAGE ? names[kind] : NULL;
 }
 
 /* A view without data is the empty text, regardless of its size. */

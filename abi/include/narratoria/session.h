@@ -128,6 +128,10 @@ typedef struct nar_turn {
     uint64_t durable_seq; /* all records of the stream up to this one are on the disk            */
     uint32_t durable;     /* 1: this turn is on the disk                                         */
     uint32_t reserved_2;
+    nar_str usage;        /* what the narrator's replies took (nar_narrator_usage), a JSON object
+                             {"reports": 2, "inputTokens": 1800, "outputTokens": 240,
+                              "cachedTokens": 850[, "cost": 0.004, "currency": "EUR"]}; empty: it
+                             reported nothing                                                    */
 } nar_turn;
 
 /* `ended` is called exactly once for each accepted prompt or plan. [engine-thread] */

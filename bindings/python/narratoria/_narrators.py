@@ -70,6 +70,17 @@ class Narrators(SessionBase):
         ...     session.play("Open the door").narrative
         The door creaks.
         'The door creaks.'
+
+        A parameter ``usage`` is a function that reports what the reply takes, with the attributes of
+        :class:`narratoria.events.NarratorUsage` as keywords; ``turn.usage`` is the sum.
+
+        >>> with narratoria.Session() as session:
+        ...     @session.narrator
+        ...     async def model(request, usage):
+        ...         usage(model="small", input_tokens=900, output_tokens=120)
+        ...         return "The door creaks."
+        ...     session.play("Open the door").usage["outputTokens"]
+        120
         """
 
         from narratoria.documents import NarratorRequest
@@ -78,7 +89,11 @@ class Narrators(SessionBase):
         import_for(function)
         given = {
             name: make
-            for name, make in {"invoke": self._invoker, "delta": _teller}.items()
+            for name, make in {
+                "invoke": self._invoker,
+                "delta": _teller,
+                "usage": _reporter,
+            }.items()
             if takes_parameter(function, name)
         }
 
@@ -204,6 +219,36 @@ def _teller(reply: _core.Reply) -> Callable[[str], None]:
             raise GoneError("the request to the narrator has ended", code="GONE")
 
     return delta
+
+
+def _reporter(reply: _core.Reply) -> Callable[..., None]:
+    def usage(
+        *,
+        model: str | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        cached_tokens: int | None = None,
+        first_ms: int | None = None,
+        total_ms: int | None = None,
+        cost: float | None = None,
+        currency: str | None = None,
+    ) -> None:
+        from narratoria.events import NarratorUsage
+
+        report = NarratorUsage(
+            model,
+            input_tokens,
+            output_tokens,
+            cached_tokens,
+            first_ms,
+            total_ms,
+            cost,
+            currency,
+        )
+        if not reply.usage(_core.to_json(report.to_dict(), to_plain)):
+            raise GoneError("the request to the narrator has ended", code="GONE")
+
+    return usage
 
 
 # The codes of warnings about an answer of the narrator that was not used.

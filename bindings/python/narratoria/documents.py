@@ -66,6 +66,7 @@ __all__ = [
     "Invocation",
     "NarratorRequest",
     "Opening",
+    "PastTurn",
     "Plan",
     "PlayerPrompt",
     "Receipt",
@@ -73,6 +74,7 @@ __all__ = [
     "RetryPolicy",
     "ToolDescription",
     "ToolResult",
+    "ToolSaid",
 ]
 
 
@@ -858,6 +860,11 @@ class ToolDescription(Document):
         description: what the tool does, for the narrator, or None.
         input_schema: JSON Schema of the tool's `input`; None: any object.
         extra: unknown members.
+        result_schema: JSON Schema of the `result` of its `done` event; None: any value.
+        try_ms: the timeout of one attempt in milliseconds, 0 for none; None: the session's.
+        repeatable: False if a second run may do harm; None: it does not say.
+        resources: what it needs on a cluster, or None.
+        state: JSON Pointers to the parts of the state that it gets.
 
     >>> ToolDescription("weather", "Tells tomorrow's weather.")
     ToolDescription(name='weather', description="Tells tomorrow's weather.")
@@ -867,11 +874,79 @@ class ToolDescription(Document):
     description: str | None = None
     input_schema: dict[str, Any] | bool | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
+    result_schema: dict[str, Any] | bool | None = None
+    try_ms: int | None = None
+    repeatable: bool | None = None
+    resources: dict[str, Any] | None = None
+    state: list[str] = field(default_factory=MissingArray)
 
     _members = (
         Member("name", string),
         Member("description", string, OPTIONAL),
         Member("input_schema", anything, OPTIONAL),
+        Member("result_schema", anything, OPTIONAL),
+        Member("try_ms", integer, OPTIONAL),
+        Member("repeatable", boolean, OPTIONAL),
+        Member("resources", mapping, OPTIONAL),
+        Member("state", strings, OPTIONAL),
+    )
+
+
+@dataclass(slots=True)
+class ToolSaid(Document):
+    """What a tool of a past turn said.
+
+    Attributes:
+        tool: its `toolId` in the plan.
+        ok: whether it completed.
+        summary: of its `done` event, or None.
+        error: why it failed, or None.
+        extra: unknown members.
+
+    >>> ToolSaid("light1", True, "The torch burns.").ok
+    True
+    """
+
+    tool: str
+    ok: bool
+    summary: str | None = None
+    error: str | None = None
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    _members = (
+        Member("tool", string),
+        Member("ok", boolean),
+        Member("summary", string, OPTIONAL),
+        Member("error", string, OPTIONAL),
+    )
+
+
+@dataclass(slots=True)
+class PastTurn(Document):
+    """A turn before the prompt of a request.
+
+    Attributes:
+        prompt: the player's text.
+        narrative: what the player was told.
+        choices: what the player was offered.
+        tools: what its tools said.
+        extra: unknown members.
+
+    >>> PastTurn("I look", "It is dark.").narrative
+    'It is dark.'
+    """
+
+    prompt: str
+    narrative: str
+    choices: list[str] = field(default_factory=new_array)
+    tools: list[ToolSaid] = field(default_factory=new_array)
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    _members = (
+        Member("prompt", string),
+        Member("narrative", string),
+        Member("choices", strings),
+        Member("tools", array_of(ToolSaid.from_dict), write=write_documents),
     )
 
 
@@ -904,6 +979,8 @@ class NarratorRequest(Document):
         continuation: how many plans with `continue_` have succeeded in this turn, 0 to 4.
         random: a random number from 0 to 2**53 - 1, the same in all requests of a turn.
         previous_metadata: the `metadata` of the previous plan, as its narrator wrote it.
+        turns: the last turns up to this prompt, the oldest first; at most 20, and 64 KiB of JSON.
+        state_for_prompt: the state as text for a model (spec 002 `format_state_for_prompt`), or None.
         timeout_ms: the time for the reply to this request, in milliseconds; None: no limit. It
             does not run while a tool that the narrator invoked runs. Not a member of the JSON.
 
@@ -927,6 +1004,8 @@ class NarratorRequest(Document):
     continuation: int = 0
     random: int = 0
     previous_metadata: dict[str, Any] = field(default_factory=new_object)
+    turns: list[PastTurn] = field(default_factory=MissingArray)
+    state_for_prompt: str | None = None
     timeout_ms: int | None = None
 
     _members = (
@@ -944,6 +1023,8 @@ class NarratorRequest(Document):
         Member("plan_faults", array_of(Fault.from_dict), write=write_documents),
         Member("state", mapping),
         Member("tools", array_of(ToolDescription.from_dict), write=write_documents),
+        Member("turns", array_of(PastTurn.from_dict), OPTIONAL, write=write_documents),
+        Member("state_for_prompt", string, OPTIONAL),
     )
 
     def __repr__(self) -> str:

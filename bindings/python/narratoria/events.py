@@ -58,6 +58,7 @@ __all__ = [
     "Narrative",
     "NarrativeDelta",
     "NarrativeRetracted",
+    "NarratorUsage",
     "PlanEnded",
     "PlanStarted",
     "Prompt",
@@ -88,11 +89,18 @@ def read_level(value: Any) -> str:
     raise DocumentError('must be "debug", "info", "warn" or "error"')
 
 
+def read_number(value: Any) -> int | float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise DocumentError("must be a number")
+
+
 #: The reader of an event's member, by its annotation.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "Any": anything,
     "Mapping[str, Any]": mapping,
     "bool": boolean,
+    "float": read_number,
     "int": integer,
     "list[dict[str, Any]]": array_of(mapping),
     "list[str]": strings,
@@ -617,6 +625,7 @@ class TurnEnded(RuntimeEvent):
         turn: with a store, the turn's number in it, from 1; 0 if the store does not have it.
         durable: with a store, whether the turn is on disk.
         durable_seq: with a store, the last record that is on disk with all records before it.
+        usage: the sum of the turn's `NarratorUsage`, or None.
 
     >>> TurnEnded("completed", 1, ["Open", "Leave"]).choices
     ['Open', 'Leave']
@@ -628,6 +637,7 @@ class TurnEnded(RuntimeEvent):
     turn: int | None = None
     durable: bool | None = None
     durable_seq: int | None = None
+    usage: Mapping[str, Any] | None = None
 
     record_kind = "turn_ended"
 
@@ -726,6 +736,36 @@ class NarrativeRetracted(RuntimeEvent):
     record_kind = "narrative_retracted"
 
 
+@dataclass(slots=True, frozen=True, repr=False, eq=False)
+class NarratorUsage(RuntimeEvent):
+    """What a reply of the narrator took, as it reports it.
+
+    Attributes:
+        model: the model that replied.
+        input_tokens: tokens of the request to the model, including the cached ones.
+        output_tokens: tokens that the model wrote.
+        cached_tokens: those of the request that the server had in a cache.
+        first_ms: the time to the first token, in milliseconds.
+        total_ms: the time to the last token, in milliseconds.
+        cost: its price, in `currency`.
+        currency: for example an ISO 4217 code.
+
+    >>> NarratorUsage(input_tokens=900, output_tokens=120).output_tokens
+    120
+    """
+
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    first_ms: int | None = None
+    total_ms: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+
+    record_kind = "narrator_usage"
+
+
 @dataclass(slots=True, frozen=True, repr=False)
 class UnknownEvent:
     """An event of an unknown kind or type, from a later version.
@@ -784,6 +824,7 @@ RUNTIME_EVENTS: dict[str, type[RuntimeEvent]] = {
         StoryReloaded,
         NarrativeDelta,
         NarrativeRetracted,
+        NarratorUsage,
     )
 }
 

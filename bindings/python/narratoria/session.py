@@ -49,6 +49,9 @@ class Turn(JsonObject):
         result: the execution result of the last plan that ran, or None.
         faults: why the narrator's answers were not used, in the order of the answers: a refused
             plan, no answer in time, an exception.
+        usage: what the narrator's replies took, as it reported it, or None: a dict with
+            ``reports``, ``inputTokens``, ``outputTokens``, ``cachedTokens``, and with prices
+            ``cost`` and ``currency``.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:
@@ -68,6 +71,7 @@ class Turn(JsonObject):
         "id",
         "narrative",
         "outcome",
+        "usage",
     )
 
     narrative: str
@@ -86,6 +90,8 @@ class Turn(JsonObject):
     """The turn's number in the session's store; 0 if the store does not have it."""
     durable: bool
     """True if the turn is on disk."""
+    usage: dict[str, typing.Any] | None
+    """What the narrator's replies took, or None if it reported nothing."""
 
     def __init__(
         self,
@@ -101,6 +107,7 @@ class Turn(JsonObject):
         self.generations = ended["generations"]
         self.id = ended["id"]
         self.durable = ended["durable"]
+        self.usage = ended["usage"]
         self._text = ended["result"]
         self._result: narratoria.Result | None = None
 
@@ -133,6 +140,7 @@ class Turn(JsonObject):
             "generations": self.generations,
             "faults": list(self.faults),
             "durable": self.durable,
+            "usage": self.usage,
             "result": None if result is None else result.to_dict(),
         }
 

@@ -62,6 +62,7 @@ std::shared_ptr<Ticket> Session::submit_turn(py::object ended, Submit&& submit) 
             out["durable"] = turn.is_durable();
             out["narrative"] = to_str(turn.narrative());
             out["choices"] = to_python(turn.choices());
+            out["usage"] = turn.usage().empty() ? py::none() : to_python(turn.usage());
             const Result result = turn.result();
             out["result"] = result ? py::cast(ResultText{result}) : py::none();
             finish(ticket, out);

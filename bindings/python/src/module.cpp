@@ -207,6 +207,7 @@ PYBIND11_MODULE(_core, module) {
     py::class_<python::Reply, python::PendingCall, std::shared_ptr<python::Reply>>(module, "Reply")
         .def_property_readonly("timeout_ms", &python::Reply::timeout_ms)
         .def("delta", &python::Reply::delta)
+        .def("usage", &python::Reply::usage)
         .def("plan_text", &python::Reply::plan)
         .def("fail", &python::Reply::fail)
         .def("invoke", &python::Reply::invoke)

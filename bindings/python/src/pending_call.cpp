@@ -87,6 +87,16 @@ bool Reply::delta(std::string_view text) {
            narrator_functions(host_).delta(host_, token_, detail::to_c(text)) == NAR_OK;
 }
 
+bool Reply::usage(std::string_view report) {
+    if (!is_open()) return false;
+    const nar_status status =
+        narrator_functions(host_).usage(host_, token_, detail::to_c(report));
+    if (status == NAR_INVALID_DOCUMENT) {
+        throw py::value_error("the usage is not valid; the log has the reason");
+    }
+    return status == NAR_OK;
+}
+
 bool Reply::plan(std::string_view plan) {
     return is_open() && settle(narrator_functions(host_).reply(host_, token_, detail::to_c(plan)));
 }

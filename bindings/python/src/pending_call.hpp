@@ -63,6 +63,8 @@ public:
     std::optional<std::uint32_t> timeout_ms() const { return timeout_ms_; }
     // Tells the next piece of the narrative. Returns false if the request has ended.
     bool delta(std::string_view text);
+    // Reports what the reply takes. Throws if the report is not valid.
+    bool usage(std::string_view report);
     bool plan(std::string_view plan);
     bool fail(std::string_view message);
     // Runs a tool. `on_outcome` is called once, later, with its outcome. Returns 0 if the request has

@@ -233,6 +233,7 @@ void Session::set_narrator(py::object function) {
     Narrator& made = keep<Narrator>(std::move(function));
     nar_narrator_extension functions{};
     functions.size = sizeof functions;
+    functions.flags = NAR_NARRATOR_DETAILED;
     functions.generate = Narrator::generate;
     functions.cancel = Narrator::cancel;
     extend(made, NAR_EXTENSION_NARRATOR, functions);

@@ -296,6 +296,7 @@ inline Session::Session(Engine& engine, const SessionOptions& options) : core_(e
     if (options.narrator) {
         bound_narrator.reset(new BoundNarrator{core_, *options.narrator});
         narrator.size = sizeof narrator;
+        narrator.flags = bound_narrator->narrator.is_detailed ? NAR_NARRATOR_DETAILED : 0;
         narrator.id = detail::to_c(bound_narrator->narrator.id);
         narrator.user = bound_narrator.get();
         narrator.generate = [](void* user, const nar_narrator_request* request) noexcept {

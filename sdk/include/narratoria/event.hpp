@@ -36,6 +36,7 @@ enum class Kind : std::uint32_t {
     StoryReloaded = NAR_KIND_STORY_RELOADED,
     NarrativeDelta = NAR_KIND_NARRATIVE_DELTA,
     NarrativeRetracted = NAR_KIND_NARRATIVE_RETRACTED,
+    NarratorUsage = NAR_KIND_NARRATOR_USAGE,
 };
 
 // The type of a tool's event, if the kind is ToolEvent (spec 000 §4.1 to §4.6).

@@ -35,6 +35,11 @@ public:
     // NAR_BUSY if 16 MiB of pieces are waiting for the loop.
     bool delta(std::string_view text) const { return send(nar_narrator_delta, text); }
 
+    // Reports what the reply takes, before it: a JSON object (narrator-usage-1.schema.json) such as
+    // {"inputTokens": 900, "outputTokens": 120}. Returns false if the request has ended. Throws
+    // Error if it is not valid.
+    bool usage(std::string_view usage) const { return send(nar_narrator_usage, usage); }
+
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const { return send(nar_narrator_reply, plan); }
@@ -70,10 +75,12 @@ private:
 //           valid until it returns. If it throws a std::exception, the message becomes the reply
 //           "no plan", and the driving call rethrows the exception.
 // cancel    called on the engine thread if the reply is no longer needed; may be empty.
+// is_detailed  its requests also have `turns`, `stateForPrompt` and details of the tools
 struct Narrator {
     std::string id;
     std::function<void(std::string_view request, NarratorReply reply)> generate;
     std::function<void(std::uint64_t token)> cancel = {};
+    bool is_detailed = false;
 };
 
 }  // namespace narratoria

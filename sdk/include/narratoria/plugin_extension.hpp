@@ -123,6 +123,9 @@ protected:
 // ---- narratoria.narrator/1
 
 // Turns prompts into Plan JSON.
+// A narrator that needs what a language model needs, `turns`, `stateForPrompt` and details of the
+// tools in its requests, says so:
+//   static constexpr bool kDetailed = true;
 class Narrator {
 public:
     // Receives a request (abi/schemas/narrator-request-1.schema.json), valid until it returns.

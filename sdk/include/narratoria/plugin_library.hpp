@@ -177,9 +177,15 @@ struct NarratorOf {
         guard(*self.core, "cancel_reply", [&] { self.object.Class::cancel_reply(token); });
     }
     static const void* extension() noexcept {
-        static constexpr nar_narrator_extension it = {kSize<nar_narrator_extension>, 0, &generate,
-                                                      &cancel};
+        static constexpr nar_narrator_extension it = {kSize<nar_narrator_extension>, flags(),
+                                                      &generate, &cancel};
         return &it;
+    }
+    static constexpr std::uint32_t flags() noexcept {
+        if constexpr (requires { Class::kDetailed; }) {
+            return Class::kDetailed ? NAR_NARRATOR_DETAILED : 0;
+        }
+        return 0;
     }
 };
 

@@ -77,6 +77,14 @@ public:
             return host_side.delta(host, token(), detail::to_c(text));
         });
     }
+    // Reports what the reply takes, before it: a JSON object (narrator-usage-1.schema.json) such as
+    // {"inputTokens": 900, "outputTokens": 120}. Returns false if the request has ended. A report
+    // that is not valid is handled like other failures, as in plan().
+    bool usage(std::string_view usage) const {
+        return send(false, [&](const nar_host_narrator& host_side, const nar_host* host) {
+            return host_side.usage(host, token(), detail::to_c(usage));
+        });
+    }
     // Replies with Plan JSON, which is copied. Returns false if the reply is late or not the first.
     // Another failure throws Error on the engine thread, and is logged on other threads.
     // A plan with faults is accepted here, and its faults are in the next request.

@@ -62,6 +62,8 @@ public:
     bool is_durable() const noexcept { return turn_->durable != 0; }
     // The `seq` up to which all records of the stream are on the disk.
     std::uint64_t durable_seq() const noexcept { return turn_->durable_seq; }
+    // What the narrator's replies took (nar_turn.usage), a JSON object; empty: it reported nothing.
+    std::string_view usage() const noexcept { return detail::to_view(turn_->usage); }
 
 private:
     const nar_turn* turn_;

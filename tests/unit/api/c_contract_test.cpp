@@ -97,10 +97,10 @@ TEST(CStatus, LibraryVersionMatchesHeaders) {
 }
 
 TEST(CStatus, OnlyKnownEventKindsHaveNames) {
-    for (uint32_t kind = 1; kind <= NAR_KIND_NARRATIVE_RETRACTED; ++kind)
+    for (uint32_t kind = 1; kind <= NAR_KIND_NARRATOR_USAGE; ++kind)
         EXPECT_NE(nar_kind_name(kind), nullptr);
     EXPECT_STREQ(nar_kind_name(NAR_KIND_TOOL_EVENT), "tool_event");
-    for (const uint32_t kind : {0u, NAR_KIND_NARRATIVE_RETRACTED + 1u, 64u, UINT32_MAX}) {
+    for (const uint32_t kind : {0u, NAR_KIND_NARRATOR_USAGE + 1u, 64u, UINT32_MAX}) {
         EXPECT_EQ(nar_kind_name(kind), nullptr) << kind;
     }
 }

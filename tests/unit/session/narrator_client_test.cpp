@@ -39,6 +39,7 @@ protected:
         if (asks_again) ask(0);
     }
     void on_delta(std::string_view text) override { calls.push_back("piece " + std::string(text)); }
+    void on_usage(std::string_view line) override { calls.push_back("usage " + std::string(line)); }
     void on_narrator_timeout(std::string message) override {
         calls.push_back("timeout: " + message);
         if (asks_again) ask(0);

@@ -62,6 +62,7 @@ public:
     http::Client& http() override { std::abort(); }
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
+    nar_status usage(uint64_t, std::string_view) override { return NAR_GONE; }
     nar_status answer(uint64_t, bool is_plan, std::string text) override {
         (is_plan ? plans : failures).push_back(std::move(text));
         return NAR_OK;

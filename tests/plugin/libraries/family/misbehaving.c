@@ -232,8 +232,8 @@ static void sink_event(void *self, const nar_event *event) {
 #endif
 #if MISBEHAVIOUR_CRASHES_ON_UNKNOWN_KIND
     static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
-                                        "k",  "l", "m", "n", "o", "p", "q", "r", "s", "t", "u"};
-    const uint32_t known = event->kind <= NAR_KIND_NARRATIVE_RETRACTED ? event->kind : 0;
+                                        "k",  "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v"};
+    const uint32_t known = event->kind <= NAR_KIND_NARRATOR_USAGE ? event->kind : 0;
     instance->events += *(const volatile unsigned char *)names[known];
 #endif
 #if MISBEHAVIOUR_WRITES_RECORD

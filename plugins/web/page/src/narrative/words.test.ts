@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { announcements } from "../shell/announce.ts";
 import { readRoute, segment } from "../shell/route.ts";
-import type { EventRecord } from "../session/record.ts";
+import type { EventRecord, JsonObject } from "../session/record.ts";
 import { Session } from "../session/session.ts";
 import { cutAt, shortened } from "../text/shorten.ts";
 import { failureDetails, failureWords, remarkOf, toolsWords, turnDetails } from "./words.ts";
@@ -64,6 +64,17 @@ describe("the remark of a turn", () => {
     expect(words(prompt, ended("fallback", 1))).toEqual(["The narrator's plan could not be used."]);
     expect(words(prompt, ended("fallback", 2))).toEqual(["None of the narrator's 2 plans could be used."]);
     expect(words(prompt, ended("fallback", 0))).toEqual(["The narrator returned no plan."]);
+  });
+
+  it("have what the narrator's replies took", () => {
+    const words = (usage: JsonObject): string[] =>
+      turnDetails(sessionWith(prompt, { kind: "turn_ended", event: { outcome: "completed", choices: [], usage } }).turns[0]!);
+    expect(words({ reports: 2, inputTokens: 1800, cachedTokens: 850, outputTokens: 240, cost: 0.004, currency: "EUR" })).toEqual([
+      "The narrator took 1,800 tokens (850 of them cached) and wrote 240, for 0.004 EUR.",
+    ]);
+    expect(words({ reports: 1, inputTokens: 9, cachedTokens: 0, outputTokens: 2 })).toEqual([
+      "The narrator took 9 tokens (0 of them cached) and wrote 2.",
+    ]);
   });
 
   it("does not count plans that were continued", () => {

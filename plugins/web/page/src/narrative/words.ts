@@ -2,7 +2,7 @@
 // Messages about problems in a turn: remarks for the reader, and details of tools and narrator on demand.
 import { categoryOf } from "../assets/asset_words.ts";
 import { objectOf, textOf } from "../session/record.ts";
-import type { Asset, Invocation, PlanRun, Turn } from "../session/session.ts";
+import type { Asset, Invocation, PlanRun, Turn, Usage } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
 // A remark at the end of a turn with problems.
@@ -93,6 +93,7 @@ export function toolsWords(turn: Turn): string | undefined {
 export function turnDetails(turn: Turn): string[] {
   const lines: string[] = [];
   if (turn.outcome === "fallback") lines.push(plansWords(turn));
+  if (turn.usage !== undefined) lines.push(usageWords(turn.usage));
   for (const asset of turn.assets) {
     if (asset.refused === undefined) continue;
     const why = asset.refused.message.trim() === "" ? asset.refused.code : asset.refused.message.trim();
@@ -102,6 +103,13 @@ export function turnDetails(turn: Turn): string[] {
     lines.push(`${one.toolId === undefined ? "" : `${shortened(one.toolId, 80)}: `}${shortened(one.message, kWords)}`);
   }
   return lines;
+}
+
+// "The narrator took 1,800 tokens (850 of them cached) and wrote 240, for 0.004 EUR."
+function usageWords(usage: Usage): string {
+  const count = (tokens: number): string => tokens.toLocaleString("en");
+  const price = usage.cost === undefined ? "" : `, for ${usage.cost} ${shortened(usage.currency ?? "", 20)}`;
+  return `The narrator took ${count(usage.input)} tokens (${count(usage.cached)} of them cached) and wrote ${count(usage.output)}${price}.`;
 }
 
 const kWarnings = 20;

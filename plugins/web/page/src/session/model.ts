@@ -105,6 +105,15 @@ export interface Narrative {
   spoken: { seq: number; text: string }[];
 }
 
+// The sum of what the narrator's replies in a turn took, in tokens.
+export interface Usage {
+  input: number;
+  cached: number;
+  output: number;
+  cost: number | undefined;
+  currency: string | undefined;
+}
+
 export interface Choices {
   seq: number;
   planKey: string | undefined;
@@ -208,6 +217,7 @@ export interface Turn {
   narratives: Narrative[];
   // Summaries of the tools of continued plans. They are told at the end unless a narrative follows.
   untold: string[];
+  usage?: Usage;
   plans: PlanRun[];
   assets: Asset[];
   placeholders: UiPlaceholder[];

@@ -244,6 +244,16 @@ export class Session {
     if (turn === undefined) return;
     const outcome = textOf(record.event, "outcome");
     turn.generations = numberOf(record.event, "generations");
+    const usage = objectOf(record.event, "usage");
+    if (usage !== undefined) {
+      turn.usage = {
+        input: numberOf(usage, "inputTokens") ?? 0,
+        cached: numberOf(usage, "cachedTokens") ?? 0,
+        output: numberOf(usage, "outputTokens") ?? 0,
+        cost: numberOf(usage, "cost"),
+        currency: textOf(usage, "currency"),
+      };
+    }
     if (Object.hasOwn(record.event, "choices")) {
       const choices = textsOf(record.event, "choices");
       const offered = turn.choices;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The last turns of a session, which a narrator may read in its requests.
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "plan/result.hpp"
+
+namespace narratoria::session {
+
+// What the tools of a turn said: a JSON array of {"tool", "ok"[, "summary"][, "error"]}.
+std::string said_by_tools(const plan::Result* result);
+
+// Keeps at most kMaxTurns, and of them as many as fit into kMaxBytes of JSON, but always the last
+// one. Engine thread only.
+class StorySoFar {
+public:
+    static constexpr size_t kMaxTurns = 20;
+    static constexpr size_t kMaxBytes = size_t{64} * 1024;
+
+    struct Turn {
+        std::string_view prompt;
+        std::string_view narrative;
+        std::string_view choices;  // a JSON array
+        std::string_view tools;    // of said_by_tools()
+    };
+    void add(const Turn& turn);
+    void clear();
+    // Appends a JSON array, the oldest turn first.
+    void append_json(std::string& out) const;
+
+private:
+    std::deque<std::string> turns_;  // JSON objects
+    size_t bytes_ = 0;
+};
+
+}  // namespace narratoria::session
