@@ -105,7 +105,8 @@ std::string NarratorRequest::write(bool with_session) const {
         request.key("state");
         state.tree().append_json(out);
         request.key("tools");
-        append_tools(out, registry, details != nullptr);
+        if (registry != nullptr) append_tools(out, *registry, details != nullptr);
+        else out += "[]";
         if (details != nullptr) {
             request.key("turns");
             details->story_so_far.append_json(out);

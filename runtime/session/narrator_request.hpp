@@ -39,7 +39,7 @@ struct NarratorRequest {
     const plan::Result* invocations;
     std::string_view plan_faults;  // a JSON array
     const state::Store& state;
-    const tool::Registry& registry;
+    const tool::Registry* registry;  // NULL: the narrator does not read the tools
     const NarratorDetails* details = nullptr;
 
     // `with_session` false leaves out the state, the tools and the events of results, which the

@@ -21,8 +21,8 @@ class NarratorRequestTest : public testing::Test {
 protected:
     std::string write() const {
         return NarratorRequest{
-            "s1",   "I wait.", 1'700'000'000'000'000, 2,      1,     77,      parent, disabled,
-            result, metadata,  invocations,           faults, store, registry}
+            "s1",   "I wait.", 1'700'000'000'000'000, 2,      1,     77,    parent, disabled,
+            result, metadata,  invocations,           faults, store, listed}
             .write();
     }
     void add_tool(const char* name, const char* schema) {
@@ -43,6 +43,7 @@ protected:
     std::string faults = "[]";
     state::Store store{10};
     tool::Registry registry;
+    const tool::Registry* listed = &registry;
 };
 
 TEST_F(NarratorRequestTest, FirstRequestHasNoPreviousPlan) {
@@ -95,6 +96,8 @@ TEST_F(NarratorRequestTest, ListsTheToolsOfTheRegistry) {
     EXPECT_EQ(Json(write())["tools"],
               Json(R"([{"name":"roll","description":"what it does","inputSchema":{"type":"object"}},
                        {"name":"sing","description":"what it does"}])"));
+    listed = nullptr;
+    EXPECT_EQ(Json(write())["tools"], Json("[]")) << "the narrator does not read them";
 }
 
 }  // namespace
