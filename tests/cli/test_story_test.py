@@ -3,10 +3,13 @@
 
 import json
 import os
+import re
+import signal
+import subprocess
 
 import pytest
 
-from harness import BUILD, SOURCE, done
+from harness import BUILD, DEADLINE, NARRATORIA, SOURCE, default_signals, done, environment
 
 TOML = """
 title = "The Door"
@@ -158,6 +161,18 @@ def test_the_number_of_cores_does_not_change_the_walks(command, write):
         assert command("test", "--story", write(), "--walks", "50", "--seed", "9").out == on_all
     finally:
         os.sched_setaffinity(0, cores)
+
+
+def test_a_signal_ends_the_walks_with_the_report_of_those_that_were_made(command, write):
+    process = subprocess.Popen(
+        [NARRATORIA, "test", "--story", write(transcript=GOOD), "--walks", "1000000"],
+        stdout=subprocess.PIPE, env=environment(), preexec_fn=default_signals)
+    assert process.stdout.readline() == b"1 of 1 transcript passed\n"
+    process.send_signal(signal.SIGTERM)
+    out = process.communicate(timeout=DEADLINE)[0].decode()
+    assert process.returncode == 128 + signal.SIGTERM
+    # Nothing if the signal came before the first walk.
+    assert not out or re.match(r"\d+ walks?, \d+ turns?\n", out), out
 
 
 def test_rules_count_as_answers_of_a_walk(command, write):
