@@ -160,7 +160,7 @@ test("a turn with a text after its tools reads as one, also after a reload", asy
   expect(await told("Left")).toEqual(["You push.", "It opens."]);
 
   await player.go("Tools");
-  await player.main.getByRole("link", { name: /^Left/ }).click();
+  await player.main.getByRole("link", { name: /^look/ }).click();
   await player.main.getByRole("region", { name: "Plan 2 of 2, completed" }).getByText("continues plan 1").waitFor();
 });
 
