@@ -359,7 +359,10 @@ bool View::take_choices(std::string_view payload) {
 // them.
 void View::end_plan(bool success) {
     continues_ = false;
-    if (!success) say_untold();
+    if (!success) {
+        ending_.clear();
+        say_untold();
+    }
     if (!in_turn_ && success) say_choices();
     choices_.clear();
     gap();

@@ -166,15 +166,18 @@ test("a page on a different port can read and change nothing", async ({ stage })
   expect((await player.context.cookies(server.origin)).length).toBe(1);
   // The server's responses, including those that the browser withholds from the page.
   const asked = new Map<string, string>();
-  const answers: string[] = [];
+  const statuses: { requestId: string; statusCode: number }[] = [];
+  // The browser may report an answer before its request.
+  const answers = (): string[] =>
+    statuses.flatMap(({ requestId, statusCode }) => {
+      const what = asked.get(requestId);
+      return what === undefined ? [] : [`${statusCode} ${what}`];
+    });
   const devtools = await player.context.newCDPSession(page);
   devtools.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
     if (request.url.startsWith(server.origin)) asked.set(requestId, `${request.method} ${request.url} as ${type}`);
   });
-  devtools.on("Network.responseReceivedExtraInfo", ({ requestId, statusCode }) => {
-    const what = asked.get(requestId);
-    if (what !== undefined) answers.push(`${statusCode} ${what}`);
-  });
+  devtools.on("Network.responseReceivedExtraInfo", ({ requestId, statusCode }) => void statuses.push({ requestId, statusCode }));
   await devtools.send("Network.enable");
   const got = await page.evaluate(
     async ({ origin, shown, script }) => {
@@ -276,8 +279,8 @@ test("a page on a different port can read and change nothing", async ({ stage })
   );
   expect(got).toEqual([]);
   // The browser reports some answers later than the page has them.
-  await expect.poll(() => answers.length, { message: answers.join("\n") }).toBeGreaterThan(20);
-  expect(answers.filter((one) => !one.startsWith("403 "))).toEqual([]);
+  await expect.poll(() => answers().length).toBeGreaterThan(20);
+  expect(answers().filter((one) => !one.startsWith("403 "))).toEqual([]);
 
   // A foreign cookie of a longer path now precedes the player's; the story has only the player's prompts.
   await player.say("look");

@@ -38,7 +38,7 @@ for (const { name, prompts, ending } of games) {
       if (at + 1 < prompts.length) expect(await player.story.getByText(/^The end: /).count(), prompt).toBe(0);
     }
     await turns.last().getByText(ending, { exact: true }).waitFor();
-    await expect.poll(() => player.story.getByText(/^The end: /).allTextContents()).toEqual([`The end: ${ending}`]);
+    expect(await turns.last().textContent()).toContain(`The end: ${ending}`);
     // No picture is missing because its tool failed.
     expect(await player.story.getByText(/\d failed/).count()).toBe(0);
     // The browser loads a picture when it comes near the window.
