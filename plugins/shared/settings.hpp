@@ -60,6 +60,16 @@ public:
         return value->GetUint64();
     }
 
+    // A number that is not negative.
+    std::optional<double> real(std::string_view name, std::string_view example) const {
+        const rapidjson::Value* value = find(name);
+        if (value == nullptr) return std::nullopt;
+        if (!value->IsNumber() || value->GetDouble() < 0) {
+            throw wrong(name, "a number from 0", example);
+        }
+        return value->GetDouble();
+    }
+
     // A program and its arguments.
     std::optional<Texts> command(std::string_view name, std::string_view example) const {
         const rapidjson::Value* value = find(name);

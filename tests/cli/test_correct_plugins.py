@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 ROUNDS = int(os.environ.get("NARRATORIA_CHECK_ROUNDS", "2"))
 SOURCES = {source.stem: source for source in sorted((SOURCE / "tests/plugin/libraries/correct").glob("*.c*"))}
 SOURCES["keeper"] = SOURCE / "tests/plugin/libraries/keeper.cpp"
-BUILT = ["console", "event_log", "launcher", "narrator_process", "web"]
+BUILT = ["console", "event_log", "launcher", "narrator_llm", "narrator_process", "web"]
 
 
 def build(source, library, *flags):

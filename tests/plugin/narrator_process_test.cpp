@@ -173,7 +173,6 @@ TEST_F(NarratorProcessTest, PlanIsExecuted) {
     expect_nothing_left();
 }
 
-// covers: 002-registry-format-state
 TEST_F(NarratorProcessTest, PiecesOfTheNarrativeAreToldBeforeThePlan) {
     shell(R"(printf '{"id":%s,"delta":"It "}\n{"id":%s,"delta":"opens."}\n' $id $id
 printf '{"id":7777,"delta":"lost"}\n'
@@ -189,6 +188,7 @@ printf '{"id":%s,"plan":{"requestId":"p","tools":[]}}\n' $id)");
                                "it; did you mean \"outputTokens\"?"));
 }
 
+// covers: 002-registry-format-state
 TEST_F(NarratorProcessTest, RequestHasTheDetailsForAModel) {
     shell("plan $id 'You wake up.'");
     session->set_state("gold", "5", {"coins of the \"player\""});

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// A narrator that asks a language model on an OpenAI-compatible server (README.md).
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "narrator_llm/answer.hpp"
+#include "narrator_llm/answer_schema.hpp"
+#include "narrator_llm/chat.hpp"
+#include "narrator_llm/conversation.hpp"
+#include "narrator_llm/instructions.hpp"
+#include "narrator_llm/json.hpp"
+#include "narrator_llm/narrative_reader.hpp"
+#include "narrator_llm/settings.hpp"
+#include "narratoria/plugin.hpp"
+
+namespace plugin = narratoria::plugin;
+
+namespace narratoria::llm {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kConnectTime{10'000};
+constexpr milliseconds kFirstPause{500};
+constexpr int kMaxRetries = 3;
+// A model rarely replies within less. The default of narrator_ms is 5 s.
+constexpr milliseconds kLeastTime{20'000};
+constexpr std::uint64_t kMaxContinuations = 4;
+constexpr std::size_t kMaxErrorBody = 64 * 1024;
+
+bool is_worth_a_retry(std::uint32_t status) {
+    return status == 429 || status == 500 || (status >= 502 && status <= 504);
+}
+
+milliseconds since(steady_clock::time_point time) {
+    return std::chrono::duration_cast<milliseconds>(steady_clock::now() - time);
+}
+
+// The seconds of a Retry-After header; the form with a date is not read.
+std::optional<milliseconds> retry_after(const plugin::HttpResponse& response) {
+    constexpr std::string_view kName = "retry-after:";
+    for (const std::string_view header : response.headers()) {
+        if (header.size() <= kName.size()) continue;
+        std::string name(header.substr(0, kName.size()));
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char letter) { return std::tolower(letter); });
+        if (name != kName) continue;
+        std::string_view value = header.substr(kName.size());
+        value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+        unsigned seconds = 0;
+        if (std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc() &&
+            seconds <= 3600) {
+            return std::chrono::seconds(seconds);
+        }
+    }
+    return std::nullopt;
+}
+
+bool is_event_stream(const plugin::HttpResponse& response) {
+    for (const std::string_view header : response.headers()) {
+        std::string line(header);
+        std::transform(line.begin(), line.end(), line.begin(),
+                       [](unsigned char letter) { return std::tolower(letter); });
+        if (line.starts_with("content-type:"))
+            return line.find("event-stream") != std::string::npos;
+    }
+    return true;
+}
+
+class LanguageModel final : public plugin::Narrator {
+public:
+    static constexpr bool kDetailed = true;
+
+    // With invalid settings, each request fails with the reason. If the constructor threw instead,
+    // the session would only report that there is no such narrator.
+    explicit LanguageModel(const plugin::Host& host) : host_(host) {
+        try {
+            settings_ = read_settings(host);
+            conversation_.emplace(settings_.budget);
+            instructions_ = read_instructions(host, settings_);
+        } catch (const std::runtime_error& error) {
+            fault_ = error.what();
+            host.log(plugin::Level::Warning, fault_);
+        }
+    }
+
+    void generate(std::string_view json, plugin::Reply reply) override {
+        if (!fault_.empty()) throw std::runtime_error(fault_);
+        Question question(json, std::move(reply));
+        if (question.is_first()) {
+            begin_turn(question);
+        } else if (!refusal_.empty()) {
+            // The server has refused this prompt, and asking again would not help.
+            question.reply.fail(refusal_);
+            return;
+        } else {
+            go_on(question);
+        }
+        question_.emplace(std::move(question));
+        retries_ = 0;
+        ask();
+    }
+
+    void cancel_reply(std::uint64_t token) override {
+        if (question_ && question_->reply.token() == token) drop_question();
+    }
+
+private:
+    // A request of the session, in the form in which this narrator reads it.
+    struct Question {
+        Question(std::string_view json, plugin::Reply its_reply) : reply(std::move(its_reply)) {
+            parse_object(json, request);
+        }
+        bool is_first() const {
+            return number_member(&request, "generationAttempt") <= 1 &&
+                   number_member(&request, "continuation") == 0;
+        }
+
+        rapidjson::Document request;
+        plugin::Reply reply;
+        std::vector<ToolDescription> tools;
+    };
+
+    // ---- what the model is shown
+
+    void begin_turn(const Question& question) {
+        refusal_.clear();
+        const auto time = question.reply.timeout();
+        if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
+            host_.log(plugin::Level::Warning,
+                      "the model has " + std::to_string(time->count()) +
+                          " ms for a reply; most need more: write [times] narrator_ms = 120000 in "
+                          "story.toml");
+        }
+        std::vector<SeenTurn> before;
+        each_element(&question.request, "turns", [&](const Json& turn) {
+            before.push_back({std::string(text_member(&turn, "prompt")),
+                              std::string(text_member(&turn, "narrative"))});
+        });
+        const Json* const prompt = member(&question.request, "prompt");
+        conversation_->begin_turn(before, std::string(text_member(prompt, "text")));
+    }
+
+    // The turn goes on: the tools have run, or the last answer could not be used.
+    void go_on(const Question& question) {
+        std::string faults;
+        each_element(&question.request, "planFaults", [&](const Json& fault) {
+            faults += "\n- " + std::string(text_member(&fault, "message"));
+        });
+        const Json* const result = member(&question.request, "previousResult");
+        if (!faults.empty()) {
+            conversation_->add("user", "That answer cannot be used:" + faults +
+                                           "\nAnswer again, with one JSON object only.");
+        } else if (result != nullptr) {
+            conversation_->add("user", results_of(*result));
+        }
+    }
+
+    static std::string results_of(const Json& result) {
+        std::string said = "The tools have run:";
+        each_element(&result, "toolResults", [&](const Json& tool) {
+            const auto text = [&](const char* name) {
+                return std::string(text_member(&tool, name));
+            };
+            said += "\n- " + text("toolId") + ": " + text("state");
+            if (!text("summary").empty()) said += ", " + text("summary");
+            if (const Json* const value = member(&tool, "result")) {
+                said += ", result " + shortened(to_text(*value));
+            }
+            if (!text("error").empty()) said += ", " + text("error");
+        });
+        const Json* const success = member(&result, "success");
+        return said + (success != nullptr && success->IsTrue()
+                           ? "\nTell the player what that means, after what you told already."
+                           : "\nSomething else must happen: tell the player what, without the "
+                             "tools that failed.");
+    }
+
+    static std::string shortened(const std::string& json) {
+        constexpr std::size_t kMost = 2000;
+        if (json.size() <= kMost) return json;
+        return std::string(narratoria::detail::prefix_of(json, kMost)) + "…";
+    }
+
+    // The tools that the next answer may name.
+    static void read_tools(Question& question) {
+        question.tools.clear();
+        if (number_member(&question.request, "continuation") >= kMaxContinuations) return;
+        std::set<std::string_view> disabled;
+        each_element(&question.request, "disabledSkills", [&](const Json& skill) {
+            if (skill.IsString()) disabled.insert(view(skill));
+        });
+        each_element(&question.request, "tools", [&](const Json& tool) {
+            const std::string_view name = text_member(&tool, "name");
+            if (name.empty() || disabled.contains(name)) return;
+            question.tools.push_back({std::string(name),
+                                      std::string(text_member(&tool, "description")),
+                                      member(&tool, "inputSchema")});
+        });
+        std::sort(question.tools.begin(), question.tools.end(),
+                  [](const auto& a, const auto& b) { return a.name < b.name; });
+    }
+
+    static std::string state_of(const Question& question) {
+        const std::string_view text = text_member(&question.request, "stateForPrompt");
+        return text.empty() ? std::string() : "The state:\n" + std::string(text);
+    }
+
+    // ---- asking
+
+    void ask() {
+        Question& question = *question_;
+        read_tools(question);
+        ChatRequest request;
+        request.model = settings_.model;
+        request.messages = conversation_->messages(rules_of(instructions_, question.tools),
+                                                   state_of(question), settings_.max_tokens);
+        request.format = settings_.format;
+        if (request.format == Format::JsonSchema) request.schema = answer_schema(question.tools);
+        request.temperature = settings_.temperature;
+        request.seed = settings_.seed;
+        request.max_tokens = settings_.max_tokens;
+        request_bytes_ = 0;
+        for (const Message& message : request.messages) request_bytes_ += message.content.size();
+
+        response_ = ChatResponse();
+        reader_ = NarrativeReader();
+        status_ = 0;
+        error_body_.clear();
+        pause_.reset();
+        asked_at_ = steady_clock::now();
+        first_at_.reset();
+        plugin::HttpRequest http;
+        http.url = settings_.base_url + "/chat/completions";
+        http.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
+        if (!settings_.key.empty())
+            http.headers.push_back("Authorization: Bearer " + settings_.key);
+        http.body = to_json(request);
+        http.connect_time = kConnectTime;
+        plugin::HttpEvents events;
+        events.on_response = [this](const plugin::HttpResponse& response) {
+            status_ = response.status();
+            pause_ = retry_after(response);
+            response_.begin(is_event_stream(response));
+        };
+        events.on_body = [this](std::string_view bytes) { take_body(bytes); };
+        events.on_end = [this](const plugin::HttpEnd& end) { take_end(end); };
+        http_ = plugin::Http(host_, http, std::move(events));
+    }
+
+    void take_body(std::string_view bytes) {
+        if (status_ != 200) {
+            if (error_body_.size() < kMaxErrorBody) error_body_ += bytes;
+            return;
+        }
+        tell(response_.feed(bytes));
+        if (!response_.is_endless()) return;
+        // The server is not waited for, and what it writes is not paid for.
+        http_.cancel();
+        fail("the model does not end its answer");
+    }
+
+    void tell(const std::string& piece) {
+        if (piece.empty()) return;
+        if (!first_at_) first_at_ = since(asked_at_);
+        const std::string told = reader_.feed(piece);
+        if (!told.empty()) question_->reply.delta(told);
+    }
+
+    void take_end(const plugin::HttpEnd& end) {
+        if (!end.error_code.empty() || status_ != 200) return take_error(end);
+        tell(response_.end());
+        if (!response_.fault().empty()) return fail("the server reported " + response_.fault());
+        report_usage();
+        take_answer();
+    }
+
+    void take_error(const plugin::HttpEnd& end) {
+        std::string why;
+        bool may_retry = false;
+        if (status_ == 0 || status_ == 200) {
+            why = end.error;
+            may_retry = response_.answer().empty() && end.error_code != "HTTP_SETUP" &&
+                        end.error_code != "HTTP_REDIRECT" && end.error_code != "HTTP_TOO_LARGE";
+        } else {
+            why = "the server replied with status " + std::to_string(status_) + ": " +
+                  message_of(error_body_);
+            may_retry = is_worth_a_retry(status_);
+        }
+        why += " (" + settings_.base_url + ")";
+        const milliseconds pause = pause_.value_or(kFirstPause * (1 << retries_));
+        const auto time = question_->reply.timeout();
+        const bool has_time = !time || pause < *time;
+        if (may_retry && retries_ < kMaxRetries && has_time) {
+            ++retries_;
+            host_.log(plugin::Level::Info,
+                      redacted(why) + "; asking again in " + std::to_string(pause.count()) + " ms");
+            retry_ = plugin::Timer(host_, pause, [this] { ask(); });
+            return;
+        }
+        if (status_ >= 400 && status_ < 500 && !may_retry) {
+            if (status_ == 401 || status_ == 403) {
+                why += settings_.key_variable.empty()
+                           ? "; if the server needs a key, name its variable: key_variable = \"…\""
+                           : "; check the key in the variable " + settings_.key_variable;
+            }
+            refusal_ = redacted(why);
+        }
+        fail(why);
+    }
+
+    void report_usage() {
+        const auto& tokens = response_.tokens();
+        if (!tokens) return;
+        conversation_->calibrate(request_bytes_, tokens->input);
+        rapidjson::StringBuffer out;
+        JsonWriter writer(out);
+        writer.StartObject();
+        writer.Key("model");
+        write(writer, settings_.model);
+        const auto count = [&](const char* name, std::uint64_t value) {
+            writer.Key(name);
+            writer.Uint64(value);
+        };
+        count("inputTokens", tokens->input);
+        count("outputTokens", tokens->output);
+        count("cachedTokens", tokens->cached);
+        if (first_at_) count("firstMs", static_cast<std::uint64_t>(first_at_->count()));
+        count("totalMs", static_cast<std::uint64_t>(since(asked_at_).count()));
+        if (settings_.prices) {
+            writer.Key("cost");
+            writer.Double(settings_.prices->of(*tokens));
+            writer.Key("currency");
+            write(writer, settings_.prices->currency);
+        }
+        writer.EndObject();
+        question_->reply.usage({out.GetString(), out.GetSize()});
+    }
+
+    void take_answer() {
+        std::vector<std::string> names;
+        for (const ToolDescription& tool : question_->tools) names.push_back(tool.name);
+        Answer answer;
+        std::string fault = read_answer(response_.answer(), names, answer);
+        if (!fault.empty()) {
+            if (response_.is_cut()) fault += "; it was cut off by the limit of tokens";
+            conversation_->add("assistant",
+                               response_.answer().empty() ? "(nothing)" : response_.answer());
+            return fail("the model's answer cannot be used: " + fault);
+        }
+        conversation_->add("assistant", to_json(answer));
+        const plugin::Reply reply = std::move(question_->reply);
+        const bool continues = !answer.tools.empty();
+        question_.reset();
+        reply.plan(to_plan(answer, make_uuid(), continues));
+    }
+
+    // ---- ending
+
+    void fail(const std::string& why) {
+        const plugin::Reply reply = std::move(question_->reply);
+        question_.reset();
+        reply.fail(redacted(why));
+    }
+
+    void drop_question() {
+        http_.cancel();
+        retry_.stop();
+        question_.reset();
+    }
+
+    // Servers quote the key in their messages.
+    std::string redacted(std::string text) const {
+        if (settings_.key.empty()) return text;
+        for (std::size_t at = 0; (at = text.find(settings_.key, at)) != std::string::npos;) {
+            text.replace(at, settings_.key.size(), "[key]");
+        }
+        return text;
+    }
+
+    std::string make_uuid() {
+        static constexpr char kDigits[] = "0123456789abcdef";
+        std::string id;
+        for (const int length : {8, 4, 4, 4, 12}) {
+            if (!id.empty()) id += '-';
+            for (int i = 0; i < length; ++i) id += kDigits[random_() % 16];
+        }
+        id[14] = '4';
+        id[19] = kDigits[8 + random_() % 4];
+        return id;
+    }
+
+    plugin::Host host_;
+    std::string fault_;  // of the settings
+    ModelSettings settings_;
+    std::string instructions_;
+    std::optional<Conversation> conversation_;
+    bool has_warned_ = false;
+    std::random_device random_;
+
+    std::optional<Question> question_;  // the open request
+    std::string refusal_;               // the server has refused this prompt for good
+    plugin::Http http_;
+    plugin::Timer retry_;
+    int retries_ = 0;
+    std::uint32_t status_ = 0;
+    std::string error_body_;
+    std::optional<milliseconds> pause_;  // that the server asks for
+    ChatResponse response_;
+    NarrativeReader reader_;
+    std::size_t request_bytes_ = 0;
+    steady_clock::time_point asked_at_;
+    std::optional<milliseconds> first_at_;
+};
+
+}  // namespace
+}  // namespace narratoria::llm
+
+using LanguageModel = narratoria::llm::LanguageModel;
+NARRATORIA_PLUGIN(LanguageModel, "narratoria.narrator_llm", "Language model", "1.0.0",
+                  "narratoria.narrator/1");

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "narrator_llm/settings.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "shared/settings.hpp"
+
+namespace narratoria::llm {
+namespace {
+
+using plugins::Settings;
+
+constexpr std::string_view kId = "narratoria.narrator_llm";
+constexpr std::string_view kUrlExample = R"(base_url = "http://127.0.0.1:8080/v1")";
+constexpr std::string_view kPriceExample = "price_input = 0.15, per million tokens";
+
+// The addresses at which these servers listen unless they are told otherwise.
+struct Server {
+    std::string_view name;
+    std::string_view base_url;
+};
+constexpr Server kServers[] = {{"llama.cpp", "http://127.0.0.1:8080/v1"},
+                               {"ollama", "http://127.0.0.1:11434/v1"},
+                               {"vllm", "http://127.0.0.1:8000/v1"},
+                               {"lm-studio", "http://127.0.0.1:1234/v1"}};
+
+std::string read_url(const Settings& settings) {
+    auto url = settings.text("base_url", kUrlExample);
+    if (const auto name = settings.text("server", R"(server = "llama.cpp")")) {
+        std::string names;
+        for (const Server& server : kServers) {
+            if (server.name == *name) {
+                if (!url) url = server.base_url;
+                names.clear();
+                break;
+            }
+            (names += names.empty() ? "\"" : ", \"") += std::string(server.name) + "\"";
+        }
+        if (!names.empty()) {
+            throw settings.wrong("server", "one of " + names, R"(server = "llama.cpp")");
+        }
+    }
+    if (!url) throw settings.missing("base_url", "the address of the model's server", kUrlExample);
+    while (url->ends_with('/')) url->pop_back();
+    if (!url->starts_with("http://") && !url->starts_with("https://")) {
+        throw settings.wrong("base_url", "an address that begins with http:// or https://",
+                             kUrlExample);
+    }
+    return *url;
+}
+
+Format read_format(const Settings& settings) {
+    constexpr std::string_view kExample = R"(format = "json_object")";
+    const std::string name = settings.text("format", kExample).value_or("json_schema");
+    if (name == "json_schema") return Format::JsonSchema;
+    if (name == "json_object") return Format::JsonObject;
+    if (name == "none") return Format::None;
+    throw settings.wrong("format", R"("json_schema", "json_object" or "none")", kExample);
+}
+
+std::optional<Prices> read_prices(const Settings& settings) {
+    const auto input = settings.real("price_input", kPriceExample);
+    const auto output = settings.real("price_output", kPriceExample);
+    const auto cached = settings.real("price_cached", kPriceExample);
+    if (!input && !output && !cached) return std::nullopt;
+    Prices prices;
+    prices.input = input.value_or(0);
+    prices.output = output.value_or(0);
+    prices.cached = cached.value_or(prices.input);
+    prices.currency = settings.text("currency", R"(currency = "EUR")").value_or("USD");
+    if (prices.currency.empty()) throw settings.wrong("currency", "a name", R"(currency = "EUR")");
+    return prices;
+}
+
+}  // namespace
+
+double Prices::of(const TokenCounts& tokens) const {
+    const std::uint64_t cached_tokens = std::min(tokens.cached, tokens.input);
+    return (static_cast<double>(tokens.input - cached_tokens) * input +
+            static_cast<double>(cached_tokens) * cached +
+            static_cast<double>(tokens.output) * output) /
+           1e6;
+}
+
+ModelSettings read_settings(const plugin::Host& host) {
+    const Settings settings(host.settings(), kId);
+    for (const std::string& name :
+         settings.unknown_keys({"base_url", "server", "model", "key_variable", "format",
+                                "temperature", "seed", "max_tokens", "budget", "instructions",
+                                "price_input", "price_output", "price_cached", "currency"})) {
+        host.log(plugin::Level::Warning,
+                 "there is no setting \"" + name +
+                     "\"; the settings are base_url, server, model, key_variable, format, "
+                     "temperature, seed, max_tokens, budget, instructions, price_input, "
+                     "price_output, price_cached and currency");
+    }
+    ModelSettings read;
+    read.base_url = read_url(settings);
+    read.model = settings.text("model", R"(model = "small")").value_or("");
+    if (read.model.empty()) {
+        throw settings.missing("model", "the name that the server has for the model",
+                               R"(model = "small")");
+    }
+    constexpr std::string_view kKeyExample = R"(key_variable = "OPENAI_API_KEY")";
+    if (const auto name = settings.text("key_variable", kKeyExample)) {
+        // In the environment, so that the key is in no file of the story.
+        const char* const key = std::getenv(name->c_str());
+        if (key == nullptr || *key == '\0') {
+            throw plugins::SettingError("the variable " + *name +
+                                        " (the setting \"key_variable\") is not set; set it to the "
+                                        "key of the model's server");
+        }
+        read.key_variable = *name;
+        read.key = key;
+        if (read.key.find_first_of("\r\n") != std::string::npos) {
+            throw plugins::SettingError("the variable " + *name + " has a line break in its value");
+        }
+    }
+    read.format = read_format(settings);
+    read.temperature = settings.real("temperature", "temperature = 0.7");
+    read.seed = settings.number("seed", UINT32_MAX, "seed = 7");
+    constexpr std::uint64_t kMost = 10'000'000;
+    read.max_tokens = settings.number("max_tokens", kMost, "max_tokens = 800").value_or(800);
+    read.budget = settings.number("budget", kMost, "budget = 8192").value_or(8192);
+    if (read.budget < 2 * read.max_tokens || read.max_tokens == 0) {
+        throw settings.wrong("budget", "at least twice max_tokens, and max_tokens not 0",
+                             "budget = 8192");
+    }
+    read.instructions =
+        settings.text("instructions", R"(instructions = "narrator.md")").value_or("");
+    read.prices = read_prices(settings);
+    return read;
+}
+
+}  // namespace narratoria::llm
