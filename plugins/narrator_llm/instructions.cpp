@@ -39,7 +39,7 @@ constexpr const char* kNoTools = "\"tools\" is empty: there are no tools.";
 std::string read_instructions(const plugin::Host& host, const ModelSettings& settings) {
     std::string text = kNarrate;
     if (!settings.instructions.empty()) {
-        const std::string path = std::string(host.story()) + "/" + settings.instructions;
+        const std::string& path = settings.instructions;
         std::ifstream file(path, std::ios::binary);
         text.assign(std::istreambuf_iterator<char>(file), {});
         if (!file || text.empty()) {

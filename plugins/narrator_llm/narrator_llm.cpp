@@ -18,6 +18,7 @@
 #include "narrator_llm/answer_schema.hpp"
 #include "narrator_llm/chat.hpp"
 #include "narrator_llm/conversation.hpp"
+#include "narrator_llm/exchanges.hpp"
 #include "narrator_llm/instructions.hpp"
 #include "narrator_llm/json.hpp"
 #include "narrator_llm/narrative_reader.hpp"
@@ -88,8 +89,10 @@ public:
     explicit LanguageModel(const plugin::Host& host) : host_(host) {
         try {
             settings_ = read_settings(host);
+            if (!settings_.key_variable.empty()) host.withhold(settings_.key_variable);
             conversation_.emplace(settings_.budget);
             instructions_ = read_instructions(host, settings_);
+            if (!settings_.replay.empty()) replay_ = Exchanges::read(settings_.replay);
         } catch (const std::runtime_error& error) {
             fault_ = error.what();
             host.log(plugin::Level::Warning, fault_);
@@ -150,7 +153,14 @@ private:
                               std::string(text_member(&turn, "narrative"))});
         });
         const Json* const prompt = member(&question.request, "prompt");
-        conversation_->begin_turn(before, std::string(text_member(prompt, "text")));
+        const std::string words(text_member(prompt, "text"));
+        key_.prompts.clear();
+        for (const SeenTurn& turn : before) key_.prompts.push_back(turn.prompt);
+        if (key_.prompts.size() == ExchangeKey::kMaxPrompts) {
+            key_.prompts.erase(key_.prompts.begin());
+        }
+        key_.prompts.push_back(words);
+        conversation_->begin_turn(before, words);
     }
 
     // The turn goes on: the tools have run, or the last answer could not be used.
@@ -242,6 +252,10 @@ private:
         pause_.reset();
         asked_at_ = steady_clock::now();
         first_at_.reset();
+        recorded_ = Exchange();
+        key_.continuation = number_member(&question.request, "continuation");
+        key_.generation = number_member(&question.request, "generationAttempt");
+        if (replay_) return replay();
         plugin::HttpRequest http;
         http.url = settings_.base_url + "/chat/completions";
         http.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
@@ -253,17 +267,60 @@ private:
         events.on_response = [this](const plugin::HttpResponse& response) {
             status_ = response.status();
             pause_ = retry_after(response);
-            response_.begin(is_event_stream(response));
+            recorded_.is_stream = is_event_stream(response);
+            response_.begin(recorded_.is_stream);
         };
         events.on_body = [this](std::string_view bytes) { take_body(bytes); };
         events.on_end = [this](const plugin::HttpEnd& end) { take_end(end); };
         http_ = plugin::Http(host_, http, std::move(events));
     }
 
+    // ---- recordings
+
+    void record() {
+        for (auto& piece : recorded_.pieces) piece.second = redacted(piece.second);
+        try {
+            append_exchange(settings_.record, key_, recorded_);
+        } catch (const std::runtime_error& error) {
+            host_.log(plugin::Level::Error, error.what());
+        }
+    }
+
+    // Delivers a recorded response instead of the server's, from the loop.
+    void replay() {
+        const Exchange* const exchange = replay_->next(key_);
+        if (exchange == nullptr) {
+            refusal_ = "the recording " + settings_.replay + " has no answer to \"" +
+                       key_.prompts.back() + "\" at this place of the story; record it again";
+            return fail(refusal_);
+        }
+        recorded_ = *exchange;
+        status_ = 200;
+        response_.begin(recorded_.is_stream);
+        replay_from(0);
+    }
+
+    void replay_from(std::size_t piece) {
+        milliseconds pause{0};
+        if (settings_.replays_times && piece < recorded_.pieces.size()) {
+            const milliseconds at{recorded_.pieces[piece].first};
+            pause = std::max(pause, at - since(asked_at_));
+        }
+        retry_ = plugin::Timer(host_, pause, [this, piece] {
+            if (piece == recorded_.pieces.size()) return take_end(plugin::HttpEnd());
+            take_body(recorded_.pieces[piece].second);
+            if (question_) replay_from(piece + 1);
+        });
+    }
+
     void take_body(std::string_view bytes) {
         if (status_ != 200) {
             if (error_body_.size() < kMaxErrorBody) error_body_ += bytes;
             return;
+        }
+        if (!settings_.record.empty()) {
+            const auto time = static_cast<std::uint64_t>(since(asked_at_).count());
+            recorded_.pieces.emplace_back(time, bytes);
         }
         tell(response_.feed(bytes));
         if (!response_.is_endless()) return;
@@ -283,6 +340,7 @@ private:
         if (!end.error_code.empty() || status_ != 200) return take_error(end);
         tell(response_.end());
         if (!response_.fault().empty()) return fail("the server reported " + response_.fault());
+        if (!settings_.record.empty()) record();
         report_usage();
         take_answer();
     }
@@ -410,10 +468,14 @@ private:
     bool has_warned_ = false;
     std::random_device random_;
 
+    std::optional<Exchanges> replay_;
+    ExchangeKey key_;    // of the request
+    Exchange recorded_;  // of its response
+
     std::optional<Question> question_;  // the open request
     std::string refusal_;               // the server has refused this prompt for good
     plugin::Http http_;
-    plugin::Timer retry_;
+    plugin::Timer retry_;  // for the next attempt, or the next piece of a recording
     int retries_ = 0;
     std::uint32_t status_ = 0;
     std::string error_body_;

@@ -13,6 +13,7 @@ using plugins::Settings;
 
 constexpr std::string_view kId = "narratoria.narrator_llm";
 constexpr std::string_view kUrlExample = R"(base_url = "http://127.0.0.1:8080/v1")";
+constexpr std::uint64_t kMostTokens = 10'000'000;
 constexpr std::string_view kPriceExample = "price_input = 0.15, per million tokens";
 
 // The addresses at which these servers listen unless they are told otherwise.
@@ -85,17 +86,34 @@ double Prices::of(const TokenCounts& tokens) const {
 
 ModelSettings read_settings(const plugin::Host& host) {
     const Settings settings(host.settings(), kId);
-    for (const std::string& name :
-         settings.unknown_keys({"base_url", "server", "model", "key_variable", "format",
-                                "temperature", "seed", "max_tokens", "budget", "instructions",
-                                "price_input", "price_output", "price_cached", "currency"})) {
+    for (const std::string& name : settings.unknown_keys(
+             {"base_url", "server", "model", "key_variable", "format", "temperature", "seed",
+              "max_tokens", "budget", "instructions", "price_input", "price_output", "price_cached",
+              "currency", "record", "replay", "replay_times"})) {
         host.log(plugin::Level::Warning,
                  "there is no setting \"" + name +
                      "\"; the settings are base_url, server, model, key_variable, format, "
                      "temperature, seed, max_tokens, budget, instructions, price_input, "
-                     "price_output, price_cached and currency");
+                     "price_output, price_cached, currency, record, replay and replay_times");
     }
     ModelSettings read;
+    const auto file = [&](const char* name) {
+        const std::string example = std::string(name) + R"( = "exchanges.ndjson")";
+        const auto path = settings.text(name, example);
+        return path ? std::string(host.story()) + "/" + *path : std::string();
+    };
+    read.record = file("record");
+    read.replay = file("replay");
+    read.replays_times = settings.flag("replay_times", "replay_times = true").value_or(false);
+    read.instructions = file("instructions");
+    read.max_tokens = settings.number("max_tokens", kMostTokens, "max_tokens = 800").value_or(800);
+    read.budget = settings.number("budget", kMostTokens, "budget = 8192").value_or(8192);
+    if (read.budget < 2 * read.max_tokens || read.max_tokens == 0) {
+        throw settings.wrong("budget", "at least twice max_tokens, and max_tokens not 0",
+                             "budget = 8192");
+    }
+    // A recording needs no server.
+    if (!read.replay.empty()) return read;
     read.base_url = read_url(settings);
     read.model = settings.text("model", R"(model = "small")").value_or("");
     if (read.model.empty()) {
@@ -120,15 +138,6 @@ ModelSettings read_settings(const plugin::Host& host) {
     read.format = read_format(settings);
     read.temperature = settings.real("temperature", "temperature = 0.7");
     read.seed = settings.number("seed", UINT32_MAX, "seed = 7");
-    constexpr std::uint64_t kMost = 10'000'000;
-    read.max_tokens = settings.number("max_tokens", kMost, "max_tokens = 800").value_or(800);
-    read.budget = settings.number("budget", kMost, "budget = 8192").value_or(8192);
-    if (read.budget < 2 * read.max_tokens || read.max_tokens == 0) {
-        throw settings.wrong("budget", "at least twice max_tokens, and max_tokens not 0",
-                             "budget = 8192");
-    }
-    read.instructions =
-        settings.text("instructions", R"(instructions = "narrator.md")").value_or("");
     read.prices = read_prices(settings);
     return read;
 }

@@ -31,8 +31,12 @@ struct ModelSettings {
     std::optional<std::uint64_t> seed;
     std::uint64_t max_tokens = 800;  // of an answer
     std::uint64_t budget = 8192;     // tokens of a request with its answer
-    std::string instructions;        // a file of the story; empty: the default
+    // Files of the story, with their folder; empty: none.
+    std::string instructions;
     std::optional<Prices> prices;
+    std::string record;
+    std::string replay;
+    bool replays_times = false;
 };
 
 // Logs unknown settings. Throws SettingError.

@@ -74,6 +74,22 @@ nar_status config_publish(const nar_host* host, nar_str name, nar_str value) {
     });
 }
 
+nar_status config_withhold(const nar_host* host, nar_str name) {
+    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+        if (!instance.session().on_engine_thread()) {
+            instance.report("config.withhold was called outside the engine thread");
+            return NAR_WRONG_THREAD;
+        }
+        const std::string_view variable = view(name);
+        if (variable.empty() ||
+            variable.find_first_of(std::string_view("=\0", 2)) != variable.npos) {
+            return NAR_INVALID_ARGUMENT;
+        }
+        instance.session().withhold_variable(variable);
+        return NAR_OK;
+    });
+}
+
 uint32_t thread_check(const nar_host* host) {
     uint32_t out = 0;
     from_any_thread(host, [&](Instance& instance) {
@@ -93,7 +109,8 @@ const nar_host_config config_service{sizeof(nar_host_config),
                                      config_title,
                                      config_opening,
                                      config_language,
-                                     config_publish};
+                                     config_publish,
+                                     config_withhold};
 const nar_host_thread_check thread_check_service{sizeof(nar_host_thread_check), 0, thread_check};
 
 }  // namespace narratoria::plugin

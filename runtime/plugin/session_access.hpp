@@ -106,6 +106,8 @@ public:
 
     // Thread-safe. Answers a question to the narrator.
     virtual nar_status delta(uint64_t token, std::string_view text) = 0;
+    // Later tools do not get this environment variable.
+    virtual void withhold_variable(std::string_view name) = 0;
     // `line` is a valid report on one line.
     virtual nar_status usage(uint64_t token, std::string_view line) = 0;
     virtual nar_status answer(uint64_t token, bool is_plan, std::string text) = 0;

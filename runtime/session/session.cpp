@@ -980,6 +980,12 @@ nar_status Session::delta(uint64_t token, std::string_view text) {
     return narrator_.delta(token, text);
 }
 
+void Session::withhold_variable(std::string_view name) {
+    std::erase_if(environment_, [&](const std::string& variable) {
+        return std::string_view(variable).substr(0, variable.find('=')) == name;
+    });
+}
+
 nar_status Session::usage(uint64_t token, std::string_view line) {
     return narrator_.usage(token, line);
 }

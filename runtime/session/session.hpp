@@ -260,6 +260,7 @@ private:
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};
     }
     nar_status delta(uint64_t token, std::string_view text) override;
+    void withhold_variable(std::string_view name) override;
     nar_status usage(uint64_t token, std::string_view line) override;
     nar_status answer(uint64_t token, bool is_plan, std::string text) override;
     void give_up(uint64_t token, std::string message) override;

@@ -29,6 +29,7 @@ void declare(Command root) {
     add_validate(root);
     add_test(root);
     add_doctor(root);
+    add_narrator(root);
     add_plugin(root);
 }
 

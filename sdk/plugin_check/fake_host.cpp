@@ -94,8 +94,9 @@ void PluginCheckHost::publish(const char* id, const Extension& functions) {
 
 void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_LOG, nar_host_log{0, 0, log_write});
-    publish(NAR_HOST_CONFIG, nar_host_config{0, 0, config_settings, config_story, config_title,
-                                             config_opening, config_language, config_publish});
+    publish(NAR_HOST_CONFIG,
+            nar_host_config{0, 0, config_settings, config_story, config_title, config_opening,
+                            config_language, config_publish, config_withhold});
     publish(NAR_HOST_THREAD_CHECK, nar_host_thread_check{0, 0, thread_check_is_engine_thread});
     publish(NAR_HOST_STATE, nar_host_state{0, 0, state_read, state_patch});
     publish(NAR_HOST_CONTEXT,

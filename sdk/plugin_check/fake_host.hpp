@@ -176,6 +176,7 @@ private:
     static nar_str config_title(const nar_host* host);
     static nar_str config_opening(const nar_host* host);
     static nar_str config_language(const nar_host* host);
+    static nar_status config_withhold(const nar_host* host, nar_str name);
     static nar_status config_publish(const nar_host* host, nar_str name, nar_str value);
     static std::uint32_t thread_check_is_engine_thread(const nar_host* host);
     static nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,

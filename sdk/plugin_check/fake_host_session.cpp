@@ -69,6 +69,18 @@ nar_str PluginCheckHost::config_language(const nar_host* host) {
     return nar_str{nullptr, 0};
 }
 
+nar_status PluginCheckHost::config_withhold(const nar_host* host, nar_str name) {
+    nar_status status;
+    PluginCheckHost* self = entered(host, "config.withhold", kInInit | kInActive, true, &status);
+    if (self == nullptr) return status;
+    if (!self->text_is_good(name, "config.withhold", "the name")) return NAR_INVALID_ARGUMENT;
+    if (name.size > 0 && to_view(name).find('=') == std::string_view::npos) return NAR_OK;
+    self->report_.add_finding("P34", fmt::format("config.withhold: \"{}\" is not the name of a "
+                                                 "variable",
+                                                 printable(to_view(name))));
+    return NAR_INVALID_ARGUMENT;
+}
+
 nar_status PluginCheckHost::config_publish(const nar_host* host, nar_str name, nar_str value) {
     constexpr std::size_t most_name_bytes = 64;
     constexpr std::size_t most_value_bytes = 4096;

@@ -171,7 +171,7 @@ FIELD(nar_host_log, size, 0);
 FIELD(nar_host_log, reserved, 4);
 FIELD(nar_host_log, write, 8);
 
-SIZE(nar_host_config, 56);
+SIZE(nar_host_config, 64);
 FIELD(nar_host_config, size, 0);
 FIELD(nar_host_config, reserved, 4);
 FIELD(nar_host_config, settings, 8);
@@ -180,6 +180,7 @@ FIELD(nar_host_config, title, 24);
 FIELD(nar_host_config, opening, 32);
 FIELD(nar_host_config, language, 40);
 FIELD(nar_host_config, publish, 48);
+FIELD(nar_host_config, withhold, 56);
 
 SIZE(nar_host_thread_check, 16);
 FIELD(nar_host_thread_check, size, 0);
@@ -503,7 +504,7 @@ FIELD(nar_session_options, seed, 168);
 FIELD(nar_session_options, watches_story, 176);
 FIELD(nar_session_options, reserved_2, 180);
 
-SIZE(nar_turn, 80);
+SIZE(nar_turn, 96);
 FIELD(nar_turn, size, 0);
 FIELD(nar_turn, outcome, 4);
 FIELD(nar_turn, generations, 8);
@@ -515,6 +516,7 @@ FIELD(nar_turn, id, 56);
 FIELD(nar_turn, durable_seq, 64);
 FIELD(nar_turn, durable, 72);
 FIELD(nar_turn, reserved_2, 76);
+FIELD(nar_turn, usage, 80);
 
 SIZE(nar_replayed, 32);
 FIELD(nar_replayed, size, 0);

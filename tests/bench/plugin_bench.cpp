@@ -77,6 +77,7 @@ public:
     void cancel_all() override {}
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
     nar_status usage(uint64_t, std::string_view) override { return NAR_GONE; }
+    void withhold_variable(std::string_view) override {}
     nar_status answer(uint64_t, bool, std::string) override { return NAR_GONE; }
     nar_status invoke(uint64_t, std::string_view, std::function<void(uint64_t, std::string_view)>,
                       uint64_t&, std::string&) override {

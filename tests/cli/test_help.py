@@ -11,7 +11,7 @@ from harness import done, environment
 COMMANDS = [
     [], ["play"], ["run"], ["tool"], ["tool", "run"], ["tool", "check"], ["tool", "list"], ["validate"], ["test"],
     ["validate", "event"], ["validate", "plan"], ["validate", "result"], ["validate", "story"],
-    ["plugin"], ["plugin", "check"], ["plugin", "list"], ["plugin", "new"], ["story"], ["story", "new"],
+    ["plugin"], ["plugin", "check"], ["plugin", "list"], ["plugin", "new"], ["story"], ["story", "new"], ["narrator"], ["narrator", "check"],
 ]
 
 
@@ -68,10 +68,10 @@ def test_misuse_exits_with_2_and_points_to_the_help(command, words):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["frobnicate"], 'unknown command "frobnicate"; use one of: play, serve, run, script, tool, session, replay, story, validate, test, doctor, plugin'),
+        (["frobnicate"], 'unknown command "frobnicate"; use one of: play, serve, run, script, tool, session, replay, story, validate, test, doctor, narrator, plugin'),
         (["tool", "frob"], 'unknown command "frob"; use one of: run, check'),
         (["validat", "story", "x"], 'unknown command "validat"; did you mean "validate"?'),
-        ([], "give a command: play, serve, run, script, tool, session, replay, story, validate, test, doctor, plugin"),
+        ([], "give a command: play, serve, run, script, tool, session, replay, story, validate, test, doctor, narrator, plugin"),
         (["tool"], "give a command: run, check"),
     ],
 )

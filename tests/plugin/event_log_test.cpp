@@ -448,7 +448,8 @@ private:
             [](const nar_host*) { return nar_str{}; },
             [](const nar_host*) { return nar_str{}; },
             [](const nar_host*) { return nar_str{}; },
-            [](const nar_host*, nar_str, nar_str) -> nar_status { return NAR_OK; }};
+            [](const nar_host*, nar_str, nar_str) -> nar_status { return NAR_OK; },
+            [](const nar_host*, nar_str) -> nar_status { return NAR_OK; }};
         if (detail::to_view(id) == NAR_HOST_LOG) return &log;
         if (detail::to_view(id) == NAR_HOST_CONFIG) return &config;
         return nullptr;

@@ -98,6 +98,7 @@ public:
     std::vector<std::string> log;  // "error: text"
     std::vector<std::string> patches;
     std::vector<std::string> published;  // "name=value"
+    std::vector<std::string> withheld;
     std::vector<std::string> prompts;
     std::vector<std::uint64_t> cancelled;            // submissions
     std::map<std::uint64_t, nar_status> renderings;  // by seq
@@ -211,6 +212,10 @@ private:
         if (!of(host).is_active) return of(host).refuse(NAR_GONE);
         if (name.size == 0) return NAR_INVALID_ARGUMENT;
         of(host).published.push_back(text(name) + "=" + text(value));
+        return NAR_OK;
+    }
+    static nar_status withhold(const nar_host* host, nar_str name) {
+        of(host).withheld.push_back(text(name));
         return NAR_OK;
     }
     static std::uint32_t is_engine_thread(const nar_host* host) { return of(host).is_here(); }
@@ -450,8 +455,8 @@ private:
 
     static constexpr nar_host_log log_functions = {sizeof(nar_host_log), 0, &write_log};
     static constexpr nar_host_config config_functions = {
-        sizeof(nar_host_config), 0,       &read_settings, &read_story, &read_title, &read_opening,
-        &read_language,          &publish};
+        sizeof(nar_host_config), 0,        &read_settings, &read_story, &read_title, &read_opening,
+        &read_language,          &publish, &withhold};
     static constexpr nar_host_thread_check thread_functions = {sizeof(nar_host_thread_check), 0,
                                                                &is_engine_thread};
     static constexpr nar_host_state state_functions = {sizeof(nar_host_state), 0, &read_state,

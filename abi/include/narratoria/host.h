@@ -75,6 +75,10 @@ typedef struct nar_host_config {
      * these rules; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
      * plugin was disabled. [engine-thread, active] */
     nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);
+    /* Withholds a variable of the host's environment from all tools that this session starts from
+     * now on: its value is a secret of this plugin, such as the key of a model's server. The name is
+     * copied. NAR_INVALID_ARGUMENT: it is empty, or has a '=' or NUL. [engine-thread, init, active] */
+    nar_status (*withhold)(const nar_host *host, nar_str name);
 } nar_host_config;
 
 /* ---- narratoria.thread_check/1 */

@@ -19,6 +19,7 @@ void add_tool_list(Command tool);
 void add_validate(Command application);
 void add_test(Command application);
 void add_doctor(Command application);
+void add_narrator(Command application);
 void add_session(Command application);
 void add_replay(Command application);
 // Adds the group `story`.

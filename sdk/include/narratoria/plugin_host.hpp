@@ -465,6 +465,17 @@ public:
         core_->fail<nar_host_config>(status, "publishing \"" + std::string(name) + "\"");
     }
 
+    // Withholds a variable of the host's environment from the tools of this session, because its
+    // value is a secret of this plugin. Engine thread, also in the constructor.
+    void withhold(std::string_view variable) const {
+        const auto* functions = config();
+        if (functions == nullptr) return;
+        const nar_status status = functions->withhold(core_->host(), detail::to_c(variable));
+        if (status != NAR_OK) {
+            core_->fail<nar_host_config>(status, "withholding \"" + std::string(variable) + "\"");
+        }
+    }
+
     // Also false if the host does not offer the service, or if the instance has ended. Thread-safe.
     bool is_engine_thread() const noexcept { return core_->is_engine_thread(); }
 

@@ -244,6 +244,40 @@ test("a second prompt waits; a third is refused and kept", async ({ stage }) => 
   expect(await player.story.getByRole("article").count()).toBe(2);
 });
 
+test("a narrative appears, and is announced, while the narrator writes it", async ({ stage }) => {
+  const narrator = `
+import json, os, sys, time
+def say(**message): print(json.dumps({"id": request["id"], **message}))
+def wait(gate):
+    while not os.path.exists(f"gates/{gate}"): time.sleep(0.01)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "request" not in request: continue
+    if request["request"]["generationAttempt"] == 1:
+        say(delta="The door creaks. And the li")
+        wait("fail")
+        say(error="it broke")
+    else:
+        say(delta="The door stays shut.")
+        wait("end")
+        say(plan={"requestId": "p", "tools": [], "narrative": "The door stays shut."})
+`;
+  const telling = stage.story({ prompts: [], narrator });
+  const player = await stage.play(telling);
+  const announced = player.page.getByRole("log", { name: "Narration" });
+  await player.say("I push");
+  await player.sees("The door creaks. And the li");
+  await expect.poll(() => announced.innerText()).toBe("The door creaks.");
+  telling.open("fail");
+  await player.sees("The door stays shut.");
+  expect(await player.story.locator("del").innerText()).toBe("The door creaks. And the li");
+  await expect.poll(() => announced.innerText()).toContain("The narrator takes that back.");
+  telling.open("end");
+  await player.isDone();
+  expect(await player.story.getByText("The door stays shut.").count()).toBe(1);
+  expect(await announced.innerText()).toMatch(/The door stays shut\.$/);
+});
+
 test("new narration is announced politely and once", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "well.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>' },

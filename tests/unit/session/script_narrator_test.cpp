@@ -63,6 +63,7 @@ public:
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
     nar_status usage(uint64_t, std::string_view) override { return NAR_GONE; }
+    void withhold_variable(std::string_view) override {}
     nar_status answer(uint64_t, bool is_plan, std::string text) override {
         (is_plan ? plans : failures).push_back(std::move(text));
         return NAR_OK;

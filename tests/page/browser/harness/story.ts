@@ -80,6 +80,8 @@ export interface Telling {
   prompts: Prompt[];
   unmatched?: string;
   fallback?: string[];
+  // A Python program that is the narrator (plugins/narrator_process). It can wait for a file of the folder "gates".
+  narrator?: string;
   // Files of the story, by name.
   files?: { [name: string]: string | Uint8Array };
 }
@@ -143,12 +145,22 @@ export class Story {
         "try_ms = 120000",
         "plan_ms = 240000",
         "grace_ms = 500",
+        "narrator_ms = 120000",
         "[tools]",
         'allow_paths = ["tools"]',
+        ...(telling.narrator === undefined
+          ? []
+          : [
+              "[narrator]",
+              'name = "narratoria.narrator_process"',
+              '[plugins."narratoria.narrator_process"]',
+              'command = ["python3", "-u", "narrator.py"]',
+            ]),
         ...(telling.fallback === undefined ? [] : ["[fallback]", `templates = [${telling.fallback.map(toml).join(", ")}]`]),
         "",
       ].join("\n"),
     );
+    if (telling.narrator !== undefined) writeFileSync(join(this.folder, "narrator.py"), telling.narrator);
     writeFileSync(
       join(this.folder, "prompts.json"),
       JSON.stringify({
