@@ -19,7 +19,6 @@ std::string read_line(std::string_view line, ExchangeKey& key, Exchange& exchang
     });
     if (key.prompts.empty()) return "it has no \"prompts\"";
     key.continuation = number_member(&document, "continuation");
-    key.generation = number_member(&document, "generation");
     const Json* const stream = member(&document, "stream");
     exchange.is_stream = stream == nullptr || !stream->IsFalse();
     bool is_good = true;
@@ -57,8 +56,6 @@ void append_exchange(const std::string& path, const ExchangeKey& key, const Exch
     writer.EndArray();
     writer.Key("continuation");
     writer.Uint64(key.continuation);
-    writer.Key("generation");
-    writer.Uint64(key.generation);
     writer.Key("stream");
     writer.Bool(exchange.is_stream);
     writer.Key("pieces");

@@ -2,7 +2,7 @@
 #pragma once
 // Exchanges with a model's server in a file, so that a story can be played, and tested, without the
 // server. One JSON object on each line (README.md, "Recording"):
-//   {"prompts": ["I look"], "continuation": 0, "generation": 1, "stream": true,
+//   {"prompts": ["I look"], "continuation": 0, "stream": true,
 //    "pieces": [[320, "data: …"], …]}
 
 #include <cstddef>
@@ -19,7 +19,6 @@ namespace narratoria::llm {
 struct ExchangeKey {
     std::vector<std::string> prompts;  // of the last turns and of this one, at most kMaxPrompts
     std::uint64_t continuation = 0;
-    std::uint64_t generation = 1;
 
     static constexpr std::size_t kMaxPrompts = 20;
     auto operator<=>(const ExchangeKey&) const = default;

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <optional>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -89,7 +88,6 @@ public:
     explicit LanguageModel(const plugin::Host& host) : host_(host) {
         try {
             settings_ = read_settings(host);
-            if (!settings_.key_variable.empty()) host.withhold(settings_.key_variable);
             conversation_.emplace(settings_.budget);
             instructions_ = read_instructions(host, settings_);
             if (!settings_.replay.empty()) replay_ = Exchanges::read(settings_.replay);
@@ -102,15 +100,15 @@ public:
     void generate(std::string_view json, plugin::Reply reply) override {
         if (!fault_.empty()) throw std::runtime_error(fault_);
         Question question(json, std::move(reply));
-        if (question.is_first()) {
-            begin_turn(question);
-        } else if (!refusal_.empty()) {
+        // A resumed turn may begin with a later question.
+        const bool is_new = question.is_first() || question.stamp() != stamp_;
+        if (is_new) begin_turn(question);
+        if (!question.is_first() && !refusal_.empty()) {
             // The server has refused this prompt, and asking again would not help.
             question.reply.fail(refusal_);
             return;
-        } else {
-            go_on(question);
         }
+        if (!question.is_first()) go_on(question);
         question_.emplace(std::move(question));
         retries_ = 0;
         ask();
@@ -131,6 +129,13 @@ private:
                    number_member(&request, "continuation") == 0;
         }
 
+        // Of the prompt.
+        std::string stamp() const {
+            const Json* const prompt = member(&request, "prompt");
+            return std::string(text_member(prompt, "timestamp")) +
+                   std::string(text_member(prompt, "text"));
+        }
+
         rapidjson::Document request;
         plugin::Reply reply;
         std::vector<ToolDescription> tools;
@@ -139,6 +144,7 @@ private:
     // ---- what the model is shown
 
     void begin_turn(const Question& question) {
+        stamp_ = question.stamp();
         refusal_.clear();
         const auto time = question.reply.timeout();
         if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
@@ -208,13 +214,10 @@ private:
     static void read_tools(Question& question) {
         question.tools.clear();
         if (number_member(&question.request, "continuation") >= kMaxContinuations) return;
-        std::set<std::string_view> disabled;
-        each_element(&question.request, "disabledSkills", [&](const Json& skill) {
-            if (skill.IsString()) disabled.insert(view(skill));
-        });
         each_element(&question.request, "tools", [&](const Json& tool) {
             const std::string_view name = text_member(&tool, "name");
-            if (name.empty() || disabled.contains(name)) return;
+            const Json* const disabled = member(&tool, "disabled");
+            if (name.empty() || (disabled != nullptr && disabled->IsTrue())) return;
             question.tools.push_back({std::string(name),
                                       std::string(text_member(&tool, "description")),
                                       member(&tool, "inputSchema")});
@@ -254,7 +257,6 @@ private:
         first_at_.reset();
         recorded_ = Exchange();
         key_.continuation = number_member(&question.request, "continuation");
-        key_.generation = number_member(&question.request, "generationAttempt");
         if (replay_) return replay();
         plugin::HttpRequest http;
         http.url = settings_.base_url + "/chat/completions";
@@ -278,7 +280,11 @@ private:
     // ---- recordings
 
     void record() {
-        for (auto& piece : recorded_.pieces) piece.second = redacted(piece.second);
+        std::string body;
+        for (const auto& piece : recorded_.pieces) body += piece.second;
+        if (std::string safe = redacted(body); safe != body) {
+            recorded_.pieces = {{recorded_.pieces.back().first, std::move(safe)}};
+        }
         try {
             append_exchange(settings_.record, key_, recorded_);
         } catch (const std::runtime_error& error) {
@@ -339,7 +345,9 @@ private:
     void take_end(const plugin::HttpEnd& end) {
         if (!end.error_code.empty() || status_ != 200) return take_error(end);
         tell(response_.end());
-        if (!response_.fault().empty()) return fail("the server reported " + response_.fault());
+        if (!response_.fault().empty()) {
+            return fail("the server reported " + shortened(redacted(response_.fault())));
+        }
         if (!settings_.record.empty()) record();
         report_usage();
         take_answer();
@@ -354,7 +362,7 @@ private:
                         end.error_code != "HTTP_REDIRECT" && end.error_code != "HTTP_TOO_LARGE";
         } else {
             why = "the server replied with status " + std::to_string(status_) + ": " +
-                  message_of(error_body_);
+                  message_of(redacted(error_body_));
             may_retry = is_worth_a_retry(status_);
         }
         why += " (" + settings_.base_url + ")";
@@ -386,8 +394,10 @@ private:
         rapidjson::StringBuffer out;
         JsonWriter writer(out);
         writer.StartObject();
-        writer.Key("model");
-        write(writer, settings_.model);
+        if (!settings_.model.empty()) {
+            writer.Key("model");
+            write(writer, settings_.model);
+        }
         const auto count = [&](const char* name, std::uint64_t value) {
             writer.Key(name);
             writer.Uint64(value);
@@ -404,7 +414,11 @@ private:
             write(writer, settings_.prices->currency);
         }
         writer.EndObject();
-        question_->reply.usage({out.GetString(), out.GetSize()});
+        try {
+            question_->reply.usage({out.GetString(), out.GetSize()});
+        } catch (const narratoria::Error&) {
+            // The server's numbers cannot be true; the host has logged why.
+        }
     }
 
     void take_answer() {
@@ -465,6 +479,7 @@ private:
     ModelSettings settings_;
     std::string instructions_;
     std::optional<Conversation> conversation_;
+    std::string stamp_;  // of the current prompt
     bool has_warned_ = false;
     std::random_device random_;
 

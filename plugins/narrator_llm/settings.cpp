@@ -48,6 +48,13 @@ std::string read_url(const Settings& settings) {
         throw settings.wrong("base_url", "an address that begins with http:// or https://",
                              kUrlExample);
     }
+    // It is in messages.
+    const std::string host_part =
+        url->substr(0, url->find('/', std::string_view("https://").size()));
+    if (host_part.find('@') != std::string::npos) {
+        throw settings.wrong("base_url", "an address without user and password; use key_variable",
+                             kUrlExample);
+    }
     return *url;
 }
 
@@ -74,6 +81,24 @@ std::optional<Prices> read_prices(const Settings& settings) {
     return prices;
 }
 
+// The key is in the environment, so that it is in no file of the story. It is withheld from the tools
+// before anything can fail.
+void read_key(const plugin::Host& host, const Settings& settings, ModelSettings& read) {
+    constexpr std::string_view kExample = R"(key_variable = "OPENAI_API_KEY")";
+    const auto name = settings.text("key_variable", kExample);
+    if (!name) return;
+    if (name->empty() || name->find_first_of(std::string_view("=\0", 2)) != name->npos) {
+        throw settings.wrong("key_variable", "the name of a variable", kExample);
+    }
+    host.withhold(*name);
+    read.key_variable = *name;
+    const char* const key = std::getenv(name->c_str());
+    if (key != nullptr) read.key = key;
+    if (read.key.find_first_of("\r\n") != std::string::npos) {
+        throw plugins::SettingError("the variable " + *name + " has a line break in its value");
+    }
+}
+
 }  // namespace
 
 double Prices::of(const TokenCounts& tokens) const {
@@ -97,10 +122,16 @@ ModelSettings read_settings(const plugin::Host& host) {
                      "price_output, price_cached, currency, record, replay and replay_times");
     }
     ModelSettings read;
+    read_key(host, settings, read);
     const auto file = [&](const char* name) {
         const std::string example = std::string(name) + R"( = "exchanges.ndjson")";
         const auto path = settings.text(name, example);
-        return path ? std::string(host.story()) + "/" + *path : std::string();
+        if (!path) return std::string();
+        if (path->empty() || path->starts_with('/') ||
+            ("/" + *path + "/").find("/../") != path->npos) {
+            throw settings.wrong(name, "the name of a file of the story", example);
+        }
+        return std::string(host.story()) + "/" + *path;
     };
     read.record = file("record");
     read.replay = file("replay");
@@ -114,26 +145,16 @@ ModelSettings read_settings(const plugin::Host& host) {
     }
     // A recording needs no server.
     if (!read.replay.empty()) return read;
+    if (!read.key_variable.empty() && read.key.empty()) {
+        throw plugins::SettingError("the variable " + read.key_variable +
+                                    " (the setting \"key_variable\") is not set; set it to the key "
+                                    "of the model's server");
+    }
     read.base_url = read_url(settings);
     read.model = settings.text("model", R"(model = "small")").value_or("");
     if (read.model.empty()) {
         throw settings.missing("model", "the name that the server has for the model",
                                R"(model = "small")");
-    }
-    constexpr std::string_view kKeyExample = R"(key_variable = "OPENAI_API_KEY")";
-    if (const auto name = settings.text("key_variable", kKeyExample)) {
-        // In the environment, so that the key is in no file of the story.
-        const char* const key = std::getenv(name->c_str());
-        if (key == nullptr || *key == '\0') {
-            throw plugins::SettingError("the variable " + *name +
-                                        " (the setting \"key_variable\") is not set; set it to the "
-                                        "key of the model's server");
-        }
-        read.key_variable = *name;
-        read.key = key;
-        if (read.key.find_first_of("\r\n") != std::string::npos) {
-            throw plugins::SettingError("the variable " + *name + " has a line break in its value");
-        }
     }
     read.format = read_format(settings);
     read.temperature = settings.real("temperature", "temperature = 0.7");

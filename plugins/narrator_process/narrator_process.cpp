@@ -313,15 +313,10 @@ private:
             invoke(*message.id, message.call, *message.invoke);
             return;
         }
-        if ((message.delta || message.usage) && !message.plan && !message.error) {
-            const auto pending = requests_.find(*message.id);
-            if (pending == requests_.end()) {
-                note_stray(*message.id);
-                return;
-            }
+        if (const auto pending = requests_.find(*message.id); pending != requests_.end()) {
             if (message.usage) report_usage(pending->second.reply, *message.usage);
             if (message.delta) pending->second.reply.delta(*message.delta);
-            return;
+            if ((message.usage || message.delta) && !message.plan && !message.error) return;
         }
         auto found = requests_.extract(*message.id);
         if (found.empty()) {
@@ -451,7 +446,6 @@ private:
     Settings::Texts command_;
     std::vector<std::pair<std::string, std::string>> environment_;
     bool restart_ = true;
-    bool tells_state_ = false;
 
     std::map<std::uint64_t, Request> requests_;
     // Open invocations: (request id, `call`) → the host's number.

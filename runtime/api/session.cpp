@@ -286,8 +286,9 @@ nar_status send_of_narrator(nar_engine* engine, nar_error* error, const Send& se
         return fail(error, NAR_STALE, "STALE", "the request already has a reply");
     }
     if (status == NAR_BUSY) {
-        return fail(error, NAR_BUSY, "BUSY",
-                    "16 MiB of pieces are waiting; drive the engine before the next one");
+        return fail(
+            error, NAR_BUSY, "BUSY",
+            "16 MiB are waiting for the engine's loop; drive the engine before the next call");
     }
     return fail(error, NAR_GONE, "GONE", "the request was cancelled, timed out, or never existed");
 }

@@ -3,8 +3,36 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 
 namespace narratoria {
+namespace {
+
+struct Withheld {
+    std::mutex mutex;
+    std::vector<std::string> names;
+};
+
+Withheld& withheld() {
+    static Withheld all;
+    return all;
+}
+
+}  // namespace
+
+void withhold_variable(std::string_view name) {
+    if (is_withheld(name)) return;
+    Withheld& all = withheld();
+    const std::lock_guard lock(all.mutex);
+    all.names.emplace_back(name);
+}
+
+bool is_withheld(std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    Withheld& all = withheld();
+    const std::lock_guard lock(all.mutex);
+    return std::find(all.names.begin(), all.names.end(), name) != all.names.end();
+}
 
 bool is_inherited(std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('='));

@@ -16,4 +16,9 @@ void set_variable(std::vector<std::string>& environment, const std::string& vari
 // and VIRTUAL_ENV. `variable` is NAME or NAME=value.
 bool is_inherited(std::string_view variable);
 
+// No tool of this process gets this variable of the host from now on. Thread-safe.
+void withhold_variable(std::string_view name);
+// True if it was withheld. `variable` is NAME or NAME=value. Thread-safe.
+bool is_withheld(std::string_view variable);
+
 }  // namespace narratoria

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 
 #include "base/json/tape.hpp"
@@ -88,7 +89,7 @@ std::string NarratorUsage::json() const {
         .number("inputTokens", input_tokens_)
         .number("outputTokens", output_tokens_)
         .number("cachedTokens", cached_tokens_);
-    if (!currency_.empty() && !has_currencies_) {
+    if (!currency_.empty() && !has_currencies_ && std::isfinite(cost_)) {
         char text[32];
         const auto end = std::to_chars(text, text + sizeof text, cost_).ptr;
         writer.raw("cost", std::string_view(text, static_cast<size_t>(end - text)))

@@ -18,7 +18,11 @@ public:
     // `line` is from check_usage().
     void add(std::string_view line);
     bool is_empty() const { return reports_ == 0; }
-    // A JSON object: {"reports", "inputTokens", …}. Without costs if their currencies differ.
+    // A turn has at most this many; the runtime drops the others.
+    static constexpr int64_t kMaxReports = 100;
+    bool is_full() const { return reports_ >= kMaxReports; }
+    // A JSON object: {"reports", "inputTokens", …}. Without costs if their currencies differ, or if
+    // the sum is too large.
     std::string json() const;
 
 private:

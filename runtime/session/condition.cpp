@@ -151,7 +151,10 @@ NamedConditions evaluate(json::Value conditions, json::Value state) {
 
 bool holds(json::Value condition, json::Value state, const NamedConditions& named) {
     if (!condition) return true;
-    if (condition.is_string()) return named.at(condition.text());
+    if (condition.is_string()) {
+        const auto found = named.find(condition.text());
+        return found != named.end() && found->second;
+    }
     const auto is_true = [&](json::Value each) { return holds(each, state, named); };
     for (const json::Member member : condition.members()) {
         const json::Value wanted = member.value;

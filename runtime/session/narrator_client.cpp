@@ -12,6 +12,7 @@ void NarratorClient::ask(const std::string& request, const engine::Times& times,
     listener_ = &listener;
     times_ = &times;
     cut_character_.clear();
+    is_paused_ = false;
     const uint64_t token = engine_.inbox().open<NarratorAnswer>(this, *this);
     token_ = token;
     limit(time_, times.narrator_ms, "did not reply", "narrator_ms");
@@ -76,6 +77,8 @@ void NarratorClient::on_diagnostics(std::string_view lines) {
 void NarratorClient::on_output(std::string bytes) {
     limit(piece_time_, times_->narrator_between_ms, "did not continue its narrative",
           "narrator_between_ms");
+    // It may have been sent before the pause.
+    if (is_paused_) piece_time_.pause();
     bytes.insert(0, cut_character_);
     const size_t whole = utf8::whole_prefix(bytes);
     cut_character_ = bytes.substr(whole);
@@ -86,8 +89,10 @@ void NarratorClient::on_output(std::string bytes) {
 void NarratorClient::on_ended(std::any answer) {
     stop_times();
     if (!cut_character_.empty()) {
+        const uint64_t answered = token_;
         listener_->on_delta(utf8::repaired(std::exchange(cut_character_, {})));
-        if (token_ == 0) return;
+        // The listener may have withdrawn the question, and asked the next one.
+        if (token_ != answered) return;
     }
     // The token stays open, so that a second answer is NAR_STALE until forget_questions().
     token_ = 0;

@@ -60,10 +60,12 @@ public:
     }
     // Pause and resume the timeouts of the open question.
     void pause_time() {
+        is_paused_ = true;
         time_.pause();
         piece_time_.pause();
     }
     void resume_time() {
+        is_paused_ = false;
         time_.resume();
         piece_time_.resume();
     }
@@ -103,6 +105,7 @@ private:
     uint64_t token_ = 0;  // 0: no question is open
     Countdown time_;
     Countdown piece_time_;
+    bool is_paused_ = false;
     std::string cut_character_;  // the bytes of a character that the last piece ended within
 };
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/clock.hpp"
@@ -44,7 +45,12 @@ void append_result(std::string& out, const plan::Result& result, bool with_event
     result.write(output, with_events && result.event_bytes() <= kMaxShownEvents);
 }
 
-void append_details(json::ObjectWriter& entry, std::string& out, const tool::Definition& tool) {
+void append_details(json::ObjectWriter& entry, std::string& out, const tool::Definition& tool,
+                    const std::vector<std::string>& disabled_skills) {
+    const std::string_view skill = plan::skill_of(tool.name);
+    if (std::find(disabled_skills.begin(), disabled_skills.end(), skill) != disabled_skills.end()) {
+        entry.boolean("disabled", true);
+    }
     if (tool.result != nullptr) entry.raw("resultSchema", tool.result->text());
     if (tool.try_ms) entry.number("tryMs", *tool.try_ms);
     if (!tool.repeatable) entry.boolean("repeatable", false);
@@ -55,7 +61,8 @@ void append_details(json::ObjectWriter& entry, std::string& out, const tool::Def
     }
 }
 
-void append_tools(std::string& out, const tool::Registry& registry, bool is_detailed) {
+void append_tools(std::string& out, const tool::Registry& registry, bool is_detailed,
+                  const std::vector<std::string>& disabled_skills) {
     out += '[';
     for (const auto& tool : registry.list()) {
         if (out.back() != '[') out += ',';
@@ -66,7 +73,7 @@ void append_tools(std::string& out, const tool::Registry& registry, bool is_deta
             entry.string("description", tool->description);
         }
         if (tool->input != nullptr) entry.raw("inputSchema", tool->input->text());
-        if (is_detailed) append_details(entry, out, *tool);
+        if (is_detailed) append_details(entry, out, *tool, disabled_skills);
         entry.end();
     }
     out += ']';
@@ -105,7 +112,7 @@ std::string NarratorRequest::write(bool with_session) const {
         request.key("state");
         state.tree().append_json(out);
         request.key("tools");
-        if (registry != nullptr) append_tools(out, *registry, details != nullptr);
+        if (registry != nullptr) append_tools(out, *registry, details != nullptr, disabled_skills);
         else out += "[]";
         if (details != nullptr) {
             request.key("turns");

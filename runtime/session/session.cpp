@@ -535,7 +535,10 @@ void Session::take_rest(const journal::Journal::Restored& past) {
     json::Document document;
     story_so_far_.clear();
     for (const journal::Journal::PastPrompt& each : past.prompts) {
-        if (!read_rest(each.rest, document)) continue;
+        // A prompt that was cancelled before it began is no turn of the story.
+        if (!read_rest(each.rest, document) || number_in(document.root(), "generations") == 0) {
+            continue;
+        }
         const json::Value narrative = document.root().find("narrative");
         const json::Value choices = document.root().find("choices");
         const json::Value tools = document.root().find("tools");
@@ -734,6 +737,7 @@ std::string Session::rest(journal::TurnKind kind) {
     writer.raw("narrative", told_)
         .raw("choices", offered_)
         .raw("tools", turn_ ? std::string_view(turn_->tools()) : "[]")
+        .number("generations", turn_ ? turn_->generation() : 0)
         .number("fallbacks", static_cast<int64_t>(fallbacks_))
         .number("executions", static_cast<int64_t>(executions_))
         .number("patches", static_cast<int64_t>(with_.store->patches()))
@@ -981,9 +985,8 @@ nar_status Session::delta(uint64_t token, std::string_view text) {
 }
 
 void Session::withhold_variable(std::string_view name) {
-    std::erase_if(environment_, [&](const std::string& variable) {
-        return std::string_view(variable).substr(0, variable.find('=')) == name;
-    });
+    narratoria::withhold_variable(name);
+    std::erase_if(environment_, [](const std::string& variable) { return is_withheld(variable); });
 }
 
 nar_status Session::usage(uint64_t token, std::string_view line) {

@@ -257,6 +257,7 @@ void Turn::on_delta(std::string_view text) {
 }
 
 void Turn::on_usage(std::string_view line) {
+    if (usage_.is_full()) return;
     usage_.add(line);
     with_.stream.publish(event::Kind::NarratorUsage, {}, line);
 }

@@ -226,6 +226,18 @@ TEST_F(NarrativeDelta, EndlessNarrativeIsAFailure) {
     EXPECT_THAT(warnings(), ElementsAre(HasSubstr("its narrative is longer than 1 MiB")));
 }
 
+TEST_F(NarrativeDelta, ReplyAfterTooManyPiecesIsNotTheNextOnes) {
+    open();
+    answers_with({[](const NarratorReply& reply) {
+                      for (int i = 0; i < 16; ++i) reply.delta(std::string(64 * 1024, ' '));
+                      reply.delta("\xC3");  // exceeds the limit when the reply ends it
+                      reply.plan(tells("Too late."));
+                  },
+                  [](const NarratorReply& reply) { reply.plan(tells("There.")); }});
+    EXPECT_EQ(turn(*stage, "go").narrative, "There.");
+    EXPECT_EQ(narrator.requests.size(), 2u);
+}
+
 TEST_F(NarrativeDelta, OnlyAnOpenRequestTakesPieces) {
     open();
     const auto delta = [&](uint64_t token) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/narrators.hpp"
+#include "narratoria/tools.hpp"
 
 namespace {
 
@@ -75,6 +76,17 @@ TEST_F(NarratorDetails, TurnsHaveWhatTheirToolsSaid) {
     EXPECT_THAT(turns[1]["narrative"].string(), HasSubstr("Nothing comes of it"));
     EXPECT_EQ(turns[1]["tools"][0]["tool"].string(), "f");
     EXPECT_FALSE(turns[1]["tools"][0]["ok"].boolean());
+}
+
+TEST_F(NarratorDetails, ToolThatFailedInThePromptIsMarked) {
+    plans["fail"] = R"({"requestId":"p","tools":[{"toolId":"f","toolPath":"fails","input":{}}]})";
+    open();
+    stage->session.tools().add({.name = "fails"},
+                               [](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+                                   its.ended({.exit_status = 1});
+                               });
+    turn(*stage, "fail");
+    EXPECT_TRUE(narrator.requests.back()["tools"][0]["disabled"].boolean());
 }
 
 TEST_F(NarratorDetails, TurnsAreTheLastTwenty) {

@@ -177,15 +177,17 @@ TEST_F(NarratorProcessTest, PiecesOfTheNarrativeAreToldBeforeThePlan) {
     shell(R"(printf '{"id":%s,"delta":"It "}\n{"id":%s,"delta":"opens."}\n' $id $id
 printf '{"id":7777,"delta":"lost"}\n'
 printf '{"id":%s,"usage":{"outputTokens":3}}\n{"id":%s,"usage":{"outputToken":3}}\n' $id $id
-printf '{"id":%s,"plan":{"requestId":"p","tools":[]}}\n' $id)");
+printf '{"id":%s,"usage":{"outputTokens":4},"plan":{"requestId":"p","tools":[]}}\n' $id)");
     EXPECT_EQ(prompt("push").narrative, "It opens.") << log;
     std::string told;
     for (const Record& each : recorder.of(Kind::NarrativeDelta)) told += each.body["text"].string();
     EXPECT_EQ(told, "It opens.");
-    ASSERT_EQ(recorder.of(Kind::NarratorUsage).size(), 1u);
+    ASSERT_EQ(recorder.of(Kind::NarratorUsage).size(), 2u);
     EXPECT_EQ(recorder.of(Kind::NarratorUsage)[0].body["outputTokens"].integer(), 3);
-    EXPECT_THAT(log, HasSubstr("its report of usage is not valid: \"outputToken\" is not a member of "
-                               "it; did you mean \"outputTokens\"?"));
+    EXPECT_EQ(recorder.of(Kind::NarratorUsage)[1].body["outputTokens"].integer(), 4);
+    EXPECT_THAT(log,
+                HasSubstr("its report of usage is not valid: \"outputToken\" is not a member of "
+                          "it; did you mean \"outputTokens\"?"));
 }
 
 // covers: 002-registry-format-state

@@ -75,9 +75,12 @@ typedef struct nar_host_config {
      * these rules; this is logged with the plugin's id, and nothing has changed. NAR_GONE: the
      * plugin was disabled. [engine-thread, active] */
     nar_status (*publish)(const nar_host *host, nar_str name, nar_str value);
-    /* Withholds a variable of the host's environment from all tools that this session starts from
-     * now on: its value is a secret of this plugin, such as the key of a model's server. The name is
-     * copied. NAR_INVALID_ARGUMENT: it is empty, or has a '=' or NUL. [engine-thread, init, active] */
+    /* Withholds a variable of the host's environment from all tools that this process starts from
+     * now on: its value is a secret of this plugin, such as the key of a model's server. Programs get
+     * few variables of the host anyway; tools of a project in Python get all others. A variable of
+     * this name from [tools.environment] goes, too, in this session. The name is copied.
+     * NAR_INVALID_ARGUMENT: it is empty, or has a '=' or NUL. NAR_GONE: the instance has ended.
+     * NAR_WRONG_THREAD: another thread called. [engine-thread, init, active] */
     nar_status (*withhold)(const nar_host *host, nar_str name);
 } nar_host_config;
 

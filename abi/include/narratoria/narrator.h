@@ -62,8 +62,8 @@ NAR_API nar_status nar_narrator_fail(nar_engine *engine, uint64_t token, nar_str
 /* Tells the next piece of the narrative before the reply: sinks receive NAR_KIND_NARRATIVE_DELTA.
  * The text is copied. A piece may end within a UTF-8 character, which the next one completes. If
  * the plan of the reply has no "narrative", the pieces are its narrative; otherwise the plan's text
- * replaces them. The reply is a failure if the pieces exceed 1 MiB. Each piece restarts
- * narrator_between_ms of nar_times. NAR_BUSY: 16 MiB of pieces are waiting for the engine's loop.
+ * replaces them. The reply is a failure if the pieces exceed 1 MiB. Each piece that is not empty
+ * restarts narrator_between_ms of nar_times, which does not run while an invoked tool runs. NAR_BUSY: 16 MiB of pieces are waiting for the engine's loop.
  * NAR_STALE and NAR_GONE as in nar_narrator_reply. [thread-safe, callback-ok] */
 NAR_API nar_status nar_narrator_delta(nar_engine *engine, uint64_t token, nar_str text,
                                       nar_error *error);
@@ -71,7 +71,8 @@ NAR_API nar_status nar_narrator_delta(nar_engine *engine, uint64_t token, nar_st
 /* Reports what the reply to a request takes, before the reply: a JSON object
  * (abi/schemas/narrator-usage-1.schema.json), which is copied:
  *   {"model": "small", "inputTokens": 900, "outputTokens": 120, "cost": 0.002, "currency": "EUR"}
- * Sinks receive it as NAR_KIND_NARRATOR_USAGE; nar_turn.usage is the sum of a turn.
+ * Sinks receive it as NAR_KIND_NARRATOR_USAGE; nar_turn.usage is the sum of a turn, of which at most
+ * 100 reports count.
  * NAR_INVALID_DOCUMENT: it is not valid. NAR_BUSY, NAR_STALE and NAR_GONE as in nar_narrator_delta.
  * [thread-safe, callback-ok] */
 NAR_API nar_status nar_narrator_usage(nar_engine *engine, uint64_t token, nar_str usage,

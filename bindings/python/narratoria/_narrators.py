@@ -216,7 +216,9 @@ class Narrators(SessionBase):
 def _teller(reply: _core.Reply) -> Callable[[str], None]:
     def delta(text: str) -> None:
         if not reply.delta(text_of("a piece of the narrative", text)):
-            raise GoneError("the request to the narrator has ended", code="GONE")
+            raise GoneError(
+                "the request to the narrator has ended, or 16 MiB are waiting", code="GONE"
+            )
 
     return delta
 
@@ -246,7 +248,9 @@ def _reporter(reply: _core.Reply) -> Callable[..., None]:
             currency,
         )
         if not reply.usage(_core.to_json(report.to_dict(), to_plain)):
-            raise GoneError("the request to the narrator has ended", code="GONE")
+            raise GoneError(
+                "the request to the narrator has ended, or 16 MiB are waiting", code="GONE"
+            )
 
     return usage
 

@@ -865,6 +865,7 @@ class ToolDescription(Document):
         repeatable: False if a second run may do harm; None: it does not say.
         resources: what it needs on a cluster, or None.
         state: JSON Pointers to the parts of the state that it gets.
+        disabled: True if it failed in this prompt and must not be used; None: it may be used.
 
     >>> ToolDescription("weather", "Tells tomorrow's weather.")
     ToolDescription(name='weather', description="Tells tomorrow's weather.")
@@ -879,6 +880,7 @@ class ToolDescription(Document):
     repeatable: bool | None = None
     resources: dict[str, Any] | None = None
     state: list[str] = field(default_factory=MissingArray)
+    disabled: bool | None = None
 
     _members = (
         Member("name", string),
@@ -889,6 +891,7 @@ class ToolDescription(Document):
         Member("repeatable", boolean, OPTIONAL),
         Member("resources", mapping, OPTIONAL),
         Member("state", strings, OPTIONAL),
+        Member("disabled", boolean, OPTIONAL),
     )
 
 

@@ -31,20 +31,20 @@ protected:
 
     test::Folder folder;
     const std::string file = folder / "exchanges.ndjson";
-    const ExchangeKey look{{"I look"}, 0, 1};
+    const ExchangeKey look{{"I look"}, 0};
 };
 
-TEST_F(ExchangesTest, AreFoundByPromptsContinuationAndGeneration) {
+TEST_F(ExchangesTest, AreFoundByPromptsAndContinuation) {
     append_exchange(file, look, {true, {{20, "data: a\n\n"}, {30, "data: b\n\n"}}});
-    append_exchange(file, {{"I look"}, 1, 1}, {false, {{9, "{}"}}});
+    append_exchange(file, {{"I look"}, 1}, {false, {{9, "{}"}}});
     Exchanges all = Exchanges::read(file);
     const Exchange* const first = all.next(look);
     ASSERT_NE(first, nullptr);
     EXPECT_THAT(first->pieces, ElementsAre(Pair(20, "data: a\n\n"), Pair(30, "data: b\n\n")));
     EXPECT_TRUE(first->is_stream);
-    EXPECT_FALSE(all.next({{"I look"}, 1, 1})->is_stream);
-    EXPECT_EQ(all.next({{"I look"}, 0, 2}), nullptr);
-    EXPECT_EQ(all.next({{"I wait", "I look"}, 0, 1}), nullptr);
+    EXPECT_FALSE(all.next({{"I look"}, 1})->is_stream);
+    EXPECT_EQ(all.next({{"I look"}, 2}), nullptr);
+    EXPECT_EQ(all.next({{"I wait", "I look"}, 0}), nullptr);
 }
 
 TEST_F(ExchangesTest, RepeatedOnesAreGivenInTheirOrder) {

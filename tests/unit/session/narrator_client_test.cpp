@@ -141,6 +141,19 @@ TEST_F(NarratorClientTest, EachPieceHasItsOwnTime) {
     EXPECT_THAT(cancelled, ElementsAre(tokens[0]));
 }
 
+TEST_F(NarratorClientTest, PieceThatIsDeliveredInAPauseDoesNotEndIt) {
+    times.narrator_between_ms = 10;
+    ask(0);
+    client.delta(tokens[0], "one");
+    client.pause_time();
+    engine.run_for(0);
+    clock.advance(1000);
+    EXPECT_THAT(calls, ElementsAre("piece one"));
+    client.resume_time();
+    clock.advance(10);
+    EXPECT_EQ(calls.size(), 2u);
+}
+
 TEST_F(NarratorClientTest, FirstPieceHasItsOwnTime) {
     times.narrator_first_ms = 100;
     ask(1000);

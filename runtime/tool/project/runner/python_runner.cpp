@@ -104,6 +104,7 @@ std::unique_ptr<Attempt> PythonRunner::begin(const Invocation& invocation,
                                              AttemptListener& listener, StartFailure& failure) {
     auto call = std::make_unique<PythonCall>(*processes_, servers_, invocation, listener);
     std::vector<std::string> environment = host_;
+    std::erase_if(environment, [](const std::string& each) { return is_withheld(each); });
     for (const std::string& each : *invocation.environment) set_variable(environment, each);
     const auto set_default = [&](const std::string& variable) {
         const std::string name_and_sign = variable.substr(0, variable.find('=') + 1);

@@ -448,6 +448,7 @@ describe("a narrative that is told in pieces", () => {
     ]);
     expect(spoken([piece("It is 3.5 m. Yes"), started(), whole("It is 3.5 m. Yes.")])).toEqual(["It is 3.5 m.", "Yes."]);
     expect(spoken([piece("A door. "), started(), whole("A gate.")])).toEqual(["A door.", "A gate."]);
+    expect(spoken([piece("A door.\n"), started(), whole("A door.")])).toEqual(["A door."]);
   });
 });
 

@@ -211,7 +211,8 @@ export class Session {
       addNarrative(turn, { seq: record.seq, time, planKey, text, source });
       return;
     }
-    const isSpoken = text.startsWith(open.text);
+    // A plan's narrative may be trimmed.
+    const isSpoken = text.startsWith(open.text.trimEnd());
     const rest = isSpoken ? text.slice(spokenLength(open)) : text;
     Object.assign(open, { text, planKey, source, pieces: "whole" });
     if (rest.trim() !== "") open.spoken.push({ seq: record.seq, text: rest });
@@ -228,7 +229,7 @@ export class Session {
     open.text += text;
     // Whole sentences only.
     const rest = open.text.slice(spokenLength(open));
-    const end = /^[^]*(?:[.!?…][^\p{L}\p{N}\s]*\s|[。！？]|\n)/u.exec(rest)?.[0];
+    const end = /^[^]*(?:[.!?…][^\p{L}\p{N}\s]{0,8}\s|[。！？]|\n)/u.exec(rest)?.[0];
     if (end !== undefined && end.trim() !== "") open.spoken.push({ seq: record.seq, text: end });
   }
 

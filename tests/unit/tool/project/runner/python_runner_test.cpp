@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/project/runner/python_runner.hpp"
+#include "base/environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -627,6 +628,20 @@ TEST_F(PythonRunnerTest, ConcurrentCallsUseSeparateServers) {
     EXPECT_TRUE(until([&] { return a->heard.ends > 0 && b->heard.ends > 0; }));
     EXPECT_EQ(a->heard.outcome.result, R"("a")");
     EXPECT_EQ(b->heard.outcome.result, R"("b")");
+}
+
+// The runner reads the host's environment when it is created.
+struct HostWithAKey {
+    HostWithAKey() { ::setenv("NARRATORIA_TEST_KEY", "secret", 1); }
+};
+
+class PythonRunnerWithAKey : private HostWithAKey, public PythonRunnerTest {};
+
+TEST_F(PythonRunnerWithAKey, WithheldVariableIsNotInherited) {
+    write("import os\ndef run(payload):\n    return os.environ.get('NARRATORIA_TEST_KEY')\n");
+    EXPECT_EQ(result(), "\"secret\"");
+    withhold_variable("NARRATORIA_TEST_KEY");
+    EXPECT_EQ(result(), "null");
 }
 
 TEST_F(PythonRunnerTest, EnvironmentAndLimitsSelectServer) {
