@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "narrator_llm/json.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 constexpr std::size_t kMaxTools = 16;
 constexpr std::size_t kMaxChoices = 9;
+constexpr std::size_t kDeepest = 64;
 
 std::string_view trimmed(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
@@ -62,19 +64,52 @@ std::string read_tools(const Json& given, const std::vector<std::string>& known,
     return {};
 }
 
+// True if the first value of a JSON text is nested too deeply. Values are copied recursively, and
+// completing them takes time that is quadratic in the depth.
+bool is_too_deep(std::string_view json) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        const char byte = json[at];
+        if (byte == '"') in_string = !in_string;
+        if (in_string) {
+            if (byte == '\\') ++at;
+        } else if (byte == '{' || byte == '[') {
+            if (++depth > kDeepest) return true;
+        } else if (byte == '}' || byte == ']') {
+            if (--depth == 0) return false;
+        }
+    }
+    return false;
+}
+
 }  // namespace
+
+std::size_t find_object(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(kWhiteSpace);
+    // In a fence or an array, or without a word before it, a brace begins the object.
+    const bool is_json = begin != std::string_view::npos &&
+                         std::string_view("{[`").find(text[begin]) != std::string_view::npos;
+    std::size_t at = text.find('{');
+    for (; at != std::string_view::npos && !is_json; at = text.find('{', at + 1)) {
+        const std::size_t next = text.find_first_not_of(kWhiteSpace, at + 1);
+        if (next != std::string_view::npos && text[next] == '"') break;
+    }
+    return at;
+}
 
 std::string read_answer(std::string_view text, const std::vector<std::string>& tools,
                         Answer& answer) {
     answer = {};
     text = trimmed(text);
     if (text.empty()) return "it is empty";
-    const std::size_t brace = text.find('{');
+    const std::size_t brace = find_object(text);
     if (brace == std::string_view::npos) {
         answer.narrative = text;
         return {};
     }
     const std::string_view json = text.substr(brace);
+    if (is_too_deep(json)) return "its values are nested too deeply";
     rapidjson::Document document;
     if (!parse(json, document)) {
         const std::size_t at = document.GetErrorOffset();
@@ -106,7 +141,7 @@ std::string read_answer(std::string_view text, const std::vector<std::string>& t
     if (answer.narrative.empty() && answer.tools.empty()) {
         return "it has neither a \"narrative\" nor \"tools\"";
     }
-    return {};
+    return is_utf8(to_json(answer)) ? "" : "it has half of a surrogate pair (\"\\uD800\")";
 }
 
 std::string completed(std::string_view json) {
@@ -119,6 +154,8 @@ std::string completed(std::string_view json) {
     bool is_value = false;      // the string is a value, not a name
     bool is_narrative = false;  // the string is the narrative
     std::size_t string_begin = 0;
+    std::size_t escape = 0;  // where the last escape sequence of the text begins
+    std::size_t escape_before = 0;
     std::string name;  // of the member of the answer
     for (std::size_t at = 0; at < json.size(); ++at) {
         const char byte = json[at];
@@ -127,6 +164,7 @@ std::string completed(std::string_view json) {
                 is_escape = false;
             } else if (byte == '\\') {
                 is_escape = true;
+                escape_before = std::exchange(escape, at);
             } else if (byte == '"') {
                 in_string = false;
                 if (!is_value && closers == "}")
@@ -168,11 +206,16 @@ std::string completed(std::string_view json) {
     if (closers.size() > 1 && name == "tools") return {};
     if (in_string && is_narrative) {
         std::string_view text = json;
-        // A cut escape sequence is dropped.
-        const std::size_t escape = text.rfind('\\');
-        if (escape != std::string_view::npos && escape >= string_begin &&
+        // A cut escape sequence is dropped, and the first half of a surrogate pair (\uD800 to \uDBFF).
+        if (escape > 0 &&
             (is_escape || (text.substr(escape).starts_with("\\u") && text.size() - escape < 6))) {
             text = text.substr(0, escape);
+            escape = escape_before;
+        }
+        const std::string_view last = text.substr(std::min(escape, text.size()));
+        if (last.size() == 6 && (last.starts_with("\\ud") || last.starts_with("\\uD")) &&
+            std::string_view("89abAB").find(last[3]) != std::string_view::npos) {
+            text.remove_suffix(last.size());
         }
         return std::string(text) + '"' + closers;
     }

@@ -3,6 +3,7 @@
 // The answer of a model: {"narrative": "…", "tools": [{"tool": "…", "input": {…}}], "choices": ["…"]}.
 // Models write more and less than that, so it is read leniently and checked strictly.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ struct Answer {
     std::vector<ToolUse> tools;
     std::vector<std::string> choices;
 };
+
+// The first byte of the object in an answer, or npos. Words before it may have braces too.
+std::size_t find_object(std::string_view text);
 
 // Reads the first JSON object in `text`: fences and words around it are ignored, and an end that was
 // cut off is completed as far as it is certain. Text without an object is a narrative. `tools`: the

@@ -11,7 +11,9 @@ constexpr std::size_t kMaxMessage = 400;
 
 // The message of an "error" member: {"error": {"message": "…"}} or {"error": "…"}.
 std::string error_in(const Json& object) {
-    const Json* const error = member(&object, "error");
+    const Json* error = member(&object, "error");
+    // {"object": "error", "message": "…"}
+    if (error == nullptr && text_member(&object, "object") == "error") error = &object;
     if (error == nullptr) return {};
     if (error->IsString()) return std::string(view(*error));
     const std::string_view message = text_member(error, "message");
@@ -94,13 +96,17 @@ std::string ChatResponse::feed(std::string_view bytes) {
 
 std::string ChatResponse::end() {
     std::string out;
-    if (is_stream_) events_.end([&](std::string_view data) { take(data, out); });
-    else take(body_, out);
+    const auto on_data = [&](std::string_view data) { take(data, out); };
+    // Some servers declare their stream as plain text.
+    if (body_.starts_with("data:")) events_.feed(body_, on_data);
+    else if (!is_stream_) take(body_, out);
+    events_.end(on_data);
     // Some servers put the answer of a model that reasons into the wrong member.
     if (answer_.find_first_not_of(" \t\r\n") == std::string::npos) {
         answer_.clear();
         if (reasoning_.find('{') != std::string::npos) add(reasoning_, out);
     }
+    if (!is_utf8(answer_)) fault_ = "an answer that is not valid UTF-8";
     return out;
 }
 
@@ -119,8 +125,13 @@ void ChatResponse::take(std::string_view json, std::string& out) {
     }
     if (const Json* const usage = member(&document, "usage")) {
         const Json* const details = member(usage, "prompt_tokens_details");
-        tokens_ = {number_member(usage, "prompt_tokens"), number_member(details, "cached_tokens"),
-                   number_member(usage, "completion_tokens")};
+        // A number that cannot be true is left out: the runtime's are at most 2^63 - 1.
+        const auto count = [](const Json* object, const char* name) {
+            const std::uint64_t tokens = number_member(object, name);
+            return tokens < std::uint64_t{1} << 40 ? tokens : 0;
+        };
+        tokens_ = {count(usage, "prompt_tokens"), count(details, "cached_tokens"),
+                   count(usage, "completion_tokens")};
     }
     const Json* const choices = member(&document, "choices");
     if (choices == nullptr || !choices->IsArray() || choices->Empty()) return;

@@ -3,6 +3,7 @@
 // Reads members of JSON objects that other programs wrote, and writes texts.
 
 #include <rapidjson/document.h>
+#include <rapidjson/memorystream.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -31,6 +32,16 @@ inline const Json* member(const Json* object, const char* name) {
 
 inline std::string_view view(const Json& text) {
     return {text.GetString(), text.GetStringLength()};
+}
+
+// Parsers accept invalid bytes, and make some of half a surrogate pair ("\uDE00").
+inline bool is_utf8(std::string_view text) {
+    rapidjson::MemoryStream in(text.data(), text.size());
+    rapidjson::StringBuffer out;
+    while (in.Tell() < text.size()) {
+        if (!rapidjson::UTF8<>::Validate(in, out)) return false;
+    }
+    return true;
 }
 
 // Empty if it is not a string.

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "narrator_llm/answer.hpp"
+
 namespace narratoria::llm {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
-// A fence of Markdown around JSON: three backticks and the name of a language.
-constexpr std::string_view kFence = "```";
-constexpr std::size_t kLongestFence = 16;
+// Models may write this many bytes before the object, such as a fence or a sentence.
+constexpr std::size_t kLongestBeginning = 80;
 
 bool is_high(std::uint32_t code) { return code >= 0xD800 && code < 0xDC00; }
 bool is_low(std::uint32_t code) { return code >= 0xDC00 && code < 0xE000; }
@@ -21,19 +22,15 @@ std::string NarrativeReader::feed(std::string_view bytes) {
     std::string out;
     if (kind_ == Kind::Unknown) {
         beginning_ += bytes;
-        std::string_view rest = beginning_;
-        rest.remove_prefix(std::min(rest.find_first_not_of(kWhiteSpace), rest.size()));
-        if (rest.starts_with(kFence) || (rest.size() < kFence.size() && kFence.starts_with(rest))) {
-            const std::size_t brace = rest.find('{');
-            // Wait for more of the fence.
-            if (brace == std::string_view::npos && rest.size() < kLongestFence) return out;
-            if (brace != std::string_view::npos) rest.remove_prefix(brace);
+        const std::string_view rest = beginning_;
+        std::size_t begin = find_object(rest);
+        kind_ = Kind::Object;
+        if (begin == std::string_view::npos) {
+            begin = std::min(rest.find_first_not_of(kWhiteSpace), rest.size());
+            kind_ = rest.size() - begin < kLongestBeginning ? Kind::Unknown : Kind::Prose;
         }
-        if (rest.empty()) return out;
-        kind_ = rest.front() == '{' ? Kind::Object : Kind::Prose;
-        const std::string beginning(rest);
-        beginning_.clear();
-        return feed(beginning);
+        if (kind_ == Kind::Unknown) return out;
+        return feed(std::exchange(beginning_, {}).substr(begin));
     }
     if (kind_ == Kind::Prose) {
         out = bytes;
@@ -75,8 +72,8 @@ void NarrativeReader::take_in_string(char byte, std::string& out) {
             case 'n': return put('\n', out);
             case 't': return put('\t', out);
             case 'r': return put('\r', out);
-            case 'b':
-            case 'f': return;
+            case 'b': return put('\b', out);
+            case 'f': return put('\f', out);
             case 'u':
                 digits_ = 4;
                 code_ = 0;

@@ -68,7 +68,14 @@ TEST(NarrativeReader, ReadsWithinAFence) {
 }
 
 TEST(NarrativeReader, ProseIsTheNarrative) {
-    EXPECT_EQ(narrative_of("You wait. {A cat} comes."), "You wait. {A cat} comes.");
+    const std::string prose = "You wait. {A cat} comes. " + std::string(100, 'x');
+    EXPECT_EQ(narrative_of(prose), prose);
+}
+
+TEST(NarrativeReader, WordsBeforeTheObjectAreNotTold) {
+    EXPECT_EQ(narrative_of("[{\"narrative\": \"It opens.\"}]"), "It opens.");
+    EXPECT_EQ(narrative_of("Sure {really}! {\"narrative\": \"It opens.\"}"), "It opens.");
+    EXPECT_EQ(narrative_of("You wait."), "") << "it could still be such a word";
 }
 
 TEST(NarrativeReader, OnlyTheFirstNarrativeIsTold) {
