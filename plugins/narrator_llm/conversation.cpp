@@ -33,10 +33,8 @@ std::string cut_to(std::string_view text, std::size_t most) {
 }  // namespace
 
 void Conversation::begin_turn(const std::vector<SeenTurn>& before, std::string prompt) {
-    const bool has_answer =
-        !current_.empty() && std::string_view(current_.back().role) == "assistant";
     const bool continues =
-        !before.empty() && has_answer && before.back().prompt == prompt_ &&
+        !before.empty() && has_answer() && before.back().prompt == prompt_ &&
         (turns_.empty() ? before.size() == 1
                         : before.size() > 1 && before[before.size() - 2] == turns_.back().seen);
     const bool is_same =
@@ -50,12 +48,17 @@ void Conversation::begin_turn(const std::vector<SeenTurn>& before, std::string p
         for (const SeenTurn& each : before) {
             Answer answer;
             answer.narrative = each.narrative;
+            answer.choices = each.choices;
             turns_.push_back({each, {{"user", each.prompt}, {"assistant", to_json(answer)}}});
         }
     }
     current_.clear();
     prompt_ = std::move(prompt);
     current_.push_back({"user", prompt_});
+}
+
+bool Conversation::has_answer() const {
+    return !current_.empty() && std::string_view(current_.back().role) == "assistant";
 }
 
 void Conversation::add(const char* role, std::string content) {

@@ -21,6 +21,7 @@ namespace narratoria::llm {
 struct SeenTurn {
     std::string prompt;
     std::string narrative;
+    std::vector<std::string> choices = {};
 
     bool operator==(const SeenTurn&) const = default;
 };
@@ -35,6 +36,8 @@ public:
     void begin_turn(const std::vector<SeenTurn>& before, std::string prompt);
     // Adds a question of the current turn, or an answer to it.
     void add(const char* role, std::string content);
+    // False if the last request of the current turn got no answer: there is nothing to say about it.
+    bool has_answer() const;
     // Drops what was added after this many messages of the current turn.
     std::size_t size() const { return current_.size(); }
     void keep(std::size_t size) { current_.resize(size); }

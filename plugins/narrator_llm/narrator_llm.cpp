@@ -39,6 +39,7 @@ constexpr int kMaxRetries = 3;
 constexpr milliseconds kLeastTime{20'000};
 constexpr std::uint64_t kMaxContinuations = 4;
 constexpr std::size_t kMaxErrorBody = 64 * 1024;
+constexpr std::size_t kMaxFaulty = 4000;  // bytes of an answer that could not be used
 
 bool is_worth_a_retry(std::uint32_t status) {
     return status == 429 || status == 500 || (status >= 502 && status <= 504);
@@ -111,6 +112,7 @@ public:
         if (!question.is_first()) go_on(question);
         question_.emplace(std::move(question));
         retries_ = 0;
+        generated_at_ = steady_clock::now();
         ask();
     }
 
@@ -155,8 +157,13 @@ private:
         }
         std::vector<SeenTurn> before;
         each_element(&question.request, "turns", [&](const Json& turn) {
+            // A turn that was cancelled has none; an empty answer would be a bad example.
+            if (text_member(&turn, "narrative").empty()) return;
             before.push_back({std::string(text_member(&turn, "prompt")),
                               std::string(text_member(&turn, "narrative"))});
+            each_element(&turn, "choices", [&](const Json& choice) {
+                if (choice.IsString()) before.back().choices.emplace_back(view(choice));
+            });
         });
         const Json* const prompt = member(&question.request, "prompt");
         const std::string words(text_member(prompt, "text"));
@@ -177,6 +184,9 @@ private:
         });
         const Json* const result = member(&question.request, "previousResult");
         if (!faults.empty()) {
+            // If the server failed, the model has no fault to correct, and two messages of the same
+            // role in a row are refused by some models.
+            if (!conversation_->has_answer()) return;
             conversation_->add("user", "That answer cannot be used:" + faults +
                                            "\nAnswer again, with one JSON object only.");
         } else if (result != nullptr) {
@@ -359,7 +369,8 @@ private:
         if (status_ == 0 || status_ == 200) {
             why = end.error;
             may_retry = response_.answer().empty() && end.error_code != "HTTP_SETUP" &&
-                        end.error_code != "HTTP_REDIRECT" && end.error_code != "HTTP_TOO_LARGE";
+                        end.error_code != "HTTP_REDIRECT" && end.error_code != "HTTP_TOO_LARGE" &&
+                        end.error_code != "HTTP_PROTOCOL";
         } else {
             why = "the server replied with status " + std::to_string(status_) + ": " +
                   message_of(redacted(error_body_));
@@ -368,7 +379,7 @@ private:
         why += " (" + settings_.base_url + ")";
         const milliseconds pause = pause_.value_or(kFirstPause * (1 << retries_));
         const auto time = question_->reply.timeout();
-        const bool has_time = !time || pause < *time;
+        const bool has_time = !time || since(generated_at_) + pause < *time;
         if (may_retry && retries_ < kMaxRetries && has_time) {
             ++retries_;
             host_.log(plugin::Level::Info,
@@ -428,8 +439,10 @@ private:
         std::string fault = read_answer(response_.answer(), names, answer);
         if (!fault.empty()) {
             if (response_.is_cut()) fault += "; it was cut off by the limit of tokens";
-            conversation_->add("assistant",
-                               response_.answer().empty() ? "(nothing)" : response_.answer());
+            // Its beginning is enough to see the fault, and fits into the budget.
+            const std::string_view given =
+                narratoria::detail::prefix_of(response_.answer(), kMaxFaulty);
+            conversation_->add("assistant", given.empty() ? "(nothing)" : std::string(given));
             return fail("the model's answer cannot be used: " + fault);
         }
         conversation_->add("assistant", to_json(answer));
@@ -492,6 +505,7 @@ private:
     plugin::Http http_;
     plugin::Timer retry_;  // for the next attempt, or the next piece of a recording
     int retries_ = 0;
+    steady_clock::time_point generated_at_;  // the call of generate
     std::uint32_t status_ = 0;
     std::string error_body_;
     std::optional<milliseconds> pause_;  // that the server asks for
