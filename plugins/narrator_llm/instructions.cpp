@@ -19,12 +19,14 @@ constexpr const char* kNarrate =
     "actions have consequences, and never act for the player. The state is what is true in the "
     "story; never contradict it.";
 
+// The example could be true: small models copy its strings, and would copy descriptions in it.
 constexpr const char* kForm =
-    "Answer with one JSON object and nothing else:\n"
-    "{\"narrative\": \"what the player is told\", \"tools\": [], \"choices\": [\"what the player "
-    "may do "
-    "next\"]}\n"
-    "\"choices\" are two to four short texts in the player's words.";
+    "Answer with one JSON object and nothing else. For example, if the player writes \"I push the "
+    "gate\":\n"
+    "{\"narrative\": \"You push the gate. It creaks, and a dog begins to bark.\", \"tools\": [], "
+    "\"choices\": [\"I call the dog\", \"I walk back\"]}\n"
+    "\"narrative\" is what happens now. \"choices\" are two to four short texts in the player's "
+    "words: what the player may do next.";
 
 constexpr const char* kTools =
     "\"tools\" are the tools that the story needs now, often none: {\"tool\": \"NAME\", \"input\": "
@@ -58,6 +60,10 @@ std::string read_instructions(const plugin::Host& host, const ModelSettings& set
     if (!host.title().empty()) text += "\nThe story is \"" + std::string(host.title()) + "\".";
     if (!host.language().empty()) {
         text += "\nWrite in the language " + std::string(host.language()) + ".";
+    }
+    rapidjson::Document opening;
+    if (parse_object(host.opening(), opening)) {
+        text += "\nThe story has begun: " + std::string(text_member(&opening, "text"));
     }
     return text;
 }

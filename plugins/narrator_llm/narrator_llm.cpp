@@ -148,6 +148,7 @@ private:
     void begin_turn(const Question& question) {
         stamp_ = question.stamp();
         refusal_.clear();
+        last_in_turn_.clear();
         const auto time = question.reply.timeout();
         if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
             host_.log(plugin::Level::Warning,
@@ -165,6 +166,14 @@ private:
                 if (choice.IsString()) before.back().choices.emplace_back(view(choice));
             });
         });
+        if (conversation_->size() != good_size_ + 1 && !before.empty()) {
+            // The last turn ended without a usable answer, so with the fallback text, which the model
+            // is shown instead of its answers.
+            Answer fallback;
+            fallback.narrative = before.back().narrative;
+            conversation_->keep(good_size_);
+            conversation_->add("assistant", to_json(fallback));
+        }
         const Json* const prompt = member(&question.request, "prompt");
         const std::string words(text_member(prompt, "text"));
         key_.prompts.clear();
@@ -174,6 +183,7 @@ private:
         }
         key_.prompts.push_back(words);
         conversation_->begin_turn(before, words);
+        good_size_ = conversation_->size();
     }
 
     // The turn goes on: the tools have run, or the last answer could not be used.
@@ -191,6 +201,7 @@ private:
                                            "\nAnswer again, with one JSON object only.");
         } else if (result != nullptr) {
             conversation_->add("user", results_of(*result));
+            good_size_ = conversation_->size();
         }
     }
 
@@ -438,12 +449,22 @@ private:
         Answer answer;
         std::string fault = read_answer(response_.answer(), names, answer);
         if (!fault.empty()) {
-            if (response_.is_cut()) fault += "; it was cut off by the limit of tokens";
+            if (response_.is_cut() && fault.find("cut off") == std::string::npos) {
+                fault += "; it was cut off by the limit of tokens";
+            }
             // Its beginning is enough to see the fault, and fits into the budget.
             const std::string_view given =
                 narratoria::detail::prefix_of(response_.answer(), kMaxFaulty);
             conversation_->add("assistant", given.empty() ? "(nothing)" : std::string(given));
             return fail("the model's answer cannot be used: " + fault);
+        }
+        // A model repeats the faults that it is shown, so they leave once there is a correct answer.
+        conversation_->keep(good_size_);
+        // A small model may use the same tool again and again; the turn ends then.
+        Answer same = answer;
+        same.choices.clear();
+        if (std::string text = to_json(same); std::exchange(last_in_turn_, text) == text) {
+            answer.tools.clear();
         }
         conversation_->add("assistant", to_json(answer));
         const plugin::Reply reply = std::move(question_->reply);
@@ -493,6 +514,8 @@ private:
     std::string instructions_;
     std::optional<Conversation> conversation_;
     std::string stamp_;  // of the current prompt
+    std::size_t good_size_ = 0;  // messages of the turn before answers that cannot be used
+    std::string last_in_turn_;   // the last answer of the turn, without its choices
     bool has_warned_ = false;
     std::random_device random_;
 
