@@ -179,10 +179,17 @@ def test_tool_may_be_used_twice(play):
 
 
 def test_model_that_always_uses_tools_is_ended(play):
-    with ChatServer(says({"narrative": "You pour.", "tools": [use("lamp", oil=2)]})) as server:
+    with ChatServer(*(says({"narrative": "You pour.", "tools": [use("lamp", oil=oil)]})
+                      for oil in range(1, 10))) as server:
         ran = play(server)
     assert ran.out.count("✓ The lamp burns.") == 4 and len(server.requests) <= 10, ran
     assert all("lamp" not in json.dumps(request.body["response_format"]) for request in server.requests[4:])
+
+
+def test_model_that_repeats_its_answer_is_ended(play):
+    with ChatServer(says({"narrative": "You pour.", "tools": [use("lamp", oil=2)]})) as server:
+        ran = play(server)
+    assert ran.status == 0 and ran.out.count("✓ The lamp burns.") == 1 and len(server.requests) == 2, ran
 
 
 @pytest.mark.parametrize("prompt", ['I say "no\\" {twice}', "I wave 😀 \u2028 \x01 \x7f", "x" * 100_000],
