@@ -85,6 +85,18 @@ bool is_too_deep(std::string_view json) {
 
 }  // namespace
 
+std::string_view without_thoughts(std::string_view text) {
+    constexpr std::string_view kBegin = "<think>";
+    constexpr std::string_view kEnd = "</think>";
+    const std::string_view rest =
+        text.substr(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
+    if (rest.empty() || !rest.substr(0, kBegin.size()).starts_with(kBegin.substr(0, rest.size()))) {
+        return text;
+    }
+    const std::size_t end = rest.find(kEnd);
+    return end == std::string_view::npos ? std::string_view() : rest.substr(end + kEnd.size());
+}
+
 std::size_t find_object(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(kWhiteSpace);
     // In a fence or an array, or without a word before it, a brace begins the object.
@@ -101,7 +113,7 @@ std::size_t find_object(std::string_view text) {
 std::string read_answer(std::string_view text, const std::vector<std::string>& tools,
                         Answer& answer) {
     answer = {};
-    text = trimmed(text);
+    text = trimmed(without_thoughts(text));
     if (text.empty()) return "it is empty";
     const std::size_t brace = find_object(text);
     if (brace == std::string_view::npos) {

@@ -20,6 +20,10 @@ struct Answer {
     std::vector<std::string> choices;
 };
 
+// What follows the thoughts at the beginning of an answer, "<think>…</think>"; nothing as long as they
+// have not ended.
+std::string_view without_thoughts(std::string_view text);
+
 // The first byte of the object in an answer, or npos. Words before it may have braces too.
 std::size_t find_object(std::string_view text);
 

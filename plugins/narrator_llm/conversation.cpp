@@ -116,15 +116,16 @@ std::vector<Message> Conversation::messages(const std::string& rules, const std:
     while (!turns_.empty() && needed() > budget_) drop_old_turns();
     std::vector<Message> all;
     all.push_back({"system", rules});
-    if (!digest_.empty()) {
-        std::string text = "What happened before, in short:\n";
-        for (const std::string& line : digest_) text += line + "\n";
-        all.back().content += "\n\n" + text;
-    }
     for (const Turn& turn : turns_) {
         all.insert(all.end(), turn.messages.begin(), turn.messages.end());
     }
     all.insert(all.end(), current_.begin(), current_.end());
+    if (!digest_.empty()) {
+        // With the player's words, so not among the rules.
+        std::string text = "What happened before, in short:\n";
+        for (const std::string& line : digest_) text += line + "\n";
+        all[1].content.insert(0, text + "\n");
+    }
     if (!ending.empty()) all.back().content += "\n\n" + ending;
     return all;
 }

@@ -22,7 +22,7 @@ std::string NarrativeReader::feed(std::string_view bytes) {
     std::string out;
     if (kind_ == Kind::Unknown) {
         beginning_ += bytes;
-        const std::string_view rest = beginning_;
+        const std::string_view rest = without_thoughts(beginning_);
         std::size_t begin = find_object(rest);
         kind_ = Kind::Object;
         if (begin == std::string_view::npos) {
@@ -30,7 +30,9 @@ std::string NarrativeReader::feed(std::string_view bytes) {
             kind_ = rest.size() - begin < kLongestBeginning ? Kind::Unknown : Kind::Prose;
         }
         if (kind_ == Kind::Unknown) return out;
-        return feed(std::exchange(beginning_, {}).substr(begin));
+        const std::string first(rest.substr(begin));
+        beginning_.clear();
+        return feed(first);
     }
     if (kind_ == Kind::Prose) {
         out = bytes;

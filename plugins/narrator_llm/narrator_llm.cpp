@@ -513,7 +513,7 @@ private:
     ModelSettings settings_;
     std::string instructions_;
     std::optional<Conversation> conversation_;
-    std::string stamp_;  // of the current prompt
+    std::string stamp_;          // of the current prompt
     std::size_t good_size_ = 0;  // messages of the turn before answers that cannot be used
     std::string last_in_turn_;   // the last answer of the turn, without its choices
     bool has_warned_ = false;

@@ -43,6 +43,17 @@ TEST(ServerEvents, EndAtEmptyLinesHoweverTheyAreSplit) {
     }
 }
 
+struct Read {
+    std::string fault;
+    Answer answer;
+};
+
+Read read(std::string_view text) {
+    Read out;
+    out.fault = read_answer(text, {"die", "lamp"}, out.answer);
+    return out;
+}
+
 // ---- the narrative while it is written
 
 std::string narrative_of(std::string_view answer, size_t piece = 1) {
@@ -67,6 +78,19 @@ TEST(NarrativeReader, ReadsWithinAFence) {
     EXPECT_EQ(narrative_of("```json\n{\"narrative\": \"It opens.\"}\n```"), "It opens.");
 }
 
+TEST(NarrativeReader, ThoughtsAreNotTold) {
+    const std::string object = R"({"narrative": "It opens."})";
+    for (const std::string thoughts :
+         {"<think>The {killer} is Marr.</think>", "\n<think></think>\n"}) {
+        EXPECT_EQ(narrative_of(thoughts + object), "It opens.");
+        EXPECT_EQ(read(thoughts + object).answer.narrative, "It opens.");
+        EXPECT_EQ(read(thoughts + "It opens.").answer.narrative, "It opens.");
+    }
+    EXPECT_EQ(narrative_of("<think>The killer is Marr. " + std::string(500, '.')), "");
+    EXPECT_EQ(read("<think>The killer").fault, "it is empty");
+    EXPECT_EQ(narrative_of("<thing> falls." + std::string(100, '.')).substr(0, 7), "<thing>");
+}
+
 TEST(NarrativeReader, ProseIsTheNarrative) {
     const std::string prose = "You wait. {A cat} comes. " + std::string(100, 'x');
     EXPECT_EQ(narrative_of(prose), prose);
@@ -83,17 +107,6 @@ TEST(NarrativeReader, OnlyTheFirstNarrativeIsTold) {
 }
 
 // ---- the whole answer
-
-struct Read {
-    std::string fault;
-    Answer answer;
-};
-
-Read read(std::string_view text) {
-    Read out;
-    out.fault = read_answer(text, {"die", "lamp"}, out.answer);
-    return out;
-}
 
 TEST(Answer, HasNarrativeToolsAndChoices) {
     const Read all =
