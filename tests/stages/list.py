@@ -131,6 +131,15 @@ def corpus(report):
            {**of_build("release"), "NARRATORIA_CORPUS": "1", "NARRATORIA_CHECK_ROUNDS": "30"})
 
 
+def model(report):
+    """Plays in one process, because each would have its own server. Prints what was measured."""
+    numbers = TREE / "build/release/model-numbers.txt"
+    numbers.unlink(missing_ok=True)
+    pytest(report, "release, model", ["tests/model", "-n", "0"], of_build("release"))
+    if numbers.exists():
+        print("".join(f"  {line}\n" for line in numbers.read_text().splitlines()), end="")
+
+
 def install(report):
     ctest(report, "release", "-L", "^full$")
 
@@ -186,6 +195,9 @@ STAGES = (
           sanitized_command, ASAN, "packages_for_clang", COMMAND_PATHS, 10),
     Stage("sanitized-python", "turn", "the Python package under the same, with python -X dev",
           python_package.under_asan, ASAN, "packages_for_clang", PACKAGE, 10),
+    Stage("model", "turn", "a narrator with a small language model on llama.cpp's server",
+          model, RELEASE, "packages_for_pypi",
+          (*LIBRARY, "plugins/narrator_llm/", "tests/model/"), 8),
     Stage("control-groups", "full", "limits on all processes of a tool, in a virtual machine",
           machine.control_groups, RELEASE, "packages_to_test", (*LIBRARY, "tests/machine/"), 10),
     Stage("fresh-debian", "full", "./play and ./test on a bare Debian 12 with git, as root and by sudo",

@@ -10,6 +10,7 @@ DETAILED, NAMED, SLOWEST = 25, 100, 10
 # {part of a name: what it tests}. Skipped tests with these names are reported once more at the end.
 LOUD = {"tests.containers": "tools of projects in containers, with a real podman",
         "tests.cluster": "tools on a Slurm cluster",
+        "tests.model": "a narrator with a real language model",
         "machine: control groups": "limits on all processes of a tool, in a virtual machine",
         "machine: ./play": "./play and ./test on a bare Debian 12",
         "wheel for Python": "a wheel for each supported Python"}
