@@ -740,7 +740,7 @@ def test_turn_ends_within_its_times_if_the_server_trickles(play, what):
         ran = play(server, times=times)
         assert all(request.closed.wait(DEADLINE) for request in server.requests)
     assert ran.status == 1 and FALLBACK in ran.out, ran
-    assert time.monotonic() - started < 60 and len(server.requests) == 5
+    assert time.monotonic() - started < 60 and len(server.requests) <= 5
 
 
 def test_first_piece_has_its_own_time(play):
@@ -749,12 +749,12 @@ def test_first_piece_has_its_own_time(play):
     with ChatServer(begins(b"", trickles(reasoning))) as server:
         ran = play(server, times="narrator_ms = 60000\nnarrator_first_ms = 200")
     assert ran.status == 1 and FALLBACK in ran.out, ran
-    assert time.monotonic() - started < 60 and len(server.requests) == 5
+    assert time.monotonic() - started < 60 and len(server.requests) <= 5
 
 
 def test_time_of_a_turn_ends_its_request(play):
     with ChatServer(begins(ONE, Peer.stall)) as server:
-        ran = play(server, times="narrator_ms = 60000\nprompt_ms = 300")
+        ran = play(server, times="narrator_ms = 60000\nprompt_ms = 1000")
         assert server.requests[0].closed.wait(DEADLINE)
     assert ran.status == 1, ran
     assert len(server.requests) == 1
