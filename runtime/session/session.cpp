@@ -99,7 +99,11 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
             for (const auto& tool : settings_.project->tools) registry_.add(tool);
         }
         load_plugins(settings_, with_.engine, dispatcher_);
-        if (const auto narrator = choose_narrator(settings_, dispatcher_, narrator_fault_)) {
+        // A replay asks no narrator, and plugins are not loaded for it.
+        const auto narrator = replays()
+                                  ? std::nullopt
+                                  : choose_narrator(settings_, dispatcher_, narrator_fault_);
+        if (narrator) {
             narrator_.set_narrator(*narrator);
             if (!settings_.narrator && settings_.story) {
                 built_in_ = find_built_in(narrator_name(*settings_.story));

@@ -158,6 +158,14 @@ def test_narrative_that_no_plan_follows_is_taken_back(command):
     assert shown.count(WORDS + "(taken back)") == 5 and "Nothing comes of it" in shown, ran
 
 
+def test_game_of_a_plugins_narrator_is_replayed_without_it(command, tmp_path):
+    story = story_told_by(command, {"delta": "It opens."}, WRITTEN)
+    store = ("--store", tmp_path / "saves.db", "--session", "s")
+    assert command("play", "--story", story, *store, "push").status == 0
+    ran = command("replay", *store)
+    assert ran.status == 0, ran
+
+
 def test_narrative_appears_while_it_is_written(command, tmp_path):
     fifo = tmp_path / "go-on"
     os.mkfifo(fifo)
