@@ -212,11 +212,14 @@ private:
                 return std::string(text_member(&tool, name));
             };
             said += "\n- " + text("toolId") + ": " + text("state");
-            if (!text("summary").empty()) said += ", " + text("summary");
+            if (!text("summary").empty()) said += ", " + shortened(text("summary"));
             if (const Json* const value = member(&tool, "result")) {
                 said += ", result " + shortened(to_text(*value));
             }
-            if (!text("error").empty()) said += ", " + text("error");
+            // A failed tool's summary is its error, too.
+            if (!text("error").empty() && text("error") != text("summary")) {
+                said += ", " + shortened(text("error"));
+            }
         });
         const Json* const success = member(&result, "success");
         return said + (success != nullptr && success->IsTrue()
@@ -406,6 +409,8 @@ private:
             }
             refusal_ = redacted(why);
         }
+        // Asking again before the server wants to be asked would not help.
+        if (pause_ && !has_time) refusal_ = redacted(why);
         fail(why);
     }
 
