@@ -375,9 +375,10 @@ void View::say_usage(std::string_view turn) {
     const json::Value* usage = json::member(body, "usage");
     if (usage == nullptr || !usage->IsObject()) return;
     const auto of = [&](std::string_view name) { return json::number(*usage, name).value_or(0); };
-    std::string said = fmt::format("the narrator took {:.0f} tokens ({:.0f} of them cached) and wrote "
-                                   "{:.0f}",
-                                   of("inputTokens"), of("cachedTokens"), of("outputTokens"));
+    std::string said = fmt::format(
+        "the narrator took {:.0f} tokens ({:.0f} of them cached) and wrote "
+        "{:.0f}",
+        of("inputTokens"), of("cachedTokens"), of("outputTokens"));
     if (json::member(*usage, "cost") != nullptr) {
         said += fmt::format(", for {:g} {}", of("cost"), text_of(*usage, "currency"));
     }

@@ -100,9 +100,8 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
         }
         load_plugins(settings_, with_.engine, dispatcher_);
         // A replay asks no narrator, and plugins are not loaded for it.
-        const auto narrator = replays()
-                                  ? std::nullopt
-                                  : choose_narrator(settings_, dispatcher_, narrator_fault_);
+        const auto narrator =
+            replays() ? std::nullopt : choose_narrator(settings_, dispatcher_, narrator_fault_);
         if (narrator) {
             narrator_.set_narrator(*narrator);
             if (!settings_.narrator && settings_.story) {

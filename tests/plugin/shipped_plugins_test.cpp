@@ -74,7 +74,8 @@ TEST_P(ShippedPluginTest, IsListedWithThePathItWasLoadedFrom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedPluginTest,
-                         ::testing::Values("event_log", "launcher", "narrator_llm", "narrator_process", "slurm"),
+                         ::testing::Values("event_log", "launcher", "narrator_llm",
+                                           "narrator_process", "slurm"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -89,8 +89,7 @@ bool Reply::delta(std::string_view text) {
 
 bool Reply::usage(std::string_view report) {
     if (!is_open()) return false;
-    const nar_status status =
-        narrator_functions(host_).usage(host_, token_, detail::to_c(report));
+    const nar_status status = narrator_functions(host_).usage(host_, token_, detail::to_c(report));
     if (status == NAR_INVALID_DOCUMENT) {
         throw py::value_error("the usage is not valid; the log has the reason");
     }

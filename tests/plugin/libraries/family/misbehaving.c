@@ -231,8 +231,8 @@ static void sink_event(void *self, const nar_event *event) {
     instance->kept = event->body;
 #endif
 #if MISBEHAVIOUR_CRASHES_ON_UNKNOWN_KIND
-    static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
-                                        "k",  "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v"};
+    static const char *const names[] = {NULL, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k",
+                                        "l",  "m", "n", "o", "p", "q", "r", "s", "t", "u", "v"};
     const uint32_t known = event->kind <= NAR_KIND_NARRATOR_USAGE ? event->kind : 0;
     instance->events += *(const volatile unsigned char *)names[known];
 #endif
