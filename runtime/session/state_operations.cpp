@@ -170,11 +170,19 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
             append_expanded(value, member.value, text_of, json_of);
         } else {
             for (const json::Member each : member.value.members()) {
+                const bool is_sum = each.key == "+";
+                if (before && before.type() != json::Type::Null &&
+                    !(is_sum ? before.is_number() : before.is_array())) {
+                    why = json::quoted(member.key) +
+                          (is_sum ? " is not a number" : " is not a list") + ", so " +
+                          json::quoted(each.key) + " cannot change it";
+                    return std::nullopt;
+                }
                 std::string given;
                 append_expanded(given, each.value, text_of, json_of);
                 parse(given, operand);
-                value = each.key == "+" ? sum(before, operand.root())
-                                        : list_with(before, operand.root(), each.key == "add");
+                value = is_sum ? sum(before, operand.root())
+                               : list_with(before, operand.root(), each.key == "add");
             }
         }
         parse(json::nested(member.key, value), document);

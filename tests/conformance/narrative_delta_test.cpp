@@ -235,6 +235,7 @@ TEST_F(NarrativeDelta, ReplyAfterTooManyPiecesIsNotTheNextOnes) {
                   },
                   [](const NarratorReply& reply) { reply.plan(tells("There.")); }});
     EXPECT_EQ(turn(*stage, "go").narrative, "There.");
+    EXPECT_EQ(stage->recorder.of(Kind::PlanStarted).size(), 1u);
     EXPECT_EQ(narrator.requests.size(), 2u);
 }
 

@@ -149,6 +149,22 @@ TEST_F(NarratorDetails, UsageIsInTheStreamAndSummedInTheTurn) {
     EXPECT_EQ(stage->recorder.records.back().body["usage"], Json(usage));
 }
 
+TEST_F(NarratorDetails, CostsInDifferentCurrenciesHaveNoSum) {
+    PatientNarrator patient;
+    stage.emplace(EngineOptions{}, SessionOptions{.narrator = patient.narrator()});
+    patient.on_asked = [&] {
+        const NarratorReply& reply = patient.replies.back();
+        reply.usage(R"({"outputTokens":1,"cost":0.25,"currency":"EUR"})");
+        reply.usage(R"({"outputTokens":1,"cost":0.25,"currency":"USD"})");
+        reply.plan(tells("There."));
+    };
+    std::string usage;
+    stage->session.prompt("go", [&](Turn turn) { usage = turn.usage(); });
+    stage->engine.run_until_idle();
+    EXPECT_EQ(Json(usage)["outputTokens"].integer(), 2);
+    EXPECT_FALSE(Json(usage).has("cost"));
+}
+
 TEST_F(NarratorDetails, TurnWithoutReportsHasNoUsage) {
     open();
     std::string usage = "none";

@@ -167,7 +167,7 @@ TEST_F(ConversationTest, OldTurnsBecomeLines) {
 TEST_F(ConversationTest, CountsAsTheServerDoes) {
     // This server needs a token for each byte.
     conversation.calibrate(1000, 1000);
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 300; ++i) {
         play("step " + std::to_string(i), "Wall " + std::to_string(i));
         EXPECT_LE(bytes + 200, 2000u);
     }

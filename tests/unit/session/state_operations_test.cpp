@@ -46,6 +46,12 @@ TEST(StateOperations, ChangeLists) {
     EXPECT_EQ(patch(R"({"/seen":{"remove":"cave"}})"), R"({"seen":[]})");
 }
 
+TEST(StateOperations, ChangeOnlyValuesOfTheirType) {
+    EXPECT_EQ(patch(R"({"/bag":{"+":1}})"), R"("/bag" is not a number, so "+" cannot change it)");
+    EXPECT_EQ(patch(R"({"/coins":{"add":"lamp"}})"),
+              R"("/coins" is not a list, so "add" cannot change it)");
+}
+
 TEST(StateOperations, ExpandNames) {
     EXPECT_EQ(patch(R"({"/said":"take {thing}","/bag":{"add":"{thing}"}})"),
               R"({"said":"take a lamp","bag":["rope",1,"a lamp"]})");
