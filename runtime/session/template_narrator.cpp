@@ -421,6 +421,9 @@ private:
         }
         if (is_unmatched_) {
             const std::vector<std::string> meant = near(texts);
+            std::erase_if(texts, [&](const std::string& text) {
+                return std::find(meant.begin(), meant.end(), text) != meant.end();
+            });
             texts.insert(texts.begin(), meant.begin(), meant.end());
         }
         if (texts.empty()) return;
@@ -428,7 +431,7 @@ private:
         plan::append_strings(reply_.plan, texts);
     }
 
-    // The prompts that the player probably meant, except those that `offered` has already. A prompt
+    // The prompts that the player probably meant, in the words of `offered` if it has them. A prompt
     // that has no answer now is not one of them, because it would disclose what is to come.
     std::vector<std::string> near(const std::vector<std::string>& offered) const {
         std::vector<PlayerWords> others;
@@ -436,21 +439,24 @@ private:
         Bindings captures;
         std::vector<KnownPrompt> known;
         for (const PromptEntry& entry : prompts_.entries) {
-            if (!names_.holds(entry.when) || usable(entry.answers) == nullptr ||
-                std::any_of(others.begin(), others.end(), [&](const PlayerWords& words) {
-                    return entry.matches(words, captures);
-                })) {
-                continue;
-            }
+            if (!names_.holds(entry.when) || usable(entry.answers) == nullptr) continue;
+            const auto same = std::find_if(
+                others.begin(), others.end(),
+                [&](const PlayerWords& words) { return entry.matches(words, captures); });
             for (size_t i = 0; i < entry.patterns.size(); ++i) {
                 const PromptPattern& pattern = entry.patterns[i];
                 if (!pattern.names().empty() || pattern.reduced().empty()) continue;
-                known.push_back({pattern.reduced(), entry.mentions[i].text});
+                const std::string_view text =
+                    same == others.end() ? std::string_view(entry.mentions[i].text)
+                                         : offered[static_cast<size_t>(same - others.begin())];
+                known.push_back({pattern.reduced(), text});
             }
         }
         std::vector<std::string> out;
         for (const std::string_view each : near_prompts(words_.reduced.text(), known)) {
-            out.push_back(expand_template(each, {}));
+            const bool is_offered =
+                std::find(offered.begin(), offered.end(), each) != offered.end();
+            out.push_back(is_offered ? std::string(each) : expand_template(each, {}));
         }
         return out;
     }

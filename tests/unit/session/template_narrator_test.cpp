@@ -430,6 +430,9 @@ TEST(TemplateNarrator, SuggestsNothingThatAChoiceSaysAlready) {
     };
     EXPECT_EQ(choices(prompts + "}"), List{"go door"});
     EXPECT_EQ(choices(prompts + R"(,"always":["I open the door"]})"), List{"I open the door"});
+    EXPECT_EQ(choices(prompts + R"(,"hints":["wait"],"always":["look","I open the door"]})"),
+              (List{"I open the door", "wait", "look"}))
+        << "what was probably meant comes first";
 }
 
 TEST(TemplateNarrator, AnAnswerInPlaceOfAFailedOneMayEndTheStory) {
