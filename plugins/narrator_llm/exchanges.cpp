@@ -82,7 +82,9 @@ void append_exchange(const std::string& path, const ExchangeKey& key, const Exch
 
 Exchanges Exchanges::read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("the recording " + path + " cannot be read");
+    if (!file)
+        throw std::runtime_error("the recording " + path +
+                                 " cannot be read; record one first (the setting \"record\")");
     Exchanges all;
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {

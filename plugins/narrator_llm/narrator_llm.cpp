@@ -21,6 +21,7 @@
 #include "narrator_llm/instructions.hpp"
 #include "narrator_llm/json.hpp"
 #include "narrator_llm/narrative_reader.hpp"
+#include "narrator_llm/question.hpp"
 #include "narrator_llm/settings.hpp"
 #include "narratoria/plugin.hpp"
 
@@ -37,7 +38,6 @@ constexpr milliseconds kFirstPause{500};
 constexpr int kMaxRetries = 3;
 // A model rarely replies within less. The default of narrator_ms is 5 s.
 constexpr milliseconds kLeastTime{20'000};
-constexpr std::uint64_t kMaxContinuations = 4;
 constexpr std::size_t kMaxErrorBody = 64 * 1024;
 constexpr std::size_t kMaxFaulty = 4000;  // bytes of an answer that could not be used
 
@@ -106,7 +106,7 @@ public:
         if (is_new) begin_turn(question);
         if (!question.is_first() && !refusal_.empty()) {
             // The server has refused this prompt, and asking again would not help.
-            question.reply.fail(refusal_);
+            question.reply().fail(refusal_);
             return;
         }
         if (!question.is_first()) go_on(question);
@@ -117,55 +117,24 @@ public:
     }
 
     void cancel_reply(std::uint64_t token) override {
-        if (question_ && question_->reply.token() == token) drop_question();
+        if (question_ && question_->reply().token() == token) drop_question();
     }
 
 private:
-    // A request of the session, in the form in which this narrator reads it.
-    struct Question {
-        Question(std::string_view json, plugin::Reply its_reply) : reply(std::move(its_reply)) {
-            parse_object(json, request);
-        }
-        bool is_first() const {
-            return number_member(&request, "generationAttempt") <= 1 &&
-                   number_member(&request, "continuation") == 0;
-        }
-
-        // Of the prompt.
-        std::string stamp() const {
-            const Json* const prompt = member(&request, "prompt");
-            return std::string(text_member(prompt, "timestamp")) +
-                   std::string(text_member(prompt, "text"));
-        }
-
-        rapidjson::Document request;
-        plugin::Reply reply;
-        std::vector<ToolDescription> tools;
-    };
-
     // ---- what the model is shown
 
     void begin_turn(const Question& question) {
         stamp_ = question.stamp();
         refusal_.clear();
         last_in_turn_.clear();
-        const auto time = question.reply.timeout();
+        const auto time = question.reply().timeout();
         if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
             host_.log(plugin::Level::Warning,
                       "the model has " + std::to_string(time->count()) +
                           " ms for a reply; most need more: write [times] narrator_ms = 120000 in "
                           "story.toml");
         }
-        std::vector<SeenTurn> before;
-        each_element(&question.request, "turns", [&](const Json& turn) {
-            // A turn that was cancelled has none; an empty answer would be a bad example.
-            if (text_member(&turn, "narrative").empty()) return;
-            before.push_back({std::string(text_member(&turn, "prompt")),
-                              std::string(text_member(&turn, "narrative"))});
-            each_element(&turn, "choices", [&](const Json& choice) {
-                if (choice.IsString()) before.back().choices.emplace_back(view(choice));
-            });
-        });
+        const std::vector<SeenTurn> before = question.turns();
         if (conversation_->size() != good_size_ + 1 && !before.empty()) {
             // The last turn ended without a usable answer, so with the fallback text, which the model
             // is shown instead of its answers.
@@ -174,98 +143,43 @@ private:
             conversation_->keep(good_size_);
             conversation_->add("assistant", to_json(fallback));
         }
-        const Json* const prompt = member(&question.request, "prompt");
-        const std::string words(text_member(prompt, "text"));
         key_.prompts.clear();
         for (const SeenTurn& turn : before) key_.prompts.push_back(turn.prompt);
         if (key_.prompts.size() == ExchangeKey::kMaxPrompts) {
             key_.prompts.erase(key_.prompts.begin());
         }
-        key_.prompts.push_back(words);
-        conversation_->begin_turn(before, words);
+        key_.prompts.push_back(question.prompt());
+        conversation_->begin_turn(before, question.prompt());
         good_size_ = conversation_->size();
     }
 
     // The turn goes on: the tools have run, or the last answer could not be used.
     void go_on(const Question& question) {
-        std::string faults;
-        each_element(&question.request, "planFaults", [&](const Json& fault) {
-            faults += "\n- " + std::string(text_member(&fault, "message"));
-        });
-        const Json* const result = member(&question.request, "previousResult");
+        const std::string faults = question.faults();
+        const std::string results = question.results();
         if (!faults.empty()) {
             // If the server failed, the model has no fault to correct, and two messages of the same
             // role in a row are refused by some models.
             if (!conversation_->has_answer()) return;
             conversation_->add("user", "That answer cannot be used:" + faults +
                                            "\nAnswer again, with one JSON object only.");
-        } else if (result != nullptr) {
-            conversation_->add("user", results_of(*result));
+        } else if (!results.empty()) {
+            conversation_->add("user", results);
             good_size_ = conversation_->size();
         }
-    }
-
-    static std::string results_of(const Json& result) {
-        std::string said = "The tools have run:";
-        each_element(&result, "toolResults", [&](const Json& tool) {
-            const auto text = [&](const char* name) {
-                return std::string(text_member(&tool, name));
-            };
-            said += "\n- " + text("toolId") + ": " + text("state");
-            if (!text("summary").empty()) said += ", " + shortened(text("summary"));
-            if (const Json* const value = member(&tool, "result")) {
-                said += ", result " + shortened(to_text(*value));
-            }
-            // A failed tool's summary is its error, too.
-            if (!text("error").empty() && text("error") != text("summary")) {
-                said += ", " + shortened(text("error"));
-            }
-        });
-        const Json* const success = member(&result, "success");
-        return said + (success != nullptr && success->IsTrue()
-                           ? "\nTell the player what that means, after what you told already."
-                           : "\nSomething else must happen: tell the player what, without the "
-                             "tools that failed.");
-    }
-
-    static std::string shortened(const std::string& json) {
-        constexpr std::size_t kMost = 2000;
-        if (json.size() <= kMost) return json;
-        return std::string(narratoria::detail::prefix_of(json, kMost)) + "…";
-    }
-
-    // The tools that the next answer may name.
-    static void read_tools(Question& question) {
-        question.tools.clear();
-        if (number_member(&question.request, "continuation") >= kMaxContinuations) return;
-        each_element(&question.request, "tools", [&](const Json& tool) {
-            const std::string_view name = text_member(&tool, "name");
-            const Json* const disabled = member(&tool, "disabled");
-            if (name.empty() || (disabled != nullptr && disabled->IsTrue())) return;
-            question.tools.push_back({std::string(name),
-                                      std::string(text_member(&tool, "description")),
-                                      member(&tool, "inputSchema")});
-        });
-        std::sort(question.tools.begin(), question.tools.end(),
-                  [](const auto& a, const auto& b) { return a.name < b.name; });
-    }
-
-    static std::string state_of(const Question& question) {
-        const std::string_view text = text_member(&question.request, "stateForPrompt");
-        return text.empty() ? std::string() : "The state:\n" + std::string(text);
     }
 
     // ---- asking
 
     void ask() {
-        Question& question = *question_;
-        read_tools(question);
+        const Question& question = *question_;
+        const std::vector<ToolDescription> tools = question.tools();
         ChatRequest request;
         request.model = settings_.model;
-        request.messages = conversation_->messages(rules_of(instructions_, question.tools),
-                                                   state_of(question), settings_.max_tokens);
+        request.messages = conversation_->messages(rules_of(instructions_, tools), question.state(),
+                                                   settings_.max_tokens);
         request.format = settings_.format;
-        if (request.format == Format::JsonSchema) request.schema = answer_schema(question.tools);
+        if (request.format == Format::JsonSchema) request.schema = answer_schema(tools);
         request.temperature = settings_.temperature;
         request.seed = settings_.seed;
         request.max_tokens = settings_.max_tokens;
@@ -280,7 +194,7 @@ private:
         asked_at_ = steady_clock::now();
         first_at_.reset();
         recorded_ = Exchange();
-        key_.continuation = number_member(&question.request, "continuation");
+        key_.continuation = question.continuation();
         if (replay_) return replay();
         plugin::HttpRequest http;
         http.url = settings_.base_url + "/chat/completions";
@@ -363,14 +277,14 @@ private:
         if (piece.empty()) return;
         if (!first_at_) first_at_ = since(asked_at_);
         const std::string told = reader_.feed(piece);
-        if (!told.empty()) question_->reply.delta(told);
+        if (!told.empty()) question_->reply().delta(told);
     }
 
     void take_end(const plugin::HttpEnd& end) {
         if (!end.error_code.empty() || status_ != 200) return take_error(end);
         tell(response_.end());
         if (!response_.fault().empty()) {
-            return fail("the server reported " + shortened(redacted(response_.fault())));
+            return fail("the server reported " + message_of(redacted(response_.fault())));
         }
         if (!settings_.record.empty()) record();
         report_usage();
@@ -387,12 +301,11 @@ private:
                         end.error_code != "HTTP_PROTOCOL";
         } else {
             why = "the server replied with status " + std::to_string(status_) + ": " +
-                  message_of(redacted(error_body_));
+                  message_of(redacted(error_body_)) + " (" + settings_.base_url + ")";
             may_retry = is_worth_a_retry(status_);
         }
-        why += " (" + settings_.base_url + ")";
         const milliseconds pause = pause_.value_or(kFirstPause * (1 << retries_));
-        const auto time = question_->reply.timeout();
+        const auto time = question_->reply().timeout();
         const bool has_time = !time || since(generated_at_) + pause < *time;
         if (may_retry && retries_ < kMaxRetries && has_time) {
             ++retries_;
@@ -442,7 +355,7 @@ private:
         }
         writer.EndObject();
         try {
-            question_->reply.usage({out.GetString(), out.GetSize()});
+            question_->reply().usage({out.GetString(), out.GetSize()});
         } catch (const narratoria::Error&) {
             // The server's numbers cannot be true; the host has logged why.
         }
@@ -450,7 +363,7 @@ private:
 
     void take_answer() {
         std::vector<std::string> names;
-        for (const ToolDescription& tool : question_->tools) names.push_back(tool.name);
+        for (const ToolDescription& tool : question_->tools()) names.push_back(tool.name);
         Answer answer;
         std::string fault = read_answer(response_.answer(), names, answer);
         if (!fault.empty()) {
@@ -472,7 +385,7 @@ private:
             answer.tools.clear();
         }
         conversation_->add("assistant", to_json(answer));
-        const plugin::Reply reply = std::move(question_->reply);
+        const plugin::Reply reply = question_->reply();
         const bool continues = !answer.tools.empty();
         question_.reset();
         reply.plan(to_plan(answer, make_uuid(), continues));
@@ -481,7 +394,7 @@ private:
     // ---- ending
 
     void fail(const std::string& why) {
-        const plugin::Reply reply = std::move(question_->reply);
+        const plugin::Reply reply = question_->reply();
         question_.reset();
         reply.fail(redacted(why));
     }

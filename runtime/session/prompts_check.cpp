@@ -34,7 +34,7 @@ void warn(const Mention& mention, const char* rule, std::string message, Faults&
 // ---- the schema of the state
 
 // Returns what the schema says against the value. `is_whole` false: it is only a part of the state,
-// so what it lacks is no fault.
+// so what it lacks is not a fault.
 std::string violations(const tool::Schema& schema, std::string_view value, bool is_whole) {
     json::Document document;
     json::ParseError error;

@@ -538,7 +538,7 @@ void Session::take_rest(const journal::Journal::Restored& past) {
     json::Document document;
     story_so_far_.clear();
     for (const journal::Journal::PastPrompt& each : past.prompts) {
-        // A prompt that was cancelled before it began is no turn of the story.
+        // Prompts that were cancelled before they began are not turns of the story.
         if (!read_rest(each.rest, document) || number_in(document.root(), "generations") == 0) {
             continue;
         }

@@ -194,18 +194,22 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
     return out;
 }
 
-std::string merged_patch(const std::string& first, const std::string& second) {
-    state::Tree patches;
-    state::Patch patch;
-    json::Document document;
-    for (const std::string* const each : {&first, &second}) {
-        if (each->empty()) continue;
-        parse(*each, document);
-        patch.prepare_nulls(document.root());
-        patches.merge(patch);
-    }
+std::string difference(json::Value from, json::Value to) {
     std::string out;
-    patches.append_json(out);
+    json::ObjectWriter patch(out);
+    const bool is_object = from && from.is_object();
+    for (const json::Member member : to.members()) {
+        const json::Value before = is_object ? from.find(member.key) : json::Value();
+        uint64_t steps = 1'000'000;
+        if (before && tool::same_value(before, member.value, steps)) continue;
+        const bool are_objects = before && before.is_object() && member.value.is_object();
+        patch.raw(member.key,
+                  are_objects ? difference(before, member.value) : std::string(member.value.raw()));
+    }
+    for (const json::Member member : is_object ? from.members() : json::Value().members()) {
+        if (!to.find(member.key)) patch.raw(member.key, "null");
+    }
+    patch.end();
     return out;
 }
 

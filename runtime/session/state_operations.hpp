@@ -34,8 +34,8 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
                                     const NameLookup& text_of, const NameLookup& json_of,
                                     std::string& why);
 
-// Returns the patch that does what both do, the first one first. Each is a patch from patch_of(), or
-// empty.
-std::string merged_patch(const std::string& first, const std::string& second);
+// Returns the patch that makes the object `to` of the object `from`. Patches cannot be merged: one may
+// write below what the one before it removed.
+std::string difference(json::Value from, json::Value to);
 
 }  // namespace narratoria::session

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "journal/journal.hpp"
 #include "plan/result.hpp"
 
 namespace narratoria::session {
@@ -18,7 +19,7 @@ std::string said_by_tools(const plan::Result* result);
 // one. Engine thread only.
 class StorySoFar {
 public:
-    static constexpr size_t kMaxTurns = 20;
+    static constexpr size_t kMaxTurns = journal::Journal::kMaxPastPrompts;
     static constexpr size_t kMaxBytes = size_t{64} * 1024;
 
     struct Turn {

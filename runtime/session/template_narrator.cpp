@@ -270,8 +270,9 @@ private:
             reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
             return;
         }
-        reply_.patch = merged_patch(reply_.patch, *patch);
+        const bool is_first = reply_.patch.empty();
         names_.apply(*patch);
+        reply_.patch = is_first ? *patch : difference(request_.state, names_.state());
     }
 
     // The rules of "after", each on the state that the answer and the rules before it have left. An

@@ -57,7 +57,8 @@ def test_version_names_the_library(command):
     assert ran.out.startswith("narratoria 0.")
 
 
-@pytest.mark.parametrize("words", [[], ["sing"], ["tool"], ["tool", "sing"]], ids=" ".join)
+@pytest.mark.parametrize("words", [
+    [], ["sing"], ["tool"], ["tool", "sing"], ["narrator"], ["plugin"], ["story"]], ids=" ".join)
 def test_misuse_exits_with_2_and_points_to_the_help(command, words):
     ran = command(*words)
     assert ran.status == 2, ran

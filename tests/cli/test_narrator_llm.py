@@ -161,6 +161,7 @@ def test_server_is_told_that_a_tool_failed(play):
         ran = play(server, tools={"lamp": lamp(ok=False, summary="The wick is wet.")})
     assert ran.status == 0, ran
     assert TOLD in ran.out and "The wick is wet." in server.requests[1].text, server.requests[1].messages
+    assert "lamp" not in json.dumps(server.requests[1].body["response_format"]), "it failed in this prompt"
 
 
 def test_server_is_told_how_an_input_violates_the_schema_of_a_tool(play):

@@ -120,6 +120,18 @@ TEST_F(NarratorDetails, TurnsOfAStoredGameFollowItsBranch) {
     EXPECT_THAT(turns(), IsEmpty());
 }
 
+TEST_F(NarratorDetails, PromptsThatNeverBeganAreNotTurns) {
+    open_stored();
+    stage->session.prompt("a");
+    stage->session.cancel();
+    stage->engine.run_until_idle();
+    turn(*stage, "b");
+    EXPECT_THAT(turns(), IsEmpty());
+    open_stored();
+    turn(*stage, "c");
+    EXPECT_THAT(turns(), ElementsAre("b: Nothing."));
+}
+
 TEST_F(NarratorDetails, StateIsTextWithItsDescriptions) {
     open();
     stage->session.set_state("gold", "5", {"coins of the player"});

@@ -107,6 +107,27 @@ protected:
     std::optional<Session> session;
 };
 
+TEST_F(ExtendTest, WithheldVariableReachesNoTool) {
+    session.reset();
+    engine.reset();
+    // Programs get few variables of the host; those whose names begin with LC_ are among them.
+    ::setenv("LC_TEST_KEY", "secret", 1);
+    SetUp();
+    folder.tool(
+        "shows",
+        R"(printf '{"version":"0","type":"done","ok":true,"result":"%s"}\n' "$LC_TEST_KEY")");
+    const std::string plan = plan_of({entry("s", folder / "shows")});
+    EXPECT_EQ(run(plan)["toolResults"][0]["result"].string(), "secret");
+    OwnTool& tool = own("any");
+    tool.join(*session);
+    const auto* config = static_cast<const nar_host_config*>(
+        tool.host->get_extension(tool.host, detail::to_c(NAR_HOST_CONFIG)));
+    EXPECT_EQ(config->withhold(tool.host, NAR_STR("")), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(config->withhold(tool.host, NAR_STR("A=B")), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(config->withhold(tool.host, NAR_STR("LC_TEST_KEY")), NAR_OK);
+    EXPECT_EQ(run(plan)["toolResults"][0]["result"].string(), "");
+}
+
 TEST_F(ExtendTest, DiagnosticsSurviveAHandOverToAProcess) {
     OwnTool& tool = own("sexton");
     tool.functions.invoke = [](void* instance, uint64_t token, const nar_tool*,

@@ -52,21 +52,14 @@ size_t valid_prefix(std::string_view text) {
 }
 
 size_t whole_prefix(std::string_view text) {
-    constexpr size_t kLongest = 4;
-    size_t length = 0;  // of the character that the text ends with
-    while (length < std::min(text.size(), kLongest)) {
-        ++length;
-        const std::string_view last = text.substr(text.size() - length);
-        if (continues(last.front())) continue;
-        // Any continuation of a cut character has bytes from 80 to BF; two values are enough.
-        for (const char next : {'\x80', '\xBF'}) {
-            std::string whole(last);
-            while (whole.size() < kLongest) {
-                whole += next;
-                if (is_valid(whole)) return text.size() - length;
-            }
-        }
-        break;
+    for (size_t length = 1; length <= std::min<size_t>(text.size(), 3); ++length) {
+        const auto first = static_cast<unsigned char>(text[text.size() - length]);
+        if (continues(text[text.size() - length])) continue;
+        const size_t needed = first < 0xC2 || first > 0xF4 ? 1
+                              : first < 0xE0               ? 2
+                              : first < 0xF0               ? 3
+                                                           : 4;
+        return needed > length ? text.size() - length : text.size();
     }
     return text.size();
 }

@@ -243,7 +243,7 @@ int check(const NarratorCheckOptions& options) {
 }  // namespace
 
 void add_narrator(Command application) {
-    Command narrator = application.subcommand("narrator", "Check a story's narrator");
+    Command narrator = application.group("narrator", "Check a story's narrator");
     narrator.footer("Example:\n  narratoria narrator check --story my-story");
     Command command = narrator.subcommand(
         "check", "Ask a story's narrator, and report how well and how fast it replies");

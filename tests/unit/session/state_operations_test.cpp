@@ -61,6 +61,21 @@ TEST(StateOperations, ExpandNames) {
               R"({"bag":["a lamp",12,[],1]})");
 }
 
+TEST(StateOperations, DifferenceMakesOneStateOfAnother) {
+    const auto of = [](const char* from, const char* to) {
+        json::Document a, b;
+        json::ParseError error;
+        a.parse(from, error);
+        b.parse(to, error);
+        return difference(a.root(), b.root());
+    };
+    EXPECT_EQ(of(R"({"lamp":{"oil":2},"a":1})", R"({"lamp":{"minutes":0},"a":1})"),
+              R"({"lamp":{"minutes":0,"oil":null}})");
+    EXPECT_EQ(of(R"({"a":1,"b":[1]})", R"({"b":[2],"c":{"d":1}})"),
+              R"({"b":[2],"c":{"d":1},"a":null})");
+    EXPECT_EQ(of(R"({"a":{"b":1}})", R"({"a":{"b":1.0}})"), "{}");
+}
+
 TEST(StateOperations, RefusePointersIntoLists) {
     EXPECT_EQ(
         patch(R"({"/coins":1,"/bag/0":"lamp"})"),

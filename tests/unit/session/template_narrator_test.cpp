@@ -340,6 +340,14 @@ const char* const kClock = R"({
 })";
 const char* const kBeforeTheHour = R"({"minutes":55,"hour":9})";
 
+TEST(TemplateNarrator, RuleMayWriteBelowWhatTheAnswerRemoved) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["drop"],"answers":[{"narrative":"A","set":{"/lamp":null}}]}],)"
+        R"("after":[{"set":{"/lamp/minutes":0}}]})"));
+    EXPECT_EQ(Answered(narrator, {.prompt = "drop", .state = R"({"lamp":{"oil":2}})"}).patch(),
+              R"({"lamp":{"minutes":0,"oil":null}})");
+}
+
 TEST(TemplateNarrator, RulesFollowTheAnswerInOrder) {
     const TemplateNarrator narrator(prompts_with(kClock));
     const Answered early(narrator, {.prompt = "wait", .state = R"({"minutes":0,"hour":9})"});

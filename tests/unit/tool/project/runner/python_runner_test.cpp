@@ -305,7 +305,8 @@ TEST_P(EveryPython, AnswersDespiteRunningThreadsAndNamesThem) {
     EXPECT_THAT(heard.logs, ElementsAre(HasSubstr("while the thread 'upload' ran")));
 }
 
-// The server must run the call itself, because it has no descriptors for the pipes of a child.
+// The server must run the call itself, because it has no descriptors for the pipes of a child. It
+// watches the first child before it loses them.
 TEST_F(PythonRunnerTest, UnforkedCallNamesTerminatedThreads) {
     settings.grace_ms = 5000;
     write(
@@ -315,8 +316,17 @@ TEST_F(PythonRunnerTest, UnforkedCallNamesTerminatedThreads) {
         "    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL: time.sleep(0.001)\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    threading.Event().wait()\n"
+        "def is_watched():\n"
+        "    folder = f'/proc/{SERVER}/fd/'\n"
+        "    try:\n"
+        "        return any('pidfd' in os.readlink(folder + each) for each in os.listdir(folder))\n"
+        "    except PermissionError:\n"
+        "        return True\n"
+        "    except OSError:\n"
+        "        return False\n"
         "def run(payload):\n"
         "    if os.getpid() != SERVER:\n"
+        "        while not is_watched(): time.sleep(0.001)\n"
         "        resource.prlimit(SERVER, resource.RLIMIT_NOFILE, (6, 6))\n"
         "        return 'forked'\n"
         "    threading.Thread(target=upload, name='upload').start()\n"
