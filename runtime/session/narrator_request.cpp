@@ -102,7 +102,7 @@ std::string NarratorRequest::write(bool with_session) const {
     request.key("previousResult");
     if (previous_result != nullptr) append_result(out, *previous_result, with_session);
     else out += "null";
-    request.raw("previousMetadata", previous_metadata);
+    request.raw("previousMetadata", previous_metadata.empty() ? "{}" : previous_metadata);
     if (invocations != nullptr) {
         request.key("invocations");
         append_result(out, *invocations, with_session);
@@ -117,6 +117,7 @@ std::string NarratorRequest::write(bool with_session) const {
         if (details != nullptr) {
             request.key("turns");
             details->story_so_far.append_json(out);
+            request.raw("turnMetadata", details->story_so_far.metadata());
             std::string text;
             details->format_state(text);
             request.string("stateForPrompt", text);

@@ -34,7 +34,8 @@ struct NarratorRequest {
     std::string_view parent_plan_id;  // requestId of the last answer that had one; else empty
     const std::vector<std::string>& disabled_skills;
     const plan::Result* previous_result;  // NULL if no plan has run yet
-    std::string_view previous_metadata;   // of the previous plan; a JSON object
+    std::string_view
+        previous_metadata;  // of the previous plan, a JSON object; empty: there is none
     // The invocations of the previous question; NULL if there were none.
     const plan::Result* invocations;
     std::string_view plan_faults;  // a JSON array

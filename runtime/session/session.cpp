@@ -421,7 +421,7 @@ void Session::on_turn_ended(TurnEnd end) {
     turn_.reset();
     offered_ = end.choices;
     if (end.generations > 0) {
-        story_so_far_.add({current_.text, end.narrative, end.choices, end.tools});
+        story_so_far_.add({current_.text, end.narrative, end.choices, end.tools, end.metadata});
     }
     const TurnHandler handler = std::move(current_.on_turn);
     end_job();
@@ -545,8 +545,10 @@ void Session::take_rest(const journal::Journal::Restored& past) {
         const json::Value narrative = document.root().find("narrative");
         const json::Value choices = document.root().find("choices");
         const json::Value tools = document.root().find("tools");
+        const json::Value metadata = document.root().find("planMetadata");
         story_so_far_.add({each.prompt, narrative && narrative.is_string() ? narrative.text() : "",
-                           choices ? choices.raw() : "[]", tools ? tools.raw() : "[]"});
+                           choices ? choices.raw() : "[]", tools ? tools.raw() : "[]",
+                           metadata ? metadata.raw() : ""});
     }
     const bool is_read = read_rest(past.rest, document);
     fallbacks_ = is_read ? number_in(document.root(), "fallbacks") : 0;
@@ -748,6 +750,10 @@ std::string Session::rest(journal::TurnKind kind) {
         .number("seq", static_cast<int64_t>(stream_.last_number() + (turn_ ? 1 : 0)))
         .key("metadata");
     metadata_.append_json(out);
+    if (narrator_.is_detailed()) {
+        const bool has_planned = turn_ && !turn_->metadata().empty();
+        writer.raw("planMetadata", has_planned ? turn_->metadata() : story_so_far_.metadata());
+    }
     writer.end();
     return out;
 }

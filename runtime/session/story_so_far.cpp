@@ -30,6 +30,7 @@ void StorySoFar::add(const Turn& turn) {
         .raw("choices", turn.choices)
         .raw("tools", turn.tools)
         .end();
+    if (!turn.metadata.empty()) metadata_ = turn.metadata;
     bytes_ += entry.size();
     turns_.push_back(std::move(entry));
     while (turns_.size() > kMaxTurns || (bytes_ > kMaxBytes && turns_.size() > 1)) {
@@ -41,6 +42,7 @@ void StorySoFar::add(const Turn& turn) {
 void StorySoFar::clear() {
     turns_.clear();
     bytes_ = 0;
+    metadata_ = "{}";
 }
 
 void StorySoFar::append_json(std::string& out) const {

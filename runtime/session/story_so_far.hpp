@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The last turns of a session, which a narrator may read in its requests.
+// The last turns of a session, and what its narrator noted, which a narrator may read in its requests.
 
 #include <cstddef>
 #include <deque>
@@ -27,14 +27,19 @@ public:
         std::string_view narrative;
         std::string_view choices;  // a JSON array
         std::string_view tools;    // of said_by_tools()
+        // Of its last plan, a JSON object; empty: no plan was executed.
+        std::string_view metadata;
     };
     void add(const Turn& turn);
     void clear();
     // Appends a JSON array, the oldest turn first.
     void append_json(std::string& out) const;
+    // The metadata of the last plan that was executed; a JSON object.
+    const std::string& metadata() const { return metadata_; }
 
 private:
     std::deque<std::string> turns_;  // JSON objects
+    std::string metadata_ = "{}";
     size_t bytes_ = 0;
 };
 

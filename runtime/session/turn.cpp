@@ -145,7 +145,7 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
     tell({outcome, generation_, std::move(narrative_), std::move(choices_), std::move(tools_),
-          std::move(result_), usage, std::move(fault_), kept});
+          std::move(metadata_), std::move(result_), usage, std::move(fault_), kept});
 }
 
 void Turn::generate() {

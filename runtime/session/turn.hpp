@@ -35,8 +35,9 @@ struct TurnEnd {
     TurnOutcome outcome;
     uint32_t generations;
     std::string narrative;
-    std::string choices;  // JSON array
-    std::string tools;    // said_by_tools()
+    std::string choices;   // JSON array
+    std::string tools;     // said_by_tools()
+    std::string metadata;  // Turn::metadata()
     std::shared_ptr<const plan::Result> result;
     std::string usage;  // NarratorUsage::json(); empty: nothing was reported
     std::string fault;  // human-readable fault of the last plan; set for a fallback only
@@ -104,6 +105,8 @@ public:
     const std::string& choices() const { return choices_; }
     // See said_by_tools().
     const std::string& tools() const { return tools_; }
+    // Of the last plan that was executed, a JSON object; empty: none was.
+    const std::string& metadata() const { return metadata_; }
 
 private:
     void on_delta(std::string_view text) override;
@@ -147,7 +150,7 @@ private:
     std::shared_ptr<const plan::Result> result_;
     std::unique_ptr<Invocations> invocations_;  // for the latest question; NULL before the first
     std::map<std::string, uint32_t, std::less<>> executions_;  // number by requestId
-    std::string metadata_ = "{}";                              // of the last plan that was executed
+    std::string metadata_;                                     // of the last plan that was executed
     std::string told_;    // the narratives of the plans that were continued
     std::string pieces_;  // of the narrative, told while the question is open
     std::string narrative_;

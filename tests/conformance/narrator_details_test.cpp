@@ -42,6 +42,12 @@ protected:
         return out;
     }
 
+    // The member "mood" of `turnMetadata` in the last request.
+    std::string noted() const {
+        const Json& metadata = narrator.requests.back()["turnMetadata"];
+        return metadata.has("mood") ? metadata["mood"].string() : "";
+    }
+
     Folder folder;
     std::map<std::string, std::string> plans;
     ScriptedNarrator narrator;
@@ -54,6 +60,7 @@ TEST_F(NarratorDetails, AreOnlyInDetailedRequests) {
     open(false);
     turn(*stage, "look");
     EXPECT_FALSE(narrator.requests.back().has("turns"));
+    EXPECT_FALSE(narrator.requests.back().has("turnMetadata"));
     EXPECT_FALSE(narrator.requests.back().has("stateForPrompt"));
     open();
     turn(*stage, "look");
@@ -118,6 +125,38 @@ TEST_F(NarratorDetails, TurnsOfAStoredGameFollowItsBranch) {
     stage->session.go_to(NAR_TURN_BEGINNING);
     turn(*stage, "f");
     EXPECT_THAT(turns(), IsEmpty());
+}
+
+TEST_F(NarratorDetails, MetadataOfAPlanComesBackWithTheNextPrompt) {
+    plans["note"] = plan_of({}, R"("narrative":"Noted.","metadata":{"mood":"dark"})");
+    plans["refused"] = R"({"tools":5})";
+    open();
+    turn(*stage, "note");
+    EXPECT_EQ(noted(), "") << "of the turns before";
+    turn(*stage, "refused");
+    EXPECT_EQ(noted(), "dark");
+    turn(*stage, "look");
+    EXPECT_EQ(noted(), "dark") << "a turn without a plan does not replace it";
+    turn(*stage, "look");
+    EXPECT_EQ(noted(), "") << "a plan without a note does";
+}
+
+TEST_F(NarratorDetails, MetadataOfAStoredGameFollowsItsBranch) {
+    for (const char* mood : {"a", "b", "c"}) {
+        plans[mood] =
+            plan_of({}, R"("narrative":".","metadata":{"mood":")" + std::string(mood) + "\"}");
+    }
+    open_stored();
+    for (const char* prompt : {"a", "b", "c"}) turn(*stage, prompt);
+    stage->session.go_to(2);
+    turn(*stage, "a");
+    EXPECT_EQ(noted(), "b");
+    open_stored();
+    turn(*stage, "look");
+    EXPECT_EQ(noted(), "a");
+    stage->session.go_to(NAR_TURN_BEGINNING);
+    turn(*stage, "look");
+    EXPECT_EQ(noted(), "");
 }
 
 TEST_F(NarratorDetails, PromptsThatNeverBeganAreNotTurns) {

@@ -46,7 +46,7 @@ requests = objects(
     SCHEMAS["narrator-request-1"], "narrator-request-1", previousResult=st.none() | results
 )
 PLAN_DEFAULTS = {"parallel": False, "disabledSkills": [], "continue": False, "choices": []}
-REQUEST_DEFAULTS = {"continuation": 0, "random": 0, "previousMetadata": {}}
+REQUEST_DEFAULTS = {"continuation": 0, "random": 0, "previousMetadata": {}, "turnMetadata": {}}
 TOOL_DEFAULTS = {
     "input": {},
     "dependencies": [],

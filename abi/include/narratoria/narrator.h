@@ -24,9 +24,9 @@ typedef struct nar_narrator_request {
 
 /* Bits of `flags` of a narrator. */
 enum {
-    NAR_NARRATOR_DETAILED = 1 /* its requests also have `turns`, `stateForPrompt`, and in `tools` what
-                                 is known of each tool: what a language model needs. They take more
-                                 time to write and to read.                                      */
+    NAR_NARRATOR_DETAILED = 1 /* its requests also have `turns`, `turnMetadata`, `stateForPrompt`, and
+                                 in `tools` what is known of each tool: what a language model needs.
+                                 They take more time to write and to read.                       */
 };
 
 /*

@@ -983,6 +983,8 @@ class NarratorRequest(Document):
         random: a random number from 0 to 2**53 - 1, the same in all requests of a turn.
         previous_metadata: the `metadata` of the previous plan, as its narrator wrote it.
         turns: the last turns up to this prompt, the oldest first; at most 20, and 64 KiB of JSON.
+        turn_metadata: the `metadata` of the last plan before this prompt, so that a narrator can
+            keep with the session what it needs later.
         state_for_prompt: the state as text for a model (spec 002 `format_state_for_prompt`), or None.
         timeout_ms: the time for the reply to this request, in milliseconds; None: no limit. It
             does not run while a tool that the narrator invoked runs. Not a member of the JSON.
@@ -1008,6 +1010,7 @@ class NarratorRequest(Document):
     random: int = 0
     previous_metadata: dict[str, Any] = field(default_factory=new_object)
     turns: list[PastTurn] = field(default_factory=MissingArray)
+    turn_metadata: dict[str, Any] = field(default_factory=new_object)
     state_for_prompt: str | None = None
     timeout_ms: int | None = None
 
@@ -1027,6 +1030,7 @@ class NarratorRequest(Document):
         Member("state", mapping),
         Member("tools", array_of(ToolDescription.from_dict), write=write_documents),
         Member("turns", array_of(PastTurn.from_dict), OPTIONAL, write=write_documents),
+        Member("turn_metadata", mapping, DEFAULTED, default=dict),
         Member("state_for_prompt", string, OPTIONAL),
     )
 

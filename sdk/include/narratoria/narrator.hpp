@@ -75,7 +75,7 @@ private:
 //           valid until it returns. If it throws a std::exception, the message becomes the reply
 //           "no plan", and the driving call rethrows the exception.
 // cancel    called on the engine thread if the reply is no longer needed; may be empty.
-// is_detailed  its requests also have `turns`, `stateForPrompt` and details of the tools
+// is_detailed  its requests also have `turns`, `turnMetadata`, `stateForPrompt` and details of tools
 struct Narrator {
     std::string id;
     std::function<void(std::string_view request, NarratorReply reply)> generate;

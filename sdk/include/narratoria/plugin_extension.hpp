@@ -123,8 +123,8 @@ protected:
 // ---- narratoria.narrator/1
 
 // Turns prompts into Plan JSON.
-// A narrator that needs what a language model needs, `turns`, `stateForPrompt` and details of the
-// tools in its requests, says so:
+// A narrator that needs what a language model needs in its requests, `turns`, `turnMetadata`,
+// `stateForPrompt` and details of the tools, says so:
 //   static constexpr bool kDetailed = true;
 class Narrator {
 public:
