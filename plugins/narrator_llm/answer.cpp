@@ -259,7 +259,8 @@ std::string to_json(const Answer& answer) {
     return {out.GetString(), out.GetSize()};
 }
 
-std::string to_plan(const Answer& answer, std::string_view request_id, bool continues) {
+std::string to_plan(const Answer& answer, std::string_view request_id, bool continues,
+                    std::string_view metadata) {
     rapidjson::StringBuffer out;
     JsonWriter writer(out);
     writer.StartObject();
@@ -297,6 +298,10 @@ std::string to_plan(const Answer& answer, std::string_view request_id, bool cont
         writer.StartArray();
         for (const std::string& each : answer.choices) write(writer, each);
         writer.EndArray();
+    }
+    if (!metadata.empty()) {
+        writer.Key("metadata");
+        writer.RawValue(metadata.data(), metadata.size(), rapidjson::kObjectType);
     }
     writer.EndObject();
     return {out.GetString(), out.GetSize()};

@@ -40,7 +40,9 @@ std::string completed(std::string_view json);
 // Returns the answer as JSON, as the model should have written it.
 std::string to_json(const Answer& answer);
 
-// Returns Plan JSON. `continues`: the narrator is asked again when the tools have run.
-std::string to_plan(const Answer& answer, std::string_view request_id, bool continues);
+// Returns Plan JSON. `continues`: the narrator is asked again when the tools have run. `metadata`: a
+// JSON object, or empty.
+std::string to_plan(const Answer& answer, std::string_view request_id, bool continues,
+                    std::string_view metadata);
 
 }  // namespace narratoria::llm

@@ -20,7 +20,68 @@ std::string error_in(const Json& object) {
     return message.empty() ? "an error without a message" : std::string(message);
 }
 
+void write_member(JsonWriter& writer, const char* name, const char* value) {
+    writer.Key(name);
+    writer.String(value);
+}
+
+// {"name": "answer", NAME: SCHEMA}
+void write_schema(JsonWriter& writer, const char* name, const std::string& schema) {
+    writer.StartObject();
+    write_member(writer, "name", "answer");
+    writer.Key(name);
+    writer.RawValue(schema.data(), schema.size(), rapidjson::kObjectType);
+    writer.EndObject();
+}
+
+void write_format(JsonWriter& writer, const ChatRequest& request) {
+    switch (request.format) {
+        case Format::JsonSchema:
+            writer.Key("response_format");
+            writer.StartObject();
+            write_member(writer, "type", "json_schema");
+            writer.Key("json_schema");
+            write_schema(writer, "schema", request.schema);
+            writer.EndObject();
+            break;
+        case Format::Grammar:
+            writer.Key("grammar");
+            write(writer, request.grammar);
+            break;
+        case Format::Tools:
+            writer.Key("tools");
+            writer.StartArray();
+            writer.StartObject();
+            write_member(writer, "type", "function");
+            writer.Key("function");
+            write_schema(writer, "parameters", request.schema);
+            writer.EndObject();
+            writer.EndArray();
+            // Some servers know no other way to ask for a certain function.
+            write_member(writer, "tool_choice", "required");
+            break;
+        case Format::JsonObject:
+            writer.Key("response_format");
+            writer.StartObject();
+            write_member(writer, "type", "json_object");
+            writer.EndObject();
+            break;
+        case Format::None: break;
+    }
+}
+
 }  // namespace
+
+const char* name_of(Format format) {
+    switch (format) {
+        case Format::JsonSchema: return "json_schema";
+        case Format::Grammar: return "grammar";
+        case Format::Tools: return "tools";
+        case Format::JsonObject: return "json_object";
+        case Format::None: break;
+    }
+    return "none";
+}
 
 std::string to_json(const ChatRequest& request) {
     rapidjson::StringBuffer out;
@@ -46,26 +107,7 @@ std::string to_json(const ChatRequest& request) {
     writer.Key("include_usage");
     writer.Bool(true);
     writer.EndObject();
-    if (request.format == Format::JsonObject) {
-        writer.Key("response_format");
-        writer.StartObject();
-        writer.Key("type");
-        writer.String("json_object");
-        writer.EndObject();
-    } else if (request.format == Format::JsonSchema) {
-        writer.Key("response_format");
-        writer.StartObject();
-        writer.Key("type");
-        writer.String("json_schema");
-        writer.Key("json_schema");
-        writer.StartObject();
-        writer.Key("name");
-        writer.String("answer");
-        writer.Key("schema");
-        writer.RawValue(request.schema.data(), request.schema.size(), rapidjson::kObjectType);
-        writer.EndObject();
-        writer.EndObject();
-    }
+    write_format(writer, request);
     if (request.temperature) {
         writer.Key("temperature");
         writer.Double(*request.temperature);
@@ -75,7 +117,7 @@ std::string to_json(const ChatRequest& request) {
         writer.Uint64(*request.seed);
     }
     if (request.max_tokens > 0) {
-        writer.Key("max_tokens");
+        writer.Key(request.limits_completion_tokens ? "max_completion_tokens" : "max_tokens");
         writer.Uint64(request.max_tokens);
     }
     writer.EndObject();
@@ -139,6 +181,13 @@ void ChatResponse::take(std::string_view json, std::string& out) {
     const Json* message = member(choice, "delta");
     if (message == nullptr) message = member(choice, "message");
     add(text_member(message, "content"), out);
+    // A model may call the function several times; the first call is the answer.
+    std::uint64_t position = 0;
+    each_element(message, "tool_calls", [&](const Json& call) {
+        const bool has_index = member(&call, "index") != nullptr;
+        const std::uint64_t index = has_index ? number_member(&call, "index") : position++;
+        if (index == 0) add(text_member(member(&call, "function"), "arguments"), out);
+    });
     for (const char* name : {"reasoning_content", "reasoning"}) {
         if (reasoning_.size() < kMaxAnswer) reasoning_ += text_member(message, name);
     }

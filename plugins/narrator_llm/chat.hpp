@@ -18,16 +18,23 @@ struct Message {
     std::string content;
 };
 
-enum class Format : std::uint8_t { JsonSchema, JsonObject, None };
+// How a server is asked to keep an answer to a form: by a JSON Schema, by a grammar of llama.cpp (GBNF),
+// as the arguments of a function, as any JSON object, not at all. The better ones come first.
+enum class Format : std::uint8_t { JsonSchema, Grammar, Tools, JsonObject, None };
+inline constexpr Format kFormats[] = {Format::JsonSchema, Format::Grammar, Format::Tools,
+                                      Format::JsonObject, Format::None};
+const char* name_of(Format format);  // in story.toml
 
 struct ChatRequest {
     std::string model;
     std::vector<Message> messages;
     Format format = Format::JsonSchema;
-    std::string schema;  // of the answer; a JSON object
+    std::string schema;   // of the answer, a JSON object; for JsonSchema and Tools
+    std::string grammar;  // likewise, for Grammar
     std::optional<double> temperature;
     std::optional<std::uint64_t> seed;
-    std::uint64_t max_tokens = 0;  // 0: the server's
+    std::uint64_t max_tokens = 0;           // 0: the server's
+    bool limits_completion_tokens = false;  // their newer name, which some servers want
 };
 
 std::string to_json(const ChatRequest& request);
@@ -36,6 +43,13 @@ struct TokenCounts {
     std::uint64_t input = 0;
     std::uint64_t cached = 0;
     std::uint64_t output = 0;
+
+    TokenCounts& operator+=(const TokenCounts& more) {
+        input += more.input;
+        cached += more.cached;
+        output += more.output;
+        return *this;
+    }
 };
 
 // Reads the response: a stream of events, or one JSON object of a server that does not stream.

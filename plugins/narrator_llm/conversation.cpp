@@ -2,6 +2,7 @@
 #include "narrator_llm/conversation.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "narrator_llm/answer.hpp"
@@ -10,15 +11,29 @@
 namespace narratoria::llm {
 namespace {
 
-constexpr std::size_t kDigestLine = 240;
-// The parts of the budget for the digest and for what the last message ends with, the state.
-constexpr std::uint64_t kDigestShare = 8;
+constexpr std::size_t kLongestLine = 240;
+constexpr std::size_t kLongestSummary = 2000;
+// Of the turns before one, the next request has at most as many (narrator-request-1, `turns`).
+constexpr std::size_t kLaterTurns = 19;
+// The parts of the budget for the summary and for what the last message ends with, the state.
+constexpr std::uint64_t kSummaryShare = 8;
 constexpr std::uint64_t kLastShare = 2;
+constexpr const char* kSumUp =
+    "The story pauses. Do not tell what happens next. Sum up for yourself all that has happened so "
+    "far, from what you summed up before to now, in at most 150 words: who and what the player "
+    "met, "
+    "what they have, promised and learned, and what is still open. Write plain text, not JSON.";
 
 std::size_t size_of(const std::vector<Message>& messages) {
     std::size_t size = 0;
     for (const Message& each : messages) size += each.content.size();
     return size;
+}
+
+std::string line_of(const SeenTurn& turn) {
+    std::string line = "- " + turn.prompt + ": " + turn.narrative;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return std::string(detail::prefix_of(line, kLongestLine));
 }
 
 // The beginning of a text, which ends at the end of a line if it is cut.
@@ -32,26 +47,29 @@ std::string cut_to(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-void Conversation::begin_turn(const std::vector<SeenTurn>& before, std::string prompt) {
-    const bool continues =
-        !before.empty() && has_answer() && before.back().prompt == prompt_ &&
-        (turns_.empty() ? before.size() == 1
-                        : before.size() > 1 && before[before.size() - 2] == turns_.back().seen);
-    const bool is_same =
-        !continues &&
-        (before.empty() ? turns_.empty() : !turns_.empty() && before.back() == turns_.back().seen);
+void Conversation::begin_turn(const std::vector<SeenTurn>& before, Notes notes,
+                              std::string prompt) {
+    const auto ends_with = [&](std::size_t count, const std::optional<SeenTurn>& turn) {
+        return turn ? count > 0 && before[count - 1] == *turn : count == 0;
+    };
+    const bool continues = !before.empty() && has_answer() && before.back().prompt == prompt_ &&
+                           ends_with(before.size() - 1, last_);
+    const bool is_same = !continues && ends_with(before.size(), last_);
     if (continues) {
         end_turn(before.back());
     } else if (!is_same) {
         turns_.clear();
-        digest_.clear();
-        for (const SeenTurn& each : before) {
+        summary_.assign(notes.summary.begin(), notes.summary.end());
+        const std::size_t kept = summary_.empty() ? before.size() : notes.turns + 1;
+        for (const SeenTurn& each : std::span(before).last(std::min(kept, before.size()))) {
             Answer answer;
             answer.narrative = each.narrative;
             answer.choices = each.choices;
             turns_.push_back({each, {{"user", each.prompt}, {"assistant", to_json(answer)}}});
         }
     }
+    if (!before.empty()) last_ = before.back();
+    else last_.reset();
     current_.clear();
     prompt_ = std::move(prompt);
     current_.push_back({"user", prompt_});
@@ -81,20 +99,61 @@ void Conversation::calibrate(std::size_t bytes, std::uint64_t tokens) {
 void Conversation::drop_old_turns() {
     const std::size_t count = (turns_.size() + 1) / 2;
     for (std::size_t i = 0; i < count; ++i) {
-        const SeenTurn& seen = turns_.front().seen;
-        std::string line = "- " + seen.prompt + ": " + seen.narrative;
-        std::replace(line.begin(), line.end(), '\n', ' ');
-        digest_.emplace_back(detail::prefix_of(line, kDigestLine));
+        summary_.push_back(line_of(turns_.front().seen));
         turns_.pop_front();
     }
-    const auto most =
-        static_cast<std::size_t>(static_cast<double>(budget_ / kDigestShare) * bytes_per_token_);
-    std::size_t size = 0;
-    for (const std::string& line : digest_) size += line.size() + 1;
-    while (size > most && !digest_.empty()) {
-        size -= digest_.front().size() + 1;
-        digest_.pop_front();
+    cut(summary_);
+}
+
+Notes Conversation::notes() const {
+    std::deque<std::string> summary = summary_;
+    const std::size_t turns = std::min(turns_.size(), kLaterTurns);
+    for (std::size_t i = 0; i + turns < turns_.size(); ++i) {
+        summary.push_back(line_of(turns_[i].seen));
     }
+    cut(summary);
+    return {{summary.begin(), summary.end()}, turns};
+}
+
+// The oldest lines leave, but not what it begins with.
+void Conversation::cut(std::deque<std::string>& summary) const {
+    const auto most =
+        static_cast<std::size_t>(static_cast<double>(budget_ / kSummaryShare) * bytes_per_token_);
+    std::size_t size = 0;
+    for (const std::string& line : summary) size += line.size() + 1;
+    while (size > most && summary.size() > 1) {
+        size -= summary[1].size() + 1;
+        summary.erase(summary.begin() + 1);
+    }
+}
+
+bool Conversation::needs_summary() const { return turns_.size() > 2 && needed_ > budget_ / 4 * 3; }
+
+std::vector<Message> Conversation::summary_request(const std::string& rules,
+                                                   std::uint64_t answer_tokens) {
+    const std::uint64_t question = tokens_of(std::string_view(kSumUp).size());
+    std::vector<Message> all = messages(rules, "", answer_tokens + question);
+    all.push_back({"user", kSumUp});
+    return all;
+}
+
+void Conversation::sum_up(std::string_view summary) {
+    drop_old_turns();
+    summary_.assign(1, std::string(detail::prefix_of(summary, kLongestSummary)));
+    needed_ = 0;
+}
+
+std::uint64_t Conversation::needed(const std::string& rules, const std::string& ending,
+                                   std::uint64_t answer_tokens) const {
+    std::size_t size = rules.size() + ending.size() + size_of(current_);
+    for (const std::string& line : summary_) size += line.size() + 1;
+    std::size_t count = current_.size() + 1;
+    for (const Turn& turn : turns_) {
+        size += size_of(turn.messages);
+        count += turn.messages.size();
+    }
+    // Each message has a few tokens around it.
+    return tokens_of(size) + 6 * count + answer_tokens;
 }
 
 std::vector<Message> Conversation::messages(const std::string& rules, const std::string& last,
@@ -102,28 +161,18 @@ std::vector<Message> Conversation::messages(const std::string& rules, const std:
     const auto most_of_last =
         static_cast<std::size_t>(static_cast<double>(budget_ / kLastShare) * bytes_per_token_);
     const std::string ending = cut_to(last, most_of_last);
-    const auto needed = [&] {
-        std::size_t size = rules.size() + ending.size() + size_of(current_);
-        for (const std::string& line : digest_) size += line.size() + 1;
-        std::size_t count = current_.size() + 1;
-        for (const Turn& turn : turns_) {
-            size += size_of(turn.messages);
-            count += turn.messages.size();
-        }
-        // Each message has a few tokens around it.
-        return tokens_of(size) + 6 * count + answer_tokens;
-    };
-    while (!turns_.empty() && needed() > budget_) drop_old_turns();
+    while (!turns_.empty() && needed(rules, ending, answer_tokens) > budget_) drop_old_turns();
+    needed_ = needed(rules, ending, answer_tokens);
     std::vector<Message> all;
     all.push_back({"system", rules});
     for (const Turn& turn : turns_) {
         all.insert(all.end(), turn.messages.begin(), turn.messages.end());
     }
     all.insert(all.end(), current_.begin(), current_.end());
-    if (!digest_.empty()) {
+    if (!summary_.empty()) {
         // With the player's words, so not among the rules.
         std::string text = "What happened before, in short:\n";
-        for (const std::string& line : digest_) text += line + "\n";
+        for (const std::string& line : summary_) text += line + "\n";
         all[1].content.insert(0, text + "\n");
     }
     if (!ending.empty()) all.back().content += "\n\n" + ending;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a model is shown: a fixed beginning, what is left of old turns, the last turns word for word,
-// and the current turn, within a budget of tokens.
+// What a model is shown: a fixed beginning, a summary of old turns, the last turns word for word, and
+// the current turn, within a budget of tokens.
 //
 // Servers keep what they computed for the beginning of a request. So the messages of a turn never
-// change once it has ended, and old turns leave in large steps.
+// change once it has ended, and old turns leave in large steps. The model sums them up before they
+// must leave; without a summary of the model, a line for each turn stays.
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +28,22 @@ struct SeenTurn {
     bool operator==(const SeenTurn&) const = default;
 };
 
+// What a conversation needs to go on in another process, or at another turn of the session. It is kept
+// with the session, in the metadata of plans.
+struct Notes {
+    std::vector<std::string> summary;  // of the turns that have left
+    std::size_t turns = 0;             // that have not left, before the one with these notes
+};
+
 class Conversation {
 public:
     // `budget`: tokens of a request and its answer.
     explicit Conversation(std::uint64_t budget) : budget_(budget) {}
 
-    // The turns before this prompt, the oldest first. If they do not continue the turns that are
-    // kept, because the session went to another turn, the conversation begins with them.
-    void begin_turn(const std::vector<SeenTurn>& before, std::string prompt);
+    // The turns before this prompt, the oldest first, and the notes of the last one. If they do not
+    // continue the turns that are kept, because the session went to another turn, the conversation
+    // begins with them.
+    void begin_turn(const std::vector<SeenTurn>& before, Notes notes, std::string prompt);
     // Adds a question of the current turn, or an answer to it.
     void add(const char* role, std::string content);
     // False if the last request of the current turn got no answer: there is nothing to say about it.
@@ -46,6 +56,15 @@ public:
     // `answer_tokens`: left for the answer.
     std::vector<Message> messages(const std::string& rules, const std::string& last,
                                   std::uint64_t answer_tokens);
+    Notes notes() const;
+
+    // After a turn: half of the turns will leave soon, so the model should sum them up.
+    bool needs_summary() const;
+    // The request for a summary, for sum_up(). It begins as the last request did.
+    std::vector<Message> summary_request(const std::string& rules, std::uint64_t answer_tokens);
+    // The older half of the turns leaves, and this text stays of all that has happened.
+    void sum_up(std::string_view summary);
+
     // What the server counted for this many bytes.
     void calibrate(std::size_t bytes, std::uint64_t tokens);
 
@@ -57,13 +76,19 @@ private:
 
     std::uint64_t tokens_of(std::size_t bytes) const;
     void end_turn(const SeenTurn& seen);
+    std::uint64_t needed(const std::string& rules, const std::string& ending,
+                         std::uint64_t answer_tokens) const;
     void drop_old_turns();
+    void cut(std::deque<std::string>& summary) const;
 
     const std::uint64_t budget_;
     std::deque<Turn> turns_;
-    std::deque<std::string> digest_;  // a line for each turn that was dropped
-    std::string prompt_;              // of the current turn
+    std::optional<SeenTurn> last_;  // the turn before the current one
+    // The model's summary, or the first turn; then a line for each turn that has left since.
+    std::deque<std::string> summary_;
+    std::string prompt_;  // of the current turn
     std::vector<Message> current_;
+    std::uint64_t needed_ = 0;  // by the last request with its answer
     double bytes_per_token_ = 3.5;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "narrator_llm/question.hpp"
 
+#include <rapidjson/pointer.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -13,6 +15,9 @@ namespace {
 // After as many, a plan is not continued (narrator.h).
 constexpr std::uint64_t kMaxContinuations = 4;
 
+// A member of the metadata of a plan.
+constexpr const char* kNotes = "narrator_llm";
+
 std::string shortened(const std::string& text) {
     constexpr std::size_t kMost = 2000;
     if (text.size() <= kMost) return text;
@@ -22,6 +27,24 @@ std::string shortened(const std::string& text) {
 bool is_true(const Json* value) { return value != nullptr && value->IsTrue(); }
 
 }  // namespace
+
+std::string to_metadata(const Notes& notes) {
+    if (notes.summary.empty()) return {};
+    rapidjson::StringBuffer out;
+    JsonWriter writer(out);
+    writer.StartObject();
+    writer.Key(kNotes);
+    writer.StartObject();
+    writer.Key("summary");
+    writer.StartArray();
+    for (const std::string& line : notes.summary) write(writer, line);
+    writer.EndArray();
+    writer.Key("turns");
+    writer.Uint64(notes.turns);
+    writer.EndObject();
+    writer.EndObject();
+    return {out.GetString(), out.GetSize()};
+}
 
 Question::Question(std::string_view json, plugin::Reply reply) : reply_(std::move(reply)) {
     parse_object(json, request_);
@@ -85,9 +108,27 @@ std::string Question::results() const {
                          "tools that failed.");
 }
 
-std::string Question::state() const {
+Notes Question::notes() const {
+    Notes notes;
+    const Json* const kept = member(member(&request_, "turnMetadata"), kNotes);
+    each_element(kept, "summary", [&](const Json& line) {
+        if (line.IsString()) notes.summary.emplace_back(view(line));
+    });
+    notes.turns = number_member(kept, "turns");
+    return notes;
+}
+
+std::string Question::state(const std::vector<std::string>& facts) const {
+    std::string all;
+    const Json* const state = member(&request_, "state");
+    for (const std::string& fact : facts) {
+        const Json* const value = rapidjson::Pointer(fact.data(), fact.size()).Get(*state);
+        if (value != nullptr) all += "- " + fact.substr(1) + ": " + to_text(*value) + "\n";
+    }
+    if (!all.empty()) all = "Most important:\n" + all;
     const std::string_view text = text_member(&request_, "stateForPrompt");
-    return text.empty() ? std::string() : "The state:\n" + std::string(text);
+    if (!text.empty()) all += "The state:\n" + std::string(text);
+    return all;
 }
 
 std::vector<ToolDescription> Question::tools() const {

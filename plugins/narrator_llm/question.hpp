@@ -14,6 +14,9 @@
 
 namespace narratoria::llm {
 
+// The metadata of a plan, for Question::notes(); empty if there is nothing to note.
+std::string to_metadata(const Notes& notes);
+
 class Question {
 public:
     Question(std::string_view json, plugin::Reply reply);
@@ -33,8 +36,10 @@ public:
     std::string faults() const;
     // What the tools of the last plan said; empty if there was no plan.
     std::string results() const;
-    // The state as text; empty if there is none.
-    std::string state() const;
+    // What was noted with the last plan before this prompt.
+    Notes notes() const;
+    // The state as text, these parts of it first; empty if there is none.
+    std::string state(const std::vector<std::string>& facts) const;
     // The tools that the answer may name, by name. They refer to this question.
     std::vector<ToolDescription> tools() const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "narrator_llm/settings.hpp"
 
+#include <rapidjson/pointer.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -58,13 +60,27 @@ std::string read_url(const Settings& settings) {
     return *url;
 }
 
-Format read_format(const Settings& settings) {
+std::optional<Format> read_format(const Settings& settings) {
     constexpr std::string_view kExample = R"(format = "json_object")";
-    const std::string name = settings.text("format", kExample).value_or("json_schema");
-    if (name == "json_schema") return Format::JsonSchema;
-    if (name == "json_object") return Format::JsonObject;
-    if (name == "none") return Format::None;
-    throw settings.wrong("format", R"("json_schema", "json_object" or "none")", kExample);
+    const std::string name = settings.text("format", kExample).value_or("auto");
+    if (name == "auto") return std::nullopt;
+    std::string names = "\"auto\"";
+    for (const Format each : kFormats) {
+        if (name == name_of(each)) return each;
+        names += ", \"" + std::string(name_of(each)) + "\"";
+    }
+    throw settings.wrong("format", "one of " + names, kExample);
+}
+
+std::vector<std::string> read_facts(const Settings& settings) {
+    constexpr std::string_view kExample = R"(facts = ["/player/name"])";
+    std::vector<std::string> facts = settings.texts("facts", kExample);
+    for (const std::string& fact : facts) {
+        if (fact.empty() || !rapidjson::Pointer(fact.data(), fact.size()).IsValid()) {
+            throw settings.wrong("facts", "an array of JSON Pointers into the state", kExample);
+        }
+    }
+    return facts;
 }
 
 std::optional<Prices> read_prices(const Settings& settings) {
@@ -109,16 +125,24 @@ double Prices::of(const TokenCounts& tokens) const {
            1e6;
 }
 
+std::string ModelSettings::without_key(std::string text) const {
+    if (key.empty()) return text;
+    for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos;) {
+        text.replace(at, key.size(), "[key]");
+    }
+    return text;
+}
+
 ModelSettings read_settings(const plugin::Host& host) {
     const Settings settings(host.settings(), kId);
     for (const std::string& name : settings.unknown_keys(
              {"base_url", "server", "model", "key_variable", "format", "temperature", "seed",
-              "max_tokens", "budget", "instructions", "price_input", "price_output", "price_cached",
-              "currency", "record", "replay", "replay_times"})) {
+              "max_tokens", "budget", "instructions", "facts", "price_input", "price_output",
+              "price_cached", "currency", "record", "replay", "replay_times"})) {
         host.log(plugin::Level::Warning,
                  "there is no setting \"" + name +
                      "\"; the settings are base_url, server, model, key_variable, format, "
-                     "temperature, seed, max_tokens, budget, instructions, price_input, "
+                     "temperature, seed, max_tokens, budget, instructions, facts, price_input, "
                      "price_output, price_cached, currency, record, replay and replay_times");
     }
     ModelSettings read;
@@ -137,6 +161,7 @@ ModelSettings read_settings(const plugin::Host& host) {
     read.replay = file("replay");
     read.replays_times = settings.flag("replay_times", "replay_times = true").value_or(false);
     read.instructions = file("instructions");
+    read.facts = read_facts(settings);
     read.max_tokens = settings.number("max_tokens", kMostTokens, "max_tokens = 800").value_or(800);
     read.budget = settings.number("budget", kMostTokens, "budget = 8192").value_or(8192);
     if (read.budget < 2 * read.max_tokens || read.max_tokens == 0) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "narrator_llm/chat.hpp"
 #include "narratoria/plugin.hpp"
@@ -25,8 +26,8 @@ struct ModelSettings {
     std::string base_url;  // without a slash at its end
     std::string model;
     std::string key_variable;
-    std::string key;  // never logged
-    Format format = Format::JsonSchema;
+    std::string key;               // never logged
+    std::optional<Format> format;  // none: found out
     std::optional<double> temperature;
     std::optional<std::uint64_t> seed;
     std::uint64_t max_tokens = 800;  // of an answer
@@ -37,6 +38,10 @@ struct ModelSettings {
     std::string record;
     std::string replay;
     bool replays_times = false;
+    std::vector<std::string> facts;  // JSON Pointers into the state
+
+    // Servers quote the key in their messages.
+    std::string without_key(std::string text) const;
 };
 
 // Logs unknown settings. Throws SettingError.

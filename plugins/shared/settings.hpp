@@ -70,6 +70,19 @@ public:
         return value->GetDouble();
     }
 
+    // An array of strings; empty if the setting is missing.
+    Texts texts(std::string_view name, std::string_view example) const {
+        Texts out;
+        const rapidjson::Value* value = find(name);
+        if (value == nullptr) return out;
+        if (!value->IsArray()) throw wrong(name, "an array of strings", example);
+        for (const rapidjson::Value& each : value->GetArray()) {
+            if (!each.IsString()) throw wrong(name, "an array of strings", example);
+            out.push_back(to_string(each));
+        }
+        return out;
+    }
+
     // A program and its arguments.
     std::optional<Texts> command(std::string_view name, std::string_view example) const {
         const rapidjson::Value* value = find(name);

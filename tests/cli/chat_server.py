@@ -7,6 +7,9 @@
 
 The first request gets the first reply, and so on; further requests get the last one. A reply is a
 function of the connection (Peer). It may misbehave in any way; connections are plain sockets.
+
+The question by which a client finds out whether the server keeps to a form is not among `requests`, but
+among `probes`. It is answered in this form, or with what the function `probe` returns for it.
 """
 
 import json
@@ -41,9 +44,14 @@ class Request:
         return "\n".join(message["content"] for message in self.messages)
 
 
+SIGN = {"sign": "heron"}
+
+
 class ChatServer:
-    def __init__(self, *replies):
+    def __init__(self, *replies, probe=lambda request: says(SIGN, usage=None)):
         self.replies = replies
+        self.probe = probe
+        self.probes = []
         self.requests = []
         self.connections = 0
         self.ended = threading.Event()
@@ -117,8 +125,12 @@ class Peer:
             if self.request:
                 self.request.closed.set()  # its connection serves this request now
             self.request = Request(line.decode("latin-1").strip(), headers, body, at)
-            self.reply = self.server.replies[min(len(self.server.requests), len(self.server.replies) - 1)]
-            self.server.requests.append(self.request)
+            if "traveller" in self.request.text:
+                self.reply = self.server.probe(self.request)
+                self.server.probes.append(self.request)
+            else:
+                self.reply = self.server.replies[min(len(self.server.requests), len(self.server.replies) - 1)]
+                self.server.requests.append(self.request)
             self.server.has_request.notify_all()
         return True
 
@@ -258,3 +270,24 @@ def waits(event, rest):
         assert event.wait(DEADLINE)
         peer.send(chunk(rest) + b"0\r\n\r\n")
     return then
+
+
+def calls(*arguments, usage=USAGE, say=""):
+    """Streams calls of the function "answer" with these arguments, in pieces."""
+    pieces = [delta(say, role="assistant")]
+    for index, each in enumerate(arguments):
+        text = answer(each)
+        pieces.append(delta(None, tool_calls=[{"index": index, "id": f"c{index}", "type": "function",
+                                               "function": {"name": "answer", "arguments": ""}}]))
+        pieces += [delta(None, tool_calls=[{"index": index, "function": {"arguments": text[at:at + 16]}}])
+                   for at in range(0, len(text), 16)]
+    return chunked(events(*pieces, delta(finish="tool_calls"),
+                          *([{"choices": [], "usage": usage}] if usage is not None else [])))
+
+
+def format_of(request):
+    """The format in which a request asks for its answer, as story.toml names it."""
+    body = request.body
+    if "grammar" in body or "tools" in body:
+        return "grammar" if "grammar" in body else "tools"
+    return body.get("response_format", {"type": "none"})["type"]

@@ -16,66 +16,8 @@ import pytest
 from chat_server import (DEADLINE, ChatServer, Peer, answer, begins, chunked, completion, delta, deltas, error, events,
                          head, repeats, says, trickles, waits, whole)
 from harness import NARRATORIA, default_signals, done, environment
-
-TOLD = "The door creaks and opens on a dark stair."
-GOOD = {"narrative": TOLD, "tools": [], "choices": ["I go down", "I wait"]}
-SMILE = {**GOOD, "narrative": "Über dir lächelt 😀 der Mond — ganz leise."}
-FALLBACK = "Nothing comes of it."
-PROMPT_SIGN = r"›(\x1b\[0m)? "
-KEY = "sk-test-1234567890"
-
-
-def use(tool, **given):
-    return {"tool": tool, "input": given}
-
-
-@pytest.fixture
-def story(command):
-    """Makes a story that a server at this URL narrates, with the tool "lamp"."""
-    def make(url, *settings, times="narrator_ms = 20000", tools=None):
-        tools = tools or {"lamp": lamp()}
-        toml = (f'title = "T"\n[fallback]\ntemplates = ["{FALLBACK}"]\n[times]\n{times}\n'
-                '[narrator]\nname = "narratoria.narrator_llm"\n'
-                '[plugins."narratoria.event_log"]\nfile = "events.ndjson"\nflush = "line"\n'
-                '[plugins."narratoria.narrator_llm"]\n'
-                + "".join(f"{line}\n" for line in (f'base_url = "{url}"', 'model = "small"', *settings)))
-        folder = command.story({}, tools, toml)
-        for tool in tools:
-            (folder / "tools" / f"{tool}.tool.json").write_text(json.dumps(MANIFEST))
-        return folder
-    return make
-
-
-MANIFEST = {"description": "Lights the lamp.",
-            "input": {"type": "object", "properties": {"oil": {"type": "integer", "maximum": 9}},
-                      "required": ["oil"], "additionalProperties": False}}
-
-
-def lamp(before="", **members):
-    """A shell tool that tells how the lamp burns, after some commands."""
-    told = done(**{"summary": "The lamp burns.", "result": {"hours": 7}, **members})
-    return f"#!/bin/sh\ncat >/dev/null\n{before}\ncat <<'EVENT'\n{told}\nEVENT\n"
-
-
-@pytest.fixture
-def play(command, story):
-    """Plays prompts against a server; returns the finished command, which has the records."""
-    def ran(server, *prompts, settings=(), env=None, options=(), **more):
-        folder = story(getattr(server, "url", server), *settings, **more)
-        finished = command("play", "--verbose", "--story", folder, *options, *(prompts or ("go",)), env=env)
-        lines = (folder / "events.ndjson").read_text().split("\n")[:-1]
-        finished.records = [json.loads(line) for line in lines]
-        return finished
-    return ran
-
-
-def of(ran, kind):
-    return [record["event"] for record in ran.records if record["kind"] == kind]
-
-
-def shown(ran):
-    return " ".join(ran.out.split())
-
+from model_stories import (FALLBACK, GOOD, KEY, MANIFEST, PROMPT_SIGN, SMILE, TOLD, lamp, of, play, shown,  # noqa: F401
+                           story, use)
 
 # ---------------------------------------------------------------- requests
 
@@ -621,7 +563,7 @@ REFUSALS = {
 @pytest.mark.parametrize("status", REFUSALS)
 def test_refused_request_is_not_repeated(play, status):
     with ChatServer(whole(REFUSALS[status], status)) as server:
-        ran = play(server)
+        ran = play(server, settings=('format = "json_schema"',))
     assert ran.status == 1 and FALLBACK in ran.out, ran
     assert status[:3] in ran.out, ran
     words = {"404": "nothing here", "403": "Not for you", "422": "too large", "401": "Incorrect API key",
@@ -642,7 +584,7 @@ def test_next_prompt_asks_a_server_that_refused_the_last_one(play):
                          ids=["empty", "control", "not UTF-8", "long", "deep", "number", "null", "array"])
 def test_body_of_a_refusal_may_be_anything(play, body):
     with ChatServer(whole(body, "400 Bad Request")) as server:
-        ran = play(server)
+        ran = play(server, settings=('format = "json_schema"',))
     assert ran.status == 1 and FALLBACK in ran.out and "400" in ran.out, ran
     assert "\x1b" not in ran.out and max(map(len, ran.lines)) < 500, ran
     assert len(server.requests) == 1

@@ -20,6 +20,7 @@ templates = ["Nothing comes of it."]
 narrator_ms = 60000
 [plugins."narratoria.narrator_llm"]
 model = "none"
+format = "json_schema"
 base_url = "http://127.0.0.1:PORT/v1"
 """
 LAMP = "#!/bin/sh\ncat >/dev/null\necho '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'\n"

@@ -52,8 +52,7 @@ class Exchange:
 
     @property
     def answer(self):
-        return "".join(choice["delta"].get("content") or ""
-                       for event in self.events for choice in event["choices"])
+        return "".join(text_of(choice["delta"]) for event in self.events for choice in event["choices"])
 
     @property
     def is_cut(self):
@@ -65,16 +64,23 @@ class Exchange:
         return next(event["usage"] for event in reversed(self.events) if event.get("usage"))
 
 
+def text_of(delta):
+    calls = "".join(call["function"].get("arguments") or "" for call in delta.get("tool_calls") or [])
+    return (delta.get("content") or "") + calls
+
+
 class Proxy:
-    """Listens on `url` in threads of its own. `exchanges` are in the order of the requests."""
+    """Listens on `url` in threads of its own. `exchanges` are in the order of the requests; the questions
+    by which a narrator finds out the server's format are in `probes` instead."""
 
     def __init__(self, host, port):
         self.exchanges = exchanges = []
+        self.probes = probes = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 exchange = Exchange(self.rfile.read(int(self.headers["Content-Length"])))
-                exchanges.append(exchange)
+                (probes if b"traveller" in exchange.request else exchanges).append(exchange)
                 with socket.create_connection((host, port)) as server:
                     server.sendall(REQUEST.format(self.path, len(exchange.request)).encode())
                     server.sendall(exchange.request)

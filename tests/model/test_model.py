@@ -4,6 +4,8 @@
 The model is too small to narrate well. What is tested holds for every model.
 """
 
+import asyncio
+import json
 import shutil
 import threading
 import time
@@ -15,6 +17,7 @@ import pytest
 from conftest import BUILD, HERE
 
 import narratoria
+import narratoria.aio
 
 PROMPTS = ("I light the lamp", "I look around", "I open the iron door", "I put out the lamp",
            "I roll a die", "I listen at the wall", "I ask who is there", "I search the floor",
@@ -25,6 +28,8 @@ MAX_TOKENS = 120
 BUDGET = 1200
 REPAIR = "That answer cannot be used:"
 IDLE_SECONDS = 60
+# The narrator asks for a summary after a second; then the model needs time to write it.
+PAUSE_SECONDS = 3
 
 
 @dataclass
@@ -35,12 +40,12 @@ class Played:
     seconds: float
 
 
-def story_for(proxy, folder, max_tokens=MAX_TOKENS, budget=BUDGET):
+def story_for(proxy, folder, max_tokens=MAX_TOKENS, budget=BUDGET, form="auto"):
     shutil.copytree(HERE / "story", folder)
     with open(folder / "story.toml", "a", encoding="utf-8") as file:
         file.write(f'\n[plugins."narratoria.narrator_llm"]\nbase_url = "{proxy.url}/v1"\n'
                    f'model = "smollm2"\nmax_tokens = {max_tokens}\nbudget = {budget}\n'
-                   "temperature = 0.6\nseed = 1\n")
+                   f'temperature = 0.6\nseed = 1\nformat = "{form}"\n')
     return folder
 
 
@@ -113,6 +118,12 @@ def write_numbers(game):
         f"{len(whole)} not cut by the limit, {tools} uses of tools\n")
 
 
+def test_the_server_is_found_to_keep_to_a_schema(game, proxy):
+    (probe,) = proxy.probes
+    assert json.loads(probe.answer) == {"sign": "heron"}
+    assert all(b'"json_schema"' in exchange.request for exchange in exchanges_of(game))
+
+
 def test_every_turn_completes_with_a_narrative(game):
     assert [played.turn.outcome for played in game] == ["completed"] * TURNS
     assert all(played.turn.narrative.strip() for played in game)
@@ -135,9 +146,9 @@ def test_the_narrative_arrives_in_pieces_before_the_plan(game):
         assert kinds.index("narrative_delta") < kinds.index("plan_started")
 
 
-def test_tokens_of_every_answer_are_reported(game):
-    for played in game:
-        usages = [exchange.usage for exchange in played.exchanges]
+def test_tokens_of_every_answer_are_reported(game, proxy):
+    for number, played in enumerate(game):
+        usages = [exchange.usage for exchange in played.exchanges + (proxy.probes if number == 0 else [])]
         assert played.turn.usage["inputTokens"] == sum(each["prompt_tokens"] for each in usages)
         assert played.turn.usage["outputTokens"] == sum(each["completion_tokens"] for each in usages)
         assert played.turn.usage["cachedTokens"] == sum(
@@ -161,6 +172,45 @@ def test_the_server_finds_the_beginning_in_its_cache(game):
 def test_the_budget_is_never_exceeded(game):
     for exchange in exchanges_of(game):
         assert exchange.usage["prompt_tokens"] + MAX_TOKENS <= BUDGET
+
+
+def test_the_server_keeps_to_a_grammar_too(proxy, tmp_path):
+    story = story_for(proxy, tmp_path / "story", form="grammar")
+    before = len(proxy.exchanges)
+    with narratoria.Session(story=story) as session:
+        turns = [session.play(prompt) for prompt in PROMPTS[1:4]]
+    assert [turn.outcome for turn in turns] == ["completed"] * 3
+    for exchange in proxy.exchanges[before:]:
+        assert exchange.is_cut or list(json.loads(exchange.answer)) == ["narrative", "tools", "choices"]
+
+
+def test_the_model_sums_the_story_up_when_the_player_pauses(proxy, tmp_path):
+    story = story_for(proxy, tmp_path / "story", max_tokens=60, budget=900)
+    before = len(proxy.exchanges)
+
+    def summaries():
+        return [exchange for exchange in proxy.exchanges[before:]
+                if exchange.messages[-1]["content"].startswith("The story pauses.") and b"[DONE]" in exchange.response]
+
+    def is_shown():
+        later = proxy.exchanges[-1].messages[1]["content"] if proxy.exchanges[before:] else ""
+        return any("in short:\n" + summary.answer.strip()[:40] in later for summary in summaries())
+
+    async def go_on():
+        async with narratoria.aio.Session(story=story) as session:
+            deadline = time.monotonic() + IDLE_SECONDS
+            while not is_shown():
+                assert time.monotonic() < deadline, [summary.answer for summary in summaries()]
+                known = len(summaries())
+                await session.play(PROMPTS[len(proxy.exchanges) % len(PROMPTS)])
+                pause = time.monotonic() + PAUSE_SECONDS
+                while len(summaries()) == known and time.monotonic() < pause:
+                    await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)
+
+    asyncio.run(go_on())
+    usage = summaries()[0].usage
+    assert usage["prompt_tokens_details"]["cached_tokens"] >= 0.7 * usage["prompt_tokens"]
 
 
 def test_a_cancelled_turn_ends_the_work_of_the_server(server, proxy, tmp_path):

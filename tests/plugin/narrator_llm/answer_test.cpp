@@ -174,7 +174,7 @@ TEST(Answer, MembersThatAreNullAreMissing) {
 
 TEST(Answer, PlanHasUniqueToolsAndContinues) {
     const test::Json plan(
-        to_plan({"Go.", {{"die", "{}"}, {"die", "{\"sides\":6}"}}, {"Stop"}}, "p", true));
+        to_plan({"Go.", {{"die", "{}"}, {"die", "{\"sides\":6}"}}, {"Stop"}}, "p", true, ""));
     EXPECT_EQ(plan["requestId"].string(), "p");
     EXPECT_EQ(plan["tools"][0]["toolId"].string(), "die");
     EXPECT_EQ(plan["tools"][1]["toolId"].string(), "die-2");

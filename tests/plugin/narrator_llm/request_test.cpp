@@ -70,7 +70,8 @@ class ConversationTest : public ::testing::Test {
 protected:
     // Plays a turn; returns what the model was shown.
     std::string play(const std::string& prompt, const std::string& narrative) {
-        conversation.begin_turn(before, prompt);
+        conversation.begin_turn(before, notes, prompt);
+        notes = conversation.notes();
         const std::string shown = show();
         conversation.add("assistant", "{\"narrative\":\"" + narrative + "\"}");
         before.push_back({prompt, narrative});
@@ -87,8 +88,19 @@ protected:
         return all;
     }
 
+    // Plays turns until the model should sum the story up; returns their number.
+    int play_until_long() {
+        int turns = 0;
+        while (!conversation.needs_summary() && turns < 200) {
+            ++turns;
+            play("step " + std::to_string(turns), "Wall " + std::to_string(turns) + ".");
+        }
+        return turns;
+    }
+
     Conversation conversation{2000};
     std::vector<SeenTurn> before;
+    Notes notes;  // of the last turn
     std::string state;
     size_t bytes = 0;  // of what was shown last, without the roles
 };
@@ -162,6 +174,82 @@ TEST_F(ConversationTest, OldTurnsBecomeLines) {
     }
     EXPECT_THAT(shown, HasSubstr("What happened before, in short:\n"));
     EXPECT_THAT(shown, HasSubstr("assistant: {\"narrative\":\"Wall 58"));
+}
+
+TEST_F(ConversationTest, SummaryIsAskedForBeforeTurnsMustLeave) {
+    const int turns = play_until_long();
+    EXPECT_THAT(show(), HasSubstr("user: step 1\n")) << "after " << turns << " turns";
+    const std::vector<Message> request = conversation.summary_request("The rules.", 200);
+    EXPECT_EQ(request.front().content, "The rules.");
+    EXPECT_EQ(request[1].content, "step 1") << "it begins as the last request";
+    EXPECT_THAT(request.back().content, HasSubstr("Sum up"));
+}
+
+TEST_F(ConversationTest, SummaryReplacesTheOlderHalf) {
+    const int turns = play_until_long();
+    conversation.sum_up("You walked along a wall.");
+    EXPECT_FALSE(conversation.needs_summary());
+    const std::string shown = play("wait", "Nothing.");
+    EXPECT_THAT(shown, HasSubstr("in short:\nYou walked along a wall.\n"));
+    EXPECT_THAT(shown, Not(HasSubstr("step 1\n")));
+    EXPECT_THAT(shown, HasSubstr("user: step " + std::to_string(turns) + "\n"));
+}
+
+TEST_F(ConversationTest, SummaryStaysWhileLaterTurnsBecomeLines) {
+    play_until_long();
+    conversation.sum_up("You walked along a wall.");
+    std::string shown;
+    for (int i = 0; i < 200; ++i) shown = play("step " + std::to_string(i), std::string(90, '.'));
+    EXPECT_THAT(shown, HasSubstr("in short:\nYou walked along a wall.\n- step 1"));
+}
+
+TEST_F(ConversationTest, IsContinuedWhenNoTurnFitsAnyMore) {
+    state = std::string(3'000, 's');
+    for (int i = 0; i < 20; ++i) play("step " + std::to_string(i), std::string(1'500, 'w'));
+    const std::string shown = play("wait", "Nothing.");
+    EXPECT_THAT(shown, HasSubstr("- step 18: www")) << "its lines are kept";
+    EXPECT_THAT(shown, Not(HasSubstr("user: step"))) << "the conversation has not begun anew";
+}
+
+TEST_F(ConversationTest, NotesContinueItInAnotherProcess) {
+    play_until_long();
+    conversation.sum_up("You walked along a wall.");
+    play("wait", "Nothing.");
+    play("listen", "Rain.");
+    Conversation other{2000};
+    other.begin_turn(before, notes, "go on");
+    const auto text = [](Conversation& each) {
+        std::string all;
+        for (const Message& message : each.messages("The rules.", "", 200))
+            all += message.content + "\n";
+        return all;
+    };
+    EXPECT_THAT(text(other), HasSubstr("in short:\nYou walked along a wall.\n"));
+    EXPECT_THAT(text(other), HasSubstr("listen\n"));
+}
+
+TEST_F(ConversationTest, NotesHaveALineForTurnsThatARequestDoesNotHave) {
+    for (int i = 1; i <= 25; ++i)
+        play("step " + std::to_string(i), "Wall " + std::to_string(i) + ".");
+    Conversation other{2000};
+    other.begin_turn(before, notes, "go on");
+    std::string all;
+    for (const Message& each : other.messages("The rules.", "", 200)) all += each.content + "\n";
+    for (int i = 1; i <= 25; ++i) {
+        EXPECT_THAT(all, HasSubstr("Wall " + std::to_string(i) + ".")) << i;
+    }
+}
+
+TEST_F(ConversationTest, NotesOfAnotherTurnReplaceTheSummary) {
+    play_until_long();
+    const std::vector<SeenTurn> then = before;
+    const Notes old = notes;
+    conversation.sum_up("You walked along a wall.");
+    play("wait", "Nothing.");
+    play("listen", "Rain.");
+    before = then;
+    notes = old;
+    EXPECT_THAT(play("turn", "Mist."), Not(HasSubstr("You walked")));
 }
 
 TEST_F(ConversationTest, CountsAsTheServerDoes) {

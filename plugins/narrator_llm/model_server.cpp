@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "narrator_llm/model_server.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "narrator_llm/answer.hpp"
+#include "narrator_llm/json.hpp"
+
+namespace narratoria::llm {
+namespace {
+
+// OpenAI's servers require the word JSON in a request for JSON.
+constexpr const char* kQuestion =
+    "Say hello to a traveller in one short sentence. Do not write JSON.";
+constexpr const char* kSchema =
+    R"({"type":"object","properties":{"sign":{"enum":["heron"]}},"required":["sign"],"additionalProperties":false})";
+constexpr const char* kGrammar = R"(root ::= "{\"sign\": \"heron\"}")";
+// Enough for a few thoughts before the answer.
+constexpr std::uint64_t kMostTokens = 200;
+constexpr std::chrono::milliseconds kLongest{60'000};
+
+// The server understood the request, and did not like it.
+bool is_refusal(std::uint32_t status) {
+    return status == 400 || status == 422 || status == 500 || status == 501;
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlank = " \t\r\n";
+    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlank) + 1);
+}
+
+bool keeps_to(Format format, std::string_view answer) {
+    if (format == Format::None) return true;
+    answer = trimmed(without_thoughts(answer));
+    if (format == Format::JsonObject) return answer.starts_with('{');
+    rapidjson::Document document;
+    return parse_object(answer, document) && text_member(&document, "sign") == "heron";
+}
+
+}  // namespace
+
+ModelServer::ModelServer(const plugin::Host& host, const ModelSettings& settings,
+                         std::function<void()> on_found)
+    : host_(host), settings_(settings), on_found_(std::move(on_found)) {
+    if (!settings.format) return;
+    is_found_ = true;
+    format_ = static_cast<std::size_t>(
+        std::find(std::begin(kFormats), std::end(kFormats), *settings.format) -
+        std::begin(kFormats));
+}
+
+void ModelServer::find_format() {
+    if (is_found_ || probe_ != nullptr) return;
+    format_ = 0;
+    ask();
+}
+
+void ModelServer::ask() {
+    ChatRequest request;
+    request.messages = {{"user", kQuestion}};
+    request.format = format();
+    request.schema = kSchema;
+    request.grammar = kGrammar;
+    request.max_tokens = kMostTokens;
+    probe_ = send(std::move(request), kLongest, {{}, [this] { judge(); }});
+}
+
+void ModelServer::judge() {
+    const ChatCall& call = *probe_;
+    if (const auto& tokens = call.response().tokens()) tokens_ += *tokens;
+    bool goes_on = false;
+    if (call.fault().empty()) {
+        const std::string& answer = call.response().answer();
+        // A model that only thought so far shows nothing; most servers keep to a schema.
+        if (answer.empty()) format_ = 0;
+        if (answer.empty() || keeps_to(format(), answer)) return end(true);
+        goes_on = true;
+    } else {
+        if (adapts_to(call)) return ask();
+        // With status 200, the server reported a fault instead of an answer.
+        goes_on = is_refusal(call.status()) || (call.status() == 200 && !call.may_retry());
+    }
+    if (!goes_on || ++format_ == std::size(kFormats)) {
+        format_ = 0;
+        return end(false);
+    }
+    ask();
+}
+
+void ModelServer::end(bool is_found) {
+    is_found_ = is_found;
+    found_ = format_;
+    probe_.reset();
+    if (is_found) {
+        host_.log(
+            plugin::Level::Info,
+            format() == Format::None
+                ? std::string("the server keeps to no form of an answer; it is asked with "
+                              "format = \"none\"")
+                : std::string("the server is asked with format = \"") + name_of(format()) + "\"");
+    }
+    on_found_();
+}
+
+std::shared_ptr<ChatCall> ModelServer::send(ChatRequest request,
+                                            std::optional<std::chrono::milliseconds> total_time,
+                                            ChatEvents events) {
+    request.model = settings_.model;
+    request.temperature = settings_.temperature;
+    request.seed = settings_.seed;
+    request.limits_completion_tokens = limits_completion_tokens_;
+    return ChatCall::start(host_, settings_, request, total_time, std::move(events));
+}
+
+bool ModelServer::adapts_to(const ChatCall& call) {
+    // A fault that may not happen again, as with status 500, says nothing about the form.
+    if (!is_refusal(call.status()) || call.may_retry()) return false;
+    if (!limits_completion_tokens_ &&
+        call.fault().find("max_completion_tokens") != std::string::npos) {
+        limits_completion_tokens_ = true;
+        return true;
+    }
+    if (probe_ != nullptr || is_accepted_ || settings_.format) return false;
+    if (++format_ < std::size(kFormats)) return true;
+    // So the format was not what it refused.
+    format_ = found_;
+    return false;
+}
+
+}  // namespace narratoria::llm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a model's server understands, and requests to it.
+//
+// Servers drop the form that an answer must have, in silence, or refuse a way of asking for it. So
+// the first request asks for a form that its question does not suggest: an answer in this form shows
+// that the server keeps answers to forms.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "narrator_llm/chat.hpp"
+#include "narrator_llm/chat_call.hpp"
+#include "narrator_llm/settings.hpp"
+#include "narratoria/plugin.hpp"
+
+namespace narratoria::llm {
+
+class ModelServer {
+public:
+    // `on_found`: find_format() has ended, with or without success.
+    ModelServer(const plugin::Host& host, const ModelSettings& settings,
+                std::function<void()> on_found);
+
+    // Begins to find out which format the server keeps to, unless the story gives it or it is known.
+    void find_format();
+    bool is_finding_format() const { return probe_ != nullptr; }
+    Format format() const { return kFormats[format_]; }
+
+    // Adds to the request what it has from the settings.
+    std::shared_ptr<ChatCall> send(ChatRequest request,
+                                   std::optional<std::chrono::milliseconds> total_time,
+                                   ChatEvents events);
+    // A request of the story in this format was answered, so the format is not changed any more.
+    void accept() { is_accepted_ = true; }
+    // After a fault of a call: true if it should be sent again, in a form that the server may accept.
+    bool adapts_to(const ChatCall& call);
+
+    // What finding the format has taken, once.
+    TokenCounts take_tokens() { return std::exchange(tokens_, {}); }
+
+private:
+    void ask();
+    void judge();
+    void end(bool is_found);
+
+    plugin::Host host_;
+    const ModelSettings& settings_;
+    const std::function<void()> on_found_;
+    std::size_t format_ = 0;  // an index of kFormats
+    std::size_t found_ = 0;   // likewise, that the server accepted in a probe
+    bool is_found_ = false;
+    bool is_accepted_ = false;
+    bool limits_completion_tokens_ = false;
+    std::shared_ptr<ChatCall> probe_;
+    TokenCounts tokens_;
+};
+
+}  // namespace narratoria::llm

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""narratoria.narrator_llm finds out in which form a server keeps its answers, and asks for this form."""
+
+import json
+
+import pytest
+
+from chat_server import ChatServer, calls, completion, error, format_of, says, whole
+from model_stories import FALLBACK, GOOD, TOLD, of, play, shown, story  # noqa: F401
+
+HELLO = "Hello, traveller!"
+SIGN = {"sign": "heron"}
+FORMATS = ["json_schema", "grammar", "tools", "json_object", "none"]
+
+
+def keeps_to(*formats, otherwise=says(HELLO, usage=None)):
+    """A server that keeps to these formats, and replies `otherwise` to the others."""
+    def probe(request):
+        name = format_of(request)
+        if name not in formats:
+            return otherwise
+        return {"tools": calls(SIGN, usage=None), "json_object": says({"greeting": HELLO}, usage=None),
+                "none": says(HELLO, usage=None)}.get(name, says(SIGN, usage=None))
+    return probe
+
+
+def refuses(status="400 Bad Request", message="unsupported"):
+    return whole(error(message), status)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_first_format_that_the_server_keeps_to_is_used(play, format):
+    reply = calls(GOOD) if format == "tools" else says(GOOD)
+    with ChatServer(reply, probe=keeps_to(format)) as server:
+        ran = play(server, "go", "on")
+    assert ran.status == 0 and TOLD in shown(ran), ran
+    assert [format_of(request) for request in server.requests] == [format] * 2
+    assert [format_of(request) for request in server.probes] == FORMATS[:FORMATS.index(format) + 1]
+
+
+@pytest.mark.parametrize("reply", [refuses(), refuses("422 Unprocessable"), refuses("500 Internal Server Error"),
+                                   refuses("501 Not Implemented"), says({"error": "x"}, usage=None),
+                                   whole(error("no grammars here"))], ids=range(6))
+def test_server_may_refuse_a_format(play, reply):
+    with ChatServer(says(GOOD), probe=keeps_to("json_object", otherwise=reply)) as server:
+        ran = play(server)
+    assert ran.status == 0 and TOLD in shown(ran), ran
+    assert format_of(server.requests[0]) == "json_object"
+
+
+def test_format_of_the_story_is_not_questioned(play):
+    with ChatServer(says(GOOD)) as server:
+        assert play(server, settings=('format = "json_schema"',)).status == 0
+    assert server.probes == []
+
+
+def test_sign_in_other_words_is_not_the_format(play):
+    with ChatServer(says(GOOD), probe=lambda request: says("Here: " + json.dumps(SIGN), usage=None)) as server:
+        play(server)
+    assert format_of(server.requests[0]) == "none"
+
+
+def test_model_that_only_thinks_is_asked_for_a_schema(play):
+    with ChatServer(says(GOOD), probe=lambda request: says("", reasoning="Hm, a traveller", usage=None)) as server:
+        assert play(server).status == 0
+    assert format_of(server.requests[0]) == "json_schema" and len(server.probes) == 1
+
+
+@pytest.mark.parametrize("status", ["401 Unauthorized", "404 Not Found", "429 Too Many Requests",
+                                    "503 Service Unavailable"])
+def test_server_that_does_not_reply_yet_is_asked_again_with_the_next_prompt(play, status):
+    replies = iter([refuses(status), says(SIGN, usage=None)])
+    with ChatServer(says(GOOD), probe=lambda request: next(replies)) as server:
+        ran = play(server, "go", "on")
+    assert ran.status == 0, ran
+    assert len(server.probes) == 2
+    assert [format_of(request) for request in server.requests] == ["json_schema"] * 2
+
+
+def test_schema_of_the_tools_may_be_refused_too(play):
+    def answers(peer):
+        (refuses() if format_of(peer.request) == "json_schema" else says(GOOD))(peer)
+    with ChatServer(answers) as server:
+        ran = play(server, "go", "on")
+    assert ran.status == 0 and TOLD in shown(ran), ran
+    assert [format_of(request) for request in server.requests] == ["json_schema", "grammar", "grammar"]
+
+
+def test_refusal_of_a_later_request_is_not_about_its_format(play):
+    with ChatServer(says(GOOD), refuses(message="the context is full")) as server:
+        ran = play(server, "go", "on")
+    assert FALLBACK in ran.out and "the context is full" in shown(ran), ran
+    assert len(server.requests) == 2
+
+
+def test_server_may_want_the_newer_name_of_the_limit(play):
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+
+    def of_limit(reply):
+        return lambda request: reply if "max_completion_tokens" in request.body else refuses(message=message)
+    with ChatServer(lambda peer: of_limit(says(GOOD))(peer.request)(peer), probe=of_limit(says(SIGN))) as server:
+        ran = play(server, settings=("max_tokens = 300",))
+        assert ran.status == 0 and len(server.requests) == 1, ran
+        ran = play(server, settings=("max_tokens = 300", 'format = "json_schema"'))
+    assert ran.status == 0 and TOLD in shown(ran), ran
+    assert server.requests[-1].body["max_completion_tokens"] == 300
+    assert "max_tokens" not in server.requests[-1].body
+
+
+def test_tokens_of_the_question_are_reported_with_the_first_answer(play):
+    taken = {"prompt_tokens": 30, "completion_tokens": 5}
+    with ChatServer(says(GOOD), probe=lambda request: says(SIGN, usage=taken)) as server:
+        ran = play(server, "go", "on")
+    assert [usage["inputTokens"] for usage in of(ran, "narrator_usage")] == [930, 900]
+
+
+# ---------------------------------------------------------------- functions
+
+
+def test_only_the_first_call_of_the_function_is_the_answer(play):
+    with ChatServer(calls(GOOD, {**GOOD, "narrative": "Another."})) as server:
+        ran = play(server, settings=('format = "tools"',))
+    assert ran.status == 0 and TOLD in shown(ran) and "Another." not in ran.out, ran
+    (tool,) = server.requests[0].body["tools"]
+    assert tool["function"]["name"] == "answer" and server.requests[0].body["tool_choice"] == "required"
+    assert list(tool["function"]["parameters"]["properties"]) == ["narrative", "tools", "choices"]
+
+
+def test_narrative_is_told_while_the_call_is_written(play):
+    with ChatServer(calls(GOOD)) as server:
+        ran = play(server, settings=('format = "tools"',))
+    assert "".join(each["text"] for each in of(ran, "narrative_delta")) == TOLD, ran
+
+
+def test_call_may_come_whole(play):
+    call = {"id": "c", "type": "function", "function": {"name": "answer", "arguments": json.dumps(GOOD)}}
+    with ChatServer(whole(completion("", tool_calls=[call]))) as server:
+        ran = play(server, settings=('format = "tools"',))
+    assert ran.status == 0 and TOLD in shown(ran), ran
